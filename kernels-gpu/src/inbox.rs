@@ -1,10 +1,12 @@
 //! What the blocks of a cluster send each other in turns.
 //!
-//! A block has two inboxes, for even and odd turns, each an [`mbarrier`] that expects the bytes of a turn. A block sends with
-//! [`mbarrier::store_async`], which reports to the receiver's barrier: no thread waits for what it has sent, and a block only for its neighbours.
+//! A block has two inboxes, for even and odd turns, each an [`mbarrier`] that expects the bytes of
+//! a turn. A block sends with [`mbarrier::store_async`], which reports to the receiver's barrier:
+//! no thread waits for what it has sent, and a block only for its neighbours.
 //!
-//! Two inboxes are enough where a block sends in a turn what it has computed from all that it got in the turn before from the same neighbour: that
-//! neighbour's next but one turn then comes after this turn's wait.
+//! Two inboxes are enough where a block sends in a turn what it has computed from all that it got
+//! in the turn before from the same neighbour: that neighbour's next but one turn then comes after
+//! this turn's wait.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -20,10 +22,12 @@ impl Inboxes {
     /// Bytes of shared memory that they take.
     pub const BYTES: usize = 16;
 
-    /// Makes inboxes that expect so many bytes a turn. They may be used after the next [`cluster::sync`].
+    /// Makes inboxes that expect so many bytes a turn. They may be used after the next
+    /// [`cluster::sync`].
     ///
     /// # Safety
-    /// All threads of the block call. `memory` has room for two `u64` in its shared memory, which nothing else uses; `bytes` is less than 2^20.
+    /// All threads of the block call. `memory` has room for two `u64` in its shared memory, which
+    /// nothing else uses; `bytes` is less than 2^20.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u64, bytes: u32) -> Self {
         if thread::thread_idx_x() == 0 {
@@ -42,7 +46,8 @@ impl Inboxes {
         }
     }
 
-    /// Sends a value to another block, in an even turn or an odd one: to the place there that `place` is here.
+    /// Sends a value to another block, in an even turn or an odd one: to the place there that
+    /// `place` is here.
     ///
     /// # Safety
     /// As [`mbarrier::store_async`]'s; the block expects the value in this turn.
@@ -56,14 +61,17 @@ impl Inboxes {
         }
     }
 
-    /// Waits for what is sent to the block in an even turn, or an odd one: that which is number `phase` of its kind.
+    /// Waits for what is sent to the block in an even turn, or an odd one: that which is number
+    /// `phase` of its kind.
     ///
     /// # Safety
-    /// The block's first thread waits for each turn; others, for those of which they read what has come.
+    /// The block's first thread waits for each turn; others, for those of which they read what has
+    /// come.
     #[inline(always)]
     pub unsafe fn wait(self, is_odd: bool, phase: u32) {
-        // SAFETY: this turn's phase, or the one after: that completes only when the neighbours have got what this thread sends after this wait. The
-        // first thread's arrival is the one that the next phase waits for.
+        // SAFETY: this turn's phase, or the one after: that completes only when the neighbours have
+        // got what this thread sends after this wait. The first thread's arrival is the one that
+        // the next phase waits for.
         unsafe {
             let barrier = self.barriers.add(is_odd as usize);
             mbarrier::wait(barrier, phase);
@@ -96,7 +104,8 @@ impl<T> Beside<T> {
         self.rank != u32::MAX
     }
 
-    /// The same with a rank of which the compiler knows nothing, so that it keeps no addresses of the block.
+    /// The same with a rank of which the compiler knows nothing, so that it keeps no addresses of
+    /// the block.
     #[inline(always)]
     pub fn opaque(self) -> Self {
         Self {

@@ -13,15 +13,18 @@
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
-//! [`inbox`] is how the blocks of a cluster send each other values, [`cache_line`] how threads begin where a line does. [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
+//! [`inbox`] is how the blocks of a cluster send each other values, [`cache_line`] how threads
+//! begin where a line does. [`limits`] measures what no lab does: the rates of arithmetic.
+//! [`gather`] is what receivers of a run record.
 //!
-//! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
-//! submission gets:
+//! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature
+//! `kernels` adds what no submission gets:
 //!
 //! - kernels that measure the device or a run;
-//! - [`solutions`]: the kernels of the built-in variants, from the folders of `kernels-gpu/solutions`. Each of these files
-//!   is a submission's `kernels.rs` as it stands, which is why it names this crate `kernels_gpu`. A student's copy of the
-//!   course does not have that folder.
+//! - [`solutions`]: the kernels of the built-in variants, from the folders of
+//!   `kernels-gpu/solutions`. Each of these files is a submission's `kernels.rs` as it stands,
+//!   which is why it names this crate `kernels_gpu`. A student's copy of the course does not have
+//!   that folder.
 
 #![no_std]
 
@@ -46,8 +49,8 @@ pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;
 
-/// The kernels of the built-in solutions, as `build.rs` finds them: `solutions/LAB/NAME/kernels.rs` is module
-/// `LAB::NAME::kernels`.
+/// The kernels of the built-in solutions, as `build.rs` finds them: `solutions/LAB/NAME/kernels.rs`
+/// is module `LAB::NAME::kernels`.
 #[cfg(feature = "kernels")]
 #[allow(missing_docs)]
 pub mod solutions {

@@ -1,8 +1,11 @@
-//! What a multiprocessor can issue at best: independent chains of fused multiply-adds, in registers.
+//! What a multiprocessor can issue at best: independent chains of fused multiply-adds, in
+//! registers.
 //!
-//! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits for its own last
-//! result, a warp's other chains and the other warps do not, so that the units that compute have something to do in every
-//! cycle. ptxas 13 makes of a turn 256 FFMA or DFMA and three instructions more (sm_90). With a just above -1 a chain goes back and forth between x and about b - x and all of its bits keep changing.
+//! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits
+//! for its own last result, a warp's other chains and the other warps do not, so that the units
+//! that compute have something to do in every cycle. ptxas 13 makes of a turn 256 FFMA or DFMA and
+//! three instructions more (sm_90). With a just above -1 a chain goes back and forth between x and
+//! about b - x and all of its bits keep changing.
 
 use cuda_std::prelude::*;
 
@@ -12,7 +15,8 @@ pub const CHAINS: usize = 8;
 /// Steps of each chain between two tests of the loop's end.
 pub const STEPS_PER_TURN: u32 = 32;
 
-/// Lanes whose number is the same modulo this start from the same values: the CPU need only compute as many.
+/// Lanes whose number is the same modulo this start from the same values: the CPU need only compute
+/// as many.
 pub const STARTS: u32 = 4;
 
 macro_rules! fma_rates {
@@ -25,13 +29,14 @@ macro_rules! fma_rates {
 
         $(#[$doc])*
         ///
-        /// Each thread advances its chains by `turns` times [`STEPS_PER_TURN`] steps, and writes the sum of their last
-        /// values, first chain first.
+        /// Each thread advances its chains by `turns` times [`STEPS_PER_TURN`] steps, and writes
+        /// the sum of their last values, first chain first.
         ///
         /// Block: any along x. Grid: any along x.
         ///
         /// # Safety
-        /// `sums` points to an element for each thread, which nothing else accesses during the launch.
+        /// `sums` points to an element for each thread, which nothing else accesses during the
+        /// launch.
         #[kernel(max_threads = 1024)]
         pub unsafe fn $name(sums: *mut $real, turns: u32, a: $real, b: $real) {
             let lane = thread::thread_idx_x() % STARTS;

@@ -1,4 +1,5 @@
-//! C = A + B on matrices of `f32`, n_x contiguous elements in each of n_y rows: which thread gets which element.
+//! C = A + B on matrices of `f32`, n_x contiguous elements in each of n_y rows: which thread gets
+//! which element.
 //!
 //! The addition is nothing; how grid and blocks are laid over the matrix is the lab.
 

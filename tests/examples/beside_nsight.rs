@@ -1,6 +1,8 @@
-//! The emulated device's counts of some kernels, to compare with those of Nsight Compute: docs/emulator.md has both.
+//! The emulated device's counts of some kernels, to compare with those of Nsight Compute:
+//! docs/emulator.md has both.
 //!
-//! Prints the counts; where there is a CUDA device, also launches each kernel there, once, for `ncu` to see.
+//! Prints the counts; where there is a CUDA device, also launches each kernel there, once, for
+//! `ncu` to see.
 
 use host::device::EmulatedDevice;
 use host::run::reset;

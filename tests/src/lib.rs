@@ -1,7 +1,8 @@
 //! Whole-program tests, UI tests of bad kernels, and the course's checks of itself.
 //!
-//! The tests are in `tests/tests/`, one file or folder a subject; this crate holds what they share. The tests below are of
-//! messages that are rustc's own and differ between its versions, so that only the error's number is checked.
+//! The tests are in `tests/tests/`, one file or folder a subject; this crate holds what they share.
+//! The tests below are of messages that are rustc's own and differ between its versions, so that
+//! only the error's number is checked.
 //!
 //! A parameter's bits come from the host, so its type must be `Copy`, by value and in a slice:
 //!

@@ -1,5 +1,6 @@
-//! wave2d: what the kernels' PTX must hold; and on a GPU, every scene and variant, over sizes and numbers of steps that are
-//! below, at and beside blocks, tiles and launches. The emulated device runs the lab's small cases instead.
+//! wave2d: what the kernels' PTX must hold; and on a GPU, every scene and variant, over sizes and
+//! numbers of steps that are below, at and beside blocks, tiles and launches. The emulated device
+//! runs the lab's small cases instead.
 
 use std::collections::BTreeMap;
 

@@ -25,7 +25,8 @@ pub enum NvvmArch {
 }
 
 impl NvvmArch {
-    /// What `opt` and `llc` are told of it: the name, and the version of PTX where their default lacks instructions.
+    /// What `opt` and `llc` are told of it: the name, and the version of PTX where their default
+    /// lacks instructions.
     pub(crate) fn llvm_options(self) -> Vec<String> {
         let mut options = vec![format!("-mcpu={self}")];
         match self {

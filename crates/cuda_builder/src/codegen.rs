@@ -12,8 +12,8 @@ const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"
 
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
-/// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first text of a place is replaced
-/// by its second.
+/// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first
+/// text of a place is replaced by its second.
 pub fn ptx_of(
     module: &Path,
     krate: &Path,
@@ -70,7 +70,8 @@ pub fn ptx_of(
     }
 }
 
-/// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does not have.
+/// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does
+/// not have.
 const OF_CLUSTERS: [&str; 5] = [
     "@llvm.nvvm.barrier.cluster.",
     "@llvm.nvvm.read.ptx.sreg.cluster.",
@@ -96,8 +97,8 @@ fn check_clusters(text: &str, arch: NvvmArch) -> Result<(), Error> {
     Ok(())
 }
 
-/// File names that are the same on every machine: those of the workspace relative to its root, those of the Rust library
-/// below `/rust`.
+/// File names that are the same on every machine: those of the workspace relative to its root,
+/// those of the Rust library below `/rust`.
 pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)> {
     vec![
         (format!("\"{}/", tools.library_source.display()), "\"/rust/"),
@@ -122,11 +123,12 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     out
 }
 
-/// The longest PTX, in bytes, that says of each instruction through which calls it was inlined. LLVM says so in comments, which are most of the text
-/// of a module of many kernels.
+/// The longest PTX, in bytes, that says of each instruction through which calls it was inlined.
+/// LLVM says so in comments, which are most of the text of a module of many kernels.
 const MOST_WITH_CALLERS: usize = 8 << 20;
 
-/// The PTX; where it has more than so many bytes, without the comments of `.loc`: each instruction then has its own place alone.
+/// The PTX; where it has more than so many bytes, without the comments of `.loc`: each instruction
+/// then has its own place alone.
 fn within(most_bytes: usize, ptx: String) -> String {
     if ptx.len() <= most_bytes {
         return ptx;
@@ -151,7 +153,8 @@ fn unresolved(ptx: &str) -> Vec<String> {
         let Some(declaration) = line.trim_start().strip_prefix(".extern .func") else {
             continue;
         };
-        // `.extern .func (.param .b32 ret) name` or `.extern .func  name`, parameters on later lines.
+        // `.extern .func (.param .b32 ret) name` or `.extern .func  name`, parameters on later
+        // lines.
         let after_result = match declaration.trim_start().strip_prefix('(') {
             Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
             None => declaration,

@@ -24,8 +24,8 @@ pub struct Prebuilt {
 const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
 
 impl Prebuilt {
-    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using the network. Kernels can use
-    /// those named in `dependencies`.
+    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using
+    /// the network. Kernels can use those named in `dependencies`.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
@@ -79,8 +79,8 @@ impl Prebuilt {
         })
     }
 
-    /// The same, with the libraries in folder `to`, where their copies have the same names: beside the originals lies whatever else
-    /// was built.
+    /// The same, with the libraries in folder `to`, where their copies have the same names: beside
+    /// the originals lies whatever else was built.
     pub fn moved(mut self, to: &Path) -> Self {
         let moved = |file: &mut PathBuf| {
             *file = to.join(file.file_name().unwrap_or_default());
@@ -106,8 +106,9 @@ impl Prebuilt {
         &self.libraries
     }
 
-    /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run` runs every program, in
-    /// `folder`; the programs write nowhere else. File names in messages and in the PTX are relative to it.
+    /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run`
+    /// runs every program, in `folder`; the programs write nowhere else. File names in messages and
+    /// in the PTX are relative to it.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).

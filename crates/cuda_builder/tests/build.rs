@@ -374,8 +374,8 @@ fn clusters_of_old_architectures_are_refused() {
     );
 }
 
-/// rustc's jump threading copies a barrier into both arms of a condition that is tested before and after it, and then
-/// threads of one warp wait at two barriers.
+/// rustc's jump threading copies a barrier into both arms of a condition that is tested before and
+/// after it, and then threads of one warp wait at two barriers.
 #[test]
 fn a_barrier_stays_one_barrier() {
     let ptx = ptx(

@@ -1,6 +1,7 @@
 //! Functions that the language itself calls: comparing two slices calls `memcmp`.
 //!
-//! `core` leaves them to the platform, and a GPU has none. (Copies and fills need nothing: the back end writes loops.)
+//! `core` leaves them to the platform, and a GPU has none. (Copies and fills need nothing: the back
+//! end writes loops.)
 
 /// C's `memcmp`: below, at or above 0 as the first byte that differs is.
 ///

@@ -1,5 +1,6 @@
-//! A barrier of the whole grid: all blocks of a launch wait for each other, any number of times, as between the timesteps of a
-//! simulation that one launch computes. CUDA C++'s `cooperative_groups::this_grid().sync()`.
+//! A barrier of the whole grid: all blocks of a launch wait for each other, any number of times, as
+//! between the timesteps of a simulation that one launch computes. CUDA C++'s
+//! `cooperative_groups::this_grid().sync()`.
 //!
 //! ```ignore
 //! #[kernel]
@@ -18,27 +19,32 @@
 //!
 //! # All blocks must run at once
 //!
-//! A block that waits keeps its place on the multiprocessor. So blocks that have not started never start, if the grid has more than the
-//! device holds: launch as many as it holds, and give each more to do. The emulated device reports a grid that is too large; a GPU
-//! waits without end. How many it holds follows from the kernel's registers, threads and shared memory.
+//! A block that waits keeps its place on the multiprocessor. So blocks that have not started never
+//! start, if the grid has more than the device holds: launch as many as it holds, and give each
+//! more to do. The emulated device reports a grid that is too large; a GPU waits without end. How
+//! many it holds follows from the kernel's registers, threads and shared memory.
 //!
 //! # The counter
 //!
-//! A `u32` in global memory, which the host sets to 0 once. Blocks count their arrivals in its lower 31 bits; the last one to arrive makes
-//! them 0 again and flips the highest bit, which the others wait for. So one counter is good for any number of barriers and launches, of
-//! grids of any size, one launch after the other.
+//! A `u32` in global memory, which the host sets to 0 once. Blocks count their arrivals in its
+//! lower 31 bits; the last one to arrive makes them 0 again and flips the highest bit, which the
+//! others wait for. So one counter is good for any number of barriers and launches, of grids of any
+//! size, one launch after the other.
 //!
 //! # Cost
 //!
-//! A fence and an atomic addition a block at one address, and the way to L2 and back: predicted 1 to 2 µs on a large GPU. An arrival waits
-//! until the block's stores are visible on the device (`MEMBAR.ALL.GPU`). A block that waits empties the multiprocessor's L1 cache each
-//! time that it looks (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block can do what does not depend on the others.
+//! A fence and an atomic addition a block at one address, and the way to L2 and back: predicted 1
+//! to 2 µs on a large GPU. An arrival waits until the block's stores are visible on the device
+//! (`MEMBAR.ALL.GPU`). A block that waits empties the multiprocessor's L1 cache each time that it
+//! looks (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block can do what does not
+//! depend on the others.
 
 use crate::{atomic, thread};
 
 /// The bit of the counter that every barrier flips.
 const PHASE: u32 = 1 << 31;
-/// Time between two looks at the counter. Many blocks that look at it without a pause hold up those that arrive.
+/// Time between two looks at the counter. Many blocks that look at it without a pause hold up those
+/// that arrive.
 const NANOS: u32 = 32;
 
 /// The arrival of a thread's block at the grid's barrier, which the thread then waits for.
@@ -50,7 +56,8 @@ pub struct Arrival {
     before: u32,
 }
 
-/// Waits until every thread of the grid is here; writes to global memory before it are seen by the grid's threads after it.
+/// Waits until every thread of the grid is here; writes to global memory before it are seen by the
+/// grid's threads after it.
 ///
 /// # Safety
 /// As [`arrive`].
@@ -60,13 +67,15 @@ pub unsafe fn sync(counter: *mut u32) {
     unsafe { arrive(counter) }.wait();
 }
 
-/// Arrives at the grid's barrier and goes on, up to [`Arrival::wait`]. What this block does in between must not depend on what others
-/// write meanwhile, nor write what they read.
+/// Arrives at the grid's barrier and goes on, up to [`Arrival::wait`]. What this block does in
+/// between must not depend on what others write meanwhile, nor write what they read.
 ///
 /// # Safety
-/// - `counter` is an aligned `u32` in global memory, which the host has set to 0 before its first use, and which nothing but barriers of
-///   one launch at a time accesses. After a launch that failed it is to be set to 0 again.
-/// - Every thread of every block of the grid reaches the same calls in the same order, and none returns before the last.
+/// - `counter` is an aligned `u32` in global memory, which the host has set to 0 before its first
+///   use, and which nothing but barriers of one launch at a time accesses. After a launch that
+///   failed it is to be set to 0 again.
+/// - Every thread of every block of the grid reaches the same calls in the same order, and none
+///   returns before the last.
 /// - All blocks of the grid run at the same time. There are less than 2^31.
 #[inline(always)]
 pub unsafe fn arrive(counter: *mut u32) -> Arrival {
@@ -97,8 +106,8 @@ impl Arrival {
     }
 }
 
-/// Adds to the counter; gives what it was before. What this block has stored is seen by who sees the sum. (`AtomicU32::fetch_add` would also
-/// empty L1.)
+/// Adds to the counter; gives what it was before. What this block has stored is seen by who sees
+/// the sum. (`AtomicU32::fetch_add` would also empty L1.)
 ///
 /// # Safety
 /// `counter` is an aligned `u32` in global memory.

@@ -1,9 +1,12 @@
 //! Hints to the compiler.
 
-/// The value itself, of which the compiler knows nothing: what is computed from it is computed here.
+/// The value itself, of which the compiler knows nothing: what is computed from it is computed
+/// here.
 ///
-/// LLVM moves what is the same in each turn of a loop out of it, and keeps an address of its own for each access of the loop. A kernel whose registers are
-/// full of data then has these in local memory. A loop that takes its counter and strides through this function computes them anew instead.
+/// LLVM moves what is the same in each turn of a loop out of it, and keeps an address of its own
+/// for each access of the loop. A kernel whose registers are full of data then has these in local
+/// memory. A loop that takes its counter and strides through this function computes them anew
+/// instead.
 ///
 /// ```ignore
 /// while i < end {
@@ -16,8 +19,9 @@
 /// }
 /// ```
 ///
-/// LLVM also moves what is computed for a store that not all threads make into the branch that makes it: several such stores then wait for one another's
-/// results. What went through this function is computed before the branch.
+/// LLVM also moves what is computed for a store that not all threads make into the branch that
+/// makes it: several such stores then wait for one another's results. What went through this
+/// function is computed before the branch.
 #[inline(always)]
 pub fn opaque<T: Opaque>(value: T) -> T {
     value.opaque()

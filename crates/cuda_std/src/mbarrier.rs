@@ -1,9 +1,11 @@
-//! Barriers in shared memory that threads, [bulk copies](crate::bulk_copy) and [stores from other blocks](store_async) arrive at (PTX ISA, `mbarrier`). CUDA C++'s
-//! `cuda::barrier`. Kernels that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
+//! Barriers in shared memory that threads, [bulk copies](crate::bulk_copy) and [stores from other
+//! blocks](store_async) arrive at (PTX ISA, `mbarrier`). CUDA C++'s `cuda::barrier`. Kernels that
+//! use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
 //!
-//! A barrier is a `u64` in the block's shared memory, which only the functions of this module access. It counts arrivals and bytes. A phase
-//! completes when as many threads have arrived as [`init`] says, and as many bytes as they expect; then the next begins, by itself.
-//! Phases have numbers from 0; a thread waits for one by its parity.
+//! A barrier is a `u64` in the block's shared memory, which only the functions of this module
+//! access. It counts arrivals and bytes. A phase completes when as many threads have arrived as
+//! [`init`] says, and as many bytes as they expect; then the next begins, by itself. Phases have
+//! numbers from 0; a thread waits for one by its parity.
 //!
 //! ```ignore
 //! // One thread fetches a tile a step, into two buffers in turn; all compute on what the step before has fetched.
@@ -65,11 +67,13 @@ macro_rules! barrier {
 }
 
 barrier! {
-    /// Makes a barrier whose phases wait for so many arrivals. Other threads may use it after the next
-    /// [`sync_threads`](crate::thread::sync_threads), bulk copies after [`fence_init`] by this thread, too.
+    /// Makes a barrier whose phases wait for so many arrivals. Other threads may use it after the
+    /// next [`sync_threads`](crate::thread::sync_threads), bulk copies after [`fence_init`] by this
+    /// thread, too.
     ///
     /// # Safety
-    /// `barrier` is an aligned `u64` in the block's shared memory, where no barrier is. `arrivals` is from 1 to 2^20 - 1.
+    /// `barrier` is an aligned `u64` in the block's shared memory, where no barrier is. `arrivals`
+    /// is from 1 to 2^20 - 1.
     pub unsafe fn init(arrivals: u32) = "mbarrier.init.shared::cta.b64", "[at], {arrivals}"
 }
 
@@ -77,7 +81,8 @@ barrier! {
     /// Ends a barrier; its memory is free for something else.
     ///
     /// # Safety
-    /// `barrier` is one that nobody uses any more: a [`sync_threads`](crate::thread::sync_threads) orders all uses before.
+    /// `barrier` is one that nobody uses any more: a [`sync_threads`](crate::thread::sync_threads)
+    /// orders all uses before.
     pub unsafe fn invalidate() = "mbarrier.inval.shared::cta.b64", "[at]"
 }
 
@@ -93,7 +98,8 @@ barrier! {
     /// Makes the current phase wait for so many bytes more, and arrives.
     ///
     /// # Safety
-    /// As [`arrive`]. Bulk copies of so many bytes in all report to the phase, which waits for less than 2^20 bytes at any time.
+    /// As [`arrive`]. Bulk copies of so many bytes in all report to the phase, which waits for less
+    /// than 2^20 bytes at any time.
     pub unsafe fn arrive_expect_tx(bytes: u32) =
         "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64", "_, [at], {bytes}"
 }
@@ -107,8 +113,9 @@ barrier! {
         "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "[at], {bytes}"
 }
 
-/// Waits until a phase has completed: that whose number has the lowest bit of `phase`, of the current one and the one before. What
-/// threads wrote before they arrived is seen, and what copies brought.
+/// Waits until a phase has completed: that whose number has the lowest bit of `phase`, of the
+/// current one and the one before. What threads wrote before they arrived is seen, and what copies
+/// brought.
 ///
 /// # Safety
 /// `barrier` is one of this block, in the phase that is waited for or the one after.
@@ -168,10 +175,13 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
     }
 }
 
-/// Starts a store to a block of the cluster, which reports its bytes to a barrier there (`st.async`).
+/// Starts a store to a block of the cluster, which reports its bytes to a barrier there
+/// (`st.async`).
 ///
-/// It takes no barrier of the cluster, whose arrival waits for all that the thread has stored ([`cluster`](crate::cluster), "Cost"): who waits for the bytes
-/// sees them, and nobody else waits. Blocks that trade values in turns need nothing more: who sends what it has computed from what it got has read that.
+/// It takes no barrier of the cluster, whose arrival waits for all that the thread has stored
+/// ([`cluster`](crate::cluster), "Cost"): who waits for the bytes sees them, and nobody else waits.
+/// Blocks that trade values in turns need nothing more: who sends what it has computed from what it
+/// got has read that.
 ///
 /// ```ignore
 /// // Each block gets a value of the one before. All blocks have made their barriers, and expect the bytes.
@@ -195,15 +205,17 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 ///
 /// # Safety
 /// - `T` is a plain value of 4 or 8 bytes. `to` is aligned.
-/// - `to` and `barrier` are [mapped](crate::cluster::map_shared) to the same block of the cluster, which has started, and ends only after it has waited for the bytes.
-/// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects these bytes, before or after they arrive, and
-///   cannot complete without them.
+/// - `to` and `barrier` are [mapped](crate::cluster::map_shared) to the same block of the cluster,
+///   which has started, and ends only after it has waited for the bytes.
+/// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects
+///   these bytes, before or after they arrive, and cannot complete without them.
 /// - Nobody accesses `to` from this call on until it has waited for the phase.
 #[inline(always)]
 pub unsafe fn store_async<T: Copy>(to: *mut T, value: T, barrier: *mut u64) {
     const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's. Shared memory has addresses of 32 bits; the value has as many bytes as it is copied as.
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits; the value has as many bytes as
+    // it is copied as.
     unsafe {
         macro_rules! store {
             ($bits:ty, $class:ident, $instruction:literal) => {
@@ -239,7 +251,8 @@ pub unsafe fn store_async<T: Copy>(to: *mut T, value: T, barrier: *mut u64) {
     }
 }
 
-/// Shows the barriers that this thread has made to bulk copies, and to the other blocks of the cluster after its next barrier.
+/// Shows the barriers that this thread has made to bulk copies, and to the other blocks of the
+/// cluster after its next barrier.
 #[inline(always)]
 pub fn fence_init() {
     #[cfg(target_arch = "nvptx64")]

@@ -122,8 +122,8 @@ impl VectorElement for u64 {}
 impl VectorElement for i64 {}
 impl VectorElement for f64 {}
 
-/// N elements in one machine vector: as an array, a value that is only copied would become two 64-bit integers, and two
-/// accesses.
+/// N elements in one machine vector: as an array, a value that is only copied would become two
+/// 64-bit integers, and two accesses.
 #[cfg_attr(target_arch = "nvptx64", repr(simd))]
 #[cfg_attr(not(target_arch = "nvptx64"), repr(C))]
 struct Vector<T, const N: usize>([T; N]);
@@ -147,7 +147,8 @@ impl<T: Copy, const N: usize> Clone for Vector<T, N> {
 #[inline(always)]
 pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -> [T; N] {
     const { assert_vector::<T, N>() };
-    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's
+    // layout.
     unsafe {
         let vector: Vector<T, N> = *pointer.cast();
         core::mem::transmute_copy(&vector)
@@ -164,7 +165,8 @@ pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -
 #[inline(always)]
 pub unsafe fn store_vector<T: VectorElement, const N: usize>(pointer: *mut T, value: [T; N]) {
     const { assert_vector::<T, N>() };
-    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's
+    // layout.
     unsafe { *pointer.cast::<Vector<T, N>>() = core::mem::transmute_copy(&value) }
 }
 

@@ -27,7 +27,8 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     unsafe { intrinsics::dynamic_shared_mem().cast() }
 }
 
-/// The address of an element of shared memory among shared memory alone, for functions that take it: 32 bits, and differences are bytes.
+/// The address of an element of shared memory among shared memory alone, for functions that take
+/// it: 32 bits, and differences are bytes.
 ///
 /// # Safety
 /// `pointer` points into the block's shared memory.

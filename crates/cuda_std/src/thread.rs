@@ -139,7 +139,8 @@ pub fn device_fence() {
     unsafe { intrinsics::fence_device() }
 }
 
-/// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s `__threadfence_system()`.
+/// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s
+/// `__threadfence_system()`.
 #[inline(always)]
 pub fn system_fence() {
     // SAFETY: a fence has no preconditions.

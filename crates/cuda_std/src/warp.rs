@@ -1,6 +1,7 @@
 //! The 32 threads of a warp among themselves: shuffles, votes, reductions.
 //!
-//! Each function takes the mask of the lanes that take part, bit i for lane i; [`FULL_MASK`] is all.
+//! Each function takes the mask of the lanes that take part, bit i for lane i; [`FULL_MASK`] is
+//! all.
 //!
 //! # Safety of the functions here
 //!

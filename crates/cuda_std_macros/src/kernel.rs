@@ -10,7 +10,8 @@ use syn::{
     Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, Visibility,
 };
 
-/// What the user gave: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the oldest devices that have the kernel.
+/// What the user gave: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the
+/// oldest devices that have the kernel.
 #[derive(Default)]
 struct LaunchBounds {
     max_threads: Option<u32>,
@@ -38,7 +39,8 @@ impl LaunchBounds {
         let mut bounds = Self::default();
         let parser = syn::meta::parser(|meta| {
             if meta.path.is_ident("max_threads") {
-                // 1024 is the limit of every GPU so far (CUDA programming guide, compute capabilities).
+                // 1024 is the limit of every GPU so far (CUDA programming guide, compute
+                // capabilities).
                 set_once(&mut bounds.max_threads, &meta, 1024)
             } else if meta.path.is_ident("min_blocks") {
                 // 32 is the most blocks that any multiprocessor holds.
@@ -210,7 +212,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     })
 }
 
-/// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their command lines.
+/// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their
+/// command lines.
 const MOST_NAME_BYTES: usize = 200;
 
 fn check_signature(function: &ItemFn) -> Result<()> {
@@ -369,8 +372,9 @@ impl<'a> Parameter<'a> {
                 parameters.push(quote!(#pointer: &'static [#element; 0]));
                 parameters.push(quote!(#length: usize));
                 prologue.push(quote! {
-                    // SAFETY: the launch passes a pointer to `length` elements that live, unchanged,
-                    // until the launch is over: the caller's obligation for a `&[T]` parameter.
+                    // SAFETY: the launch passes a pointer to `length` elements that live,
+                    // unchanged, until the launch is over: the caller's obligation for a `&[T]`
+                    // parameter.
                     let #pattern: &[#element] =
                         unsafe { ::core::slice::from_raw_parts(#pointer.as_ptr(), #length) };
                 });

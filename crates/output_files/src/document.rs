@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{OutputError, OutputFile, not_written, parent};
 
-/// A file that is written whole, once or again and again. Whoever reads it finds one text or the next, also after the program
-/// was killed; between two writes there is no temporary file.
+/// A file that is written whole, once or again and again. Whoever reads it finds one text or the
+/// next, also after the program was killed; between two writes there is no temporary file.
 #[derive(Debug)]
 pub struct OutputDocument {
     folder: PathBuf,
@@ -13,7 +13,8 @@ pub struct OutputDocument {
 }
 
 impl OutputDocument {
-    /// Prepares to write `target`, which `flag` named. A file that exists is replaced by the first write.
+    /// Prepares to write `target`, which `flag` named. A file that exists is replaced by the first
+    /// write.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
 //! Files and folders that appear complete or not at all.
 //!
-//! Both are made under a temporary name beside their target before any work starts, so that a path that cannot be
-//! written is known at once, and renamed when they are complete. Only an [`OutputDocument`] is there before that: it is written
-//! whole, again and again.
+//! Both are made under a temporary name beside their target before any work starts, so that a path
+//! that cannot be written is known at once, and renamed when they are complete. Only an
+//! [`OutputDocument`] is there before that: it is written whole, again and again.
 
 mod document;
 pub mod interrupt;
@@ -136,7 +136,8 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Prepares to write the folder `target`, which `flag` named. It must not exist yet, or be empty.
+    /// Prepares to write the folder `target`, which `flag` named. It must not exist yet, or be
+    /// empty.
     ///
     /// # Errors
     ///
@@ -204,7 +205,8 @@ pub fn not_written(target: &Path, source: io::Error) -> OutputError {
     }
 }
 
-/// Temporary names are hidden and say whose they are. `mode` as for any new file: the process's umask applies.
+/// Temporary names are hidden and say whose they are. `mode` as for any new file: the process's
+/// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".harness-").suffix(".tmp");

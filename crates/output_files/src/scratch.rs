@@ -7,8 +7,8 @@ use tempfile::{Builder, TempDir};
 
 use crate::interrupt::Unfinished;
 
-/// A folder where the system keeps temporary files. Dropped, it is removed with all that is in it; so it is if the program is
-/// interrupted.
+/// A folder where the system keeps temporary files. Dropped, it is removed with all that is in it;
+/// so it is if the program is interrupted.
 #[derive(Debug)]
 pub struct ScratchFolder {
     folder: TempDir,

@@ -1,4 +1,5 @@
-//! Horizontal bars on a logarithmic scale, each with its label over it: readable however narrow the page is.
+//! Horizontal bars on a logarithmic scale, each with its label over it: readable however narrow the
+//! page is.
 
 use maud::{Markup, PreEscaped, html};
 use units::three;
@@ -79,8 +80,8 @@ fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Adds a text in as many lines as it needs; returns where it ends. The page's background lies around its letters, where
-/// they cross a line.
+/// Adds a text in as many lines as it needs; returns where it ends. The page's background lies
+/// around its letters, where they cross a line.
 fn texts(rows: &mut Vec<Markup>, text: &str, mut top: f64, width: f64, is_heading: bool) -> f64 {
     let (weight, fill) = match is_heading {
         true => (Some("600"), "var(--muted)"),

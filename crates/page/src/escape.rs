@@ -1,4 +1,5 @@
-//! Text from others, made harmless: a name or a message from a submission is shown as it is, and never interpreted.
+//! Text from others, made harmless: a name or a message from a submission is shown as it is, and
+//! never interpreted.
 
 use std::fmt::Write;
 
@@ -61,7 +62,8 @@ pub fn html(text: &str) -> String {
     safe
 }
 
-/// For the name of a file: letters, digits, `-`, `_` and `.` stay, the rest becomes `-`; never empty, hidden or long.
+/// For the name of a file: letters, digits, `-`, `_` and `.` stay, the rest becomes `-`; never
+/// empty, hidden or long.
 pub fn file_name(text: &str) -> String {
     let keep = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {

@@ -67,7 +67,8 @@ impl Cell {
         Cell::new(text, "caution")
     }
 
-    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is too wide.
+    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is
+    /// too wide.
     fn classes(&self) -> Option<String> {
         let long = if self.text.len() > LONG { " long" } else { "" };
         let classes = format!("{}{long}", self.class);

@@ -1,5 +1,5 @@
-//! Ladders: variants of a lab as horizontal bars, from the plain one to the fastest, each with the limit that it cannot pass.
-//! In a page, or as a picture of its own.
+//! Ladders: variants of a lab as horizontal bars, from the plain one to the fastest, each with the
+//! limit that it cannot pass. In a page, or as a picture of its own.
 
 use maud::{PreEscaped, html};
 use units::three;
@@ -10,7 +10,8 @@ use super::plot::Size;
 /// A rung.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// What it belongs to, with the rungs before it that say the same: they share a scale, which begins at 0.
+    /// What it belongs to, with the rungs before it that say the same: they share a scale, which
+    /// begins at 0.
     pub group: String,
     /// What it is of.
     pub label: String,
@@ -31,7 +32,8 @@ const COLOURS: &str = include_str!("page.css");
 const LINE: f64 = 20.0;
 const RUNG: f64 = 22.0;
 const GAP: f64 = 12.0;
-/// Width of the labels at least, where they stand beside the bars: on a wide screen; and of one of their characters.
+/// Width of the labels at least, where they stand beside the bars: on a wide screen; and of one of
+/// their characters.
 const LABELS: f64 = 190.0;
 const CHARACTER: f64 = 8.4;
 /// From this width on.
@@ -99,7 +101,8 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
     svg.into_string()
 }
 
-/// An SVG element as a file of its own, with the page's colours, and what it shows for those who cannot see it.
+/// An SVG element as a file of its own, with the page's colours, and what it shows for those who
+/// cannot see it.
 pub fn file(svg: &str, caption: &str) -> String {
     let (colours, _) = COLOURS.split_once("* {").unwrap_or((COLOURS, ""));
     let colours = colours.split_whitespace().collect::<Vec<_>>().join(" ");

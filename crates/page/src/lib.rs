@@ -1,4 +1,5 @@
-//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark, readable on a phone.
+//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark,
+//! readable on a phone.
 //!
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|

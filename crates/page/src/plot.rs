@@ -1,4 +1,5 @@
-//! Plots as SVG in the page's own colours, drawn by plotters: once for a wide screen, once for a phone.
+//! Plots as SVG in the page's own colours, drawn by plotters: once for a wide screen, once for a
+//! phone.
 
 mod axis;
 mod legend;
@@ -54,7 +55,8 @@ pub struct Plot {
     pub x: Axis,
     /// Vertical.
     pub y: Axis,
-    /// What is plotted. Points that are not finite, or not above 0 on a logarithmic axis, are left out.
+    /// What is plotted. Points that are not finite, or not above 0 on a logarithmic axis, are left
+    /// out.
     pub series: Vec<Series>,
     /// Texts at places in the plot, in the colour of secondary text.
     pub texts: Vec<(f64, f64, String)>,
@@ -193,7 +195,8 @@ impl Plot {
     }
 }
 
-/// At most about four points for each pixel of the width: where there are more, the first, least, greatest and last.
+/// At most about four points for each pixel of the width: where there are more, the first, least,
+/// greatest and last.
 fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
     let chunk = points.len().div_ceil(width.max(1));
     if chunk <= 4 {

@@ -19,7 +19,8 @@ pub enum Doubt {
         /// How uncertain: [`crate::Summary::noise`].
         noise: f64,
     },
-    /// The median has a narrow interval, but the samples lie far apart: there is no one time that they are samples of.
+    /// The median has a narrow interval, but the samples lie far apart: there is no one time that
+    /// they are samples of.
     Scattered {
         /// How far: [`crate::Summary::spread`].
         spread: f64,
@@ -43,7 +44,8 @@ pub enum Doubt {
         /// Processes that compute on it, this one included.
         processes: u32,
     },
-    /// The parts of a run are not alike: their median, times their number, is not the time of the whole.
+    /// The parts of a run are not alike: their median, times their number, is not the time of the
+    /// whole.
     Segments {
         /// By the median of the parts.
         segments_s: f64,

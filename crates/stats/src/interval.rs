@@ -1,4 +1,5 @@
-//! Confidence intervals that assume no distribution: times have long tails, several modes, and the steps of a clock.
+//! Confidence intervals that assume no distribution: times have long tails, several modes, and the
+//! steps of a clock.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,8 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The probability that intervals made this way hold the true value, at least. Less than what was asked for where there
-    /// were too few samples; 0 in documents that do not say.
+    /// The probability that intervals made this way hold the true value, at least. Less than what
+    /// was asked for where there were too few samples; 0 in documents that do not say.
     #[serde(default)]
     pub confidence: f64,
 }
@@ -66,12 +67,13 @@ impl Confidence {
     }
 }
 
-/// The median of a population, from independent samples of it: two of the samples themselves, chosen so that the number
-/// of samples below the true median, which is binomial with p = 1/2, falls outside with a probability of at most
-/// [`Confidence::miss`].
+/// The median of a population, from independent samples of it: two of the samples themselves,
+/// chosen so that the number of samples below the true median, which is binomial with p = 1/2,
+/// falls outside with a probability of at most [`Confidence::miss`].
 ///
-/// Below 6 samples for 95 %, and 8 for 99 %, even the least and the greatest sample do not reach the confidence. Then the
-/// interval spans all samples, and [`Interval::confidence`] says how much they reach.
+/// Below 6 samples for 95 %, and 8 for 99 %, even the least and the greatest sample do not reach
+/// the confidence. Then the interval spans all samples, and [`Interval::confidence`] says how much
+/// they reach.
 ///
 /// # Panics
 ///
@@ -90,9 +92,11 @@ pub fn median(samples: &[f64], confidence: Confidence) -> Interval {
     }
 }
 
-/// The greatest `rank`, from 0, such that the sorted samples `rank` and `len - 1 - rank` bound the median.
+/// The greatest `rank`, from 0, such that the sorted samples `rank` and `len - 1 - rank` bound the
+/// median.
 fn median_rank(len: usize, confidence: Confidence) -> Option<usize> {
-    // P(at most `below` of the samples are below the median), in logarithms: 2^-len is 0 as a number from 1075 on.
+    // P(at most `below` of the samples are below the median), in logarithms: 2^-len is 0 as a
+    // number from 1075 on.
     let mut ln_term = -(len as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     let mut rank = None;
@@ -107,14 +111,16 @@ fn median_rank(len: usize, confidence: Confidence) -> Option<usize> {
     rank
 }
 
-/// How many times as large `new` is as `old`, for samples that were taken apart: the Hodges-Lehmann estimate, the median
-/// of all ratios of one to the other, with the interval that inverts the Wilcoxon-Mann-Whitney test.
+/// How many times as large `new` is as `old`, for samples that were taken apart: the Hodges-Lehmann
+/// estimate, the median of all ratios of one to the other, with the interval that inverts the
+/// Wilcoxon-Mann-Whitney test.
 ///
 /// `None` where there are too few samples for the confidence. Samples are positive.
 pub fn ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<Interval> {
     let (n, m) = (old.len() as f64, new.len() as f64);
     let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
-    // The normal approximation of the test's statistic; the least and greatest ratio are left out or bound nothing.
+    // The normal approximation of the test's statistic; the least and greatest ratio are left out
+    // or bound nothing.
     let rank = (n * m / 2.0 - confidence.z() * spread - 0.5).floor();
     if rank < 0.0 {
         return None;
@@ -133,8 +139,9 @@ pub fn ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<Interva
     })
 }
 
-/// How many times as large `new` is as `old`, for samples that were taken in turns: the median of the ratios of each
-/// turn, in which what changed for both meanwhile cancels. What is left over of the longer list is not used.
+/// How many times as large `new` is as `old`, for samples that were taken in turns: the median of
+/// the ratios of each turn, in which what changed for both meanwhile cancels. What is left over of
+/// the longer list is not used.
 ///
 /// With few turns the interval spans all ratios, as for [`median`].
 ///
@@ -153,7 +160,8 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_tables() {
-        // Published for the sign test: the number of samples left out at each end, for 95 % and 99 %.
+        // Published for the sign test: the number of samples left out at each end, for 95 % and 99
+        // %.
         let rank = |len| {
             let rank = |confidence| median_rank(len, confidence);
             (rank(Confidence::P95), rank(Confidence::P99))
@@ -224,7 +232,8 @@ mod tests {
                 let truth = Noise::median_with_tail(0.02);
                 (truth, median(&samples, Confidence::P95))
             });
-            // At least 95 %, up to the 0.7 % that 4000 trials leave open; never much more than the discrete ranks force.
+            // At least 95 %, up to the 0.7 % that 4000 trials leave open; never much more than the
+            // discrete ranks force.
             assert!((0.943..0.985).contains(&with_tail), "{len}: {with_tail}");
             // A distribution that is skewed over four octaves.
             let skewed = coverage(|noise| {

@@ -21,9 +21,10 @@ pub use interval::{Confidence, Interval};
 pub use sampling::{Collector, RESULT_SAMPLES, Sample, SamplingRule};
 pub use summary::{Discarded, Summary};
 
-/// What the intervals of one run of the program cannot know: medians of another run, on the same machine, may differ by this
-/// share more. Buffers lie elsewhere in memory then, which decides what is near in L2. Medians of an H100 were up to 0.75 %
-/// apart between runs (`docs/measuring.md`); each of two may be off by this much.
+/// What the intervals of one run of the program cannot know: medians of another run, on the same
+/// machine, may differ by this share more. Buffers lie elsewhere in memory then, which decides what
+/// is near in L2. Medians of an H100 were up to 0.75 % apart between runs (`docs/measuring.md`);
+/// each of two may be off by this much.
 pub const BETWEEN_RUNS: f64 = 0.0075;
 
 /// The value below which the share `q` of the sorted samples lies, by linear interpolation.

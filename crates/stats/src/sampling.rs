@@ -13,30 +13,32 @@ use crate::summary::{Discarded, Summary};
 pub struct SamplingRule {
     /// Sampling does not end with fewer before [`SamplingRule::min_time`].
     pub min_samples: usize,
-    /// From this time on, [`RESULT_SAMPLES`] that all lie within [`SamplingRule::noise`] of each other are enough, or 11 of which
-    /// one may be far off: short runs are sampled often, and long ones no more often than it takes.
+    /// From this time on, [`RESULT_SAMPLES`] that all lie within [`SamplingRule::noise`] of each
+    /// other are enough, or 11 of which one may be far off: short runs are sampled often, and long
+    /// ones no more often than it takes.
     pub min_time: Duration,
     /// Sampling ends with as many.
     pub max_samples: usize,
-    /// Sampling ends once half of the interval, relative to the median, is at most this, and nothing else speaks against the
-    /// samples.
+    /// Sampling ends once half of the interval, relative to the median, is at most this, and
+    /// nothing else speaks against the samples.
     pub noise: f64,
     /// No result if [`Summary::spread`] is above this.
     pub spread: f64,
-    /// Sampling ends after this time, if there are enough samples for a result: [`RESULT_SAMPLES`], or `min_samples` if that
-    /// is less. It ends after four times this time, however few there are.
+    /// Sampling ends after this time, if there are enough samples for a result: [`RESULT_SAMPLES`],
+    /// or `min_samples` if that is less. It ends after four times this time, however few there are.
     pub patience: Duration,
 }
 
-/// Fewer samples are no result, even if no more are asked for: the least and the greatest of six bound the median with a
-/// confidence of 96.9 %, those of five with 93.8 %.
+/// Fewer samples are no result, even if no more are asked for: the least and the greatest of six
+/// bound the median with a confidence of 96.9 %, those of five with 93.8 %.
 pub const RESULT_SAMPLES: usize = 6;
 
-/// The median of runs that have two speeds may lie between them, and then never settles: that of so many means of runs does.
+/// The median of runs that have two speeds may lie between them, and then never settles: that of so
+/// many means of runs does.
 const MEANS: usize = 20;
 
-/// Of fewer samples none may be far off, if sampling is to end early: the interval of the ratio of two such rows would still
-/// reach to that one ([`interval::ratio`] at 99 %).
+/// Of fewer samples none may be far off, if sampling is to end early: the interval of the ratio of
+/// two such rows would still reach to that one ([`interval::ratio`] at 99 %).
 const BEARS_ONE_OUTLIER: usize = 11;
 
 /// The steps of the clocks: a spread of this size, in seconds, says nothing about what was timed.
@@ -95,7 +97,8 @@ impl SamplingRule {
         }
     }
 
-    /// Whether no more samples may be taken, after `taken` samples, of which `counted` count, and so much time.
+    /// Whether no more samples may be taken, after `taken` samples, of which `counted` count, and
+    /// so much time.
     pub fn is_over(&self, counted: usize, taken: usize, elapsed: Duration) -> bool {
         let enough = self.min_samples.min(RESULT_SAMPLES);
         taken >= self.max_samples
@@ -127,8 +130,8 @@ impl SamplingRule {
         doubts
     }
 
-    /// How much longer the second half is than the first, if by more than twice the noise that is allowed and if no 95 %
-    /// intervals of the two medians can hold one value.
+    /// How much longer the second half is than the first, if by more than twice the noise that is
+    /// allowed and if no 95 % intervals of the two medians can hold one value.
     fn drift(&self, samples: &[f64]) -> Option<f64> {
         let (first, second) = samples.split_at(samples.len() / 2);
         if first.len() < 5 {
@@ -164,7 +167,8 @@ impl Collector {
         }
     }
 
-    /// Lets the rule's time run from now, the samples kept: what went on since the first was no sampling.
+    /// Lets the rule's time run from now, the samples kept: what went on since the first was no
+    /// sampling.
     pub fn restart_time(&mut self) {
         self.began = Instant::now();
     }
@@ -214,7 +218,8 @@ impl Collector {
         self.rule.is_over(counted, taken, self.began.elapsed())
     }
 
-    /// What the samples say. If all of them were discarded, the summary is of those, and is no result.
+    /// What the samples say. If all of them were discarded, the summary is of those, and is no
+    /// result.
     ///
     /// # Panics
     ///
@@ -338,7 +343,8 @@ mod tests {
 
     #[test]
     fn of_two_near_speeds_the_mean_counts() {
-        // Half of the runs take 1.5 % longer: what a GPU does whose working set is about the size of its L2.
+        // Half of the runs take 1.5 % longer: what a GPU does whose working set is about the size
+        // of its L2.
         let mut noise = Noise::new(9);
         let mut draw = || {
             let speed = if noise.uniform() < 0.5 { 100.0 } else { 101.5 };
@@ -384,7 +390,8 @@ mod tests {
     fn noisy_samples_take_as_many_as_it_takes() {
         let mut noise = Noise::new(6);
         let summary = collect(RULE, |_| 100.0 * noise.normal(0.01));
-        // A standard deviation of 1 % leaves 1.25 * 1.96 % / sqrt(n) of the median open: 0.5 % at 24 samples.
+        // A standard deviation of 1 % leaves 1.25 * 1.96 % / sqrt(n) of the median open: 0.5 % at
+        // 24 samples.
         let count = summary.samples_s.len();
         assert!((12..60).contains(&count), "{count}");
         assert!(summary.is_result(), "{:?}", summary.doubts);
@@ -573,8 +580,8 @@ mod tests {
 
     #[test]
     fn stopping_at_will_costs_little_coverage() {
-        // To stop when the interval happens to be narrow makes it miss more often than an interval of a fixed number of
-        // samples: by how much is in docs/measuring.md.
+        // To stop when the interval happens to be narrow makes it miss more often than an interval
+        // of a fixed number of samples: by how much is in docs/measuring.md.
         let coverage = |first: usize, deviation: f64| {
             let rule = SamplingRule {
                 min_samples: first,

@@ -6,12 +6,14 @@ use crate::doubt::Doubt;
 use crate::interval::{self, Confidence};
 use crate::{quantile, sorted};
 
-/// What samples say about a time. No sample is left out for being far from the others: the median bears them.
+/// What samples say about a time. No sample is left out for being far from the others: the median
+/// bears them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The middle sample, or the mean of the two middle ones.
     pub median_s: f64,
-    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not reach it.
+    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not
+    /// reach it.
     pub interval_s: Option<[f64; 2]>,
     /// The shortest.
     pub min_s: f64,
@@ -19,14 +21,16 @@ pub struct Summary {
     pub max_s: f64,
     /// Half of the interval's width, relative to the median.
     pub noise: Option<f64>,
-    /// The middle four fifths of the samples span this share of the median. `None` for a single sample.
+    /// The middle four fifths of the samples span this share of the median. `None` for a single
+    /// sample.
     pub spread: Option<f64>,
     /// Why it is no result; empty if it is one.
     #[serde(default)]
     pub doubts: Vec<Doubt>,
     /// In the order taken.
     pub samples_s: Vec<f64>,
-    /// Single runs, where they have several speeds and a sample is therefore the mean of some that followed each other.
+    /// Single runs, where they have several speeds and a sample is therefore the mean of some that
+    /// followed each other.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub single_s: Vec<f64>,
     /// Samples that were taken and do not count.
@@ -70,7 +74,8 @@ impl Summary {
         }
     }
 
-    /// The same runs with a sample for each `runs` that followed each other: their mean. Those left over are left out.
+    /// The same runs with a sample for each `runs` that followed each other: their mean. Those left
+    /// over are left out.
     ///
     /// # Panics
     ///

@@ -1,5 +1,5 @@
-//! A machine that lacks the kernel's means of confinement, made of one that has them: a seccomp filter answers as such a kernel
-//! does.
+//! A machine that lacks the kernel's means of confinement, made of one that has them: a seccomp
+//! filter answers as such a kernel does.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;

@@ -1,8 +1,8 @@
-//! What tests do on a machine that lacks what they need: they print "skipped" with the reason and pass, unless an
-//! environment variable says that this machine must have it.
+//! What tests do on a machine that lacks what they need: they print "skipped" with the reason and
+//! pass, unless an environment variable says that this machine must have it.
 //!
-//! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU, so that a run that is meant to test a GPU cannot pass without
-//! one. The other variables are those of [`Need`].
+//! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU, so that a run that is meant to test
+//! a GPU cannot pass without one. The other variables are those of [`Need`].
 
 #[cfg(target_os = "linux")]
 mod lacking;

@@ -3,8 +3,8 @@
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes `command` start with the usual answer to SIGHUP, SIGINT and SIGTERM, also where this program was started to ignore them, as
-/// `nohup` and a shell's `&` do: programs keep to that.
+/// Makes `command` start with the usual answer to SIGHUP, SIGINT and SIGTERM, also where this
+/// program was started to ignore them, as `nohup` and a shell's `&` do: programs keep to that.
 pub fn heeding_signals(command: &mut Command) -> &mut Command {
     // SAFETY: the closure calls `signal` alone, which may be called between fork and exec.
     unsafe {

@@ -1,8 +1,9 @@
 //! The limits of a device, measured: bandwidth of its memories, rates of its arithmetic.
 //!
-//! [`measure`] times plans of a copy or of kernels that do nothing else, back to back between device events. Their results
-//! are compared with what the CPU computes, so that no rate counts work that was not done. On the emulated device they run
-//! and are checked alike; only the rates are missing.
+//! [`measure`] times plans of a copy or of kernels that do nothing else, back to back between
+//! device events. Their results are compared with what the CPU computes, so that no rate counts
+//! work that was not done. On the emulated device they run and are checked alike; only the rates
+//! are missing.
 //!
 //! - `probe`: the plan behind each limit, and its expected result;
 //! - `rate`: the samples and what follows from them.
@@ -42,7 +43,8 @@ pub struct Options {
 }
 
 impl Options {
-    /// All limits of a GPU within two seconds in all; on a device of unknown size, as little as possible.
+    /// All limits of a GPU within two seconds in all; on a device of unknown size, as little as
+    /// possible.
     pub fn for_device(info: &DeviceInfo) -> Options {
         let Some(multiprocessors) = info.multiprocessors else {
             return Options {

@@ -47,7 +47,8 @@ const ELEMENT: u32 = u32::from_ne_bytes([BYTE; 4]);
 /// Threads of a block, and elements of a thread, in device memory.
 const THREADS: u32 = 256;
 const ELEMENTS_PER_THREAD: u32 = 4 * VECTORS_PER_THREAD;
-/// Threads of a block that reads L2, and bytes that it reads: once for each thread and load under way.
+/// Threads of a block that reads L2, and bytes that it reads: once for each thread and load under
+/// way.
 const L2_THREADS: u32 = 1024;
 const L2_REGION_BYTES: u32 = L2_THREADS * LOADS_AT_ONCE * 8;
 /// Threads of a block that reads shared memory.

@@ -89,8 +89,8 @@ impl Rate {
     }
 }
 
-/// The measured limits of a device. `None` for one that was not asked for, for lack of memory, and on a device without a
-/// clock.
+/// The measured limits of a device. `None` for one that was not asked for, for lack of memory, and
+/// on a device without a clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLimits {
     /// [`Limit::Copy`].

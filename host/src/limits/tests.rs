@@ -34,7 +34,8 @@ fn rates_on_a_gpu_make_sense() {
         assert!(rate.median_per_s <= rate.best_per_s);
         assert_eq!(rate.samples.len() as u32, options.samples);
     }
-    // No GPU reads its memory faster than L2, nor L2 faster than shared memory, nor computes faster in 64 bits.
+    // No GPU reads its memory faster than L2, nor L2 faster than shared memory, nor computes faster
+    // in 64 bits.
     assert!(best(Limit::Read) < best(Limit::L2));
     assert!(best(Limit::L2) < best(Limit::Shared));
     assert!(best(Limit::Fp64) < best(Limit::Fp32));
@@ -51,7 +52,8 @@ fn rates_on_a_gpu_make_sense() {
 
 #[test]
 fn amounts_are_what_the_emulator_counts() {
-    // Bytes that global loads and stores ask for, and fused multiply-adds, counted instruction by instruction.
+    // Bytes that global loads and stores ask for, and fused multiply-adds, counted instruction by
+    // instruction.
     let device = EmulatedDevice::default();
     let options = Options::for_device(device.info());
     let report = |limit| {

@@ -12,7 +12,8 @@ use crate::lab::{Case, CaseError};
 use crate::plan::{Command, LaunchConfig, Plan};
 use crate::run;
 
-/// How variants map threads to elements: what their names begin with, by the number that `matadd_check_index` takes.
+/// How variants map threads to elements: what their names begin with, by the number that
+/// `matadd_check_index` takes.
 const MAPPINGS: [&str; 4] = [
     "grid2d_block2d",
     "grid1d_block1d",
@@ -27,7 +28,8 @@ pub struct IndexMap {
     pub config: LaunchConfig,
     /// Elements of a row.
     pub n_x: u32,
-    /// For each element, row by row, the linear index of its thread in the grid: all threads of block 0 come first.
+    /// For each element, row by row, the linear index of its thread in the grid: all threads of
+    /// block 0 come first.
     pub threads: Vec<u32>,
     /// For each element, the linear index of its block in the grid, x first.
     pub blocks: Vec<u32>,
@@ -69,7 +71,8 @@ impl IndexMap {
     }
 }
 
-/// The plan of the kernel that writes who owns each element in the variant's launch: outputs `threads` and `blocks`.
+/// The plan of the kernel that writes who owns each element in the variant's launch: outputs
+/// `threads` and `blocks`.
 ///
 /// # Errors
 ///
@@ -94,8 +97,8 @@ pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// Runs `matadd_check_index` in the variant's launch on a matrix of `n_y` rows of `n_x` elements: small ones are meant, to
-/// be printed.
+/// Runs `matadd_check_index` in the variant's launch on a matrix of `n_y` rows of `n_x` elements:
+/// small ones are meant, to be printed.
 ///
 /// # Errors
 ///

@@ -66,7 +66,8 @@ pub struct BandwidthFigure {
     pub footprint_bytes: u64,
     /// Bytes read plus bytes written in a run.
     pub moved_bytes: u64,
-    /// Median time of a run, by device events; `None` on a device without a clock that means anything.
+    /// Median time of a run, by device events; `None` on a device without a clock that means
+    /// anything.
     pub seconds: Option<f64>,
     /// `moved_bytes` by `seconds`.
     pub bytes_per_s: Option<f64>,
@@ -87,11 +88,13 @@ const ELEMENTS_PER_THREAD: u32 = 4 * VECTORS_PER_THREAD;
 const SEED: u32 = 1;
 
 impl BandwidthOptions {
-    /// Buffers of 1 GiB, or an eighth of the device's memory; on chip, enough passes for a millisecond.
+    /// Buffers of 1 GiB, or an eighth of the device's memory; on chip, enough passes for a
+    /// millisecond.
     pub fn for_device(info: &DeviceInfo) -> BandwidthOptions {
         let multiprocessors = info.multiprocessors.unwrap_or(2);
         let memory = info.memory_bytes.unwrap_or(u64::MAX);
-        // What is read must be well within L2, with two blocks for each multiprocessor if there is room.
+        // What is read must be well within L2, with two blocks for each multiprocessor if there is
+        // room.
         let both = 2 * u64::from(multiprocessors) * u64::from(REGION_BYTES);
         let l2_bytes = info.l2_bytes.unwrap_or(u64::MAX);
         BandwidthOptions {
@@ -137,8 +140,8 @@ type Measure = fn(&dyn Device, &BandwidthOptions) -> Result<BandwidthFigure, Mem
 
 /// Measures the bandwidth of shared memory, L1, L2 (read) and device memory (read, write, copy).
 ///
-/// What was read is summed, what was written is read back, and both are compared with the CPU's. Told of the figures done
-/// through `progress`.
+/// What was read is summed, what was written is read back, and both are compared with the CPU's.
+/// Told of the figures done through `progress`.
 ///
 /// # Errors
 ///

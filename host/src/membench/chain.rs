@@ -1,8 +1,10 @@
 //! Random cycles: what a pointer chase follows.
 
-/// For each of `nodes` nodes, which one comes next: one cycle through all of them, every such cycle equally likely.
+/// For each of `nodes` nodes, which one comes next: one cycle through all of them, every such cycle
+/// equally likely.
 ///
-/// S. Sattolo, "An algorithm to generate a random cyclic permutation", Information Processing Letters 22 (1986).
+/// S. Sattolo, "An algorithm to generate a random cyclic permutation", Information Processing
+/// Letters 22 (1986).
 pub fn random_cycle(nodes: u32, seed: u64) -> Vec<u32> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut next: Vec<u32> = (0..nodes).collect();

@@ -32,7 +32,8 @@ pub struct CoalescingFigure {
     pub variant: String,
     /// Elements that each thread loads.
     pub x: u32,
-    /// Median time of a run, by device events; `None` on a device without a clock that means anything.
+    /// Median time of a run, by device events; `None` on a device without a clock that means
+    /// anything.
     pub seconds: Option<f64>,
     /// Bytes of the elements by `seconds`.
     pub bytes_per_s: Option<f64>,

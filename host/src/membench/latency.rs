@@ -55,14 +55,16 @@ impl Path {
 /// What is swept.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyOptions {
-    /// Memory that a chain spans, ascending. Those that shared memory cannot hold are left out there.
+    /// Memory that a chain spans, ascending. Those that shared memory cannot hold are left out
+    /// there.
     pub footprints_bytes: Vec<u64>,
-    /// From one node to the next in memory, so that each is in a line of its own; in shared memory, which has no lines, a
-    /// node is one 4-byte word.
+    /// From one node to the next in memory, so that each is in a line of its own; in shared memory,
+    /// which has no lines, a node is one 4-byte word.
     pub line_bytes: u32,
     /// Timed loads of one sample, a multiple of 8.
     pub loads: u32,
-    /// Loads before the timed ones: once around the chain, but no more than this. More than that does not fit a cache.
+    /// Loads before the timed ones: once around the chain, but no more than this. More than that
+    /// does not fit a cache.
     pub most_warm_loads: u32,
     /// Samples, the median of which counts, after one that does not.
     pub samples: u32,
@@ -78,8 +80,8 @@ const WORD: u32 = 8;
 const SHARED_WORD: u64 = 4;
 
 impl LatencyOptions {
-    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four in each octave; lines of 128 bytes,
-    /// which is what a GPU's caches have.
+    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four in each octave;
+    /// lines of 128 bytes, which is what a GPU's caches have.
     pub fn for_device(info: &DeviceInfo) -> LatencyOptions {
         let most = info.memory_bytes.map_or(GIB, |bytes| GIB.min(bytes / 4));
         let steps = (0..).map(|step| {
@@ -153,9 +155,10 @@ pub struct LatencyCurve {
 
 /// Measures the latency of loads by `path`.
 ///
-/// One thread follows a chain of pointers that visits every line of the footprint once, in random order, before it
-/// repeats: each load waits for the one before, and no prefetcher sees a pattern. Where the chase ended is compared with
-/// where the CPU ends. Told of the footprints done through `progress`.
+/// One thread follows a chain of pointers that visits every line of the footprint once, in random
+/// order, before it repeats: each load waits for the one before, and no prefetcher sees a pattern.
+/// Where the chase ended is compared with where the CPU ends. Told of the footprints done through
+/// `progress`.
 ///
 /// # Errors
 ///

@@ -36,17 +36,18 @@ impl Memory {
 /// A plateau and the memory that it is of.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// The memory that the plateau's middle fits in; `None` where the device does not say how large its caches are.
+    /// The memory that the plateau's middle fits in; `None` where the device does not say how large
+    /// its caches are.
     pub memory: Option<Memory>,
     /// What was measured.
     pub plateau: Plateau,
-    /// What the device says of that memory's size. For L1 it is what L1 and shared memory divide among themselves: a
-    /// footprint that fits is somewhat smaller.
+    /// What the device says of that memory's size. For L1 it is what L1 and shared memory divide
+    /// among themselves: a footprint that fits is somewhat smaller.
     pub attribute_bytes: Option<u64>,
 }
 
-/// Says which memory each plateau of a curve by `path` is of: the smallest that holds its middle (in octaves), of those
-/// that the path reads.
+/// Says which memory each plateau of a curve by `path` is of: the smallest that holds its middle
+/// (in octaves), of those that the path reads.
 pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level> {
     let gpu = info.compute_capability.and_then(Gpu::of_capability);
     let l1_bytes = gpu.map(|gpu| u64::from(gpu.l1_and_shared_bytes));

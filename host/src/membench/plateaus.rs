@@ -4,7 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::LatencyPoint;
 
-/// How much the largest latency of a plateau may exceed its smallest: noise, and what addresses that miss the TLB add.
+/// How much the largest latency of a plateau may exceed its smallest: noise, and what addresses
+/// that miss the TLB add.
 pub const FLATNESS: f64 = 0.15;
 
 /// How far a plateau reaches at least, from its first footprint to its last: two octaves.
@@ -27,9 +28,9 @@ pub struct Plateau {
 
 /// The plateaus of a curve, whose points are in the order of their footprints.
 ///
-/// The longest run of points within [`FLATNESS`] is a plateau if it reaches over [`LEAST_SPAN`]; so are, in the same way,
-/// the longest runs before and after it. Points between plateaus, where a footprint fits a cache only in part, belong to
-/// none.
+/// The longest run of points within [`FLATNESS`] is a plateau if it reaches over [`LEAST_SPAN`]; so
+/// are, in the same way, the longest runs before and after it. Points between plateaus, where a
+/// footprint fits a cache only in part, belong to none.
 pub fn plateaus(points: &[LatencyPoint]) -> Vec<Plateau> {
     let mut found = Vec::new();
     collect(points, 0, points.len(), &mut found);
@@ -108,8 +109,8 @@ mod tests {
             .collect()
     }
 
-    /// Caches of these sizes and latencies, the last without end. In a random chain through more than a cache holds, the
-    /// share that it holds hits.
+    /// Caches of these sizes and latencies, the last without end. In a random chain through more
+    /// than a cache holds, the share that it holds hits.
     fn caches(levels: &[(u64, f64)]) -> impl Fn(u64) -> f64 {
         move |footprint| {
             let (mut expected, mut missing) = (0.0, 1.0);
@@ -196,11 +197,12 @@ mod tests {
 
     /// How far each level's plateau spans at least under that noise, and by how much it can be off.
     ///
-    /// No noise breaks up a run whose own latencies differ by no more than 1.15 * 0.97 / 1.03: from 2.5 to 28 MiB in L2, from
-    /// 192 MiB to 1 GiB in device memory; what is found spans no less. It may lie lower, at footprints of which more
-    /// hits the cache before, where noise makes up for latencies that differ by up to 1.15 * 1.03 / 0.97. The lowest such
-    /// runs that span enough are 0.875 to 10 MiB, with a median of 250 cycles, and 80 to 448 MiB, with 594; the
-    /// noise itself takes another 3 %.
+    /// No noise breaks up a run whose own latencies differ by no more than 1.15 * 0.97 / 1.03: from
+    /// 2.5 to 28 MiB in L2, from 192 MiB to 1 GiB in device memory; what is found spans no less. It
+    /// may lie lower, at footprints of which more hits the cache before, where noise makes up for
+    /// latencies that differ by up to 1.15 * 1.03 / 0.97. The lowest such runs that span enough are
+    /// 0.875 to 10 MiB, with a median of 250 cycles, and 80 to 448 MiB, with 594; the noise itself
+    /// takes another 3 %.
     const WITHIN: [(f64, f64); 3] = [
         (192.0, NOISE + 1e-9),
         (28.0 / 2.5, 1.0 - 0.97 * 249.96 / 265.0),

@@ -25,8 +25,8 @@ impl MemBench {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for no elements or 2^31 and more, an `x` that is no power of two up to 32, a block that is
-    /// not made of whole warps or has more than 1024 threads.
+    /// [`CaseError::Invalid`] for no elements or 2^31 and more, an `x` that is no power of two up
+    /// to 32, a block that is not made of whole warps or has more than 1024 threads.
     pub fn new(n: u32, x: u32, block: u32, seed: u32) -> Result<MemBench, CaseError> {
         if n == 0 || n > i32::MAX as u32 {
             return Err(CaseError::invalid(
@@ -123,7 +123,8 @@ impl Declaration for MemBench {
     }
 
     fn small() -> Vec<MemBench> {
-        // Every x; less than a warp, than a vector, than a stride; whole tiles, and sizes that leave parts of one.
+        // Every x; less than a warp, than a vector, than a stride; whole tiles, and sizes that
+        // leave parts of one.
         MemBench::numbered(&[
             (1, 1, 32),
             (3, 4, 32),

@@ -6,9 +6,9 @@ use crate::lab::CaseError;
 
 /// The resources of a multiprocessor, and the units in which they are allocated.
 ///
-/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
-/// memory of each capability; for the units (allocation granularities), NVIDIA's occupancy calculator,
-/// `cuda_occupancy.h` of the CUDA toolkit.
+/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the
+/// sections on shared memory of each capability; for the units (allocation granularities), NVIDIA's
+/// occupancy calculator, `cuda_occupancy.h` of the CUDA toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
     /// As users type it.
@@ -27,7 +27,8 @@ pub struct Gpu {
     pub registers_per_thread: u32,
     /// A warp gets registers in multiples of this.
     pub register_unit: u32,
-    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are distributed evenly.
+    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are
+    /// distributed evenly.
     pub partitions: u32,
     /// Shared memory of a multiprocessor.
     pub shared_mem_bytes: u32,

@@ -1,5 +1,5 @@
-//! Occupancy: how many blocks and warps of a kernel a multiprocessor holds at once, and what limits them. Pure arithmetic
-//! over the limits of a GPU, which need not be present.
+//! Occupancy: how many blocks and warps of a kernel a multiprocessor holds at once, and what limits
+//! them. Pure arithmetic over the limits of a GPU, which need not be present.
 //!
 //! - [`Gpu`]: the limits of a compute capability, and the GPUs that are known by name;
 //! - [`occupancy`]: registers, threads and shared memory of a block against those limits.
@@ -73,7 +73,8 @@ pub struct Occupancy {
     pub allowed: [(Limiter, u32); 4],
     /// Registers that a warp gets: what its threads need, rounded up to whole units.
     pub registers_per_warp: u32,
-    /// Shared memory that a block gets: what it needs plus the driver's part, rounded up to whole units.
+    /// Shared memory that a block gets: what it needs plus the driver's part, rounded up to whole
+    /// units.
     pub shared_mem_per_block_bytes: u32,
 }
 
@@ -120,10 +121,12 @@ pub enum OccupancyError {
 /// How many blocks with these needs a multiprocessor of `gpu` holds at once.
 ///
 /// The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`), the same that
-/// `cuOccupancyMaxActiveBlocksPerMultiprocessor` applies, with all of a multiprocessor's shared memory given to blocks:
+/// `cuOccupancyMaxActiveBlocksPerMultiprocessor` applies, with all of a multiprocessor's shared
+/// memory given to blocks:
 ///
-/// - registers are allocated to warps, in whole units, from the partition that the warp runs on; a block whose warps,
-///   rounded up to all partitions, need more than a multiprocessor has does not fit;
+/// - registers are allocated to warps, in whole units, from the partition that the warp runs on; a
+///   block whose warps, rounded up to all partitions, need more than a multiprocessor has does not
+///   fit;
 /// - shared memory is allocated to blocks, in whole units, the driver's own part included.
 ///
 /// # Errors

@@ -4,8 +4,9 @@ use proptest::prelude::*;
 
 use super::{BlockNeeds, Gpu, Limiter, OccupancyError, occupancy};
 
-/// What `cuda_occupancy.h` of CUDA 13 computes for random blocks: blocks of a multiprocessor, and how many each limit
-/// allows (-1: no limit). Its device properties are those that the driver reports for these GPUs.
+/// What `cuda_occupancy.h` of CUDA 13 computes for random blocks: blocks of a multiprocessor, and
+/// how many each limit allows (-1: no limit). Its device properties are those that the driver
+/// reports for these GPUs.
 const CALCULATOR: &str = include_str!("calculator.csv");
 
 #[test]

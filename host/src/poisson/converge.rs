@@ -1,9 +1,9 @@
 //! Iterating until u hardly changes.
 //!
-//! The measure is the largest |u_next - u| over all points. A maximum is the same in any order, so all devices and both CPU
-//! references stop at the same iteration. But for rounding it never grows from one iteration to the next, since an average
-//! of differences is no larger than the largest of them: looking only every few iterations, one finds the end those few
-//! iterations late at worst.
+//! The measure is the largest |u_next - u| over all points. A maximum is the same in any order, so
+//! all devices and both CPU references stop at the same iteration. But for rounding it never grows
+//! from one iteration to the next, since an average of differences is no larger than the largest of
+//! them: looking only every few iterations, one finds the end those few iterations late at worst.
 
 use std::time::{Duration, Instant};
 
@@ -27,13 +27,16 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Stops after an iteration that changes no point by more than `tolerance`, looking after every `check_every` of them.
+    /// Stops after an iteration that changes no point by more than `tolerance`, looking after every
+    /// `check_every` of them.
     ///
-    /// Looking takes about as long as an iteration (two fields read), and a few more bytes where `check_every` is odd.
+    /// Looking takes about as long as an iteration (two fields read), and a few more bytes where
+    /// `check_every` is odd.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a `check_every` of 0.
+    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a
+    /// `check_every` of 0.
     pub fn new(tolerance: f64, check_every: u32) -> Result<Stop, CaseError> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             return Err(CaseError::invalid(
@@ -65,7 +68,8 @@ impl Stop {
         self.check_every
     }
 
-    /// The iterations between looks, in order: `check_every` as often as it goes into `all`, then what is left.
+    /// The iterations between looks, in order: `check_every` as often as it goes into `all`, then
+    /// what is left.
     fn chunks(&self, all: u32) -> impl Iterator<Item = u32> + use<> {
         let whole = std::iter::repeat_n(self.check_every, (all / self.check_every) as usize);
         let rest = all % self.check_every;
@@ -76,7 +80,8 @@ impl Stop {
 /// How it ended.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convergence {
-    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of iterations, which is the limit.
+    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of
+    /// iterations, which is the limit.
     pub iterations: u32,
     /// The largest change of a point in the last of them; infinite if there was none.
     pub change: f64,
@@ -141,8 +146,8 @@ pub fn to_tolerance_on_cpu(
     Ok(state)
 }
 
-/// Iterates on a device until `stop` says so, or the problem's iterations are done. The result is that of
-/// [`to_tolerance_on_cpu`] to the last bit, timing aside.
+/// Iterates on a device until `stop` says so, or the problem's iterations are done. The result is
+/// that of [`to_tolerance_on_cpu`] to the last bit, timing aside.
 ///
 /// # Errors
 ///
@@ -156,7 +161,8 @@ pub fn to_tolerance(
 ) -> Result<Convergence, Error> {
     let u = HostBuffer::from(problem.initial()?);
     let mut state = Convergence::start(u, Some(Duration::ZERO));
-    // Whole chunks share one plan; what is left at the end may need another, and u goes there through the host.
+    // Whole chunks share one plan; what is left at the end may need another, and u goes there
+    // through the host.
     let mut chunks = stop.chunks(problem.iterations()).peekable();
     while let Some(&chunk) = chunks.peek()
         && !state.reached
@@ -183,8 +189,9 @@ pub fn to_tolerance(
     Ok(state)
 }
 
-/// The variant's plan, and then how far the last iteration changed u: output `change`, one `u64` that holds the bits of an
-/// `f64`. Input and output `u` are one buffer, so that running the plan again continues.
+/// The variant's plan, and then how far the last iteration changed u: output `change`, one `u64`
+/// that holds the bits of an `f64`. Input and output `u` are one buffer, so that running the plan
+/// again continues.
 ///
 /// The problem has at least one iteration.
 fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
@@ -202,7 +209,8 @@ fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
     let change = plan.buffer("change", Element::U64, 1);
     plan.output("change", change);
     plan.fill(change, 0)?;
-    // Some blocks for each multiprocessor of any GPU; more than the points need would wait for nothing.
+    // Some blocks for each multiprocessor of any GPU; more than the points need would wait for
+    // nothing.
     let points = problem.points() as u32;
     let blocks = points.div_ceil(max_change::BLOCK).min(1024);
     plan.launch(

@@ -1,8 +1,9 @@
 //! The Poisson lab: problem, CPU references.
 //!
-//! Iteration, walls and source are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x contiguous, then
-//! y. A problem starts from u with the walls' values on the walls, and its result is u after some iterations, or
-//! ([`Stop`], [`to_tolerance`]) after as many as it takes until u hardly changes.
+//! Iteration, walls and source are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x
+//! contiguous, then y. A problem starts from u with the walls' values on the walls, and its result
+//! is u after some iterations, or ([`Stop`], [`to_tolerance`]) after as many as it takes until u
+//! hardly changes.
 
 mod converge;
 mod lab;

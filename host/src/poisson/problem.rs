@@ -101,8 +101,9 @@ impl Poisson {
         self.iterations
     }
 
-    /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u and f and wrote u for
-    /// every point, whatever a variant really moves (which is [`Work::bytes`](crate::Work::bytes)).
+    /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u
+    /// and f and wrote u for every point, whatever a variant really moves (which is
+    /// [`Work::bytes`](crate::Work::bytes)).
     pub fn usual_bytes(&self) -> u64 {
         24 * u64::from(self.iterations) * self.points() as u64
     }

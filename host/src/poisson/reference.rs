@@ -1,4 +1,5 @@
-//! The CPU references: the iteration as it stands in `kernels_gpu`, serial or on all cores; and with next to no rounding.
+//! The CPU references: the iteration as it stands in `kernels_gpu`, serial or on all cores; and
+//! with next to no rounding.
 
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 use kernels_gpu::poisson::{Grid, max_change};
@@ -10,7 +11,8 @@ use crate::double::Double;
 use crate::fill::copied;
 use crate::lab::{Cpu, Progress};
 
-/// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside
+/// the work.
 const TASK_POINTS: usize = 1 << 14;
 
 /// f, a row of N points at a time.
@@ -193,8 +195,9 @@ impl<'s, S: Source> Jacobi<'s, S> {
     }
 }
 
-/// u after the problem's iterations from `u`, each value the mean of its neighbours and of h^2 f, computed with about
-/// twice the digits of `f64`. h^2 f is rounded to `f64`, as it is part of the problem.
+/// u after the problem's iterations from `u`, each value the mean of its neighbours and of h^2 f,
+/// computed with about twice the digits of `f64`. h^2 f is rounded to `f64`, as it is part of the
+/// problem.
 pub fn oracle(problem: &Poisson, u: &[f64], progress: &dyn Progress) -> Vec<f64> {
     let grid = problem.grid();
     let n = grid.n as usize;

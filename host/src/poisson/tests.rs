@@ -91,8 +91,9 @@ fn one_iteration_is_the_formula() {
         }
     }
 }
-/// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of the iteration with zero walls,
-/// with the eigenvalue (cos(p pi / (N - 1)) + cos(q ...) + cos(r ...)) / 3: put it into the formula.
+/// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of
+/// the iteration with zero walls, with the eigenvalue (cos(p pi / (N - 1)) + cos(q ...) + cos(r
+/// ...)) / 3: put it into the formula.
 #[test]
 fn a_mode_decays_at_its_rate() {
     let grid = Grid { n: 14 };
@@ -132,7 +133,8 @@ fn solve(grid: Grid, u: Vec<f64>, source: &impl Source) -> Vec<f64> {
 }
 #[test]
 fn a_manufactured_solution_converges_at_second_order() {
-    // No symmetry, and values on the walls: u = e^x sin(2 y) + cos(z + y / 2) + x y z, f = -Laplace u.
+    // No symmetry, and values on the walls: u = e^x sin(2 y) + cos(z + y / 2) + x y z, f = -Laplace
+    // u.
     let exact =
         |x: f64, y: f64, z: f64| x.exp() * (2.0 * y).sin() + (z + y / 2.0).cos() + x * y * z;
     let f = |x: f64, y: f64, z: f64| 3.0 * x.exp() * (2.0 * y).sin() + 1.25 * (z + y / 2.0).cos();
@@ -162,7 +164,8 @@ fn a_manufactured_solution_converges_at_second_order() {
 }
 #[test]
 fn a_cubic_is_exact() {
-    // Second differences of cubics have no error, so that the exact solution is the iteration's fixed point.
+    // Second differences of cubics have no error, so that the exact solution is the iteration's
+    // fixed point.
     let grid = Grid { n: 12 };
     let exact = field(grid, |x, y, z| {
         x * x * x - 2.0 * y * y * z + x * y - 3.0 * z

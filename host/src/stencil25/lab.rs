@@ -19,8 +19,9 @@ use crate::seismic::{Ricker, Start};
 /// The lab `stencil25`.
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
 
-/// The large cases, and timesteps that take some hundredths of a second on a GPU, and so few that 16 cores compute all of them within the
-/// two seconds that a check has: to continue from a state of gigabytes would take longer.
+/// The large cases, and timesteps that take some hundredths of a second on a GPU, and so few that
+/// 16 cores compute all of them within the two seconds that a check has: to continue from a state
+/// of gigabytes would take longer.
 const LARGE: [(u32, u32); 3] = [(512, 20), (768, 8), (1000, 4)];
 
 fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
@@ -135,8 +136,9 @@ impl Declaration for Stencil25 {
     }
 
     fn small() -> Vec<Stencil25> {
-        // Insides of one point, below, at and beside a block and a tile; shells below, at and beyond the stencil's
-        // radius; rows that just fill their lines; the steps after which u and v have swapped names or not.
+        // Insides of one point, below, at and beside a block and a tile; shells below, at and
+        // beyond the stencil's radius; rows that just fill their lines; the steps after which u and
+        // v have swapped names or not.
         let mut cases: Vec<Stencil25> = [
             ([3, 3, 3], 1, 1),
             ([3, 4, 5], 7, 1),
@@ -256,8 +258,8 @@ impl Declaration for Stencil25 {
         Ok(Some(outputs(fields)))
     }
 
-    /// Some tens of points along each axis, of the same spacing and timestep, where there are more than a few million: an oracle has twice
-    /// the bytes.
+    /// Some tens of points along each axis, of the same spacing and timestep, where there are more
+    /// than a few million: an oracle has twice the bytes.
     fn rounding_sample(&self) -> Option<Stencil25> {
         if self.grid().points() <= 1 << 22 {
             return None;
@@ -279,8 +281,9 @@ impl Declaration for Stencil25 {
         Some(self.steps().into())
     }
 
-    /// One step of some million points at most, whose rows end at the same place of a cache line, with the shell that has most
-    /// nearly the same share of the points: most blocks have no more of it than there.
+    /// One step of some million points at most, whose rows end at the same place of a cache line,
+    /// with the shell that has most nearly the same share of the points: most blocks have no more
+    /// of it than there.
     fn reduced(&self) -> Option<Stencil25> {
         let [n_x, n_y, n_z] = self.grid().shape();
         let shape = [n_x.min(96), n_y.min(96), n_z.min(256 + n_z % LINE)];
@@ -313,7 +316,8 @@ impl Declaration for Stencil25 {
         41
     }
 
-    /// In a launch a timestep, u and vp are read, v read and written; in the shell eta is read and phi read and written too.
+    /// In a launch a timestep, u and vp are read, v read and written; in the shell eta is read and
+    /// phi read and written too.
     fn bytes(&self) -> u64 {
         let [inner, shell] = self.parts();
         (16 * inner + 28 * shell) * u64::from(self.steps())

@@ -20,7 +20,8 @@ pub enum Model {
 }
 
 impl Model {
-    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
+    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400
+    /// m/s.
     pub const LAYERS: Model = Model::ByDepth(wave3d::Model::Layers);
     /// 2000 m/s everywhere.
     pub const UNIFORM: Model = Model::ByDepth(wave3d::Model::Uniform);
@@ -41,7 +42,8 @@ impl Model {
         }
     }
 
-    /// The speeds of a row of points along z in m/s: that which begins at number `first` of all points.
+    /// The speeds of a row of points along z in m/s: that which begins at number `first` of all
+    /// points.
     fn row(&self, first: usize, n_z: u32) -> Vec<f32> {
         match self {
             Model::ByDepth(model) => (0..n_z).map(|z| model.speed(z, n_z) as f32).collect(),
@@ -67,7 +69,8 @@ pub struct Medium<'a> {
     pub eta: &'a [f32],
 }
 
-/// The share of a wave's amplitude that the shell is to reflect, were it not for its discretization.
+/// The share of a wave's amplitude that the shell is to reflect, were it not for its
+/// discretization.
 const REFLECTION: f64 = 1e-3;
 
 /// The largest eta that any shell has: a thin one would need more, and reflect.
@@ -75,11 +78,12 @@ const LARGEST_ETA: f64 = 1.0;
 
 /// The absorption of a shell: 0 inside, largest outside.
 ///
-/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner face: the largest of
-/// those along the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of speed c, a share R = 10^-3 that is
-/// reflected, and the width L in metres: the usual profile of perfectly matched layers (Collino and Tsogka, Geophysics
-/// 66(1), 2001, equation 45 and below). Here c is the model's highest speed, L is along the axis with the smallest
-/// spacing, and eta_max is at most 1. In the halo, eta is what it is at the outermost points.
+/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner
+/// face: the largest of those along the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of
+/// speed c, a share R = 10^-3 that is reflected, and the width L in metres: the usual profile of
+/// perfectly matched layers (Collino and Tsogka, Geophysics 66(1), 2001, equation 45 and below).
+/// Here c is the model's highest speed, L is along the axis with the smallest spacing, and eta_max
+/// is at most 1. In the halo, eta is what it is at the outermost points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Absorption {
     grid: Grid,
@@ -88,7 +92,8 @@ pub struct Absorption {
 }
 
 impl Absorption {
-    /// That of a shell of `shell` points, for spacings in metres, a timestep in seconds and a speed in m/s.
+    /// That of a shell of `shell` points, for spacings in metres, a timestep in seconds and a speed
+    /// in m/s.
     pub fn new(grid: Grid, shell: u32, spacing: [f64; 3], dt_s: f64, c_m_per_s: f64) -> Absorption {
         let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
         let width_m = f64::from(shell) * smallest;
@@ -114,7 +119,8 @@ impl Absorption {
     }
 }
 
-/// vp for a model and a timestep in seconds. With a seed, that of each point is up to an eighth less, at random.
+/// vp for a model and a timestep in seconds. With a seed, that of each point is up to an eighth
+/// less, at random.
 ///
 /// # Errors
 ///

@@ -46,12 +46,13 @@ pub const DEFAULT_DT: f64 = 0.9;
 /// Values of an array: kernels number them with 32 bits, and blocks reach past the last one.
 const MOST_VALUES: u64 = 1 << 31;
 
-/// What a grid of 65535 blocks covers along its y and z axes, with blocks of 4 x 2 threads, rounded down.
+/// What a grid of 65535 blocks covers along its y and z axes, with blocks of 4 x 2 threads, rounded
+/// down.
 pub const MOST_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Stencil25 {
-    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15 Hz source in the
-    /// middle of x and y and at a quarter of z, and 0.9 of the largest timestep.
+    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15
+    /// Hz source in the middle of x and y and at a quarter of z, and 0.9 of the largest timestep.
     ///
     /// # Errors
     ///
@@ -118,13 +119,13 @@ impl Stencil25 {
         problem.with_medium(Model::LAYERS, [DEFAULT_SPACING_M; 3], None)
     }
 
-    /// The same with another model, grid spacing (in metres, along x, y and z) and timestep (in seconds; if none, 0.9 of the
-    /// largest).
+    /// The same with another model, grid spacing (in metres, along x, y and z) and timestep (in
+    /// seconds; if none, 0.9 of the largest).
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for numbers that are not above 0, a given model of another number of points, and a timestep
-    /// beyond the CFL condition: the message has the largest.
+    /// [`CaseError::Invalid`] for numbers that are not above 0, a given model of another number of
+    /// points, and a timestep beyond the CFL condition: the message has the largest.
     pub fn with_medium(
         self,
         model: Model,
@@ -377,8 +378,9 @@ impl Stencil25 {
     }
 }
 
-/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt sqrt(K) <= 2, where K is
-/// the largest eigenvalue of the negative Laplacian. A millionth less, since coefficients and vp are rounded to `f32`.
+/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt
+/// sqrt(K) <= 2, where K is the largest eigenvalue of the negative Laplacian. A millionth less,
+/// since coefficients and vp are rounded to `f32`.
 pub fn largest_timestep(spacing_m: [f64; 3], c_m_per_s: f64) -> f64 {
     let eigenvalue = Coefficients::largest_eigenvalue(spacing_m);
     (1.0 - 1e-6) * 2.0 / (c_m_per_s * eigenvalue.sqrt())

@@ -1,7 +1,8 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and in `f64`.
+//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and in
+//! `f64`.
 //!
-//! Fused products and sums are one instruction where the CPU has it (asked for when the program runs), and elsewhere a
-//! function of the C library with the same result.
+//! Fused products and sums are one instruction where the CPU has it (asked for when the program
+//! runs), and elsewhere a function of the C library with the same result.
 
 use std::ops::Range;
 
@@ -14,11 +15,12 @@ use super::model::Medium;
 use super::problem::{Fields, Stencil25};
 use crate::lab::{Cpu, Progress};
 
-/// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside
+/// the work.
 const TASK_VALUES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and [`Stencil25::eta`], in the
-/// precision of `T`.
+/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and
+/// [`Stencil25::eta`], in the precision of `T`.
 ///
 /// # Panics
 ///
@@ -33,7 +35,8 @@ pub fn advance<T: Fused + Send + Sync>(
     advance_by(has_fma(), problem, medium, fields, cpu, progress);
 }
 
-/// The same with the CPU's instruction that fuses, which it has if `has_fma`, or with the C library's function.
+/// The same with the CPU's instruction that fuses, which it has if `has_fma`, or with the C
+/// library's function.
 pub(super) fn advance_by<T: Fused + Send + Sync>(
     has_fma: bool,
     problem: &Stencil25,
@@ -127,7 +130,8 @@ struct Around<'a, T> {
 }
 
 impl<T: Fused> Stepper<'_, T> {
-    /// The row with this number: `v`, the second-last values, become the next ones; and `phi` its next ones.
+    /// The row with this number: `v`, the second-last values, become the next ones; and `phi` its
+    /// next ones.
     fn row(&self, row: usize, v: &mut [T], phi: &mut [T]) {
         let Some([x, y]) = self.grid.column(row) else {
             return;

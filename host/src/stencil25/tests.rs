@@ -138,8 +138,9 @@ fn one_step_is_the_formula() {
         "the last field becomes the second-last"
     );
 }
-/// omega dt of a plane wave with this vector, in radians a point, by the dispersion relation of the 8th-order scheme: 4
-/// sin^2(omega dt/2) = c^2 dt^2 times the sum over the axes of the second difference of exp(i k x), negated.
+/// omega dt of a plane wave with this vector, in radians a point, by the dispersion relation of the
+/// 8th-order scheme: 4 sin^2(omega dt/2) = c^2 dt^2 times the sum over the axes of the second
+/// difference of exp(i k x), negated.
 fn omega_dt(c_dt: f64, spacing: [f64; 3], k: [f64; 3]) -> f64 {
     let weights = [8.0 / 5.0, -0.2, 8.0 / 315.0, -1.0 / 560.0];
     let of_axis = |(d, k): (f64, f64)| {
@@ -153,7 +154,8 @@ fn omega_dt(c_dt: f64, spacing: [f64; 3], k: [f64; 3]) -> f64 {
 }
 #[test]
 fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
-    // The halo of zeros is felt four points further inside at each step: in the middle, not within these.
+    // The halo of zeros is felt four points further inside at each step: in the middle, not within
+    // these.
     const STEPS: u32 = 4;
     let shape = [8 * STEPS + 5; 3];
     let spacing = [10.0, 12.5, 8.0];
@@ -217,7 +219,8 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
 }
 #[test]
 fn the_error_in_space_falls_with_the_eighth_power_of_the_spacing() {
-    // A timestep so small that it adds nothing: omega / (c k) - 1, for the same wave on half the spacing.
+    // A timestep so small that it adds nothing: omega / (c k) - 1, for the same wave on half the
+    // spacing.
     let error = |points_a_wavelength: f64| {
         let k = TAU / points_a_wavelength;
         (omega_dt(1e-3, [1.0, 1e9, 1e9], [k, 0.0, 0.0]) / (1e-3 * k) - 1.0).abs()
@@ -226,7 +229,8 @@ fn the_error_in_space_falls_with_the_eighth_power_of_the_spacing() {
     assert!((order - 8.0).abs() < 0.3, "{order}");
 }
 /// |u - v|^2 / vp - <lap v, u>: times a constant, the energy between two timesteps. Without absorption the scheme keeps it: the
-/// Laplacian, with zeros beyond the points, is symmetric; multiply the scheme by u_next - v to see it.
+/// Laplacian, with zeros beyond the points, is symmetric; multiply the scheme by u_next - v to see
+/// it.
 fn energy(problem: &Stencil25, vp: &[f32], fields: &Fields<f64>) -> f64 {
     let grid = problem.grid();
     let c = problem.coefficients();

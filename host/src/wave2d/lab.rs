@@ -74,7 +74,8 @@ impl Declaration for Wave2d {
     }
 
     fn small() -> Vec<Wave2d> {
-        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of several steps.
+        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of
+        // several steps.
         let mut cases = Vec::new();
         for (n_x, n_y, steps) in [
             (2, 2, 1),

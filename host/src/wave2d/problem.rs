@@ -11,7 +11,8 @@ use crate::lab::CaseError;
 pub enum Start {
     /// All zero: what moves comes from the scene's source.
     Rest,
-    /// Uniform in [-1, 1), independent in every cell, borders and walls included: nothing can be right by chance.
+    /// Uniform in [-1, 1), independent in every cell, borders and walls included: nothing can be
+    /// right by chance.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -46,8 +47,8 @@ impl Wave2d {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 2 or more than 500000 cells along an axis, or more than 2^31 in all;
-    /// [`CaseError::Unknown`] for a scene that does not exist.
+    /// [`CaseError::Invalid`] for fewer than 2 or more than 500000 cells along an axis, or more
+    /// than 2^31 in all; [`CaseError::Unknown`] for a scene that does not exist.
     pub fn new(n_x: u32, n_y: u32, steps: u32, scene: &str) -> Result<Wave2d, CaseError> {
         for (name, cells) in [("n_x", n_x), ("n_y", n_y)] {
             if cells < 2 {
@@ -93,7 +94,8 @@ impl Wave2d {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] unless 0 < k <= 1/2: beyond, the scheme is unstable (the CFL condition in two dimensions).
+    /// [`CaseError::Invalid`] unless 0 < k <= 1/2: beyond, the scheme is unstable (the CFL
+    /// condition in two dimensions).
     pub fn with_k(self, k: f32) -> Result<Wave2d, CaseError> {
         if k > 0.5 || k.is_nan() {
             return Err(CaseError::invalid(
@@ -113,7 +115,8 @@ impl Wave2d {
         Wave2d { start, ..self }
     }
 
-    /// The same with timesteps that are numbered from `first_step`, which is what the scene's source sees.
+    /// The same with timesteps that are numbered from `first_step`, which is what the scene's
+    /// source sees.
     pub fn with_first_step(self, first_step: u32) -> Wave2d {
         Wave2d { first_step, ..self }
     }

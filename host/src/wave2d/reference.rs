@@ -1,4 +1,5 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores, in `f32` or `f64`.
+//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores, in `f32`
+//! or `f64`.
 
 use kernels_gpu::real::Real;
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours, kind};
@@ -9,7 +10,8 @@ use super::problem::{Fields, Wave2d};
 use crate::buffer::BufferError;
 use crate::lab::{Cpu, NoProgress, Progress};
 
-/// Cells of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Cells of one parallel task, in whole rows: enough that handing out tasks costs little beside the
+/// work.
 const TASK_CELLS: usize = 1 << 14;
 
 /// Advances `fields` by the problem's steps, in the precision of `T`.
@@ -88,7 +90,8 @@ fn advance_by<T: Real + Send + Sync>(
     }
 }
 
-/// The problem's result in `f64`: the same discrete scheme from the same initial fields, with next to no rounding.
+/// The problem's result in `f64`: the same discrete scheme from the same initial fields, with next
+/// to no rounding.
 ///
 /// # Errors
 ///

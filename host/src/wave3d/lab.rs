@@ -139,8 +139,9 @@ impl Declaration for Wave3d {
     }
 
     fn small() -> Vec<Wave3d> {
-        // Widths below, at and beside twice an edge, so that layers meet, touch and leave a middle; depths below, at and
-        // beside a block; the steps after which u_prev and u have swapped names or not.
+        // Widths below, at and beside twice an edge, so that layers meet, touch and leave a middle;
+        // depths below, at and beside a block; the steps after which u_prev and u have swapped
+        // names or not.
         let defaults = [
             ([3, 3, 3], 1),
             ([3, 4, 5], 7),
@@ -287,8 +288,8 @@ impl Declaration for Wave3d {
         12
     }
 
-    /// In a launch a timestep, u is read, u_prev read and written. The tables are smaller by a factor of the domain's depth
-    /// and more, and stay in cache.
+    /// In a launch a timestep, u is read, u_prev read and written. The tables are smaller by a
+    /// factor of the domain's depth and more, and stay in cache.
     fn bytes(&self) -> u64 {
         24 * self.updates()
     }

@@ -63,7 +63,8 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Those of `model` with layers whose damping rises quadratically to `peak` (in 1/s) beside the border.
+    /// Those of `model` with layers whose damping rises quadratically to `peak` (in 1/s) beside the
+    /// border.
     pub fn new(domain: Domain, model: Model, peak: f64) -> Coefficients {
         let Domain { n_x, n_y, n_z } = domain;
         let c2 = (0..n_z).map(|k| model.speed(k, n_z)).map(|c| c * c);

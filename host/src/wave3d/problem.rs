@@ -37,21 +37,24 @@ pub struct Wave3d {
 pub const DEFAULT_DX_M: f64 = 10.0;
 /// The timestep unless told otherwise, in seconds.
 pub const DEFAULT_DT_S: f64 = 0.002;
-/// The damping beside the border unless told otherwise, in 1/s: of 25 to 500, what leaves least of a pulse.
+/// The damping beside the border unless told otherwise, in 1/s: of 25 to 500, what leaves least of
+/// a pulse.
 pub const DEFAULT_DAMPING: f64 = 150.0;
 /// The source unless told otherwise: ten sites a wavelength in water.
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
-/// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded down.
+/// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded
+/// down.
 pub const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
-    /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
+    /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping
+    /// up to 150/s.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or 260000 along y, or more
-    /// than 2^31 in all.
+    /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or
+    /// 260000 along y, or more than 2^31 in all.
     pub fn new([n_x, n_y, n_z]: [u32; 3], steps: u32) -> Result<Wave3d, CaseError> {
         for ((name, sites), most) in [("n_x", n_x), ("n_y", n_y), ("n_z", n_z)]
             .into_iter()
@@ -97,8 +100,9 @@ impl Wave3d {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a spacing or timestep that is not above 0, and for a timestep beyond the CFL condition
-    /// c dt/dx <= 1/sqrt(3), c being the model's highest speed: the message has the largest timestep.
+    /// [`CaseError::Invalid`] for a spacing or timestep that is not above 0, and for a timestep
+    /// beyond the CFL condition c dt/dx <= 1/sqrt(3), c being the model's highest speed: the
+    /// message has the largest timestep.
     pub fn with_medium(self, model: Model, dx_m: f64, dt_s: f64) -> Result<Wave3d, CaseError> {
         for (name, value, unit) in [("dx", dx_m, "metres"), ("dt", dt_s, "seconds")] {
             // Squares and their quotient must be ordinary numbers too.

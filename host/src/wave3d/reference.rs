@@ -1,4 +1,5 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and with next to no rounding.
+//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and with
+//! next to no rounding.
 
 use std::ops::Range;
 
@@ -12,10 +13,12 @@ use super::problem::{Fields, Wave3d};
 use crate::double::Double;
 use crate::lab::{Cpu, Progress};
 
-/// Sites of one parallel task, in whole columns: enough that handing out tasks costs little beside the work.
+/// Sites of one parallel task, in whole columns: enough that handing out tasks costs little beside
+/// the work.
 const TASK_SITES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps, with these coefficients: usually [`Wave3d::coefficients`].
+/// Advances `fields` by the problem's steps, with these coefficients: usually
+/// [`Wave3d::coefficients`].
 ///
 /// # Panics
 ///
@@ -74,7 +77,8 @@ struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
-    /// The column of sites along z with this number: `sites`, the second-last values, become the next ones.
+    /// The column of sites along z with this number: `sites`, the second-last values, become the
+    /// next ones.
     fn column(&self, column: usize, sites: &mut [f64]) {
         let Domain { n_x, n_y, n_z } = self.domain;
         let [n_x, n_y, n_z] = [n_x, n_y, n_z].map(|n| n as usize);
@@ -96,7 +100,8 @@ impl Stepper<'_> {
         }
     }
 
-    /// The part of the column with these k, none of them on the border; `source` is added to their Laplacians.
+    /// The part of the column with these k, none of them on the border; `source` is added to their
+    /// Laplacians.
     fn span(&self, column: usize, ks: Range<usize>, sites: &mut [f64], source: Option<f64>) {
         let n_y = self.domain.n_y as usize;
         let n_z = self.domain.n_z as usize;
@@ -123,7 +128,8 @@ impl Stepper<'_> {
                 None => laplacian,
             }
         };
-        // The question for the damping is asked once a column; `Scheme::next` asks it for each site.
+        // The question for the damping is asked once a column; `Scheme::next` asks it for each
+        // site.
         if d > 0.0 {
             for at in 0..len {
                 sites[at] = scheme.damped(sites[at], own[at], laplacian(at), c2[at], d);
@@ -136,8 +142,9 @@ impl Stepper<'_> {
     }
 }
 
-/// The fields after the problem's timesteps from `fields`, computed with about twice the digits of `f64`. The scheme's
-/// constants and the source's values are rounded to `f64`, as they are part of the problem.
+/// The fields after the problem's timesteps from `fields`, computed with about twice the digits of
+/// `f64`. The scheme's constants and the source's values are rounded to `f64`, as they are part of
+/// the problem.
 pub fn oracle(
     problem: &Wave3d,
     coefficients: &Coefficients,

@@ -85,8 +85,8 @@ fn one_step_is_the_formula() {
         );
     }
 }
-/// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude 1, and the L of that
-/// mode by the mode: put it into the 7-point sum.
+/// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude
+/// 1, and the L of that mode by the mode: put it into the 7-point sum.
 fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
     let theta = |p: f64, n: u32| p * PI / f64::from(n - 1);
     let (x, y, z) = (theta(p, n_x), theta(q, n_y), theta(r, n_z));
@@ -100,8 +100,9 @@ fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
             .sum::<f64>();
     (shape.collect(), eigenvalue)
 }
-/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev with K = ratio c^2 eigenvalue, which
-/// rho^n cos(n theta) solves, with rho^2 = (1 - d dt) / (1 + d dt) and 2 rho cos(theta) = (2 + K) / (1 + d dt).
+/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev with K = ratio c^2
+/// eigenvalue, which rho^n cos(n theta) solves, with rho^2 = (1 - d dt) / (1 + d dt) and 2 rho
+/// cos(theta) = (2 + K) / (1 + d dt).
 fn a_mode_rings(d: f64) {
     let shape = [21, 17, 25];
     let steps = 400;
@@ -147,8 +148,8 @@ fn a_damped_standing_wave_rings_down() {
     a_mode_rings(1.0);
 }
 /// |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>: times a constant, the energy between two timesteps. Without damping the
-/// scheme keeps it exactly; with, each step takes d dt |u_next - u_prev|^2 / (ratio c^2). Multiply the scheme by u_next -
-/// u_prev to see both.
+/// scheme keeps it exactly; with, each step takes d dt |u_next - u_prev|^2 / (ratio c^2). Multiply
+/// the scheme by u_next - u_prev to see both.
 fn energy(problem: &Wave3d, fields: &Fields) -> f64 {
     let Domain { n_x, n_y, n_z } = problem.domain();
     let c2 = problem.coefficients().c2;

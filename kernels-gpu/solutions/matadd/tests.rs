@@ -9,7 +9,8 @@ use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
 use crate::run::reset;
 use crate::validate::validate;
 
-/// Who owns element (x, y), by each mapping's definition: block and thread in it, as CUDA numbers them.
+/// Who owns element (x, y), by each mapping's definition: block and thread in it, as CUDA numbers
+/// them.
 fn expected_owner(name: &str, map: &IndexMap, x: u32, y: u32) -> (u32, u32) {
     let ([bx, by, _], n_x) = (map.config.block, map.n_x);
     let blocks_x = n_x.div_ceil(bx);
@@ -79,7 +80,8 @@ fn sectors_are_what_the_block_shape_says() {
     let ideal = 32 * 32;
     for variant in LAB.variants() {
         let (loads, stores) = traffic(variant.name, 256, 32);
-        // A warp of a block 8 wide has 8 neighbours, which is a sector. In a block 1 wide every lane has its own.
+        // A warp of a block 8 wide has 8 neighbours, which is a sector. In a block 1 wide every
+        // lane has its own.
         let worse = if variant.name.ends_with("1x256") {
             8
         } else {

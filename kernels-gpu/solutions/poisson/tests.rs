@@ -174,7 +174,8 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
     for shape in shapes.filter(|shape| shape.planes.is_none()) {
         let rows = shape.rows * shape.warps;
         let t = shape.levels;
-        // One point inside; one row more than a tile has; one column more, in odd rows, which are not aligned.
+        // One point inside; one row more than a tile has; one column more, in odd rows, which are
+        // not aligned.
         for (n, iterations, planes) in [
             (3, 2 * t + 2, None),
             (13, t, Some(4)),

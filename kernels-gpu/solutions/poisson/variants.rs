@@ -119,8 +119,9 @@ const fn stored(
         .moving(|case| bytes(case, true, true, case.points_inside()))
 }
 
-/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so many points of u_next.
-/// Before the first iteration, f is written and u copied, where a variant needs that.
+/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so
+/// many points of u_next. Before the first iteration, f is written and u copied, where a variant
+/// needs that.
 fn bytes(problem: &Poisson, reads_f: bool, copies_u: bool, written: u64) -> u64 {
     let iterations = u64::from(problem.iterations());
     if iterations == 0 {

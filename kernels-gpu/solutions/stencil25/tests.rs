@@ -1,4 +1,5 @@
-//! What the solutions launch, and need; how far the one that sums in another order is from the others.
+//! What the solutions launch, and need; how far the one that sums in another order is from the
+//! others.
 
 use plan::stencil25::Solution;
 use plan::{Command, Lab as _, Plan};
@@ -153,7 +154,8 @@ fn halos_within_a_cluster_come_from_shared_memory() {
     };
     let [of_blocks, none, _] = loads([1, 1, 1]);
     assert_eq!(none, 0);
-    // Two blocks that meet along y fetch four rows of four planes from each other; along x, eight rows of four.
+    // Two blocks that meet along y fetch four rows of four planes from each other; along x, eight
+    // rows of four.
     for (cluster, along_y, along_x) in [([1, 4, 1], 12, 0), ([1, 1, 4], 0, 12), ([1, 2, 2], 8, 8)] {
         let rows = 2 * (along_y * 4 * 4 + along_x * 4 * 8);
         let expected = [of_blocks - rows, rows, rows * 128];
@@ -167,7 +169,8 @@ fn streaming_blocks_may_take_any_number_of_planes() {
     let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let solution = Inner::ST_REG_FIXED;
     let plan = recorded(&problem, &solution);
-    // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than planes.
+    // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than
+    // planes.
     for parts in [1, 2, 4, 7, 19, 40] {
         let plan = plan
             .map(|new, command| match command {

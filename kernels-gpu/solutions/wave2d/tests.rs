@@ -77,7 +77,8 @@ fn check_wavefront(shape: wavefront::launch::Shape, problem: &Wave2d) {
 
 #[test]
 fn single_is_right_in_every_shape_and_scene() {
-    // Nothing inside, rows that begin anywhere in a line and that all begin where one does, blocks that are plain.
+    // Nothing inside, rows that begin anywhere in a line and that all begin where one does, blocks
+    // that are plain.
     let sizes = [(2, 2), (2, 9), (70, 2), (33, 34), (64, 19), (300, 140)];
     for (at, scene) in AnyScene::NAMES.iter().enumerate() {
         for (n_x, n_y) in sizes {
@@ -116,7 +117,8 @@ fn strips_and_chunks_are_right_at_their_edges() {
 fn passes_are_right_behind_one_another() {
     use wavefront::launch::Shape;
     for shape in Shape::SPACE {
-        // Less than a strip, whole strips, a column more; passes of all kernels, more of them than rows have room for.
+        // Less than a strip, whole strips, a column more; passes of all kernels, more of them than
+        // rows have room for.
         for (n_x, n_y, steps, scene) in [
             (5, 150, 16, "double-slit"),
             (95, 9, 21, "empty-box"),
@@ -140,8 +142,8 @@ fn passes_are_right_behind_one_another() {
     }
 }
 
-/// Every row of every strip is some chunk's, and no other's, but for rows far inside walls, which are nobody's where a strip begins or ends
-/// with them.
+/// Every row of every strip is some chunk's, and no other's, but for rows far inside walls, which
+/// are nobody's where a strip begins or ends with them.
 #[test]
 fn chunks_have_all_rows_with_something_to_do() {
     let (n_x, n_y) = (500, 400);
@@ -169,7 +171,8 @@ fn chunks_have_all_rows_with_something_to_do() {
                 }
             }
             let scene = AnyScene::new(number, domain);
-            // All or none of a block's chunks come near a row with a cell that is not plain, as those outside are.
+            // All or none of a block's chunks come near a row with a cell that is not plain, as
+            // those outside are.
             let is_rough = |chunk: &[u32]| {
                 let first_column = (chunk[0] * layout.own()).wrapping_sub(layout.before());
                 let is_plain = |y: u32| {
@@ -215,8 +218,8 @@ fn chunks_have_all_rows_with_something_to_do() {
 
 #[test]
 fn a_plain_middle_is_right_beside_rough_edges() {
-    // Large enough for rows in which all that the pipeline holds is plain, and for sources after some of them.
-    // In the room, of rows far inside walls.
+    // Large enough for rows in which all that the pipeline holds is plain, and for sources after
+    // some of them. In the room, of rows far inside walls.
     for scene in ["point-source", "elliptic-room", "empty-box"] {
         let problem = Wave2d::new(300, 330, 33, scene).unwrap();
         let problem = problem.with_start(Start::Random { seed: 4 });

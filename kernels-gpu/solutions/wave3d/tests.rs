@@ -167,7 +167,8 @@ fn resident_takes_all_timesteps_in_one_launch() {
         ]
     );
     assert_eq!(launches([64, 20, 10], 1)[1], "wave3d_resident_4x2");
-    // What does not fit has a launch a timestep, also where a larger cluster than eight blocks would do.
+    // What does not fit has a launch a timestep, also where a larger cluster than eight blocks
+    // would do.
     assert_eq!(launches([40, 32, 32], 1), ["wave3d_resident_one_step"]);
     assert_eq!(
         launches([32, 64, 64], 2),
@@ -186,7 +187,8 @@ fn fast_is_right_at_every_depth() {
     for shape in fast::launch::Shape::SPACE {
         is_right(&random([6, 9, 7], shape.depth + 1), shape, &shape.label());
     }
-    // One site inside; one more than a tile of 64 sites along k and 32 rows; a whole tile; tiles without a border, whose columns and planes are not damped.
+    // One site inside; one more than a tile of 64 sites along k and 32 rows; a whole tile; tiles
+    // without a border, whose columns and planes are not damped.
     for (extents, steps) in [
         ([3, 3, 3], 6),
         ([5, 33, 65], 5),

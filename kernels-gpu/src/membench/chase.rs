@@ -1,20 +1,22 @@
 //! Latency: one thread follows a chain of pointers, each load's result the address of the next.
 //!
-//! A chain visits all its nodes before it repeats. Nodes lie a line apart, in random order, so that each load is of a
-//! line that no other node has loaded and none can foresee.
+//! A chain visits all its nodes before it repeats. Nodes lie a line apart, in random order, so that
+//! each load is of a line that no other node has loaded and none can foresee.
 
 use cuda_std::prelude::*;
 
-/// Timed loads of one turn of the loop: the counter's share of the time stays under the loads' latency.
+/// Timed loads of one turn of the loop: the counter's share of the time stays under the loads'
+/// latency.
 pub const LOADS_PER_TURN: u32 = 8;
 
-/// Turns node numbers into addresses: node i, at `chain` + i * `words_per_node`, gets the address of node `next[i]`.
+/// Turns node numbers into addresses: node i, at `chain` + i * `words_per_node`, gets the address
+/// of node `next[i]`.
 ///
 /// Grid: at least one thread a node, along x.
 ///
 /// # Safety
-/// `chain` points to `words_per_node` words for each element of `next`, which nothing else accesses during the launch;
-/// every element of `next` is below their number.
+/// `chain` points to `words_per_node` words for each element of `next`, which nothing else accesses
+/// during the launch; every element of `next` is below their number.
 #[kernel]
 pub unsafe fn membench_link(next: &[u32], chain: *mut u64, words_per_node: u32) {
     let i = thread::index_1d() as usize;
@@ -32,14 +34,15 @@ macro_rules! chases {
     ($($(#[$doc:meta])* $name:ident = $load:path;)*) => {$(
         $(#[$doc])*
         ///
-        /// Follows `warm_loads` pointers from the first node, then `loads`, timed. `places` gets where it was after each,
-        /// in bytes from `chain`; `times` the cycles and the nanoseconds of the timed ones.
+        /// Follows `warm_loads` pointers from the first node, then `loads`, timed. `places` gets
+        /// where it was after each, in bytes from `chain`; `times` the cycles and the nanoseconds
+        /// of the timed ones.
         ///
         /// Grid and block: one thread. `loads` is a multiple of [`LOADS_PER_TURN`].
         ///
         /// # Safety
-        /// `chain` was made by [`membench_link`]; `places` and `times` point to two numbers each, which nothing else
-        /// accesses during the launch.
+        /// `chain` was made by [`membench_link`]; `places` and `times` point to two numbers each,
+        /// which nothing else accesses during the launch.
         #[kernel]
         pub unsafe fn $name(
             chain: *const u64,
@@ -69,7 +72,8 @@ chases! {
 
 /// As the kernels above, in shared memory: `next` becomes a chain there, one word for each node.
 ///
-/// Grid: one block, with 4 bytes of dynamic shared memory for each node; the first thread follows the chain.
+/// Grid: one block, with 4 bytes of dynamic shared memory for each node; the first thread follows
+/// the chain.
 ///
 /// # Safety
 /// Every element of `next` is below their number; `places` and `times` as above.
@@ -118,8 +122,8 @@ unsafe fn follow(
         at = load(at);
         i += 1;
     }
-    // SAFETY: the caller's. Storing the place waits for the load that gives it: instructions issue in order. So each
-    // reading of the clock comes after the loads before it.
+    // SAFETY: the caller's. Storing the place waits for the load that gives it: instructions issue
+    // in order. So each reading of the clock comes after the loads before it.
     unsafe {
         places.write_volatile(at - first);
         let ns = clock::globaltimer_ns();

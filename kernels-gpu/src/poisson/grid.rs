@@ -3,8 +3,8 @@
 /// The points of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// N: points along each axis, walls included; at least 3 and at most [`Grid::MAX_N`], or, for kernels that get some layers of the cube,
-    /// [`Grid::MOST_N`].
+    /// N: points along each axis, walls included; at least 3 and at most [`Grid::MAX_N`], or, for
+    /// kernels that get some layers of the cube, [`Grid::MOST_N`].
     pub n: u32,
 }
 
@@ -12,7 +12,8 @@ impl Grid {
     /// The largest N whose points 32 bits number.
     pub const MAX_N: u32 = 1625;
 
-    /// The largest N whose layers 32 bits number four of: a kernel computes one from three, and loads ahead.
+    /// The largest N whose layers 32 bits number four of: a kernel computes one from three, and
+    /// loads ahead.
     pub const MOST_N: u32 = 1 << 15;
 
     /// f where there is a source.
@@ -47,7 +48,8 @@ impl Grid {
 
     /// Whether the point's x and y are those of the source: -1 <= x <= -3/8 and -1 <= y <= -1/2.
     ///
-    /// In integers, and so without rounding: -1 + 2 x / (N - 1) <= -3/8 if and only if 16 x <= 5 (N - 1), for y likewise.
+    /// In integers, and so without rounding: -1 + 2 x / (N - 1) <= -3/8 if and only if 16 x <= 5 (N
+    /// - 1), for y likewise.
     #[inline(always)]
     pub fn is_source_column(self, x: u32, y: u32) -> bool {
         let intervals = self.n - 1;

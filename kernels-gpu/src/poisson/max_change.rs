@@ -1,6 +1,7 @@
 //! How far two fields are apart: the largest difference between elements with the same place.
 //!
-//! A maximum is the same in any order, so the result is the CPU's bit for bit, whatever the number of threads.
+//! A maximum is the same in any order, so the result is the CPU's bit for bit, whatever the number
+//! of threads.
 
 use cuda_std::atomic::{AtomicU64, Ordering};
 use cuda_std::prelude::*;

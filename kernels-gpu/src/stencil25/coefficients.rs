@@ -1,11 +1,11 @@
 //! The coefficients of the finite differences.
 
-/// The 8th-order central second difference, times the squared spacing: what the point itself counts with, and its
-/// neighbours at distance 1 to 4.
+/// The 8th-order central second difference, times the squared spacing: what the point itself counts
+/// with, and its neighbours at distance 1 to 4.
 ///
-/// The only symmetric difference of nine values that is exact for polynomials to the ninth degree (Fornberg, "Generation
-/// of finite difference formulas on arbitrarily spaced grids", Mathematics of Computation 51, 1988, table 1); a test
-/// checks that.
+/// The only symmetric difference of nine values that is exact for polynomials to the ninth degree
+/// (Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids", Mathematics
+/// of Computation 51, 1988, table 1); a test checks that.
 pub const CENTRE: f64 = -205.0 / 72.0;
 /// See [`CENTRE`].
 pub const NEIGHBOURS: [f64; 4] = [8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];
@@ -40,8 +40,8 @@ impl Coefficients {
         }
     }
 
-    /// The largest eigenvalue of -lap in 1/m^2, for these spacings: that of the wave with the opposite sign at every
-    /// neighbour.
+    /// The largest eigenvalue of -lap in 1/m^2, for these spacings: that of the wave with the
+    /// opposite sign at every neighbour.
     pub fn largest_eigenvalue(spacing: [f64; 3]) -> f64 {
         let [c1, c2, c3, c4] = NEIGHBOURS;
         let of_one_axis = 2.0 * (c1 - c2 + c3 - c4) - CENTRE;

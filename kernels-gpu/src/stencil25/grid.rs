@@ -6,7 +6,8 @@ pub const RADIUS: u32 = 4;
 /// Values of `f32` in a cache line of 128 bytes: every row of points begins with a whole one.
 pub const LINE: u32 = 32;
 
-/// The number of points along each axis, and how they lie in an array: z contiguous, then y, then x.
+/// The number of points along each axis, and how they lie in an array: z contiguous, then y, then
+/// x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Grid {
@@ -95,7 +96,8 @@ impl Grid {
         }
     }
 
-    /// The points that are not in a shell of this width, of which the grid has twice at most along any axis.
+    /// The points that are not in a shell of this width, of which the grid has twice at most along
+    /// any axis.
     pub const fn inner(self, shell: u32) -> Region {
         Region {
             low: [shell; 3],
@@ -103,8 +105,9 @@ impl Grid {
         }
     }
 
-    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom (along y) between those;
-    /// front and back (along z) between these. Every point of the shell is in one of them, and no other point is.
+    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom
+    /// (along y) between those; front and back (along z) between these. Every point of the shell is
+    /// in one of them, and no other point is.
     pub const fn shell(self, shell: u32) -> [Region; 6] {
         let Region { low, high } = self.inner(shell);
         let [n_x, n_y, n_z] = self.shape();

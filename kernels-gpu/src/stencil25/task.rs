@@ -2,8 +2,8 @@
 
 use super::{Coefficients, Grid, Region};
 
-/// What one launch computes: a kernel gets it by value. The value of the source, which is another at each timestep, comes
-/// apart.
+/// What one launch computes: a kernel gets it by value. The value of the source, which is another
+/// at each timestep, comes apart.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Task {
@@ -18,7 +18,8 @@ pub struct Task {
 }
 
 impl Task {
-    /// The next value of the point whose element is `index`, with that of the source if it is there.
+    /// The next value of the point whose element is `index`, with that of the source if it is
+    /// there.
     #[inline(always)]
     pub fn with_source(&self, index: u32, next: f32, value: f32) -> f32 {
         if index == self.source {

@@ -1,12 +1,14 @@
 //! Strips divided into chunks of rows that take equal time, on the device.
 //!
-//! A warp takes a chunk. All warps of a launch run at once, and the slowest ends it: so chunks are as short as there are warps for, and rows count by
-//! what they take. A row is *blank* (nothing has to be done for it), or *rough* (it takes longer), or neither.
+//! A warp takes a chunk. All warps of a launch run at once, and the slowest ends it: so chunks are
+//! as short as there are warps for, and rows count by what they take. A row is *blank* (nothing has
+//! to be done for it), or *rough* (it takes longer), or neither.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-/// Numbers of a chunk in the table, which are loaded together: strip, first row, row after the last, and 0.
+/// Numbers of a chunk in the table, which are loaded together: strip, first row, row after the
+/// last, and 0.
 pub const NUMBERS: u32 = 4;
 /// Threads of the block that [`divide`]s.
 pub const THREADS: u32 = 512;
@@ -20,8 +22,8 @@ pub struct Costs {
     pub rough: u32,
 }
 
-/// The same with a budget of time for each chunk, in hundredths of a row's. A chunk of budget B has B / 100 - T rows that are not rough, or B / rough - T
-/// rough ones.
+/// The same with a budget of time for each chunk, in hundredths of a row's. A chunk of budget B has
+/// B / 100 - T rows that are not rough, or B / rough - T rough ones.
 #[derive(Clone, Copy)]
 struct Budget {
     costs: Costs,
@@ -75,17 +77,20 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Divides strips into chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
-/// entries of [`NUMBERS`] to `chunks`. Chunks with rough rows come first, strip by strip, then all others: of entries that are `together` all or none have
-/// rough rows, with empty ones between. Empty ones are last, too.
+/// Divides strips into chunks of equal time, as short as can be, without the blank rows that they
+/// would begin or end with. Writes `most` entries of [`NUMBERS`] to `chunks`. Chunks with rough
+/// rows come first, strip by strip, then all others: of entries that are `together` all or none
+/// have rough rows, with empty ones between. Empty ones are last, too.
 ///
-/// `before`: how many of the strip's rows before each row are not blank, and how many of these are rough; 2 (n_y + 1) numbers for each strip.
+/// `before`: how many of the strip's rows before each row are not blank, and how many of these are
+/// rough; 2 (n_y + 1) numbers for each strip.
 ///
 /// # Safety
 /// - All [`THREADS`] threads of the launch's only block call.
-/// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers, `counts` to two for each strip. Nothing else accesses
-///   these two during the launch.
-/// - `most` is at least `strips` + `together` - 1, since so many entries may stay empty between the two kinds; `costs.t` and `together` are at least 1.
+/// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers,
+///   `counts` to two for each strip. Nothing else accesses these two during the launch.
+/// - `most` is at least `strips` + `together` - 1, since so many entries may stay empty between the
+///   two kinds; `costs.t` and `together` are at least 1.
 #[inline(always)]
 pub unsafe fn divide(
     before: &[u32],
@@ -137,12 +142,14 @@ pub unsafe fn divide(
             unsafe { *chunks.add((at * NUMBERS) as usize + i) = number }
         }
     };
-    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip has, the rows of the lane's own, and which lanes
-    // have one that comes first and which have another.
+    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip
+    // has, the rows of the lane's own, and which lanes have one that comes first and which have
+    // another.
     let chunks_from = |strip: u32, first: u32| {
         let rows = rows_before(strip, n_y);
         let (count, share) = (budget.chunks(rows), budget.share(rows));
-        // The first row before which there is the part of the strip's share that is before the chunk.
+        // The first row before which there is the part of the strip's share that is before the
+        // chunk.
         let boundary = |chunk: u32| {
             let wanted = share * u64::from(chunk.min(count));
             first_row(n_y, |y| {

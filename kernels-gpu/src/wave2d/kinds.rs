@@ -1,4 +1,5 @@
-//! What cells are, in tables that a run writes once: for kernels with fields that are [padded](super::padded).
+//! What cells are, in tables that a run writes once: for kernels with fields that are
+//! [padded](super::padded).
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -19,8 +20,8 @@ pub fn is_zero(code: f32) -> bool {
     code.to_bits() == ZERO.to_bits()
 }
 
-/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
-/// otherwise d - 1, as -(1 - d).
+/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of
+/// operations have what they start with, and otherwise d - 1, as -(1 - d).
 #[inline(always)]
 pub fn encode(kind: Kind, exact: bool) -> f32 {
     match kind {
@@ -40,13 +41,14 @@ pub const IS_CHANGED: u32 = 4;
 /// Of a row of a strip: some cell is neither plain nor zero.
 pub const IS_OTHER: u32 = 8;
 
-/// Writes what each of the domain's cells is to `kinds`, with padding, and what each row of each strip is to `rough`, rows of the padding included.
+/// Writes what each of the domain's cells is to `kinds`, with padding, and what each row of each
+/// strip is to `rough`, rows of the padding included.
 ///
 /// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
 ///
 /// # Safety
-/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and strips, which nothing else accesses during the
-///   launch.
+/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and
+///   strips, which nothing else accesses during the launch.
 /// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
 #[inline(always)]
 pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32, exact: bool) {

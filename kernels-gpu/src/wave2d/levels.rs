@@ -1,12 +1,16 @@
-//! A warp's pipeline of timesteps: the rows that are in shared memory, the levels in registers, and how a level advances.
+//! A warp's pipeline of timesteps: the rows that are in shared memory, the levels in registers, and
+//! how a level advances.
 //!
-//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards over rows. Level s is the field after s of T timesteps.
-//! When row r of the inputs, which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and so on: level s needs rows
-//! r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
+//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards
+//! over rows. Level s is the field after s of T timesteps. When row r of the inputs, which are
+//! levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and so on:
+//! level s needs rows r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
 //!
-//! Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour to the south (nor to the
-//! west, in fused arithmetic): [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
-//! Neighbours along x are the lane's own, but for two shuffles for four cells.
+//! Of each level a lane keeps its cells of the last row, and what the row after will be, as far as
+//! that needs no neighbour to the south (nor to the west, in fused arithmetic):
+//! [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`]
+//! when the next one does. Neighbours along x are the lane's own, but for two shuffles for four
+//! cells.
 
 use cuda_std::mem;
 use cuda_std::prelude::*;
@@ -30,9 +34,11 @@ pub const ROW_BYTES: u32 = 4 * STRIP;
 pub const GROUP: usize = 2;
 /// Rows of both inputs in the ring: a power of two of groups.
 pub const RING: usize = 8;
-/// Rows that are on their way when a step begins: the ring has the step's row and the one before, too.
+/// Rows that are on their way when a step begins: the ring has the step's row and the one before,
+/// too.
 pub const AHEAD: usize = RING - 2;
-/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
+/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of
+/// groups.
 pub const CODE_RING: usize = 32;
 /// Room for the source's values, and behind them for what a kernel keeps of its own.
 pub const SOURCES: usize = 32;
@@ -41,8 +47,8 @@ const _: () = assert!(
     "a table's row stays in the ring until the last level has passed"
 );
 
-/// How `steps` timesteps are divided among kernels of `most`, four and one timestep: the timesteps of each kernel, and how often it is
-/// needed.
+/// How `steps` timesteps are divided among kernels of `most`, four and one timestep: the timesteps
+/// of each kernel, and how often it is needed.
 pub fn divide(steps: u32, most: u32) -> [(u32, u32); 3] {
     let mut left = steps;
     [most, 4, 1].map(|of_kernel| {
@@ -68,7 +74,8 @@ pub type Cells = [f32; 4];
 pub struct Levels {
     /// The last row of each but level 0, of which the ring has it.
     pub last: [Cells; MOST_STEPS as usize + 1],
-    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
+    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs
+    /// the first of each two.
     pub begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
 }
 
@@ -91,7 +98,8 @@ pub struct Arrived {
     pub codes: Cells,
 }
 
-/// A warp's shared memory, as one of its lanes sees it: [`RING`] rows of u1 and u0, then [`CODE_RING`] rows of the table, then the source's values.
+/// A warp's shared memory, as one of its lanes sees it: [`RING`] rows of u1 and u0, then
+/// [`CODE_RING`] rows of the table, then the source's values.
 #[derive(Clone, Copy)]
 pub struct Rows {
     /// The lane's cells of the first row.
@@ -99,7 +107,8 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
+    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in
+    /// the ring.
     #[inline(always)]
     pub fn ring(group: u32, row: i32) -> u32 {
         Self::in_groups(group, row, RING) * 2 * ROW as u32
@@ -111,7 +120,8 @@ impl Rows {
         (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
     }
 
-    /// Place of a row in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
+    /// Place of a row in a ring of `ring` rows. Of constants but for the group, so that few
+    /// additions are for each group, and none for each row.
     #[inline(always)]
     fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
         let size = GROUP as i32;
@@ -128,11 +138,12 @@ impl Rows {
             .wrapping_sub(column)
     }
 
-    /// Writes what a launch or pass of `T` timesteps from `t` on begins with: codes of rows before the first, which levels take though nothing needs what
-    /// comes of it, and the source's values.
+    /// Writes what a launch or pass of `T` timesteps from `t` on begins with: codes of rows before
+    /// the first, which levels take though nothing needs what comes of it, and the source's values.
     ///
     /// # Safety
-    /// The warp's shared memory is there, all lanes call, and the warp's lanes are in step before one reads what another wrote.
+    /// The warp's shared memory is there, all lanes call, and the warp's lanes are in step before
+    /// one reads what another wrote.
     #[inline(always)]
     pub unsafe fn prepare<const T: usize>(&self, scene: &impl Scene, t: u32) {
         // SAFETY: the caller's; there is room for the values of `T` timesteps, at most MOST_STEPS.
@@ -149,7 +160,8 @@ impl Rows {
         }
     }
 
-    /// The inputs' row in step `step` of the group, as all paths but [`ROUGH`] and [`UNIFORM`] take it: plain cells.
+    /// The inputs' row in step `step` of the group, as all paths but [`ROUGH`] and [`UNIFORM`] take
+    /// it: plain cells.
     ///
     /// # Safety
     /// It is in the ring.
@@ -165,7 +177,8 @@ impl Rows {
         }
     }
 
-    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.
+    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is
+    /// `behind` by a row.
     ///
     /// # Safety
     /// They are in the ring.
@@ -187,11 +200,13 @@ impl Rows {
         unsafe { mem::load_vector(self.cells.add(at)) }
     }
 
-    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before it of level `S`, which takes its place in `arrived`,
-    /// and begins that row of level `S`. `PATH`: what the cells are.
+    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before
+    /// it of level `S`, which takes its place in `arrived`, and begins that row of level `S`.
+    /// `PATH`: what the cells are.
     ///
     /// # Safety
-    /// All lanes of the warp call together. If `PATH` is [`ROUGH`] or [`WALLS`], the table's rows are in their ring.
+    /// All lanes of the warp call together. If `PATH` is [`ROUGH`] or [`WALLS`], the table's rows
+    /// are in their ring.
     #[inline(always)]
     pub unsafe fn level<
         const T: usize,
@@ -215,7 +230,8 @@ impl Rows {
             codes,
         } = *arrived;
         let own = if S == 1 {
-            // SAFETY: the row before is still in the ring, or there is none and nothing comes of it.
+            // SAFETY: the row before is still in the ring, or there is none and nothing comes of
+            // it.
             unsafe { self.load_row(group, Q as i32 - 1, 0) }
         } else {
             levels.last[S - 1]
@@ -233,13 +249,15 @@ impl Rows {
                 _ => (codes, 0.0),
             }
         };
-        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those of the row that begins.
+        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those
+        // of the row that begins.
         let row = if EXACT { newest } else { own };
         // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
         // SAFETY: all lanes of the warp are here.
         let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
         let wests = [west, row[0], row[1], row[2]];
-        // Exact: the row that begins. Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
+        // Exact: the row that begins. Fused: west + south of the row that ends, which is north +
+        // east of the cell to the west in the row that begins.
         let mut sums = newest;
         if !EXACT {
             for i in 0..4 {
@@ -260,7 +278,8 @@ impl Rows {
                 UNIFORM | ROUGH => own_codes[i].fused(source, 0.0),
                 _ => 0.0,
             };
-            // A choice between values that are there, not a branch. Without one where codes are those of plain cells.
+            // A choice between values that are there, not a branch. Without one where codes are
+            // those of plain cells.
             let is_free = (own_codes[i].to_bits() as i32) < 0;
             arrived.newest[i] = if is_free { free } else { fixed };
             let (old, new, code) = (older[i], newest[i], -codes[i]);

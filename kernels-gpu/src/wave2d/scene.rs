@@ -122,7 +122,7 @@ pub trait Scene: Copy {
     /// The damping d = gamma dt of the cell, 0 to 1.
     fn damping(&self, x: u32, y: u32) -> f32;
 
-    /// Whether every cell of the proper `region` is inside the border and free, with no damping. False is
-    /// always a right answer; true lets a kernel skip the questions above.
+    /// Whether every cell of the proper `region` is inside the border and free, with no damping.
+    /// False is always a right answer; true lets a kernel skip the questions above.
     fn is_plain(&self, region: Region) -> bool;
 }

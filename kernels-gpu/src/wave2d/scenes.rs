@@ -391,8 +391,9 @@ impl Scene for EmptyBox {
     }
 }
 
-// How sources move. The wavelength is about 20 cells at k = 1/4 (c = 1/2 cell a step, so a period of 40 steps). The
-// amplitude rises over the first two periods, so that no sharp front excites the grid's shortest waves.
+// How sources move. The wavelength is about 20 cells at k = 1/4 (c = 1/2 cell a step, so a period
+// of 40 steps). The amplitude rises over the first two periods, so that no sharp front excites the
+// grid's shortest waves.
 
 /// A 40-step period, as a fraction of 2^32 a step.
 const PHASE_PER_STEP: u32 = (1_u64 << 32).div_euclid(40) as u32;

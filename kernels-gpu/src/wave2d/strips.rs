@@ -1,4 +1,5 @@
-//! What strips' rows are like, and who takes which strip, on the device: for kernels whose warps each take a whole strip.
+//! What strips' rows are like, and who takes which strip, on the device: for kernels whose warps
+//! each take a whole strip.
 
 use cuda_std::mem;
 use cuda_std::prelude::*;
@@ -8,27 +9,33 @@ use super::kinds::{IS_CHANGED, IS_OTHER, IS_ROUGH, IS_ZERO};
 use super::levels::{GROUP, PLAIN, ROUGH, UNIFORM, WALLS};
 use super::padded::MARGIN;
 
-/// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
+/// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole
+/// intervals.
 pub const INTERVAL: u32 = 8;
 const _: () = assert!(
     MARGIN.is_multiple_of(INTERVAL) && (INTERVAL / GROUP as u32).is_power_of_two(),
     "intervals are whole groups, and padding is whole intervals"
 );
-/// A path: all rows in the pipeline are plain, and some that are copied will be there together with others.
+/// A path: all rows in the pipeline are plain, and some that are copied will be there together with
+/// others.
 pub const NEAR: u32 = 4;
-/// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
+/// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded
+/// together.
 pub const NUMBERS: u32 = 4;
 
-/// Writes the path of each interval of each strip's rows, with padding, from what [`kinds::write`](super::kinds::write) wrote as `rough`: before an
-/// interval's first row the pipeline still holds `held` rows, and rows are copied `ahead` of it. And writes of each strip its first row that is not
-/// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up
-/// to `held` rows away are zero. A strip is slow if it takes a quarter longer than one that is plain.
+/// Writes the path of each interval of each strip's rows, with padding, from what
+/// [`kinds::write`](super::kinds::write) wrote as `rough`: before an interval's first row the
+/// pipeline still holds `held` rows, and rows are copied `ahead` of it. And writes of each strip
+/// its first row that is not blank, the row after its last, both counted with padding, and whether
+/// it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up to `held` rows
+/// away are zero. A strip is slow if it takes a quarter longer than one that is plain.
 ///
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` has a number for each row, with padding, of each strip. `paths` points to one for each interval of these, `table` to [`NUMBERS`] for
-///   each strip, which nothing else accesses during the launch.
+/// - `rough` has a number for each row, with padding, of each strip. `paths` points to one for each
+///   interval of these, `table` to [`NUMBERS`] for each strip, which nothing else accesses during
+///   the launch.
 #[inline(always)]
 pub unsafe fn paths(
     rough: &[u32],
@@ -106,13 +113,15 @@ pub unsafe fn paths(
     }
 }
 
-/// Writes who does what in a pass: first how many warps there are, then of each its strip, first row and the row after its last; [`NUMBERS`] for each. Slow
-/// strips come first. If `apart`, warps are in pairs, and each of these is one with an empty one.
+/// Writes who does what in a pass: first how many warps there are, then of each its strip, first
+/// row and the row after its last; [`NUMBERS`] for each. Slow strips come first. If `apart`, warps
+/// are in pairs, and each of these is one with an empty one.
 ///
 /// Block: 32. Grid: 1.
 ///
 /// # Safety
-/// - `table` has [`NUMBERS`] for each strip, `warps` points to as many for each of 2 (strips + 1), which nothing else accesses during the launch.
+/// - `table` has [`NUMBERS`] for each strip, `warps` points to as many for each of 2 (strips + 1),
+///   which nothing else accesses during the launch.
 #[inline(always)]
 pub unsafe fn warps(table: &[u32], warps: *mut u32, strips: u32, apart: bool) {
     let lane = thread::thread_idx_x();

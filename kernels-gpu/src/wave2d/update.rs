@@ -25,7 +25,8 @@ pub fn free_cell<T: Real>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T 
     end_free_cell(begun, around.south, k)
 }
 
-/// What of [`free_cell`] needs no neighbour to the south: the sum of the others, `west_east_north`, and the terms of u0 and u1.
+/// What of [`free_cell`] needs no neighbour to the south: the sum of the others, `west_east_north`,
+/// and the terms of u0 and u1.
 #[inline(always)]
 pub fn begin_free_cell<T: Real>(u0: T, u1: T, west_east_north: [T; 3], k: T, d: T) -> [T; 2] {
     let two = T::from_f32(2.0);
@@ -44,11 +45,13 @@ pub fn end_free_cell<T: Real>([sum, own]: [T; 2], south: T, k: T) -> T {
     own + k * (sum + south)
 }
 
-/// [`free_cell`] with fused products and sums, in this order: b = 1 - d, a = (1 - 4k) + b, and the next value is
-/// k (west + south) + (k (north + east) + (a u1 - b u0)), where each product is rounded with the sum that it is in; b u0 is rounded before.
+/// [`free_cell`] with fused products and sums, in this order: b = 1 - d, a = (1 - 4k) + b, and the
+/// next value is k (west + south) + (k (north + east) + (a u1 - b u0)), where each product is
+/// rounded with the sum that it is in; b u0 is rounded before.
 ///
-/// What is north + east here is west + south of the cell to the north-east. So a kernel that goes through the rows from north to south, and keeps these
-/// sums, has four operations for a cell without damping, where a is a constant and b is 1.
+/// What is north + east here is west + south of the cell to the north-east. So a kernel that goes
+/// through the rows from north to south, and keeps these sums, has four operations for a cell
+/// without damping, where a is a constant and b is 1.
 #[inline(always)]
 pub fn fused_cell<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T {
     let b = T::from_f32(1.0) - d;
@@ -56,7 +59,8 @@ pub fn fused_cell<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> 
     end_fused_cell(begun, around.west + around.south, k)
 }
 
-/// What of [`fused_cell`] needs neither the neighbour to the south nor the one to the west; `b` is 1 - d.
+/// What of [`fused_cell`] needs neither the neighbour to the south nor the one to the west; `b` is
+/// 1 - d.
 #[inline(always)]
 pub fn begin_fused_cell<T: Fused>(u0: T, u1: T, north_east: T, k: T, b: T) -> T {
     let one = T::from_f32(1.0);
@@ -90,7 +94,8 @@ const ZERO: f32 = -1.0;
 const SOURCE: f32 = -2.0;
 
 impl Kind {
-    /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative code.
+    /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative
+    /// code.
     #[inline(always)]
     pub fn encode(self) -> f32 {
         match self {
@@ -100,8 +105,8 @@ impl Kind {
         }
     }
 
-    /// The next value of a cell whose kind has `code`: `free` if it is a free one, `source` if it is a source. Both are
-    /// values, so that this is a choice and no branch.
+    /// The next value of a cell whose kind has `code`: `free` if it is a free one, `source` if it
+    /// is a source. Both are values, so that this is a choice and no branch.
     #[inline(always)]
     pub fn choose<T: Real>(code: f32, free: T, source: T) -> T {
         if code >= 0.0 {

@@ -39,8 +39,8 @@ impl Domain {
         i * self.n_y + j
     }
 
-    /// How deep in a damped layer the column is: 0 in the middle, 1 at a layer's inner edge, [`LAYER`] beside the
-    /// border, [`EDGE`] on it.
+    /// How deep in a damped layer the column is: 0 in the middle, 1 at a layer's inner edge,
+    /// [`LAYER`] beside the border, [`EDGE`] on it.
     #[inline(always)]
     pub fn depth_in_layer(self, i: u32, j: u32) -> u32 {
         let along = |position: u32, n: u32| EDGE.saturating_sub(position.min(n - 1 - position));

@@ -34,10 +34,12 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// value / divisor, as IEEE 754 rounds it, in five operations. Right if [`is_sure`](Self::is_sure) for the value.
+    /// value / divisor, as IEEE 754 rounds it, in five operations. Right if
+    /// [`is_sure`](Self::is_sure) for the value.
     ///
-    /// A product with the rounded inverse is at most 1.5 units in the last place off. The first correction brings it within one, and then,
-    /// the inverse being rounded right, the second rounds right (Markstein).
+    /// A product with the rounded inverse is at most 1.5 units in the last place off. The first
+    /// correction brings it within one, and then, the inverse being rounded right, the second
+    /// rounds right (Markstein).
     #[inline(always)]
     pub fn quotient(self, value: f64) -> f64 {
         let correct = |quotient: f64| {
@@ -48,8 +50,9 @@ impl Factors {
         correct(correct(value * self.inverse)).copysign(value)
     }
 
-    /// Whether the [`quotient`](Self::quotient) of `value` is sure to be right: nothing on the way is subnormal. Since the divisor is at most 2^400, finite
-    /// values from 2^-500 on are safe, and 0.
+    /// Whether the [`quotient`](Self::quotient) of `value` is sure to be right: nothing on the way
+    /// is subnormal. Since the divisor is at most 2^400, finite values from 2^-500 on are safe, and
+    /// 0.
     #[inline(always)]
     pub fn is_sure(value: f64) -> bool {
         const SMALLEST: u32 = (1023 - 500) << 20;
@@ -106,7 +109,8 @@ impl Scheme {
         }
     }
 
-    /// [`undamped`](Self::undamped), to the last bit, from the product `ratio_c2` of ratio and c^2: a product and a sum less.
+    /// [`undamped`](Self::undamped), to the last bit, from the product `ratio_c2` of ratio and c^2:
+    /// a product and a sum less.
     ///
     /// 2 u is exact, so the fused difference rounds where the plain one does.
     #[inline(always)]
@@ -114,8 +118,8 @@ impl Scheme {
         GpuFloat::mul_add(u, 2.0, -u_prev) + ratio_c2 * laplacian
     }
 
-    /// [`damped`](Self::damped), to the last bit, but for the division by 1 + d dt; from the product `ratio_c2` of ratio and c^2, and the damping's
-    /// factors.
+    /// [`damped`](Self::damped), to the last bit, but for the division by 1 + d dt; from the
+    /// product `ratio_c2` of ratio and c^2, and the damping's factors.
     #[inline(always)]
     pub fn undivided(ratio_c2: f64, factors: Factors, u_prev: f64, u: f64, laplacian: f64) -> f64 {
         let before = factors.of_u_prev * u_prev;

@@ -1,6 +1,7 @@
 //! Results rounded in any direction, from the result rounded to nearest and the sign of its error.
 //!
-//! The error's sign comes from an exact sum in fixed point, wide enough for any product of two doubles.
+//! The error's sign comes from an exact sum in fixed point, wide enough for any product of two
+//! doubles.
 
 use std::cmp::Ordering;
 
@@ -46,7 +47,8 @@ pub trait Float: Copy + PartialEq {
     fn fma(self, b: Self, c: Self) -> Self;
     fn root(self) -> Self;
     fn negate(self) -> Self;
-    /// The NaN that an operation gives, one of whose operands is NaN; where several are, the first in this order counts.
+    /// The NaN that an operation gives, one of whose operands is NaN; where several are, the first
+    /// in this order counts.
     fn nan_of(operands: &[Self]) -> u64;
 }
 
@@ -185,8 +187,9 @@ pub fn from_integer(x: i128, mode: Mode) -> u64 {
     directed(nearest, x.cmp(&(nearest as i128)), mode).raw()
 }
 
-/// The number of 53 bits nearest to an integer from which any rounding to at most 51 bits gives what rounding the
-/// integer itself would: truncated, with the last bit set if that lost anything (round to odd).
+/// The number of 53 bits nearest to an integer from which any rounding to at most 51 bits gives
+/// what rounding the integer itself would: truncated, with the last bit set if that lost anything
+/// (round to odd).
 pub fn sticky(x: i128) -> f64 {
     let truncated = f64::from_bits(from_integer(x, Mode::Zero));
     let inexact = truncated as i128 != x;
@@ -248,7 +251,8 @@ fn sum<F: Float>(
     directed(nearest, residual, mode).raw()
 }
 
-/// The result in direction `mode`, where `residual` is the sign of the exact result minus the nearest one.
+/// The result in direction `mode`, where `residual` is the sign of the exact result minus the
+/// nearest one.
 fn directed<F: Float>(nearest: F, residual: Ordering, mode: Mode) -> F {
     let mode = match mode {
         Mode::Zero if nearest.wide().is_sign_negative() => Mode::Up,

@@ -63,10 +63,11 @@ pub enum Expect {
 
 /// An instruction with its type and modifiers, ready to be tried.
 ///
-/// The text of `body` finds the sources in `%a %b %c %e` and leaves the results in `%x %y %z %w`. It may use
-/// `%thread` (thread in the block, 32 bits), `%lane`, `%scratch` (64-bit generic-free global address of the thread's own
-/// [`Form::SCRATCH_BYTES`]), `%pool` (global address of the whole scratch memory, which begins as zeros), and the
-/// temporaries `%p0`.., `%h0`.., `%r0`.., `%d0`.. .
+/// The text of `body` finds the sources in `%a %b %c %e` and leaves the results in `%x %y %z %w`.
+/// It may use `%thread` (thread in the block, 32 bits), `%lane`, `%scratch` (64-bit generic-free
+/// global address of the thread's own [`Form::SCRATCH_BYTES`]), `%pool` (global address of the
+/// whole scratch memory, which begins as zeros), and the temporaries `%p0`.., `%h0`.., `%r0`..,
+/// `%d0`.. .
 pub struct Form {
     /// The family, which [`all`](super::all) sets.
     pub group: &'static str,
@@ -119,8 +120,8 @@ impl Form {
         }
     }
 
-    /// A form of one instruction whose text is its name, `%x` and the sources. The result is in a register like the first
-    /// source's.
+    /// A form of one instruction whose text is its name, `%x` and the sources. The result is in a
+    /// register like the first source's.
     pub fn simple<const N: usize>(
         name: impl Into<String>,
         sources: [Operand; N],
@@ -224,8 +225,8 @@ impl Form {
 const SOURCES: [&str; 4] = ["%a", "%b", "%c", "%e"];
 const RESULTS: [&str; 4] = ["%x", "%y", "%z", "%w"];
 
-/// The form's module: the kernel `apply`, and `collect` if it has one. Both take the operands, the results and the
-/// scratch memory, as 64-bit pointers to 64-bit values.
+/// The form's module: the kernel `apply`, and `collect` if it has one. Both take the operands, the
+/// results and the scratch memory, as 64-bit pointers to 64-bit values.
 pub fn module_text(form: &Form) -> String {
     let mut text = format!(
         "// {}\n.version 8.3\n.target sm_90\n.address_size 64\n\n{}\n",

@@ -1,17 +1,20 @@
 //! Every instruction that the emulated device executes, on operands that show what it does.
 //!
-//! A [`Form`] is an instruction with its type and modifiers: operands, PTX text, and an evaluation in Rust that shares
-//! no code with the emulated device. [`run_form`] makes a module of it, runs it as a plan on the emulated device, and on
-//! CUDA where there is a device, and compares:
+//! A [`Form`] is an instruction with its type and modifiers: operands, PTX text, and an evaluation
+//! in Rust that shares no code with the emulated device. [`run_form`] makes a module of it, runs it
+//! as a plan on the emulated device, and on CUDA where there is a device, and compares:
 //!
-//! - emulated device and Rust: bit for bit, or within the stated tolerance for `.approx` and `.full`;
-//! - CUDA and emulated device: bit for bit; for `.approx` and `.full`, CUDA and Rust within the same tolerance.
+//! - emulated device and Rust: bit for bit, or within the stated tolerance for `.approx` and
+//!   `.full`;
+//! - CUDA and emulated device: bit for bit; for `.approx` and `.full`, CUDA and Rust within the
+//!   same tolerance.
 //!
-//! Each form is a module of its own, so that one that the driver's compiler refuses does not keep others from running.
+//! Each form is a module of its own, so that one that the driver's compiler refuses does not keep
+//! others from running.
 //!
-//! Not here, because their values are the machine's own: `%warpid`, `%nwarpid`, `%smid`, `%nsmid`, `%gridid`, `%clock`,
-//! `%clock_hi`, `%clock64`, `%globaltimer` and its halves, `%total_smem_size` (rounded up to what the hardware allocates);
-//! and what ends a launch: `trap`, `brkpt`.
+//! Not here, because their values are the machine's own: `%warpid`, `%nwarpid`, `%smid`, `%nsmid`,
+//! `%gridid`, `%clock`, `%clock_hi`, `%clock64`, `%globaltimer` and its halves, `%total_smem_size`
+//! (rounded up to what the hardware allocates); and what ends a launch: `trap`, `brkpt`.
 //!
 //! - `form`: what a form consists of, and its PTX text;
 //! - `forms`: all of them, by family;

@@ -132,8 +132,8 @@ impl Operand {
     }
 }
 
-/// The rows of sources that a form is tried on: combinations of edge values, then random ones. Their number is a multiple
-/// of [`Form::BLOCK`].
+/// The rows of sources that a form is tried on: combinations of edge values, then random ones.
+/// Their number is a multiple of [`Form::BLOCK`].
 pub(super) fn rows(form: &Form, amount: Amount) -> Vec<Row> {
     if let Some(rows) = &form.rows {
         return rows.clone();
@@ -212,8 +212,8 @@ fn random_integer(rng: &mut Rng, bits: u32) -> u64 {
     x & mask
 }
 
-/// A float of any kind, by the widths of exponent and fraction: bits at random, magnitudes near 1 and near the limits,
-/// fractions of few bits (ties of a rounding).
+/// A float of any kind, by the widths of exponent and fraction: bits at random, magnitudes near 1
+/// and near the limits, fractions of few bits (ties of a rounding).
 fn random_float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
     let sign = u64::from(rng.bool()) << (exponent_bits + fraction_bits);
     let fraction_mask = (1u64 << fraction_bits) - 1;
@@ -250,8 +250,8 @@ fn small_floats(exponent_bits: u32, fraction_bits: u32) -> Vec<u64> {
     all
 }
 
-/// Small numbers, patterns, and what is around the widths of registers and conversions: the 24 bits of `mul24`, the 53 of
-/// an f64, the range of an f16.
+/// Small numbers, patterns, and what is around the widths of registers and conversions: the 24 bits
+/// of `mul24`, the 53 of an f64, the range of an f16.
 #[rustfmt::skip]
 const INTEGER_EDGES: [u64; 30] = [
     0, 1, 2, 3, 7, 10, 0x7f, 0x80, 0xff, 0x100,
@@ -287,9 +287,10 @@ const F64_FEW: [u64; 16] = [
     0xfff0_1234_5678_9abc, 0x7fff_ffff_ffff_ffff,
 ];
 
-/// Zeros, subnormals, the smallest and largest normals, 1 and its neighbours, halves, powers of two around the widths of
-/// the integers and of an f16, infinities, quiet and signalling NaNs with payloads; and what comes near the smallest
-/// normal number: the last two have the product `2^-126 (1 - 2^-46)`.
+/// Zeros, subnormals, the smallest and largest normals, 1 and its neighbours, halves, powers of two
+/// around the widths of the integers and of an f16, infinities, quiet and signalling NaNs with
+/// payloads; and what comes near the smallest normal number: the last two have the product `2^-126
+/// (1 - 2^-46)`.
 #[rustfmt::skip]
 const F32_EDGES: [u32; 65] = [
     0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x0000_0002, 0x007f_ffff, 0x807f_ffff,

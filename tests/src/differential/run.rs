@@ -76,8 +76,8 @@ pub struct Outcome {
     pub cases: usize,
     /// The emulated device against the evaluation in Rust.
     pub emulated: DeviceOutcome,
-    /// CUDA against the emulated device, or for an approximation against the evaluation in Rust; `None` without a
-    /// device.
+    /// CUDA against the emulated device, or for an approximation against the evaluation in Rust;
+    /// `None` without a device.
     pub cuda: Option<DeviceOutcome>,
 }
 
@@ -117,8 +117,8 @@ pub fn run_form(
     }
 }
 
-/// The results evaluated in Rust, as many for each thread as the form has; those of approximations are checked one by one
-/// instead.
+/// The results evaluated in Rust, as many for each thread as the form has; those of approximations
+/// are checked one by one instead.
 fn expected(form: &Form, rows: &[Row]) -> Vec<u64> {
     let all: Vec<Row> = match &form.expect {
         Expect::Each(f) => rows.iter().map(|&row| f(row)).collect(),

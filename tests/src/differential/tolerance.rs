@@ -18,7 +18,8 @@ pub enum Target {
     Nan,
     /// These bits.
     Exactly(u64),
-    /// Near a value, which may lie beyond the range of the type. `flushed`: a subnormal result is a zero.
+    /// Near a value, which may lie beyond the range of the type. `flushed`: a subnormal result is a
+    /// zero.
     Near {
         /// The true value.
         value: f64,

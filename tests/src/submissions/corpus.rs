@@ -60,12 +60,14 @@ pub struct Submission {
     lab_file: Option<String>,
     /// What becomes of it.
     pub verdict: ExpectedVerdict,
-    /// What else may become of its large cases on a GPU: the emulated device executes some of their blocks only, and a GPU
-    /// shows the same fault in another way. For one that is undecided, what becomes of its cases on a GPU.
+    /// What else may become of its large cases on a GPU: the emulated device executes some of their
+    /// blocks only, and a GPU shows the same fault in another way. For one that is undecided, what
+    /// becomes of its cases on a GPU.
     pub cuda: Option<ExpectedVerdict>,
     /// The cases that fail. Default: all.
     pub cases: Option<Vec<String>>,
-    /// A part of the failure's message. A GPU's deadline has no reason, so that it is not looked for there.
+    /// A part of the failure's message. A GPU's deadline has no reason, so that it is not looked
+    /// for there.
     pub message: Option<String>,
 }
 
@@ -163,7 +165,8 @@ impl Corpus {
         self.root.join("bundles").join(name)
     }
 
-    /// The files of a submission's folder, by name: those of its base with its edits, and its other files.
+    /// The files of a submission's folder, by name: those of its base with its edits, and its other
+    /// files.
     ///
     /// # Errors
     ///

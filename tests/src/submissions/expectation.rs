@@ -7,7 +7,8 @@ use serde::Deserialize;
 use super::Submission;
 use crate::grade::{Category, Failing, GradeReport, Group, Kind, Outcome};
 
-/// How much faster than its base a harmless submission may seem: what two timings of one program differ by.
+/// How much faster than its base a harmless submission may seem: what two timings of one program
+/// differ by.
 const NO_FASTER: f64 = 1.2;
 
 /// What becomes of a submission.
@@ -16,8 +17,8 @@ const NO_FASTER: f64 = 1.2;
 pub enum ExpectedVerdict {
     /// It is right, and earns all points for that.
     Passes,
-    /// Its trick never pays: either the trick gets no chance, so that the submission is right and no faster than its base;
-    /// or its results are wrong, and it earns nothing for them.
+    /// Its trick never pays: either the trick gets no chance, so that the submission is right and
+    /// no faster than its base; or its results are wrong, and it earns nothing for them.
     Harmless,
     /// What it does keeps cases from being graded: they count, earn nothing, and the grade says so.
     Undecided,
@@ -56,8 +57,8 @@ impl fmt::Display for ExpectedVerdict {
     }
 }
 
-/// Compares a report from this device, `emulated` or `cuda`, with what is expected of the submission. Returns what became
-/// of it in a word.
+/// Compares a report from this device, `emulated` or `cuda`, with what is expected of the
+/// submission. Returns what became of it in a word.
 ///
 /// # Errors
 ///

@@ -1,4 +1,5 @@
-//! Bundles that are changed at random, and graded: whatever is in one, it gets a report, and the grader goes on.
+//! Bundles that are changed at random, and graded: whatever is in one, it gets a report, and the
+//! grader goes on.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -37,7 +38,8 @@ pub struct Fuzz {
 }
 
 impl Fuzz {
-    /// Grades changed bundles until the time is over, at least `least` of them; equal seeds give equal ones. How many were graded.
+    /// Grades changed bundles until the time is over, at least `least` of them; equal seeds give
+    /// equal ones. How many were graded.
     ///
     /// # Errors
     ///

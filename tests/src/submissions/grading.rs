@@ -9,7 +9,8 @@ use rayon::prelude::*;
 use super::{Corpus, Side, Submission, check};
 use crate::grade::GradeReport;
 
-/// The deadline of a run in seconds: many times what the slowest honest one needs, on a busy machine too.
+/// The deadline of a run in seconds: many times what the slowest honest one needs, on a busy
+/// machine too.
 const DEADLINE_S: &str = "10";
 
 /// What drawn cases of bundles follow from. Those of folders are drawn anew for each.
@@ -103,7 +104,8 @@ impl Grader {
             .map_err(|error| format!("{}: {error}", self.program.display()))
     }
 
-    /// Grades a submission of the corpus, from its bundle if there is one, and compares the report with what is expected.
+    /// Grades a submission of the corpus, from its bundle if there is one, and compares the report
+    /// with what is expected.
     pub fn row(&self, corpus: &Corpus, submission: &Submission) -> Row {
         let start = Instant::now();
         let result = self
@@ -127,8 +129,8 @@ impl Grader {
         self.grade(&folder, &submission.lab, &lab_file)
     }
 
-    /// Grades several submissions at a time, some more than there are cores: those that never end spend their time waiting. On a GPU, those whose
-    /// speed counts come after that, one at a time.
+    /// Grades several submissions at a time, some more than there are cores: those that never end
+    /// spend their time waiting. On a GPU, those whose speed counts come after that, one at a time.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! The corpus of submissions: hostile ones, which must earn nothing by their trick, and honest but unusual ones, which must
-//! earn everything.
+//! The corpus of submissions: hostile ones, which must earn nothing by their trick, and honest but
+//! unusual ones, which must earn everything.
 //!
-//! `tests/submissions/README.md` describes the files. Each submission is graded by the program itself, as a user would, and
-//! the report is compared with what is expected.
+//! `tests/submissions/README.md` describes the files. Each submission is graded by the program
+//! itself, as a user would, and the report is compared with what is expected.
 //!
 //! | module          | what it holds                                             |
 //! |-----------------|-----------------------------------------------------------|

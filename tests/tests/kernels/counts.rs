@@ -1,7 +1,8 @@
 //! What the emulated device counts of kernels written in Rust, against numbers worked out by hand.
 //!
-//! A warp is 32 threads, a sector 32 bytes, so a warp that reads 4 contiguous bytes a lane touches 4 sectors. Shared
-//! memory has 32 banks of 4 bytes, and serves one word of each at once: a wavefront. Buffers start at a multiple of 256.
+//! A warp is 32 threads, a sector 32 bytes, so a warp that reads 4 contiguous bytes a lane touches
+//! 4 sectors. Shared memory has 32 banks of 4 bytes, and serves one word of each at once: a
+//! wavefront. Buffers start at a multiple of 256.
 
 use host::device::{Counts, InstructionClass as Class, KernelReport};
 use host::{Element, LaunchConfig, Module, args};
@@ -81,8 +82,8 @@ fn a_coalesced_copy() {
 /// 2 warps read every `stride`th float: lane i reads byte 4 * stride * i.
 #[test]
 fn strided_loads() {
-    // The span of a warp is 128 * stride bytes, every sector of it touched as long as the stride is at most 32 bytes;
-    // beyond that, a sector for each lane.
+    // The span of a warp is 128 * stride bytes, every sector of it touched as long as the stride is
+    // at most 32 bytes; beyond that, a sector for each lane.
     for (stride, sectors) in [(1u32, 4), (2, 8), (4, 16), (8, 32), (32, 32)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &ramp(64 * stride as usize));
@@ -227,8 +228,8 @@ fn broadcasts_from_shared_memory() {
 /// 8 bytes a lane: half a warp, 128 bytes, at once. Lane i is at word 2 * stride * i.
 #[test]
 fn bank_conflicts_of_8_byte_accesses() {
-    // Of 16 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i and i + 8, at words 4 i
-    // and 4 i + 32; with stride 16 all, 32 words apart.
+    // Of 16 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i
+    // and i + 8, at words 4 i and 4 i + 32; with stride 16 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (16, 16)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &[1f64; 32]);
@@ -246,8 +247,8 @@ fn bank_conflicts_of_8_byte_accesses() {
 /// 16 bytes a lane: a quarter of a warp, 128 bytes, at once. Lane i is at word 4 * stride * i.
 #[test]
 fn bank_conflicts_of_16_byte_accesses() {
-    // Of 8 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i and i + 4, at words 8 i
-    // and 8 i + 32; with stride 8 all, 32 words apart.
+    // Of 8 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i and
+    // i + 4, at words 8 i and 8 i + 32; with stride 8 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (8, 8)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &ramp(128));
@@ -280,7 +281,8 @@ fn lanes_that_branch_apart() {
     let counts = &report.total.counts;
     assert_eq!(counts.divergent_branches, 4);
     assert_eq!(at(&report, "branch").divergent_branches, 4);
-    // Every warp executes both arms, with 16 lanes: every second word of 128 bytes, 4 sectors where 2 are ideal.
+    // Every warp executes both arms, with 16 lanes: every second word of 128 bytes, 4 sectors where
+    // 2 are ideal.
     assert_eq!(counts.global_stores, global(4, 16, 8, 256));
     assert_eq!(counts.global_atomics, global(4, 16, 8, 256));
     let executed = executed(4, 64);
@@ -337,7 +339,8 @@ fn atomics() {
     assert_eq!(scene.run::<u32>(blocks).unwrap(), [64, 64]);
 }
 
-/// One instruction after another, each with its class; written in PTX, so that no compiler chooses them.
+/// One instruction after another, each with its class; written in PTX, so that no compiler chooses
+/// them.
 static STRAIGHT: Module = Module::from_static(
     "straight",
     r#"
@@ -425,8 +428,8 @@ fn classes_and_bytes_of_a_straight_line() {
     assert_eq!((counts.branches, counts.divergent_branches), (0, 0));
 }
 
-/// Without branches, every instruction of the kernel's PTX is executed once by each of 8 warps, whatever the compiler
-/// made.
+/// Without branches, every instruction of the kernel's PTX is executed once by each of 8 warps,
+/// whatever the compiler made.
 #[test]
 fn every_instruction_of_a_straight_kernel() {
     let (_, text) = KERNELS.ptx().split_once(".entry copy(").expect("a kernel");

@@ -66,7 +66,8 @@ fn a_barrier_taken_to_hold_back_all_blocks() {
     let out = scene.scratch("out", Element::F32, 128);
     scene.launch("two_steps_fixed", config, args![u, middle, 128u64]);
     scene.launch("two_steps_fixed", config, args![middle, out, 128u64]);
-    // Two steps add 2, but beside the border, whose value does not grow: there the mean adds 1/2 less.
+    // Two steps add 2, but beside the border, whose value does not grow: there the mean adds 1/2
+    // less.
     let mut twice: Vec<f32> = one_step().iter().map(|m| m + 1.0).collect();
     (twice[0], twice[127]) = (0.0, 127.0 * 127.0);
     (twice[1], twice[126]) = (twice[1] - 0.5, twice[126] - 0.5);

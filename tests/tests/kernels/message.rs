@@ -7,10 +7,12 @@ use host::device::DeviceError;
 
 use crate::scene::KERNELS;
 
-/// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
+/// The message of a launch that must fail, without the numbers that change with the compiler: lines
+/// of PTX.
 ///
-/// Every place that it names must be an instruction of the kernel in PTX, and a line of the kernel's Rust source that
-/// has the mark `//~ fault` (`//~^ fault`: the line above does), or of a function that was inlined into it.
+/// Every place that it names must be an instruction of the kernel in PTX, and a line of the
+/// kernel's Rust source that has the mark `//~ fault` (`//~^ fault`: the line above does), or of a
+/// function that was inlined into it.
 pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let message = match result {
         Ok(values) => panic!("no fault; the result is {values:?}"),

@@ -72,9 +72,9 @@ impl Scene {
         Ok(first)
     }
 
-    /// Runs with blocks and warps in order of their index, then in some random orders, then with two blocks at a time,
-    /// and reads `result` each time. Whether there is a fault must not depend on the order; nor, one block at a time,
-    /// of what kind it is.
+    /// Runs with blocks and warps in order of their index, then in some random orders, then with
+    /// two blocks at a time, and reads `result` each time. Whether there is a fault must not depend
+    /// on the order; nor, one block at a time, of what kind it is.
     pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
         let in_order = self.run_in(Schedule::InOrder, 1);
         let fault = in_order.as_ref().err().map(kind);

@@ -1,8 +1,9 @@
 //! What a plot shows: series, and the colours and marks that tell them apart.
 //!
-//! A plot is drawn in fixed colours, each of which stands for one of the page's: in the end it is replaced by the name of
-//! the style sheet's variable, so that one drawing serves the light and the dark page. Each series also has its own mark,
-//! so that colours are not needed to distinguish them.
+//! A plot is drawn in fixed colours, each of which stands for one of the page's: in the end it is
+//! replaced by the name of the style sheet's variable, so that one drawing serves the light and the
+//! dark page. Each series also has its own mark, so that colours are not needed to distinguish
+//! them.
 
 use std::iter::{Once, once};
 
@@ -36,7 +37,8 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// How they are drawn.
     pub shape: Shape,
-    /// Which of the page's colours, and which of the marks; `None` for the colour of secondary text.
+    /// Which of the page's colours, and which of the marks; `None` for the colour of secondary
+    /// text.
     pub colour: Option<usize>,
 }
 

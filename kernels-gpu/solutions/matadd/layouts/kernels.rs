@@ -1,7 +1,7 @@
 //! Which thread gets which element.
 //!
-//! Each mapping is written once, as a function that gives a thread its elements, and used by a kernel that adds and by
-//! [`matadd_check_index`], which shows it.
+//! Each mapping is written once, as a function that gives a thread its elements, and used by a
+//! kernel that adds and by [`matadd_check_index`], which shows it.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
@@ -18,7 +18,8 @@ pub enum Mapping {
     Grid1dBlock1d,
     /// A 2D grid of 1D blocks: one thread an element, one row of blocks a row of the matrix.
     Grid2dBlock1d,
-    /// A 1D grid of 1D blocks over the elements as they lie in memory; a thread loops in strides of the whole grid.
+    /// A 1D grid of 1D blocks over the elements as they lie in memory; a thread loops in strides of
+    /// the whole grid.
     GridStride,
 }
 
@@ -137,14 +138,17 @@ pub unsafe fn matadd_grid_stride(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_
     grid_stride(n_x * n_y, |i| unsafe { add_element(a, b, c, i) });
 }
 
-/// [`Mapping::GridStride`] over vectors of four elements, one 16-byte access each; the first threads add what is left.
+/// [`Mapping::GridStride`] over vectors of four elements, one 16-byte access each; the first
+/// threads add what is left.
 ///
 /// # Safety
-/// As [`matadd_grid2d_block2d`]; `a`, `b` and `c` are aligned to 16 bytes; the grid has at least 3 threads.
+/// As [`matadd_grid2d_block2d`]; `a`, `b` and `c` are aligned to 16 bytes; the grid has at least 3
+/// threads.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid_stride_vector4(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
     let elements = n_x * n_y;
-    // SAFETY: vector i is elements 4i to 4i + 3, all within the matrix; what is left of it is fewer than four elements.
+    // SAFETY: vector i is elements 4i to 4i + 3, all within the matrix; what is left of it is fewer
+    // than four elements.
     unsafe {
         grid_stride(elements / 4, |i| {
             let a: [f32; 4] = mem::load_vector(a.as_ptr().add(4 * i));
@@ -164,12 +168,13 @@ pub unsafe fn matadd_grid_stride_vector4(a: &[f32], b: &[f32], c: *mut f32, n_x:
     }
 }
 
-/// Writes who owns each element under the [`Mapping`] of that number: the linear index of its block in the grid, and the
-/// thread's in the whole grid, block by block. Linear indices run along x first, then y.
+/// Writes who owns each element under the [`Mapping`] of that number: the linear index of its block
+/// in the grid, and the thread's in the whole grid, block by block. Linear indices run along x
+/// first, then y.
 ///
 /// # Safety
-/// - `threads` and `blocks` point to n_x * n_y elements each, which nothing else accesses during the launch; n_x * n_y
-///   is at most 2^31.
+/// - `threads` and `blocks` point to n_x * n_y elements each, which nothing else accesses during
+///   the launch; n_x * n_y is at most 2^31.
 /// - The grid is what the mapping's kernel asks for, with fewer than 2^32 threads.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_check_index(

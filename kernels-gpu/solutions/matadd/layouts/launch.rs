@@ -16,7 +16,8 @@ pub struct Layout {
     pub kernel: &'static str,
 }
 
-/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any GPU several times.
+/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any
+/// GPU several times.
 const GRID_STRIDE_BLOCKS: u32 = 4096;
 
 impl Layout {

@@ -1,15 +1,19 @@
-//! f from the point's position, and several layers a thread: 16 bytes a point must move, u read and u_next written.
+//! f from the point's position, and several layers a thread: 16 bytes a point must move, u read and
+//! u_next written.
 //!
-//! A thread owns a column of points along z. What is above a point is the next point itself and then below the one after
-//! it, so these values stay in registers, and a point costs one load of the column and four of its neighbours in the layer.
-//! The column is loaded one layer ahead. Its neighbours' columns belong to other threads of the block, but for those at
-//! its faces, so that their loads hit L1; and while these are waited for, the next load from memory is on its way.
+//! A thread owns a column of points along z. What is above a point is the next point itself and
+//! then below the one after it, so these values stay in registers, and a point costs one load of
+//! the column and four of its neighbours in the layer. The column is loaded one layer ahead. Its
+//! neighbours' columns belong to other threads of the block, but for those at its faces, so that
+//! their loads hit L1; and while these are waited for, the next load from memory is on its way.
 //!
-//! A launch computes a part of the cube, and gets only that and what is beside it: one device computes all, several a part each.
+//! A launch computes a part of the cube, and gets only that and what is beside it: one device
+//! computes all, several a part each.
 //!
 //! - [`poisson_computes_source`]: some layers, of memory that has those beside them too.
 //! - [`poisson_dual`]: some layers; the ones beside them may be in the memory of another device.
-//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather rows to be sent, and put them in place.
+//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather
+//!   rows to be sent, and put them in place.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, UVec3};
@@ -17,27 +21,30 @@ use cuda_std::{UVec2, UVec3};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Threads of a block; the best of those tried, as [`LAYERS`] is: docs/performance.md has the reasons.
+/// Threads of a block; the best of those tried, as [`LAYERS`] is: docs/performance.md has the
+/// reasons.
 pub const BLOCK: [u32; 3] = [32, 8, 1];
 /// Layers of points that a thread computes, one above the other.
 pub const LAYERS: u32 = 32;
 
-/// The most layers of so many points in memory that a launch computes: 32 bits number the points of these, the two beside them, and
-/// one more.
+/// The most layers of so many points in memory that a launch computes: 32 bits number the points of
+/// these, the two beside them, and one more.
 pub fn most_layers(points: u64) -> u64 {
     ((1 << 32) / points).saturating_sub(3)
 }
 
-/// One iteration in the layers from `first_z` on: u to the points of u_next inside the walls (and on the walls at either end of x, so that
-/// whole rows are written).
+/// One iteration in the layers from `first_z` on: u to the points of u_next inside the walls (and
+/// on the walls at either end of x, so that whole rows are written).
 ///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, n - 2
-/// along y, and layers / column, rounded up, along z.
+/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n
+/// threads along x, n - 2 along y, and layers / column, rounded up, along z.
 ///
 /// # Safety
-/// - n is at least 3, first_z at least 1, first_z + layers at most n - 1, and layers 1 to [`most_layers`]; `h2` is the grid's.
+/// - n is at least 3, first_z at least 1, first_z + layers at most n - 1, and layers 1 to
+///   [`most_layers`]; `h2` is the grid's.
 /// - `u` has layers + 2 layers of n^2 elements: the first lies below that of first_z.
-/// - `u_next` points to the layer of first_z and those above it, which nothing else accesses during the launch.
+/// - `u_next` points to the layer of first_z and those above it, which nothing else accesses during
+///   the launch.
 /// - 1 <= column, and column times the threads along z fits in 32 bits.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_computes_source(
@@ -61,9 +68,10 @@ pub unsafe fn poisson_computes_source(
     let layer = n * n;
     let at = |z: u32| z * layer + y * n + x;
     let last = at(end);
-    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has the last of the row before as its west,
-    // one at x = n - 1 the first of the row after as its east: in the layer too. Layers first - 1 to end are in u.
-    // Each thread touches its own elements of u_next, which has no layer for u's first.
+    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has
+    // the last of the row before as its west, one at x = n - 1 the first of the row after as its
+    // east: in the layer too. Layers first - 1 to end are in u. Each thread touches its own
+    // elements of u_next, which has no layer for u's first.
     unsafe {
         let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
         let points = Column {
@@ -78,11 +86,12 @@ pub unsafe fn poisson_computes_source(
     }
 }
 
-/// As [`poisson_computes_source`], where `u` has only the layers that are computed: `below` is the layer before them, and `above` the
-/// one after.
+/// As [`poisson_computes_source`], where `u` has only the layers that are computed: `below` is the
+/// layer before them, and `above` the one after.
 ///
 /// # Safety
-/// As [`poisson_computes_source`], but for the layers of `u`; n^2 elements each in `below` and `above`.
+/// As [`poisson_computes_source`], but for the layers of `u`; n^2 elements each in `below` and
+/// `above`.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_dual(
     below: &[f64],
@@ -125,15 +134,19 @@ pub unsafe fn poisson_dual(
     }
 }
 
-/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory whose layers have `stride` elements.
+/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory
+/// whose layers have `stride` elements.
 ///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, `rows`
-/// along y, and layers / column, rounded up, along z.
+/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n
+/// threads along x, `rows` along y, and layers / column, rounded up, along z.
 ///
 /// # Safety
-/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most [`most_layers`] of stride; `h2` is the grid's.
-/// - `u` begins with the row before the first in the layer below the first, and has what is beside the points.
-/// - `u_next` points to the first row of the first layer, and the points lie as in `u`; nothing else accesses them during the launch.
+/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most
+///   [`most_layers`] of stride; `h2` is the grid's.
+/// - `u` begins with the row before the first in the layer below the first, and has what is beside
+///   the points.
+/// - `u_next` points to the first row of the first layer, and the points lie as in `u`; nothing
+///   else accesses them during the launch.
 /// - 1 <= column, and column times the threads along z fits in 32 bits.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_block(
@@ -171,12 +184,15 @@ pub unsafe fn poisson_block(
     }
 }
 
-/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to `packed`.
+/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to
+/// `packed`.
 ///
-/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one for each of `layers` along y.
+/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one for each of
+/// `layers` along y.
 ///
 /// # Safety
-/// `u` has those elements, from its first on; `packed` points to len * layers, which nothing else accesses during the launch.
+/// `u` has those elements, from its first on; `packed` points to len * layers, which nothing else
+/// accesses during the launch.
 #[kernel]
 pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, stride: u32) {
     let UVec2 { x, y: z } = thread::index_2d();
@@ -191,7 +207,8 @@ pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, s
 /// Block and grid: as [`poisson_pack`].
 ///
 /// # Safety
-/// `packed` has len * layers elements; `u` points to the first of those that are written, which nothing else accesses during the launch.
+/// `packed` has len * layers elements; `u` points to the first of those that are written, which
+/// nothing else accesses during the launch.
 #[kernel]
 pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32, stride: u32) {
     let UVec2 { x, y: z } = thread::index_2d();
@@ -211,7 +228,8 @@ fn at(z: u32, layer: u32, x: u32) -> usize {
 struct Column {
     /// The first's z, and one past the last's.
     z: [u32; 2],
-    /// The first's element. Numbers of 32 bits: LLVM would turn wider ones into a pointer for each load of the loop, out of registers.
+    /// The first's element. Numbers of 32 bits: LLVM would turn wider ones into a pointer for each
+    /// load of the loop, out of registers.
     i: u32,
     /// The value below it.
     below: f64,
@@ -244,8 +262,8 @@ impl Site {
         }
     }
 
-    /// Advances the column's points. `in_column` is an element of the column: of a point, of the one above the last, or, unused, of one
-    /// beyond.
+    /// Advances the column's points. `in_column` is an element of the column: of a point, of the
+    /// one above the last, or, unused, of one beyond.
     ///
     /// # Safety
     /// - The points' neighbours west, east, south and north are in `u`.

@@ -1,21 +1,28 @@
-//! Several iterations a launch: u is read and u_next written once for T of them, 16 bytes a point in T iterations.
+//! Several iterations a launch: u is read and u_next written once for T of them, 16 bytes a point
+//! in T iterations.
 //!
-//! A block owns a tile of 64 points along x and W R rows along y, and streams through a chunk of planes along z. Level s of the
-//! iteration is at plane p - s when plane p arrives: it needs that plane and the two beside it of level s - 1. A point at the tile's edge
-//! lacks a neighbour, so each level makes one more ring of points wrong; what is right after T levels is written, and tiles overlap.
+//! A block owns a tile of 64 points along x and W R rows along y, and streams through a chunk of
+//! planes along z. Level s of the iteration is at plane p - s when plane p arrives: it needs that
+//! plane and the two beside it of level s - 1. A point at the tile's edge lacks a neighbour, so
+//! each level makes one more ring of points wrong; what is right after T levels is written, and
+//! tiles overlap.
 //!
-//! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level but the last a lane keeps two planes in
-//!   registers, and it computes a third. So the loop over planes is unrolled by three, and nothing is moved.
-//! - Neighbours along y are the lane's own registers, but for a warp's first and last row: warps leave these in shared memory when they
-//!   compute them, one plane before they are needed. So there is one barrier a plane for all levels.
+//! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level but
+//!   the last a lane keeps two planes in registers, and it computes a third. So the loop over
+//!   planes is unrolled by three, and nothing is moved.
+//! - Neighbours along y are the lane's own registers, but for a warp's first and last row: warps
+//!   leave these in shared memory when they compute them, one plane before they are needed. So
+//!   there is one barrier a plane for all levels.
 //! - Neighbours along x come by shuffle.
-//! - Planes of u come to a ring in shared memory by asynchronous copies, ahead of their use. It has S slots, three or twice three:
-//!   places in it are constants but for which half comes first. Three fit GPUs with 99 KB of shared memory a block.
-//! - Tiles without a wall and without the source run code that knows neither, and those without the source code that does not know it. The
-//!   first and the last planes along z, odd n, and launches of fewer iterations than levels have code of their own, for all tiles.
+//! - Planes of u come to a ring in shared memory by asynchronous copies, ahead of their use. It has
+//!   S slots, three or twice three: places in it are constants but for which half comes first.
+//!   Three fit GPUs with 99 KB of shared memory a block.
+//! - Tiles without a wall and without the source run code that knows neither, and those without the
+//!   source code that does not know it. The first and the last planes along z, odd n, and launches
+//!   of fewer iterations than levels have code of their own, for all tiles.
 //!
-//! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that the one before wrote last, which
-//! are in L2.
+//! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that
+//! the one before wrote last, which are in L2.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -26,18 +33,20 @@ use kernels_gpu::poisson::update::{Neighbours, sixth};
 
 /// Points of a tile along x: two for each lane.
 pub const COLUMNS: u32 = 64;
-/// Columns at either side of a tile that are not written, of at most so many levels: what is written begins at a sector.
+/// Columns at either side of a tile that are not written, of at most so many levels: what is
+/// written begins at a sector.
 pub const MARGIN: u32 = 4;
 
 const ROW: usize = COLUMNS as usize;
 
-/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and last row for each level between the first
-/// and the last.
+/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and
+/// last row for each level between the first and the last.
 pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) -> u32 {
     8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
 }
 
-/// Tiles along an axis of n points, of so many points each, of which `margin` at either side overlap.
+/// Tiles along an axis of n points, of so many points each, of which `margin` at either side
+/// overlap.
 pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
     let tiles = n.saturating_sub(2 * margin).div_ceil(points - 2 * margin);
     if tiles == 0 { 1 } else { tiles }
@@ -65,11 +74,13 @@ type Pair = [f64; 2];
 /// Defines a kernel of T levels, R rows a warp, W warps and S slots, and so many threads a block.
 macro_rules! fast {
     ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $threads:literal) => {
-        /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
+        /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at
+        /// either end of x). See the module.
         ///
-        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
-        /// up. Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is
-        /// the grid's h^2 f in the source.
+        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T,
+        /// and (n - 2) / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
+        /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
+        /// grid's h^2 f in the source.
         ///
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
@@ -117,7 +128,8 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const S: usize>(ta
             stream.fetch::<ANY>(S - 1, after);
         }
         stream.first_plane();
-        // Three planes each time; of those after the last nothing comes. A loop for each kind: where kinds meet, registers are moved.
+        // Three planes each time; of those after the last nothing comes. A loop for each kind:
+        // where kinds meet, registers are moved.
         while stream.p <= stream.last {
             match stream.tile {
                 PLAIN => stream.inner_planes::<PLAIN>(),
@@ -144,16 +156,19 @@ const PLAIN: u32 = 3;
 const SECOND: u32 = 1;
 /// Whether it writes its points in row 0; in the next bits, in the rows after.
 const WRITTEN: u32 = 1 << 8;
-/// Whether the first point of row 0 is on a wall along x or y; in the next bits, the second, and those of the rows after.
+/// Whether the first point of row 0 is on a wall along x or y; in the next bits, the second, and
+/// those of the rows after.
 const WALL: u32 = 1 << 16;
 /// Whether the x of the first point of each row is the source's; in the next bit, the second.
 const SOURCE: u32 = 1 << 24;
-/// Whether the source is in the tile, and the y of row 0 the source's; in the next bits, the rows after.
+/// Whether the source is in the tile, and the y of row 0 the source's; in the next bits, the rows
+/// after.
 const SOURCE_ROW: u32 = 1 << 26;
 /// All of these.
 const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
-/// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
+/// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the
+/// direction of the stream.
 struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize> {
     task: &'a Task,
     /// What is asked of this thread's points, a bit for each answer: one register holds all.
@@ -168,23 +183,27 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize
     inner: u32,
     /// The plane of level 0.
     p: u32,
-    /// Where this lane's part of its warp's first row is, in elements of shared memory: in the slot of the next of three planes, and in that of
-    /// the one three planes later, if there are six slots.
+    /// Where this lane's part of its warp's first row is, in elements of shared memory: in the slot
+    /// of the next of three planes, and in that of the one three planes later, if there are six
+    /// slots.
     halves: [u32; 2],
     /// The address of shared memory.
     shared: u32,
-    /// How many bytes after its warp's first row the row before that is, and the row after its last one.
+    /// How many bytes after its warp's first row the row before that is, and the row after its last
+    /// one.
     beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    /// This thread's points of the last two planes of each level but the last, and room for the next one.
+    /// This thread's points of the last two planes of each level but the last, and room for the
+    /// next one.
     planes: [[[Pair; R]; 3]; T],
 }
 
 impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<'a, T, R, W, S> {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
-    /// Planes under way while a plane is computed. The other two slots are its own, and that of the one before, whose rows level 1 still reads.
+    /// Planes under way while a plane is computed. The other two slots are its own, and that of the
+    /// one before, whose rows level 1 still reads.
     const AHEAD: u32 = S as u32 - 2;
 
     #[inline(always)]
@@ -222,7 +241,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(x + 1 < n) * SECOND;
         let mut copied = [0; R];
-        // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
+        // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond
+        // the cube is as its last points.
         let copied_x = x.min(n - 2 + n % 2);
         for r in 0..R as u32 {
             let row = in_tile_y + r;
@@ -266,22 +286,24 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// The warps before and after this one. Where there is none this one stands for it: what comes of its rows is wrong, and not written.
+    /// The warps before and after this one. Where there is none this one stands for it: what comes
+    /// of its rows is wrong, and not written.
     #[inline(always)]
     fn warps_beside() -> [usize; 2] {
         let warp = thread::thread_idx_y() as usize;
         [warp.max(1) - 1, (warp + 1).min(W - 1)]
     }
 
-    /// Where this lane's part of its warp's first row is, in elements of shared memory, in the slot of the plane that is `q` after the next of
-    /// three; `q` counts modulo S.
+    /// Where this lane's part of its warp's first row is, in elements of shared memory, in the slot
+    /// of the plane that is `q` after the next of three; `q` counts modulo S.
     #[inline(always)]
     fn in_ring(&self, q: usize) -> u32 {
         let q = q % S;
         self.halves[q / 3] + (q % 3 * Self::PLANE) as u32
     }
 
-    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each level has a set for each of three planes.
+    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each
+    /// level has a set for each of three planes.
     #[inline(always)]
     fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
@@ -299,15 +321,16 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// A plane's first element. As a product, not by adding: LLVM would make pointers of their own of all that is at a fixed distance from
-    /// what the loop adds to.
+    /// A plane's first element. As a product, not by adding: LLVM would make pointers of their own
+    /// of all that is at a fixed distance from what the loop adds to.
     #[inline(always)]
     fn first_of(&self, plane: u32) -> usize {
         let n = self.task.n;
         (u64::from(self.z(plane) * n) * u64::from(n)) as usize
     }
 
-    /// Starts the copies of plane p + `after`, or, of what is not needed any more, of the last plane again: nothing comes of it.
+    /// Starts the copies of plane p + `after`, or, of what is not needed any more, of the last
+    /// plane again: nothing comes of it.
     ///
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
@@ -343,7 +366,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
     unsafe fn arrive<const PLANES: u32>(&mut self, q: usize) -> [Pair; R] {
         let own = shared::dynamic_shared_mem::<f64>().wrapping_add(self.in_ring(q) as usize);
         let mut plane = [[0.0; 2]; R];
-        // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
+        // SAFETY: a slot is copied to after the barrier that follows its last use, and read after
+        // the one that follows the copies' arrival.
         unsafe {
             // All but the `AHEAD` - 1 planes after this one.
             match S {
@@ -359,7 +383,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         plane
     }
 
-    /// Begins with the first plane of level 0. Those of the other levels are not needed: anything will do.
+    /// Begins with the first plane of level 0. Those of the other levels are not needed: anything
+    /// will do.
     ///
     /// # Safety
     /// All threads of the block call together.
@@ -430,7 +455,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         self.p += 1;
     }
 
-    /// Computes plane p - s of level s, where `above` is plane p - s + 1 of level s - 1, and keeps that.
+    /// Computes plane p - s of level s, where `above` is plane p - s + 1 of level s - 1, and keeps
+    /// that.
     ///
     /// # Safety
     /// As [`plane`](Self::plane).
@@ -467,7 +493,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         self.planes[s - 1][q] = above;
         if s < T {
             let warp = thread::thread_idx_y() as usize;
-            // SAFETY: nothing reads this set before the next barrier, and the places are this lane's.
+            // SAFETY: nothing reads this set before the next barrier, and the places are this
+            // lane's.
             unsafe {
                 mem::store_vector(self.in_edges(s, q, 2 * warp), next[0]);
                 mem::store_vector(self.in_edges(s, q, 2 * warp + 1), next[R - 1]);
@@ -476,7 +503,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         next
     }
 
-    /// The next values of this thread's points in plane z. `beside` are the points before and after them along y, `kept` has the [`WALL`]s.
+    /// The next values of this thread's points in plane z. `beside` are the points before and after
+    /// them along y, `kept` has the [`WALL`]s.
     ///
     /// # Safety
     /// All lanes of the warp call together.
@@ -542,7 +570,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let h2_f = [h2_f(0), h2_f(1)];
         for (r, sum) in sums.iter_mut().enumerate() {
             if self.flags & SOURCE_ROW << r != 0 {
-                // Opaque: one instruction that is executed or not. LLVM would add first, and choose afterwards.
+                // Opaque: one instruction that is executed or not. LLVM would add first, and choose
+                // afterwards.
                 *sum = [
                     hint::opaque(sum[0] + h2_f[0]),
                     hint::opaque(sum[1] + h2_f[1]),

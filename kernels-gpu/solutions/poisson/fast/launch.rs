@@ -1,5 +1,6 @@
-//! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the iterations but one, and the last launch
-//! has that one: so the fields of the last two iterations are there at the end, and it can be asked how far they are apart.
+//! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the
+//! iterations but one, and the last launch has that one: so the fields of the last two iterations
+//! are there at the end, and it can be asked how far they are apart.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -86,8 +87,9 @@ impl Shape {
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
-        // As many waves of blocks as there will be, and most of one more: tiles with walls or the source take longer, and some of them are last.
-        // Each of as many planes as a chunk has, those before it, and what a block takes to begin and end.
+        // As many waves of blocks as there will be, and most of one more: tiles with walls or the
+        // source take longer, and some of them are last. Each of as many planes as a chunk has,
+        // those before it, and what a block takes to begin and end.
         let cost = |chunks: u32| {
             let tenths = 10 * (x * y * chunks).div_ceil(MULTIPROCESSORS) + 7;
             tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)

@@ -1,5 +1,5 @@
-//! Each iteration is one launch. Every other one takes the layers from the last to the first, so that it begins with those with which the
-//! one before ended: they are in L2.
+//! Each iteration is one launch. Every other one takes the layers from the last to the first, so
+//! that it begins with those with which the one before ended: they are in L2.
 
 use kernels_gpu::cache_line;
 use kernels_gpu::poisson::Grid;

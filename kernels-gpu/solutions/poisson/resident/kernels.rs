@@ -1,18 +1,23 @@
-//! All iterations in one launch of one cluster, for small cubes: the field stays in the blocks' registers and shared memory.
+//! All iterations in one launch of one cluster, for small cubes: the field stays in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the cube out in boxes of layers and rows. A thread owns some rows of some layers of its box at one x, in
-//! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each iteration. A point's neighbours along z and y are the thread's own registers, but for its outermost; those along x are in the tile.
+//! The cluster's blocks share the cube out in boxes of layers and rows. A thread owns some rows of
+//! some layers of its box at one x, in registers. Each block has two tiles in shared memory, its
+//! box with a ring of halo around it: one with the last field, one for the next. They swap roles
+//! with each iteration. A point's neighbours along z and y are the thread's own registers, but for
+//! its outermost; those along x are in the tile.
 //!
-//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two iterations: a barrier of the block, and for threads whose
-//! points have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
-//! slowest.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is
+//! between two iterations: a barrier of the block, and for threads whose points have neighbours in
+//! other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a
+//! thread has sent, and each block for the slowest.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier,
+//! and overwritten behind it. A halo is read by the threads that send to the block it comes from:
+//! it sends again when it has got all that they computed from what they read.
 //!
-//! Boxes are whole: they have all layers and rows that their threads have. Those beyond the cube keep their value as walls do, so that no thread asks
-//! what it has.
+//! Boxes are whole: they have all layers and rows that their threads have. Those beyond the cube
+//! keep their value as walls do, so that no thread asks what it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
@@ -21,13 +26,15 @@ use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Shared memory of a block whose box has so many layers and rows, in a cube of `n`: the inboxes, and two tiles.
+/// Shared memory of a block whose box has so many layers and rows, in a cube of `n`: the inboxes,
+/// and two tiles.
 pub const fn shared_mem_bytes(layers: u32, rows: u32, n: u32) -> usize {
     Inboxes::BYTES
         + 2 * size_of::<f64>() * (layers as usize + 2) * (rows as usize + 2) * (n as usize + 2)
 }
 
-/// The body for each of so many layers, or rows, written out: a long loop would stay one, and the fields be in local memory.
+/// The body for each of so many layers, or rows, written out: a long loop would stay one, and the
+/// fields be in local memory.
 macro_rules! for_layers {
     ($layer:ident in $first:expr, $end:expr => $body:block) => {
         for_layers!(@ $layer $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -72,10 +79,12 @@ struct Points<const LAYERS: usize, const ROWS: usize> {
 }
 
 impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
-    /// One iteration: `next` becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the iterations of this kind.
+    /// One iteration: `next` becomes the next field, which goes to a tile too, the second if `ODD`.
+    /// `number` counts the iterations of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn iterate<const ODD: bool>(
         &self,
@@ -91,7 +100,8 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
             along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
-        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
+        // they read a halo.
         unsafe {
             if self.any {
                 points.compute::<ODD>(next, u);
@@ -146,7 +156,8 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
     unsafe fn publish<const ODD: bool>(&self, next: &Field<LAYERS, ROWS>) {
         let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
         let to = if ODD { other } else { 0 };
-        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer point.
+        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each
+        // outer point.
         unsafe {
             if self.has_others {
                 let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
@@ -208,7 +219,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
     let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f64>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each point is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each
+    // point is one thread's.
     unsafe {
         let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
         let values = (sides(others[0]) * rows + sides(others[1]) * layers) * n;
@@ -270,8 +282,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
 
         if has_points {
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
-            // From the first point's place: a first layer goes behind the last one of the block before, a last one before the first one of the block
-            // after.
+            // From the first point's place: a first layer goes behind the last one of the block
+            // before, a last one before the first one of the block after.
             let before = |extent: u32, stride: u32| points.place.add((extent * stride) as usize);
             let after = |last: u32, stride: u32| points.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && layer == 0 {
@@ -331,15 +343,18 @@ macro_rules! instances {
             &[$((stringify!($name), $layers, $rows, $threads)),*];
 
         $(
-        /// So many iterations, at least one, of `u`; `before` becomes the field before the last. The points on the walls keep their values.
+        /// So many iterations, at least one, of `u`; `before` becomes the field before the last.
+        /// The points on the walls keep their values.
         ///
         /// `h2` is the grid's. A box has `layers` layers of `rows` whole rows.
         ///
-        /// Block: along x a thread for each x, times the box's layers and rows by those of a thread. Grid: one cluster along x, of a block for each
-        /// box, those along y first, with [`shared_mem_bytes`].
+        /// Block: along x a thread for each x, times the box's layers and rows by those of a
+        /// thread. Grid: one cluster along x, of a block for each box, those along y first, with
+        /// [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u` and `before` point to n^3 values each, which nothing else accesses during the launch.
+        /// - `u` and `before` point to n^3 values each, which nothing else accesses during the
+        ///   launch.
         /// - `layers` and `rows` are multiples of the thread's.
         /// - n is at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
@@ -366,12 +381,14 @@ instances! {
     poisson_resident_4x4: 4, 4, 384;
 }
 
-/// One iteration in a cube that fits no cluster, from global memory: u to `u_next`, but for the walls, which it leaves alone.
+/// One iteration in a cube that fits no cluster, from global memory: u to `u_next`, but for the
+/// walls, which it leaves alone.
 ///
 /// `h2` is the grid's. Block: any shape, x along a warp. Grid: at least one thread for each point.
 ///
 /// # Safety
-/// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch; n is at least 3 and at most [`Grid::MAX_N`].
+/// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch; n is
+/// at least 3 and at most [`Grid::MAX_N`].
 #[kernel]
 pub unsafe fn poisson_resident_one_iteration(u: &[f64], u_next: *mut f64, n: u32, h2: f64) {
     let UVec3 { x, y, z } = thread::index_3d();
@@ -381,7 +398,8 @@ pub unsafe fn poisson_resident_one_iteration(u: &[f64], u_next: *mut f64, n: u32
     }
     let i = grid.index(x, y, z);
     let (along_y, along_z) = (n as usize, (n * n) as usize);
-    // SAFETY: a point inside the walls has all neighbours, and its element of u_next is this thread's alone.
+    // SAFETY: a point inside the walls has all neighbours, and its element of u_next is this
+    // thread's alone.
     unsafe {
         let last = |i: usize| *u.get_unchecked(i);
         let around = Neighbours {

@@ -1,4 +1,5 @@
-//! All iterations in one launch of one cluster, where the cube fits in its blocks; one launch an iteration where not.
+//! All iterations in one launch of one cluster, where the cube fits in its blocks; one launch an
+//! iteration where not.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};

@@ -1,13 +1,16 @@
 //! f from memory: one launch that writes it, and then the iteration, four ways.
 //!
-//! - [`poisson_reads_source`]: walls by branches, one thread for each point of the cube. 24 bytes a point must move: u and f
-//!   read, u_next written. The neighbours' other loads hit a cache.
-//! - [`poisson_no_branches`]: one thread for each point inside the walls, no more. The launch must fit exactly, so the
-//!   block's extents divide N - 2 ([`no_branches_block`]), and both fields must have the walls' values before.
-//! - [`poisson_layer_by_layer`]: one launch for each layer of points with the same z: small launches, and what they cost.
-//! - [`poisson_shared_tile`]: each block loads its 8^3 points and a halo of one to shared memory, so that neighbours come
-//!   from there. What it shows: the caches do this already. Of a tile's rows of 8 points (64 bytes), each halo point along
-//!   x costs a sector of 32 bytes, and all wait at the barrier for the slowest load.
+//! - [`poisson_reads_source`]: walls by branches, one thread for each point of the cube. 24 bytes a
+//!   point must move: u and f read, u_next written. The neighbours' other loads hit a cache.
+//! - [`poisson_no_branches`]: one thread for each point inside the walls, no more. The launch must
+//!   fit exactly, so the block's extents divide N - 2 ([`no_branches_block`]), and both fields must
+//!   have the walls' values before.
+//! - [`poisson_layer_by_layer`]: one launch for each layer of points with the same z: small
+//!   launches, and what they cost.
+//! - [`poisson_shared_tile`]: each block loads its 8^3 points and a halo of one to shared memory,
+//!   so that neighbours come from there. What it shows: the caches do this already. Of a tile's
+//!   rows of 8 points (64 bytes), each halo point along x costs a sector of 32 bytes, and all wait
+//!   at the barrier for the slowest load.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, UVec3};
@@ -39,7 +42,8 @@ unsafe fn neighbours(u: &[f64], i: usize, n: usize) -> Neighbours {
 /// Block: any shape, x along a warp. Grid: at least one thread for each point.
 ///
 /// # Safety
-/// `f` points to n^3 elements, which nothing else accesses during the launch; n is 3 to [`Grid::MAX_N`].
+/// `f` points to n^3 elements, which nothing else accesses during the launch; n is 3 to
+/// [`Grid::MAX_N`].
 #[kernel]
 pub unsafe fn poisson_source(f: *mut f64, n: u32) {
     let UVec3 { x, y, z } = thread::index_3d();
@@ -66,7 +70,8 @@ pub unsafe fn poisson_reads_source(u: &[f64], f: &[f64], u_next: *mut f64, n: u3
     }
     let grid = Grid { n };
     let i = grid.index(x, y, z);
-    // SAFETY: the point is in the cube, so i < n^3. Each thread touches one element of u_next, its own.
+    // SAFETY: the point is in the cube, so i < n^3. Each thread touches one element of u_next, its
+    // own.
     unsafe {
         if grid.is_wall(x, y, z) {
             *u_next.add(i) = grid.wall_value(y);
@@ -99,7 +104,8 @@ pub fn no_branches_block(n: u32) -> [u32; 3] {
 
 /// One iteration: u to the points of u_next inside the walls.
 ///
-/// Block: extents that divide n - 2, as [`no_branches_block`]'s do. Grid: exactly one thread for each point inside.
+/// Block: extents that divide n - 2, as [`no_branches_block`]'s do. Grid: exactly one thread for
+/// each point inside.
 ///
 /// # Safety
 /// - `u` and `f` have n^3 elements; n is 3 to [`Grid::MAX_N`]; `h2` is the grid's.
@@ -171,12 +177,13 @@ pub unsafe fn poisson_shared_tile(u: &[f64], f: &[f64], u_next: *mut f64, n: u32
     // This thread's element of the tile.
     let t = ((local.z as usize + 1) * SIDE + local.y as usize + 1) * SIDE + local.x as usize + 1;
 
-    // Each thread loads its own point, and those at a face of the tile the halo point beyond it. The halo has no edges or
-    // corners: no point inside needs them.
+    // Each thread loads its own point, and those at a face of the tile the halo point beyond it.
+    // The halo has no edges or corners: no point inside needs them.
     if x < n && y < n && z < n {
         let n = n as usize;
-        // SAFETY: (x, y, z) is in the cube, and each halo point on that side of a point that is not on that wall.
-        // t is at least 1 and at most SIDE - 2 along each axis, and each element of the tile has one writer.
+        // SAFETY: (x, y, z) is in the cube, and each halo point on that side of a point that is not
+        // on that wall. t is at least 1 and at most SIDE - 2 along each axis, and each element of
+        // the tile has one writer.
         unsafe {
             *tile.add(t) = *u.get_unchecked(i);
             if local.x == 0 && x > 0 {
@@ -201,8 +208,8 @@ pub unsafe fn poisson_shared_tile(u: &[f64], f: &[f64], u_next: *mut f64, n: u32
     }
     thread::sync_threads();
     if inside {
-        // SAFETY: a point inside has all six neighbours in the tile or its halo, written before the barrier. Each
-        // thread touches one element of u_next, its own.
+        // SAFETY: a point inside has all six neighbours in the tile or its halo, written before the
+        // barrier. Each thread touches one element of u_next, its own.
         unsafe {
             let around = Neighbours {
                 west: *tile.add(t - 1),

@@ -1,8 +1,10 @@
-//! A timestep in one launch. Blocks stream along x: planes of u come to shared memory by asynchronous copies, one plane ahead of its
-//! use; a thread has four neighbouring points of a plane, and the values behind them in registers.
+//! A timestep in one launch. Blocks stream along x: planes of u come to shared memory by
+//! asynchronous copies, one plane ahead of its use; a thread has four neighbouring points of a
+//! plane, and the values behind them in registers.
 //!
-//! A block's tile and planes are either all inside the shell, or it runs the code that also knows the shell, with eta in
-//! shared memory as well. So the many pay nothing for the few: the shell's code takes a fifth of the time in a tenth of the points.
+//! A block's tile and planes are either all inside the shell, or it runs the code that also knows
+//! the shell, with eta in shared memory as well. So the many pay nothing for the few: the shell's
+//! code takes a fifth of the time in a tenth of the points.
 
 use cuda_std::prelude::*;
 
@@ -20,10 +22,12 @@ pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len() + OWN * POINTS * THRE
 
 /// Blocks that keep any GPU busy to the end.
 const ENOUGH_BLOCKS: u32 = 8192;
-/// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
+/// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours
+/// stay near each other.
 const PLANES: [u32; 2] = [24, 48];
-/// About as many blocks as run at once. A band of rows of tiles has so many, and goes through all planes before the next band starts: the planes that a block reads
-/// before its first are in L2 still, since the block before it has just used them.
+/// About as many blocks as run at once. A band of rows of tiles has so many, and goes through all
+/// planes before the next band starts: the planes that a block reads before its first are in L2
+/// still, since the block before it has just used them.
 const BAND: u32 = 640;
 
 /// The grid of blocks for a task, and how many planes of its region along x a block takes.
@@ -82,7 +86,8 @@ impl Ring {
         (self.plane() / POINTS).div_ceil(THREADS)
     }
 
-    /// Where the plane so many after the one at `place` is. In 32 bits, which take half the instructions.
+    /// Where the plane so many after the one at `place` is. In 32 bits, which take half the
+    /// instructions.
     #[inline(always)]
     const fn next(&self, place: u32, planes: usize) -> u32 {
         let (place, len) = (place + (planes * self.plane()) as u32, self.len() as u32);
@@ -90,14 +95,15 @@ impl Ring {
     }
 }
 
-/// Arrays of which a thread's own values of the next plane come to shared memory as well, in the shell's code: v, vp and phi.
+/// Arrays of which a thread's own values of the next plane come to shared memory as well, in the
+/// shell's code: v, vp and phi.
 const OWN: usize = 3;
 
 /// An access that a thread does not make.
 const NONE: u32 = u32::MAX;
 
-/// Which four values of a plane in global memory this thread copies, from the plane's first row of halo on: those with
-/// positions (y, z) that are needed.
+/// Which four values of a plane in global memory this thread copies, from the plane's first row of
+/// halo on: those with positions (y, z) that are needed.
 #[inline(always)]
 fn copies<const N: usize>(
     ring: &Ring,
@@ -128,14 +134,15 @@ fn thread_number() -> usize {
 /// Starts this thread's copies of a plane.
 ///
 /// # Safety
-/// From `plane` on are the values of one, its first row of halo first; `place` is a plane of the ring in shared memory, which no thread reads any
-/// more.
+/// From `plane` on are the values of one, its first row of halo first; `place` is a plane of the
+/// ring in shared memory, which no thread reads any more.
 #[inline(always)]
 unsafe fn fetch<const N: usize>(place: *mut f32, plane: *const f32, copies: &[u32; N]) {
     let mut to = POINTS * thread_number();
     for &copy in copies {
         if copy != NONE {
-            // SAFETY: the value is in the plane, aligned since rows and tiles are, and its place this copy's alone.
+            // SAFETY: the value is in the plane, aligned since rows and tiles are, and its place
+            // this copy's alone.
             unsafe { async_copy::copy_16_at(place.add(to), plane, copy) }
         }
         to += POINTS * THREADS;
@@ -152,7 +159,8 @@ unsafe fn load(pointer: *const f32) -> Four {
     unsafe { mem::load_vector(pointer) }
 }
 
-/// The arrays of a timestep. Of v and phi there may be the planes of points alone: then their pointers are before the memory.
+/// The arrays of a timestep. Of v and phi there may be the planes of points alone: then their
+/// pointers are before the memory.
 struct Arrays {
     u: *const f32,
     v: *mut f32,
@@ -161,11 +169,12 @@ struct Arrays {
     phi: *mut f32,
 }
 
-/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`, if there are any. With `SHELL`, each point is in the
-/// shell or not; without, none is.
+/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`, if there are
+/// any. With `SHELL`, each point is in the shell or not; without, none is.
 ///
 /// # Safety
-/// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`], aligned to 16.
+/// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`],
+/// aligned to 16.
 #[inline(always)]
 unsafe fn stream<const SHELL: bool>(
     arrays: &Arrays,
@@ -213,7 +222,8 @@ unsafe fn stream<const SHELL: bool>(
     let has_shell = SHELL && has_points && !is_inside;
     // Starts the copies of this thread's own values.
     let fetch_own = |from: usize| {
-        // SAFETY: a thread's own elements, which it writes only after it has read them; nothing else has its places.
+        // SAFETY: a thread's own elements, which it writes only after it has read them; nothing
+        // else has its places.
         unsafe {
             if has_points {
                 async_copy::copy_16(own_place(0), arrays.v.wrapping_add(from).cast_const());
@@ -227,8 +237,9 @@ unsafe fn stream<const SHELL: bool>(
     // So many values into an array, a plane begins, counted from the halo's first.
     let plane = |number: u32| number as usize * stride;
 
-    // SAFETY: for all that follows: planes from 4 before x to 4 after end - 1 are in the arrays. A thread accesses elements of v and phi
-    // that are its own: four of them begin at `index`, of which those from n_z on are halo that it leaves as it is.
+    // SAFETY: for all that follows: planes from 4 before x to 4 after end - 1 are in the arrays. A
+    // thread accesses elements of v and phi that are its own: four of them begin at `index`, of
+    // which those from n_z on are halo that it leaves as it is.
     unsafe {
         for ahead in 0..HALO + 1 {
             let next = x + ahead as u32;
@@ -405,16 +416,19 @@ unsafe fn stream<const SHELL: bool>(
 
 /// All points, in tiles that stream along x.
 ///
-/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
-/// are `task.region`. They may be some planes of a larger grid: the kernel needs no more of it.
+/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is
+/// added to v. The points inside the shell are `task.region`. They may be some planes of a larger
+/// grid: the kernel needs no more of it.
 ///
-/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x a block for each [`TILE`] of a band of rows of tiles, those of a row next to each other; along y one for
-/// the shell's planes before `task.region`, for each `planes` planes of it, and for the shell's after it; along z a block for each band.
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x a block for each [`TILE`] of a band
+/// of rows of tiles, those of a row next to each other; along y one for the shell's planes before
+/// `task.region`, for each `planes` planes of it, and for the shell's after it; along z a block for
+/// each band.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
-/// - `v` and `phi` point to the values of its planes of points, without the halo's planes before and after them; nothing else accesses them during
-///   the launch.
+/// - `v` and `phi` point to the values of its planes of points, without the halo's planes before
+///   and after them; nothing else accesses them during the launch.
 #[kernel(max_threads = 128, min_blocks = 5)]
 pub unsafe fn stencil25_fast(
     u: &[f32],

@@ -1,8 +1,9 @@
 //! A timestep in seven launches: one for the points inside, one for each of the shell's six boxes.
 //!
-//! Each point is written by one launch, and none reads what another of the same timestep writes: their order is free.
-//! Threads are laid along z, y and x, of which z is contiguous. Rows of points begin with a cache line, and so do the
-//! threads of a row: a warp's loads of one array are whole lines, and those of the neighbours along z are at most two.
+//! Each point is written by one launch, and none reads what another of the same timestep writes:
+//! their order is free. Threads are laid along z, y and x, of which z is contiguous. Rows of points
+//! begin with a cache line, and so do the threads of a row: a warp's loads of one array are whole
+//! lines, and those of the neighbours along z are at most two.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -10,7 +11,8 @@ use cuda_std::prelude::*;
 use kernels_gpu::stencil25::update::{self, Pairs};
 use kernels_gpu::stencil25::{RADIUS, Region, Task};
 
-/// Threads of a block of [`stencil25_gmem`] and, where a box is wide along z, of [`stencil25_shell`], along z, y and x.
+/// Threads of a block of [`stencil25_gmem`] and, where a box is wide along z, of
+/// [`stencil25_shell`], along z, y and x.
 pub const BLOCK: [u32; 3] = [32, 4, 2];
 
 /// The same of [`stencil25_shell`] for a box of at most so many points along z.
@@ -72,7 +74,8 @@ impl Around {
     }
 }
 
-/// This thread's point: positions along x, y and z, the first thread of a row where the cache line begins.
+/// This thread's point: positions along x, y and z, the first thread of a row where the cache line
+/// begins.
 #[inline(always)]
 fn point_of_thread(region: Region) -> [u32; 3] {
     let UVec3 { x: z, y, z: x } = thread::index_3d();
@@ -83,8 +86,8 @@ fn point_of_thread(region: Region) -> [u32; 3] {
 ///
 /// v of each point of `task.region` becomes its next value; at the source, `value` is added to it.
 ///
-/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of the region, from
-/// [`Region::line_z`] on along z.
+/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of
+/// the region, from [`Region::line_z`] on along z.
 ///
 /// # Safety
 /// - `u` and `vp` have the values of `task.grid`.
@@ -116,7 +119,8 @@ pub unsafe fn stencil25_gmem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
 
 /// Points of a box of the shell, all from global memory, one a thread.
 ///
-/// v and phi of each point of `task.region` become their next values; at the source, `value` is added to it.
+/// v and phi of each point of `task.region` become their next values; at the source, `value` is
+/// added to it.
 ///
 /// Block: [`BLOCK`] or [`THIN_BLOCK`]. Grid: as [`stencil25_gmem`].
 ///
@@ -162,7 +166,8 @@ pub const TILE_BLOCK: [u32; 3] = [32, 8, 4];
 const TILE: [usize; 3] = [32 + 2 * HALO, 8 + 2 * HALO, 4 + 2 * HALO];
 const HALO: usize = RADIUS as usize;
 
-/// Points inside the shell, one a thread: those of a block and their halo come to shared memory first.
+/// Points inside the shell, one a thread: those of a block and their halo come to shared memory
+/// first.
 ///
 /// Parameters, grid and safety: as [`stencil25_gmem`]. Block: [`TILE_BLOCK`].
 ///
@@ -183,8 +188,9 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
         + local.x as usize
         + HALO;
 
-    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each thread loads its own,
-    // and those at the block's faces the halo's on both sides. A halo has no edges or corners.
+    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each
+    // thread loads its own, and those at the block's faces the halo's on both sides. A halo has no
+    // edges or corners.
     let is_needed = |position: u32, axis: usize| position < region.high[axis] + RADIUS;
     if is_needed(x, 0) && is_needed(y, 1) && is_needed(z, 2) {
         let load = |from: u32, to: usize| {
@@ -209,7 +215,8 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
     if !region.contains(x, y, z) {
         return;
     }
-    // SAFETY: the point is in the grid, its element of v this thread's alone, and its neighbours in the tile or its halo.
+    // SAFETY: the point is in the grid, its element of v this thread's alone, and its neighbours in
+    // the tile or its halo.
     unsafe {
         let u = Around::new(tile, t as u32);
         let v = v.add(index as usize);
@@ -226,14 +233,16 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
     }
 }
 
-/// Threads of a block that streams along x, along z and y: each has a column of points, and a warp a row of the plane.
+/// Threads of a block that streams along x, along z and y: each has a column of points, and a warp
+/// a row of the plane.
 pub const PLANE_BLOCK: [u32; 3] = [32, 16, 1];
 
 /// The extents of a plane of points with its halo, along z and y.
 const PLANE: [usize; 2] = [32 + 2 * HALO, 16 + 2 * HALO];
 
-/// The planes of `region` along x that this block takes, of as many equal parts as the grid has blocks along z: the first,
-/// and one past the last. None for a block that has no column of the region.
+/// The planes of `region` along x that this block takes, of as many equal parts as the grid has
+/// blocks along z: the first, and one past the last. None for a block that has no column of the
+/// region.
 #[inline(always)]
 fn planes_of_block(region: Region) -> [u32; 2] {
     let Region { low, high } = region;
@@ -247,7 +256,8 @@ fn planes_of_block(region: Region) -> [u32; 2] {
     [first, (first + planes).min(high[0])]
 }
 
-/// A column of points along x, of which a block has a plane of columns; and where in it the block is.
+/// A column of points along x, of which a block has a plane of columns; and where in it the block
+/// is.
 struct Column<'a> {
     u: &'a [f32],
     v: *mut f32,
@@ -261,7 +271,8 @@ struct Column<'a> {
     /// Which element of the plane's halo this thread loads, if any, where the block is.
     halo_index: u32,
     has_halo: bool,
-    /// This thread's elements of the plane in shared memory that is filled next: of the points, of the halo.
+    /// This thread's elements of the plane in shared memory that is filled next: of the points, of
+    /// the halo.
     own: *mut f32,
     halo: *mut f32,
     /// From there to the other plane in shared memory.
@@ -269,8 +280,8 @@ struct Column<'a> {
 }
 
 impl<'a> Column<'a> {
-    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in turn, so that one
-    /// barrier a plane is enough.
+    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in
+    /// turn, so that one barrier a plane is enough.
     ///
     /// # Safety
     /// As [`stencil25_gmem`]; `planes` is in shared memory.
@@ -288,8 +299,8 @@ impl<'a> Column<'a> {
         let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
         let first_y = region.low[1] + thread::block_idx_y() * height;
         let first_z = region.line_z() + thread::block_idx_x() * width;
-        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the
-        // halo's first.
+        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and
+        // column count from the halo's first.
         let (row, column) = if warp < HALOS {
             let before = if warp < RADIUS { 0 } else { height };
             (before + warp, lane + RADIUS)
@@ -299,7 +310,8 @@ impl<'a> Column<'a> {
             let before = if column < RADIUS { 0 } else { width };
             (row + RADIUS, before + column)
         };
-        // Beyond the last row of a plane, which no point in the region needs, is the halo before the next one's first.
+        // Beyond the last row of a plane, which no point in the region needs, is the halo before
+        // the next one's first.
         let last_row = grid.n_y + HALOS - 1;
         let index = |row: u32, column: u32| {
             let row = (first_y + row).min(last_row);
@@ -347,8 +359,9 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// v and vp, `ahead` planes from here; 0 unless the block has that plane and the column is in the region. Elsewhere others may
-    /// be writing v, and vp would be loaded for nothing: at 1000^3 by 6 % of the threads.
+    /// v and vp, `ahead` planes from here; 0 unless the block has that plane and the column is in
+    /// the region. Elsewhere others may be writing v, and vp would be loaded for nothing: at 1000^3
+    /// by 6 % of the threads.
     ///
     /// # Safety
     /// The array has that plane. If `has_plane`, the block does, and has not written it yet.
@@ -383,15 +396,15 @@ impl<'a> Column<'a> {
         index.wrapping_add_signed(planes.wrapping_mul(self.task.grid.stride_x() as i32))
     }
 
-    /// Fills a plane in shared memory with u where the block is, and waits until the other threads have: what is around
-    /// this thread's point.
+    /// Fills a plane in shared memory with u where the block is, and waits until the other threads
+    /// have: what is around this thread's point.
     ///
     /// # Safety
     /// All threads of the block call it.
     #[inline(always)]
     unsafe fn share(&mut self, own: f32, halo: f32) -> Around {
-        // SAFETY: each element has one writer. What was there was last read before the barrier after which the other plane
-        // was read.
+        // SAFETY: each element has one writer. What was there was last read before the barrier
+        // after which the other plane was read.
         unsafe {
             *self.own = own;
             if self.has_halo {
@@ -414,13 +427,15 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A column with u in registers that stay where they are: each value is in one register from the plane where it is first
-/// needed to the last, nine planes later. So nine planes are nine different pieces of code.
+/// A column with u in registers that stay where they are: each value is in one register from the
+/// plane where it is first needed to the last, nine planes later. So nine planes are nine different
+/// pieces of code.
 struct Fixed<'a> {
     column: Column<'a>,
     /// How many planes are left, with the one where the block is.
     left: u32,
-    /// u of nine planes: in phase p, that of the fourth before the block's is number p, and the others follow in turn.
+    /// u of nine planes: in phase p, that of the fourth before the block's is number p, and the
+    /// others follow in turn.
     u: [f32; 9],
     /// What the next plane needs, on its way since this one's barrier.
     halo: f32,
@@ -436,7 +451,8 @@ impl Fixed<'_> {
     unsafe fn step<const PHASE: usize>(&mut self) -> bool {
         let u = |plane: usize| self.u[(PHASE + plane) % 9];
         let own = u(4);
-        // SAFETY: the block has this plane and, if one is left, the next; u has a halo of four more.
+        // SAFETY: the block has this plane and, if one is left, the next; u has a halo of four
+        // more.
         unsafe {
             let around = self.column.share(own, self.halo);
             let [v, vp] = self.v_and_vp;
@@ -459,11 +475,11 @@ impl Fixed<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed ones, and shares the
-/// plane where the block is.
+/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed
+/// ones, and shares the plane where the block is.
 ///
-/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as there; along z any number
-/// of blocks, each of which takes an equal part of the planes.
+/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as
+/// there; along z any number of blocks, each of which takes an equal part of the planes.
 ///
 /// # Safety
 /// As [`stencil25_gmem`].
@@ -498,27 +514,28 @@ pub unsafe fn stencil25_st_reg_fixed(u: &[f32], v: *mut f32, vp: &[f32], task: T
     }
 }
 
-/// A column with partial sums in registers: a plane's u is added to the sums of the four planes before it, and to a sum
-/// of its own, which four more planes complete.
+/// A column with partial sums in registers: a plane's u is added to the sums of the four planes
+/// before it, and to a sum of its own, which four more planes complete.
 struct Semi<'a> {
     column: Column<'a>,
     /// How many planes have had their forward phase, and how many there are.
     done: u32,
     planes: u32,
-    /// u of the four planes before the block's: in phase p, that of the fourth before is number p, and the others follow
-    /// in turn.
+    /// u of the four planes before the block's: in phase p, that of the fourth before is number p,
+    /// and the others follow in turn.
     u: [f32; 4],
     /// Their Laplacians, as far as they are known.
     sums: [f32; 4],
-    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the point that is complete
-    /// then needs.
+    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the
+    /// point that is complete then needs.
     own: f32,
     halo: f32,
     v_and_vp: [f32; 2],
 }
 
 impl Semi<'_> {
-    /// Adds this plane to sums, advances the point four planes before, and goes to the next plane: whether there is one.
+    /// Adds this plane to sums, advances the point four planes before, and goes to the next plane:
+    /// whether there is one.
     ///
     /// # Safety
     /// The column's; all threads of the block call it.
@@ -530,7 +547,8 @@ impl Semi<'_> {
         let [v, vp] = self.v_and_vp;
         let (has_forward, has_backward) = (self.done < self.planes, self.done >= 4);
         let is_last = self.done + 1 == self.planes + 4;
-        // SAFETY: u has four planes more than the block on either side; points are advanced in the block's planes only.
+        // SAFETY: u has four planes more than the block on either side; points are advanced in the
+        // block's planes only.
         unsafe {
             // Forward: the sum of this plane's point begins with what is known of it.
             let mut sum = 0.0;
@@ -551,7 +569,8 @@ impl Semi<'_> {
             for r in 0..4 {
                 sum = c.x[r].mul_add(self.u[before(r + 1)], sum);
             }
-            // Backward: this plane completes the sum of the fourth before, and comes to the three between.
+            // Backward: this plane completes the sum of the fourth before, and comes to the three
+            // between.
             for r in 0..4 {
                 let sum = &mut self.sums[before(r + 1)];
                 *sum = c.x[r].mul_add(own, *sum);
@@ -569,10 +588,10 @@ impl Semi<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is there, to the sums of all
-/// planes that need it (a semi-stencil: de la Cruz and Araya-Polo, "Algorithm 942: Semi-stencil", ACM Transactions on
-/// Mathematical Software 40(3), 2014). So u is read once, not kept for four planes, and the sums are of another order
-/// than the scheme's.
+/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is
+/// there, to the sums of all planes that need it (a semi-stencil: de la Cruz and Araya-Polo,
+/// "Algorithm 942: Semi-stencil", ACM Transactions on Mathematical Software 40(3), 2014). So u is
+/// read once, not kept for four planes, and the sums are of another order than the scheme's.
 ///
 /// Parameters, block, grid and safety: as [`stencil25_st_reg_fixed`].
 ///

@@ -1,5 +1,5 @@
-//! Seven launches a timestep, for the points inside and for the shell's six boxes: together they replace v, and u and v swap
-//! names.
+//! Seven launches a timestep, for the points inside and for the shell's six boxes: together they
+//! replace v, and u and v swap names.
 
 use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
@@ -16,10 +16,11 @@ pub struct Inner {
     pub block: [u32; 3],
     /// Whether blocks stream along x, and take many planes each.
     pub streams: bool,
-    /// Whether the seven launches of a timestep may run at once: each writes its own box of v and phi, and reads u and its own box.
+    /// Whether the seven launches of a timestep may run at once: each writes its own box of v and
+    /// phi, and reads u and its own box.
     pub at_once: bool,
-    /// Blocks of a cluster along the grid's x, y and z, which are the points' z, y and x; the grid is rounded up to whole clusters. More
-    /// than one need compute capability 9.0.
+    /// Blocks of a cluster along the grid's x, y and z, which are the points' z, y and x; the grid
+    /// is rounded up to whole clusters. More than one need compute capability 9.0.
     pub cluster: [u32; 3],
 }
 
@@ -79,7 +80,8 @@ impl Inner {
 
 /// Blocks that keep any GPU busy, many times over, so that it does not wait for the last.
 const ENOUGH_BLOCKS: u32 = 4096;
-/// Planes that a streaming block takes at least, if there are as many: before the first, it loads eight.
+/// Planes that a streaming block takes at least, if there are as many: before the first, it loads
+/// eight.
 const FEWEST_PLANES: u32 = 32;
 
 /// With [`Inner::ST_REG_FIXED`].

@@ -1,5 +1,6 @@
-//! A timestep in one launch: a block's points and their halo come to shared memory first. What other blocks of its cluster have of that
-//! halo comes from their shared memory (distributed shared memory), the rest from global memory.
+//! A timestep in one launch: a block's points and their halo come to shared memory first. What
+//! other blocks of its cluster have of that halo comes from their shared memory (distributed shared
+//! memory), the rest from global memory.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -25,8 +26,9 @@ const IN_TILE: [usize; 3] = [TILE[0] * TILE[1], TILE[0], 1];
 /// The sides of a block by their numbers: before and after it along x, y and z.
 const ALL_SIDES: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
-/// A side of a block: what a thread fetches of the halo there, which is as wide as the stencil's radius and has no edges or corners. On
-/// each side of an axis, the threads of the first positions along it fetch a value.
+/// A side of a block: what a thread fetches of the halo there, which is as wide as the stencil's
+/// radius and has no edges or corners. On each side of an axis, the threads of the first positions
+/// along it fetch a value.
 #[derive(Clone, Copy)]
 struct Side {
     /// Whether this thread fetches one, if its own value is needed.
@@ -77,11 +79,11 @@ fn sides(task: &Task, position: [u32; 3], end: [u32; 3]) -> [Side; 6] {
 
 /// All points, one a thread.
 ///
-/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
-/// are `task.region`.
+/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is
+/// added to v. The points inside the shell are `task.region`.
 ///
-/// Block: [`BLOCK`]. Grid: at least a thread for each point. Clusters of any shape: the grid's x, y and z, and so the cluster's, are the
-/// points' z, y and x.
+/// Block: [`BLOCK`]. Grid: at least a thread for each point. Clusters of any shape: the grid's x, y
+/// and z, and so the cluster's, are the points' z, y and x.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`.
@@ -108,16 +110,18 @@ pub unsafe fn stencil25_smem_dsm(
     let UVec3 { x, y, z } = thread::thread_idx();
     let t = (z as usize + HALO) * IN_TILE[0] + (y as usize + HALO) * IN_TILE[1] + x as usize + HALO;
 
-    // SAFETY: for all that follows: the values are in the arrays, and this thread's elements of v and phi its own. Each element of the
-    // tile has one writer. Of other blocks' tiles, their own points are read, between a barrier of the cluster after which they are there,
-    // and one that those blocks pass before they end.
+    // SAFETY: for all that follows: the values are in the arrays, and this thread's elements of v
+    // and phi its own. Each element of the tile has one writer. Of other blocks' tiles, their own
+    // points are read, between a barrier of the cluster after which they are there, and one that
+    // those blocks pass before they end.
     unsafe {
         let here = tile.add(t);
         if is_needed {
             *here = *u.get_unchecked(index as usize);
         }
         let arrival = cluster::arrive();
-        // Until the others are here: what comes from global memory. All is loaded before any of it is stored, which waits for it.
+        // Until the others are here: what comes from global memory. All is loaded before any of it
+        // is stored, which waits for it.
         let from_global = |n: usize| {
             let Side {
                 is_fetched,
@@ -160,7 +164,8 @@ pub unsafe fn stencil25_smem_dsm(
         for n in 0..ALL_SIDES.len() {
             store(n);
         }
-        // This block has what it needs of others. An arrival waits for stores, so it comes before those of the results.
+        // This block has what it needs of others. An arrival waits for stores, so it comes before
+        // those of the results.
         let done = cluster::arrive();
         thread::sync_threads();
         if is_point {

@@ -6,7 +6,8 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::BLOCK;
 
-/// In clusters of so many blocks along the grid's x, y and z, which are the points' z, y and x. The grid is rounded up to whole clusters.
+/// In clusters of so many blocks along the grid's x, y and z, which are the points' z, y and x. The
+/// grid is rounded up to whole clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clusters(pub [u32; 3]);
 

@@ -1,18 +1,23 @@
 //! Many timesteps a launch, in a pipeline that each warp has for itself.
 //!
-//! A warp streams down a chunk of a strip's rows, in the [pipeline](kernels_gpu::wave2d::levels) of T timesteps: when row r of the two inputs arrives, row r - T
-//! of the last two levels leaves. No warp waits for another. The loop takes two steps at a time, so that a level's last row and the one before can
-//! change places.
+//! A warp streams down a chunk of a strip's rows, in the [pipeline](kernels_gpu::wave2d::levels) of
+//! T timesteps: when row r of the two inputs arrives, row r - T of the last two levels leaves. No
+//! warp waits for another. The loop takes two steps at a time, so that a level's last row and the
+//! one before can change places.
 //!
-//! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so every lane's four cells are 16
-//! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
-//! lays them out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side of a strip are wrong after T
-//! timesteps, so strips overlap; chunks overlap by T rows on each side.
+//! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so
+//! every lane's four cells are 16 aligned bytes, all of which are there. They come through a ring
+//! in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`] lays them
+//! out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side
+//! of a strip are wrong after T timesteps, so strips overlap; chunks overlap by T rows on each
+//! side.
 //!
-//! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
-//! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
-//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length, and of rows far inside walls none. An instruction cache
-//! has 32 KiB, less than the two paths together: so all warps of a block take chunks with such rows, or all take others.
+//! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all
+//! cells that the pipeline holds are plain (inside, free, undamped), a warp takes a path that asks
+//! nothing of them; otherwise one that reads the table's rows through shared memory, too, and takes
+//! about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length,
+//! and of rows far inside walls none. An instruction cache has 32 KiB, less than the two paths
+//! together: so all warps of a block take chunks with such rows, or all take others.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -86,20 +91,23 @@ pub unsafe fn wave2d_fast_kinds(
     unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
 }
 
-/// Of a group's rows of a strip: the bit that says that they are in the pipeline together with a rough one.
+/// Of a group's rows of a strip: the bit that says that they are in the pipeline together with a
+/// rough one.
 const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 
-/// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many of the strip's rows before each row, and in
-/// all, are not blank, and how many of these are near rough ones: 2 (n_y + 1) numbers for each strip. A row is blank, if `skips`, where all cells up to
-/// `reach` rows away are zero.
+/// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many
+/// of the strip's rows before each row, and in all, are not blank, and how many of these are near
+/// rough ones: 2 (n_y + 1) numbers for each strip. A row is blank, if `skips`, where all cells up
+/// to `reach` rows away are zero.
 ///
-/// Flags are for the group of which the row is the last. Bits 0 and 1: whether it and the one above are rough. [`IS_NEAR_ROUGH`]: some row up to
-/// `reach` from the row is.
+/// Flags are for the group of which the row is the last. Bits 0 and 1: whether it and the one above
+/// are rough. [`IS_NEAR_ROUGH`]: some row up to `reach` from the row is.
 ///
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) * strips.
+/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) *
+///   strips.
 /// - Nothing else accesses `flags` and `before` during the launch. `reach` is less than MARGIN.
 #[kernel]
 pub unsafe fn wave2d_fast_flags(
@@ -142,7 +150,8 @@ pub unsafe fn wave2d_fast_flags(
         let y = row.wrapping_sub(MARGIN);
         let counted = [!is_blank, !is_blank && is_near].map(|is| y < n_y && is);
         for i in 0..2 {
-            // SAFETY: all lanes are here; there are two numbers for each y of the strip and one more.
+            // SAFETY: all lanes are here; there are two numbers for each y of the strip and one
+            // more.
             unsafe {
                 let lanes = warp::warp_vote_ballot(FULL_MASK, counted[i]);
                 if y <= n_y {
@@ -179,7 +188,8 @@ pub unsafe fn wave2d_fast_chunks(
     unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
 }
 
-/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring.
+/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step
+/// that takes them from the ring.
 struct Pipeline {
     k: f32,
     /// Rows of the chunk.
@@ -206,20 +216,22 @@ struct Pipeline {
 }
 
 impl Pipeline {
-    /// The same cells of the field behind. Here and for rows, a distance of 32 bits that LLVM does not know: an address is one instruction, and
-    /// the distance in bytes takes no registers.
+    /// The same cells of the field behind. Here and for rows, a distance of 32 bits that LLVM does
+    /// not know: an address is one instruction, and the distance in bytes takes no registers.
     #[inline(always)]
     fn behind(&self, cells: *const f32) -> *const f32 {
         cells.wrapping_add(4 * hint::opaque(self.plane) as usize)
     }
 
-    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if it is in the pipeline together with a rough one.
+    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes,
+    /// if it is in the pipeline together with a rough one.
     ///
     /// # Safety
     /// This lane has read what is in the row's place.
     #[inline(always)]
     unsafe fn copy(&mut self, group: u32, row: i32, is_near_rough: bool) {
-        // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
+        // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for
+        // whole rows.
         unsafe {
             let cells = shared::address(self.shared.cells);
             let place = cells + 4 * Rows::ring(group, row);
@@ -252,8 +264,9 @@ impl Pipeline {
         self.next_flags = self.next_flags.wrapping_add(GROUP);
     }
 
-    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
-    /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
+    /// One step: takes a row from the ring, starts to copy another, advances each level by a row,
+    /// and stores a row of the last two. `BEGINS`: levels that nothing needs yet are skipped, four
+    /// at a time.
     ///
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
@@ -271,8 +284,9 @@ impl Pipeline {
         is_near_rough: bool,
     ) {
         let step = GROUP as u32 * group + Q as u32;
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
-        // steps old, and was last read in the step before.
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else.
+        // The row whose place the next one gets is two steps old, and was last read in the step
+        // before.
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
@@ -294,7 +308,8 @@ impl Pipeline {
                 () => {};
                 ([$first:literal $($level:literal)*] $($rest:tt)*) => {
                     if $first <= T {
-                        // A row of level s that is needed ends in step 2 s at first, and begins in the step before.
+                        // A row of level s that is needed ends in step 2 s at first, and begins in
+                        // the step before.
                         if !BEGINS || step + 1 >= 2 * $first {
                             self.shared.level::<T, EXACT, PATH, Q, $first>(self.k, levels, &mut arrived, group);
                             $(self.shared.level::<T, EXACT, PATH, Q, $level>(self.k, levels, &mut arrived, group);)*
@@ -315,7 +330,8 @@ impl Pipeline {
         }
     }
 
-    /// The steps of a group. Neither [`ROUGH`] nor `BEGINS`: no row to copy is in the pipeline together with a rough one.
+    /// The steps of a group. Neither [`ROUGH`] nor `BEGINS`: no row to copy is in the pipeline
+    /// together with a rough one.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -337,7 +353,8 @@ impl Pipeline {
     /// All of the chunk.
     ///
     /// # Safety
-    /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller promises.
+    /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller
+    /// promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(&mut self, scene: &impl Scene, t: u32) {
         let mut levels = Levels::NONE;
@@ -355,9 +372,11 @@ impl Pipeline {
             }
 
             let groups = (self.rows + 2 * T as u32).div_ceil(GROUP as u32);
-            // From here on all levels are needed: the first of the last four is that of the last level.
+            // From here on all levels are needed: the first of the last four is that of the last
+            // level.
             let begun = (2 * ((T as u32 - 1) / 4 * 4 + 1) - 1).div_ceil(GROUP as u32);
-            // The rows that a group's steps begin or end cells of, in bits of `rough`, the last of which is the ring's last.
+            // The rows that a group's steps begin or end cells of, in bits of `rough`, the last of
+            // which is the ring's last.
             let held = ((1 << (T + GROUP)) - 1) << (AHEAD - GROUP);
             let mut group = 0;
             while group < groups {
@@ -404,8 +423,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     if chunk as usize >= arrays.chunks.len() {
         return;
     }
-    // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and flags are those of the chunk and its
-    // margins.
+    // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and
+    // flags are those of the chunk and its margins.
     unsafe {
         let [strip, first, end, _]: [u32; 4] =
             mem::load_vector(arrays.chunks.as_ptr().add(chunk as usize));
@@ -451,16 +470,19 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are then.
+        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are
+        /// then.
         ///
-        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: at least a warp for each chunk.
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
+        /// at least a warp for each chunk.
         ///
         /// # Safety
-        /// - `fields` has two planes of the [`Layout`], each of fewer than 2^34 floats, of which n_x * n_y is at most 2^31, and n_x and n_y at least 2;
-        ///   `kinds` has one.
+        /// - `fields` has two planes of the [`Layout`], each of fewer than 2^34 floats, of which
+        ///   n_x * n_y is at most 2^31, and n_x and n_y at least 2; `kinds` has one.
         /// - `out` points to two planes, which nothing else accesses during the launch.
-        /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this layout, scene and arithmetic, with a reach of at
-        ///   least the timesteps and 2. `halo` is at least the timesteps.
+        /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this layout, scene
+        ///   and arithmetic, with a reach of at least the timesteps and 2. `halo` is at least the
+        ///   timesteps.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
             fields: &[f32],

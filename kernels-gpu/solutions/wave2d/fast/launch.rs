@@ -1,5 +1,6 @@
-//! Launches of many timesteps, then of four and of one for what is left. Before them, one that lays the fields out with padding and three that
-//! prepare tables for all; after them, one that takes the fields back.
+//! Launches of many timesteps, then of four and of one for what is left. Before them, one that lays
+//! the fields out with padding and three that prepare tables for all; after them, one that takes
+//! the fields back.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -8,7 +9,8 @@ use kernels_gpu::wave2d::chunks;
 use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
 use kernels_gpu::wave2d::padded::Layout;
 
-/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
+/// What equals the course's reference to the last bit, as its rule wants. Where a course allows
+/// fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -25,7 +27,8 @@ impl Solution for Submission {
 /// What can be chosen without a change of the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The most timesteps of a launch, a multiple of 4: there are kernels for 16, of exact ones for 12.
+    /// The most timesteps of a launch, a multiple of 4: there are kernels for 16, of exact ones for
+    /// 12.
     pub steps: u32,
     /// Warps of a block, 1 to 8. They share nothing.
     pub block_warps: u32,
@@ -37,10 +40,12 @@ pub struct Shape {
     pub exact: bool,
 }
 
-/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has more than 168 registers.
+/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has
+/// more than 168 registers.
 const RESIDENT: u32 = 132 * 8;
 
-/// Rows that a chunk has at least, but for a domain's last: fewer are less than the rows that it repeats.
+/// Rows that a chunk has at least, but for a domain's last: fewer are less than the rows that it
+/// repeats.
 const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
@@ -112,10 +117,12 @@ impl Solution for Shape {
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
         let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        // A chunk for each strip at least, and the empty places between chunks with rough rows and others.
+        // A chunk for each strip at least, and the empty places between chunks with rough rows and
+        // others.
         let least_chunks = strips + self.block_warps - 1;
         let most_chunks = most_chunks.min(self.warps).max(least_chunks);
-        // Five planes in all. With 2^34 floats in each, which is what the kernels count to, no GPU has the memory.
+        // Five planes in all. With 2^34 floats in each, which is what the kernels count to, no GPU
+        // has the memory.
         let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
         let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
         let kinds = plan.scratch("kinds", Element::F32, layout.plane());
@@ -155,9 +162,11 @@ impl Solution for Shape {
                 u32::from(self.exact)
             ],
         )?;
-        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        // Where all is zero for long, both fields are after two timesteps, and nothing else need be
+        // done there.
         let skips = u32::from(problem.steps >= 2);
-        // What a group of two steps computes cells of are T + 2 rows: so far at most is one of them from a group's last row.
+        // What a group of two steps computes cells of are T + 2 rows: so far at most is one of them
+        // from a group's last row.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",

@@ -33,8 +33,8 @@ pub unsafe fn wave2d_naive(
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
     let stride = n_x as usize;
-    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a free cell is inside the border, so it has all
-    // four neighbours. Each thread touches one element of u0, its own.
+    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a free cell is inside the border, so it
+    // has all four neighbours. Each thread touches one element of u0, its own.
     unsafe {
         let last = |i: usize| *u1.get_unchecked(i);
         let cell = u0.add(i);

@@ -1,17 +1,23 @@
-//! All timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
+//! All timesteps in one launch of one cluster, for small domains: the fields stay in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in slabs of rows. A thread owns some neighbouring rows at one x, their last two values and their kinds in
-//! registers. Each block has two tiles in shared memory, its slab with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each timestep. A cell's neighbours along y are the thread's own registers, but for its first and last; those along x are in the tile.
+//! The cluster's blocks share the domain out in slabs of rows. A thread owns some neighbouring rows
+//! at one x, their last two values and their kinds in registers. Each block has two tiles in shared
+//! memory, its slab with a ring of halo around it: one with the last field, one for the next. They
+//! swap roles with each timestep. A cell's neighbours along y are the thread's own registers, but
+//! for its first and last; those along x are in the tile.
 //!
-//! A thread sends the values of the slab's first and last row to the tiles of the blocks beside it ([`Inboxes`]). What is between two timesteps: a barrier of the
-//! block, and for the threads of these rows a wait for what the blocks beside have sent. The cluster's barrier would wait for all that a thread
-//! has sent, and each block for the slowest.
+//! A thread sends the values of the slab's first and last row to the tiles of the blocks beside it
+//! ([`Inboxes`]). What is between two timesteps: a barrier of the block, and for the threads of
+//! these rows a wait for what the blocks beside have sent. The cluster's barrier would wait for all
+//! that a thread has sent, and each block for the slowest.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier,
+//! and overwritten behind it. A halo is read by the threads that send to the block it comes from:
+//! it sends again when it has got all that they computed from what they read.
 //!
-//! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
+//! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as
+//! its border is, so that no thread asks what it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, hint};
@@ -25,7 +31,8 @@ pub const fn shared_mem_bytes(rows: u32, n_x: u32) -> usize {
     Inboxes::BYTES + 2 * size_of::<f32>() * (rows as usize + 2) * (n_x as usize + 2)
 }
 
-/// The body for each of so many rows, written out: a long loop would stay one, and the fields be in local memory.
+/// The body for each of so many rows, written out: a long loop would stay one, and the fields be in
+/// local memory.
 macro_rules! for_rows {
     ($row:ident in $end:expr => $body:block) => {
         for_rows!(@ $row $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12)
@@ -59,10 +66,12 @@ struct Cells<const ROWS: usize> {
 }
 
 impl<const ROWS: usize> Cells<ROWS> {
-    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
+    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`.
+    /// `number` counts the steps of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn step<const ODD: bool>(
         &self,
@@ -77,8 +86,8 @@ impl<const ROWS: usize> Cells<ROWS> {
             stride: hint::opaque(self.stride),
             ..*self
         };
-        // SAFETY: the caller's. The inboxes expect a value of each outer cell. The block's first thread waits for each turn; others wait where they
-        // read a halo.
+        // SAFETY: the caller's. The inboxes expect a value of each outer cell. The block's first
+        // thread waits for each turn; others wait where they read a halo.
         unsafe {
             if self.any {
                 // First what others wait for.
@@ -187,7 +196,8 @@ unsafe fn resident<const ROWS: usize>(
     let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f32>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each cell is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each cell
+    // is one thread's.
     unsafe {
         let neighbours = u32::from(rank > 0) + u32::from(rank + 1 < blocks);
         let inboxes = Inboxes::new(memory.cast(), neighbours * n_x * size_of::<f32>() as u32);
@@ -223,7 +233,8 @@ unsafe fn resident<const ROWS: usize>(
             inboxes,
         };
         let (mut before, mut last) = ([0.0; ROWS], [0.0; ROWS]);
-        // One loop, which is too long to be unrolled, since all scenes stand in it: the kinds come through the tile that is not used yet.
+        // One loop, which is too long to be unrolled, since all scenes stand in it: the kinds come
+        // through the tile that is not used yet.
         let mut r = 0;
         while r < ROWS as u32 {
             let y = first_y + row + r;
@@ -303,13 +314,15 @@ macro_rules! instances {
         pub const INSTANCES: &[(&str, u32, u32)] = &[$((stringify!($name), $rows, $threads)),*];
 
         $(
-        /// Computes timesteps `t` to `t + steps - 1`: both fields are replaced. A slab has `rows` rows.
+        /// Computes timesteps `t` to `t + steps - 1`: both fields are replaced. A slab has `rows`
+        /// rows.
         ///
-        /// Block: along x a thread for each x, times the slab's rows by those of a thread. Grid: one cluster along x, of a block for each slab, with
-        /// [`shared_mem_bytes`].
+        /// Block: along x a thread for each x, times the slab's rows by those of a thread. Grid:
+        /// one cluster along x, of a block for each slab, with [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u0` and `u1` point to n_x * n_y values, which nothing else accesses during the launch; n_x and n_y are at least 2.
+        /// - `u0` and `u1` point to n_x * n_y values, which nothing else accesses during the
+        ///   launch; n_x and n_y are at least 2.
         /// - The slabs cover the domain; `rows` is a multiple of the thread's.
         #[kernel(max_threads = $threads, capability = "9.0")]
         pub unsafe fn $name(
@@ -361,8 +374,8 @@ pub unsafe fn wave2d_resident_one_step(
     let domain = Domain { n_x, n_y };
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
-    // SAFETY: the cell is in the domain, and its element of u0 this thread's alone. A free cell is inside the border, so it has all four
-    // neighbours.
+    // SAFETY: the cell is in the domain, and its element of u0 this thread's alone. A free cell is
+    // inside the border, so it has all four neighbours.
     unsafe {
         let last = |i: usize| *u1.get_unchecked(i);
         let cell = u0.add(i);

@@ -1,4 +1,5 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a
+//! timestep where not.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};

@@ -34,8 +34,8 @@ pub const MAX_STEPS: u32 = TILE_Y / 2 - 1;
 
 /// Floats of a tile's row.
 const ROW: usize = TILE_X as usize;
-/// Staging space: a warp's own rows. As edges, the same memory is two sets (even and odd steps) of two rows for each
-/// warp.
+/// Staging space: a warp's own rows. As edges, the same memory is two sets (even and odd steps) of
+/// two rows for each warp.
 const STAGING: usize = WARPS as usize * ROWS * ROW;
 const _: () = assert!(
     ROWS >= 4,
@@ -45,7 +45,8 @@ const _: () = assert!(
 /// Cells of a tile.
 const TILE: usize = (TILE_X * TILE_Y) as usize;
 
-/// Dynamic shared memory of a block: staging space or edges, the cells' kinds, and the source's values.
+/// Dynamic shared memory of a block: staging space or edges, the cells' kinds, and the source's
+/// values.
 pub const SHARED_MEM_BYTES: u32 = 4 * (STAGING + TILE + MAX_STEPS as usize) as u32;
 
 /// One field of a lane's cells: [row][four neighbouring cells].
@@ -56,7 +57,8 @@ pub const fn written(steps: u32) -> [u32; 2] {
     [TILE_X - 2 * steps, TILE_Y - 2 * steps]
 }
 
-/// Computes timesteps `t` to `t + steps - 1`: `out0` is the second-last field then, `out1` the last.
+/// Computes timesteps `t` to `t + steps - 1`: `out0` is the second-last field then, `out1` the
+/// last.
 ///
 /// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`] of dynamic shared memory. Grid: n_x and n_y over
 /// [`written`], rounded up.
@@ -95,8 +97,8 @@ pub unsafe fn wave2d_shmem(
         // SAFETY: as above.
         sources: unsafe { shared.add(STAGING + TILE) },
     };
-    // SAFETY: the shared memory has the size that `Tile` wants, all threads of the block are here, and the
-    // fields are as the caller promises.
+    // SAFETY: the shared memory has the size that `Tile` wants, all threads of the block are here,
+    // and the fields are as the caller promises.
     unsafe {
         let region = tile.region();
         if region.is_proper() && scene.is_plain(region) {
@@ -142,8 +144,9 @@ impl Tile {
         self.y.wrapping_add(self.warp * ROWS as u32)
     }
 
-    /// Where the first of this lane's columns is in this warp's row `row`, from the first cell of a field. Left of and
-    /// above the domain there is no such cell, but the columns right of it may be there.
+    /// Where the first of this lane's columns is in this warp's row `row`, from the first cell of a
+    /// field. Left of and above the domain there is no such cell, but the columns right of it may
+    /// be there.
     #[inline(always)]
     fn offset(&self, row: usize) -> isize {
         let y = self.first_row().wrapping_add(row as u32);
@@ -158,8 +161,8 @@ impl Tile {
         unsafe { self.shared.add(self.warp as usize * ROWS * ROW) }
     }
 
-    /// Loads the tile, advances it, stores what is right. `PLAIN`: all of its cells are inside the border,
-    /// free and undamped.
+    /// Loads the tile, advances it, stores what is right. `PLAIN`: all of its cells are inside the
+    /// border, free and undamped.
     ///
     /// # Safety
     /// As the kernel's; all threads of the block call together.
@@ -173,7 +176,8 @@ impl Tile {
         t: u32,
         steps: u32,
     ) {
-        // SAFETY: the caller's. The barriers part the uses of shared memory: staging, edges, staging.
+        // SAFETY: the caller's. The barriers part the uses of shared memory: staging, edges,
+        // staging.
         unsafe {
             // First, while the lane has no cells to keep: questions to the scene take registers.
             if !PLAIN {
@@ -190,11 +194,12 @@ impl Tile {
         }
     }
 
-    /// Loads `field` with neighbouring lanes at neighbouring cells: each lane gets every 32nd cell of its warp's rows.
-    /// Cells outside the domain are 0.
+    /// Loads `field` with neighbouring lanes at neighbouring cells: each lane gets every 32nd cell
+    /// of its warp's rows. Cells outside the domain are 0.
     ///
     /// # Safety
-    /// `field` has as many elements as the domain; all of the tile's cells are among them if `PLAIN`.
+    /// `field` has as many elements as the domain; all of the tile's cells are among them if
+    /// `PLAIN`.
     #[inline(always)]
     unsafe fn load<const PLAIN: bool>(&self, field: &[f32]) -> Cells {
         let Domain { n_x, n_y } = self.domain;
@@ -214,8 +219,8 @@ impl Tile {
         loaded
     }
 
-    /// Hands over what [`load`](Self::load) loaded through the warp's staging space, so that each lane gets four
-    /// neighbours.
+    /// Hands over what [`load`](Self::load) loaded through the warp's staging space, so that each
+    /// lane gets four neighbours.
     ///
     /// # Safety
     /// All lanes of the warp call together, and no other warp uses this one's staging space.
@@ -240,18 +245,20 @@ impl Tile {
         own
     }
 
-    /// Writes the part of this lane's cells that is right after `steps` timesteps: the other way round.
+    /// Writes the part of this lane's cells that is right after `steps` timesteps: the other way
+    /// round.
     ///
     /// # Safety
-    /// As [`load`](Self::load) and [`hand_over`](Self::hand_over), and nothing else accesses `field`.
+    /// As [`load`](Self::load) and [`hand_over`](Self::hand_over), and nothing else accesses
+    /// `field`.
     #[inline(always)]
     unsafe fn store<const PLAIN: bool>(&self, own: &Cells, field: *mut f32, steps: u32) {
         let Domain { n_x, n_y } = self.domain;
         let [written_x, written_y] = written(steps);
         let staging = self.staging();
         let lane = self.lane as usize;
-        // SAFETY: as in `hand_over`; a cell is written if it is in the domain and in the written part
-        // of this tile, which no other tile shares.
+        // SAFETY: as in `hand_over`; a cell is written if it is in the domain and in the written
+        // part of this tile, which no other tile shares.
         unsafe {
             for (row, cells) in own.iter().enumerate() {
                 mem::store_vector(staging.add(row * ROW + 4 * lane), *cells);
@@ -277,8 +284,8 @@ impl Tile {
         }
     }
 
-    /// Writes what the scene says of the tile to shared memory: this lane's cells' kinds, and the source's values at
-    /// timesteps `t` to `t + steps - 1`.
+    /// Writes what the scene says of the tile to shared memory: this lane's cells' kinds, and the
+    /// source's values at timesteps `t` to `t + steps - 1`.
     ///
     /// # Safety
     /// All threads of the block call together.
@@ -359,8 +366,9 @@ impl Tile {
         k: f32,
         source: f32,
     ) -> Cells {
-        // SAFETY: the caller's. The edges of one parity are written before the barrier and read after it;
-        // they are written again two steps later, when every warp has passed the barrier between.
+        // SAFETY: the caller's. The edges of one parity are written before the barrier and read
+        // after it; they are written again two steps later, when every warp has passed the barrier
+        // between.
         let (north_edge, south_edge) = unsafe { self.exchange_edges(&last, parity) };
         for row in 0..ROWS {
             let north = if row == 0 { north_edge } else { last[row - 1] };
@@ -370,8 +378,8 @@ impl Tile {
                 last[row + 1]
             };
             let own = last[row];
-            // At the tile's edge a lane gets its own value back: wrong, like all that the edge lacks.
-            // SAFETY: all lanes of the warp are here.
+            // At the tile's edge a lane gets its own value back: wrong, like all that the edge
+            // lacks. SAFETY: all lanes of the warp are here.
             let (before, after) = unsafe {
                 (
                     warp::warp_shuffle_up(FULL_MASK, own[3], 1, 32).0,
@@ -416,7 +424,8 @@ impl Tile {
             // SAFETY: parity < 2 and warp < WARPS, so row < STAGING / ROW.
             unsafe { self.shared.add(row * ROW + 4 * self.lane as usize) }
         };
-        // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and reads.
+        // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and
+        // reads.
         unsafe {
             mem::store_vector(edge(self.warp, 0), cells[0]);
             mem::store_vector(edge(self.warp, 1), cells[ROWS - 1]);

@@ -8,7 +8,8 @@ use super::kernels;
 /// How the kernel is launched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Timesteps of one launch, 1 to [`kernels::MAX_STEPS`]. More of them save memory traffic and waste more of each tile.
+    /// Timesteps of one launch, 1 to [`kernels::MAX_STEPS`]. More of them save memory traffic and
+    /// waste more of each tile.
     pub steps: u32,
 }
 

@@ -1,13 +1,15 @@
 //! One launch a timestep, a few rows of a column a thread, everything from global memory.
 //!
-//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's cells fill a whole line, of u0 and of
-//! u1. So a row's threads are shifted against those of the row before, and a cell's neighbours come from L1 and not from registers.
+//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a
+//! warp's cells fill a whole line, of u0 and of u1. So a row's threads are shifted against those of
+//! the row before, and a cell's neighbours come from L1 and not from registers.
 //!
-//! A block first asks the scene whether all of its cells are free and undamped. Then a thread sends all of its loads before it waits for the
-//! first; where the answer is no, those of two rows at a time, after their cells' kinds.
+//! A block first asks the scene whether all of its cells are free and undamped. Then a thread sends
+//! all of its loads before it waits for the first; where the answer is no, those of two rows at a
+//! time, after their cells' kinds.
 //!
-//! Blocks go through the domain in one direction in even launches and in the other in odd ones: a launch begins with what the last one has
-//! left in L2.
+//! Blocks go through the domain in one direction in even launches and in the other in odd ones: a
+//! launch begins with what the last one has left in L2.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -22,9 +24,11 @@ const LINE: u32 = cache_line::len::<f32>();
 /// Rows of a thread.
 pub const ROWS: u32 = 4;
 
-/// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the last blocks have the first cells.
+/// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the
+/// last blocks have the first cells.
 ///
-/// Block: at most 256 threads, x a multiple of a warp. Grid: at least [`cache_line::row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
+/// Block: at most 256 threads, x a multiple of a warp. Grid: at least
+/// [`cache_line::row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
 ///
 /// # Safety
 /// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
@@ -74,7 +78,8 @@ pub unsafe fn wave2d_single(
         }
         return;
     }
-    // SAFETY: all cells of the block are inside the border, so that they have four neighbours; each thread touches its own elements of u0.
+    // SAFETY: all cells of the block are inside the border, so that they have four neighbours; each
+    // thread touches its own elements of u0.
     unsafe {
         let u1 = |i: u32| *u1.get_unchecked(i as usize);
         let values = Values::<{ ROWS as usize }>::load(|row| *column.cell(row), u1, column);
@@ -98,7 +103,8 @@ unsafe fn advance_any<const ROWS: usize>(
     k: f32,
     t: u32,
 ) {
-    // What the five scenes know stays out of registers: it is worked out for each cell, in a loop that is not unrolled.
+    // What the five scenes know stays out of registers: it is worked out for each cell, in a loop
+    // that is not unrolled.
     let mut codes = [0.0; ROWS];
     let mut has_source = false;
     let (mut row, rows) = (0, hint::opaque(ROWS as u32) as usize);
@@ -121,7 +127,8 @@ unsafe fn advance_any<const ROWS: usize>(
     } else {
         0.0
     };
-    // Cells that are not free load what is there, without a branch: all loads are under way together here too.
+    // Cells that are not free load what is there, without a branch: all loads are under way
+    // together here too.
     let end = domain.n_x * domain.n_y - 1;
     // SAFETY: free cells are in the domain; each thread touches its own elements of u0.
     unsafe {
@@ -143,7 +150,8 @@ unsafe fn advance_any<const ROWS: usize>(
     }
 }
 
-/// A thread's cells: one in each row from `y_first` on, number `x` from the start of the cache line in which the row begins.
+/// A thread's cells: one in each row from `y_first` on, number `x` from the start of the cache line
+/// in which the row begins.
 #[derive(Clone, Copy)]
 struct Column {
     u0: *mut f32,

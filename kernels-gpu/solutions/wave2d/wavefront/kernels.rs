@@ -1,22 +1,29 @@
 //! Many passes in one launch, one behind the other.
 //!
-//! A pass takes all fields T timesteps on. In a pass a warp owns a whole strip, and streams down its rows in the [pipeline](kernels_gpu::wave2d::levels)
-//! of `fast`: no row is computed twice, as where strips are divided into chunks. While it does, warps of later passes are
-//! behind it in the same strip: a warp may copy a row when the pass before has stored it, in its own strip and those on both sides. So
-//! each warp says how far it has come, once in a few rows ([`atomic::store_release`]), and looks up how far the three are ([`atomic::load_acquire`]).
+//! A pass takes all fields T timesteps on. In a pass a warp owns a whole strip, and streams down
+//! its rows in the [pipeline](kernels_gpu::wave2d::levels) of `fast`: no row is computed twice, as
+//! where strips are divided into chunks. While it does, warps of later passes are behind it in the
+//! same strip: a warp may copy a row when the pass before has stored it, in its own strip and those
+//! on both sides. So each warp says how far it has come, once in a few rows
+//! ([`atomic::store_release`]), and looks up how far the three are ([`atomic::load_acquire`]).
 //!
-//! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and by then all who read it have: a warp that
-//! stores a row has copied rows below it, which the pass before had stored, who had copied others further below before that.
+//! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and
+//! by then all who read it have: a warp that stores a row has copied rows below it, which the pass
+//! before had stored, who had copied others further below before that.
 //!
-//! Blocks take turns from a counter until there are no more, and in each turn the next warps of one pass after the other. Who waits, waits for earlier turns,
-//! which running blocks have: no grid is too large. More blocks than rows have room for passes behind one another would only wait.
+//! Blocks take turns from a counter until there are no more, and in each turn the next warps of one
+//! pass after the other. Who waits, waits for earlier turns, which running blocks have: no grid is
+//! too large. More blocks than rows have room for passes behind one another would only wait.
 //!
-//! The slowest strip sets the pace of all. So what a strip's rows are like is [worked out before](strips), for [`INTERVAL`] rows at a time: plain; all
-//! alike, as where the left and right borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with plain rows has a scheduler
-//! of its multiprocessor for itself: its partner's place stays empty, where blocks have eight warps.
+//! The slowest strip sets the pace of all. So what a strip's rows are like is [worked out
+//! before](strips), for [`INTERVAL`] rows at a time: plain; all alike, as where the left and right
+//! borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with
+//! plain rows has a scheduler of its multiprocessor for itself: its partner's place stays empty,
+//! where blocks have eight warps.
 //!
-//! What a pass stores is read once more, soon, by the next one: L2 is told to keep it until then, and not after ([`l2`]). A load that acquires empties L1,
-//! and with it local memory and all that is looked up once an interval. So that stands in shared memory.
+//! What a pass stores is read once more, soon, by the next one: L2 is told to keep it until then,
+//! and not after ([`l2`]). A load that acquires empties L1, and with it local memory and all that
+//! is looked up once an interval. So that stands in shared memory.
 
 use cuda_std::atomic::{self, AtomicU32, Ordering};
 use cuda_std::prelude::*;
@@ -32,7 +39,8 @@ use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
-/// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
+/// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps
+/// of a pass.
 pub const HALO: u32 = MOST_STEPS;
 /// Intervals after which a warp says how far it is.
 const PUBLISHED: u32 = 3;
@@ -128,13 +136,15 @@ pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32
     unsafe { strips::warps(table, warps, strips, apart != 0) }
 }
 
-/// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in strips and one more on each side: nowhere, or at the end where
-/// there is nothing to do; and that no block has had a turn.
+/// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in
+/// strips and one more on each side: nowhere, or at the end where there is nothing to do; and that
+/// no block has had a turn.
 ///
 /// Block: any. Grid: a thread for each of (passes + 1) (strips + 2) numbers.
 ///
 /// # Safety
-/// - `table` has [`NUMBERS`] for each strip; `progress` points to as many numbers, `counter` to one, which nothing else accesses during the launch.
+/// - `table` has [`NUMBERS`] for each strip; `progress` points to as many numbers, `counter` to
+///   one, which nothing else accesses during the launch.
 #[kernel]
 pub unsafe fn wave2d_wavefront_start(
     table: &[u32],
@@ -164,12 +174,14 @@ pub unsafe fn wave2d_wavefront_start(
     }
 }
 
-/// What a warp needs once an interval, and keeps in shared memory, behind the source's values: registers are for the levels.
+/// What a warp needs once an interval, and keeps in shared memory, behind the source's values:
+/// registers are for the levels.
 #[derive(Clone, Copy)]
 enum Kept {
     /// The place of the warp's number in `progress`.
     Place,
-    /// The place of the first of three that it waits for: the same strip and those on both sides, in the pass before.
+    /// The place of the first of three that it waits for: the same strip and those on both sides,
+    /// in the pass before.
     Before,
     /// The first step's row, with padding.
     Row,
@@ -187,7 +199,8 @@ const _: () = assert!(
     "all that is kept has room behind the source's values"
 );
 
-/// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes' cells: 32 bits count up to 2^34 floats.
+/// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes'
+/// cells: 32 bits count up to 2^34 floats.
 struct Pass<'a> {
     k: f32,
     /// From a row of fields to the next.
@@ -241,13 +254,15 @@ impl Pass<'_> {
         unsafe { self.kept(what).read_volatile() }
     }
 
-    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if any path but [`PLAIN`] needs them.
+    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes,
+    /// if any path but [`PLAIN`] needs them.
     ///
     /// # Safety
     /// This lane has read what is in the row's place, and the row is admitted.
     #[inline(always)]
     unsafe fn copy<const PATH: u32>(&mut self, group: u32, row: i32) {
-        // SAFETY: the layout has padding for all rows that a pass copies; the ring has room for whole rows.
+        // SAFETY: the layout has padding for all rows that a pass copies; the ring has room for
+        // whole rows.
         unsafe {
             let cells = shared::address(self.shared.cells);
             let place = cells + 4 * Rows::ring(group, row);
@@ -262,7 +277,8 @@ impl Pass<'_> {
         self.next += self.pitch;
     }
 
-    /// One step: takes a row from the ring, advances each level by a row, and returns what is to be stored. The first step of a group starts to copy two rows.
+    /// One step: takes a row from the ring, advances each level by a row, and returns what is to be
+    /// stored. The first step of a group starts to copy two rows.
     ///
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
@@ -272,8 +288,9 @@ impl Pass<'_> {
         levels: &mut Levels,
         group: u32,
     ) -> Reached {
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The rows whose places the next two get were last
-        // read by the step before and by this one's first level.
+        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else.
+        // The rows whose places the next two get were last read by the step before and by this
+        // one's first level.
         unsafe {
             if Q == 0 {
                 async_copy::wait::<{ AHEAD as u32 - 1 }>();
@@ -292,7 +309,8 @@ impl Pass<'_> {
             }
             levels!(1);
             if Q == 0 {
-                // Both steps' rows at once, so that they have arrived when the warp says how far it is, which waits for them.
+                // Both steps' rows at once, so that they have arrived when the warp says how far it
+                // is, which waits for them.
                 self.copy::<PATH>(group, AHEAD as i32);
                 self.copy::<PATH>(group, AHEAD as i32 + 1);
             }
@@ -319,7 +337,8 @@ impl Pass<'_> {
         self.out = self.out.wrapping_add(self.pitch);
     }
 
-    /// The steps of an interval. Fused, returns what the last one has reached; exact, stores it, too.
+    /// The steps of an interval. Fused, returns what the last one has reached; exact, stores it,
+    /// too.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -405,7 +424,8 @@ impl Pass<'_> {
                 let last = self.get(Kept::Intervals) - 1;
                 let place = self.get(Kept::Paths) + (interval + lane).min(last);
                 let path = *self.paths.get_unchecked(place as usize);
-                // After all lanes have read the last of those before, and before one reads the first of these.
+                // After all lanes have read the last of those before, and before one reads the
+                // first of these.
                 warp::sync_warp(FULL_MASK);
                 let byte = copied.wrapping_add(lane as usize);
                 byte.write_volatile(path as u8);
@@ -419,7 +439,8 @@ impl Pass<'_> {
     /// All of the strip.
     ///
     /// # Safety
-    /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller promises.
+    /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller
+    /// promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(
         &mut self,
@@ -460,8 +481,9 @@ impl Pass<'_> {
                     WALLS => self.interval::<T, EXACT, WALLS>(&mut levels, &mut group),
                     _ => self.interval::<T, EXACT, ROUGH>(&mut levels, &mut group),
                 };
-                // Fused, the last step's rows are stored after the warp has said how far it is, which waits for all that it has stored before.
-                // (Exact, the compiler makes more moves of that than it saves.)
+                // Fused, the last step's rows are stored after the warp has said how far it is,
+                // which waits for all that it has stored before. (Exact, the compiler makes more
+                // moves of that than it saves.)
                 let end = group * GROUP as u32;
                 let stored = if EXACT { end } else { end - 1 };
                 if end.is_multiple_of(PUBLISHED * INTERVAL) && end > HALO + T as u32 {
@@ -500,7 +522,8 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
     (t, from, passes): (u32, u32, u32),
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
-    // SAFETY: all numbers are there; the block has WARP_FLOATS for each warp. Rows are those of the strip and its margins.
+    // SAFETY: all numbers are there; the block has WARP_FLOATS for each warp. Rows are those of the
+    // strip and its margins.
     unsafe {
         loop {
             let memory = shared::dynamic_shared_mem::<u32>();
@@ -569,17 +592,23 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes of `fields`, behind which is the table of kinds, the first
-        /// two or the others have the fields at first: `from` is 0 or the length of two. The pass after the last would begin with the others.
+        /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes
+        /// of `fields`, behind which is the table of kinds, the first two or the others have the
+        /// fields at first: `from` is 0 or the length of two. The pass after the last would begin
+        /// with the others.
         ///
-        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: any number of blocks.
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
+        /// any number of blocks.
         ///
         /// # Safety
-        /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which nothing else accesses the first four during the launch.
-        ///   `pitch` and `plane` are the layout's, as parameters because these take no registers, and `from` is a place, by fours; five planes have at most
-        ///   2^34 floats. n_x * n_y is at most 2^31, n_x and n_y are at least 2.
-        /// - The fifth plane, `paths` and `warps` are what the kernels above wrote for this layout, scene and arithmetic, and `progress` and `counter`
-        ///   what [`wave2d_wavefront_start`] wrote for as many passes.
+        /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which
+        ///   nothing else accesses the first four during the launch. `pitch` and `plane` are the
+        ///   layout's, as parameters because these take no registers, and `from` is a place, by
+        ///   fours; five planes have at most 2^34 floats. n_x * n_y is at most 2^31, n_x and n_y
+        ///   are at least 2.
+        /// - The fifth plane, `paths` and `warps` are what the kernels above wrote for this layout,
+        ///   scene and arithmetic, and `progress` and `counter` what [`wave2d_wavefront_start`]
+        ///   wrote for as many passes.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
             fields: *mut f32,

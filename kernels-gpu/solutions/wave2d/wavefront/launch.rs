@@ -1,5 +1,6 @@
-//! A launch of all passes of 16 or 12 timesteps, then one of those of four and one of single timesteps for what is left. Before them, one that lays the
-//! fields out with padding and three that prepare tables for all; after them, one that takes the fields back.
+//! A launch of all passes of 16 or 12 timesteps, then one of those of four and one of single
+//! timesteps for what is left. Before them, one that lays the fields out with padding and three
+//! that prepare tables for all; after them, one that takes the fields back.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -10,7 +11,8 @@ use kernels_gpu::wave2d::strips::{INTERVAL, NUMBERS};
 
 use super::kernels::HALO;
 
-/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
+/// What equals the course's reference to the last bit, as its rule wants. Where a course allows
+/// fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -97,7 +99,8 @@ impl Solution for Shape {
         let room = (MOST_NUMBERS / of_pass).max(2) - 1;
         let most_passes = longest.unwrap_or(0).min(most).min(room);
         let plane = layout.plane();
-        // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats, which is what the kernels count to, no GPU has the memory.
+        // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats,
+        // which is what the kernels count to, no GPU has the memory.
         let fields = plan.scratch("fields", Element::F32, 5 * plane);
         let planes = |first: usize, count: usize| {
             fields.slice_at((first * plane) as u64, (count * plane) as u64)
@@ -130,7 +133,8 @@ impl Solution for Shape {
                 u32::from(self.exact)
             ],
         )?;
-        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        // Where all is zero for long, both fields are after two timesteps, and nothing else need be
+        // done there.
         let skips = u32::from(problem.steps >= 2);
         plan.launch(
             "wave2d_wavefront_paths",

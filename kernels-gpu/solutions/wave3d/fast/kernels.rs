@@ -1,22 +1,29 @@
-//! Several timesteps a launch, on tiles that stream along i: each field is read and written once in `DEPTH` timesteps.
+//! Several timesteps a launch, on tiles that stream along i: each field is read and written once in
+//! `DEPTH` timesteps.
 //!
-//! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
-//! the last field comes in, timestep 1 computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has just computed, the
-//! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers; or one, where
-//! registers are short, and loads the newer from shared memory again.
-//! The loop over planes is unrolled by two, so that the oldest plane makes room for the newest, and nothing is moved.
+//! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of
+//! planes. A thread owns some rows at one k. When plane i of the last field comes in, timestep 1
+//! computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has
+//! just computed, the two planes before that, and the second-last timestep's value at the same
+//! site. So for each timestep a thread keeps two planes of its sites in registers; or one, where
+//! registers are short, and loads the newer from shared memory again. The loop over planes is
+//! unrolled by two, so that the oldest plane makes room for the newest, and nothing is moved.
 //!
-//! Neighbours along i are registers, along j too but for the thread's first and last row. These and those along k are in shared memory: each timestep has
-//! two planes of the tile there, the one that is read, and the one that is written meanwhile. One barrier a plane is enough for all timesteps.
+//! Neighbours along i are registers, along j too but for the thread's first and last row. These and
+//! those along k are in shared memory: each timestep has two planes of the tile there, the one that
+//! is read, and the one that is written meanwhile. One barrier a plane is enough for all timesteps.
 //!
-//! Planes of both fields, and the factors of their columns, come to rings in shared memory by asynchronous copies, two planes ahead of their use: no thread waits
-//! for what it has just asked for, and what is under way needs no registers.
+//! Planes of both fields, and the factors of their columns, come to rings in shared memory by
+//! asynchronous copies, two planes ahead of their use: no thread waits for what it has just asked
+//! for, and what is under way needs no registers.
 //!
-//! A site at the tile's edge lacks neighbours, so each timestep makes one more ring of sites wrong; what is left right is written, and tiles overlap. The first and
-//! the last tile end with the domain, where nothing is wrong. Chunks overlap likewise. Sites on the border and beyond are 0 after each timestep, whatever their
-//! neighbours are.
+//! A site at the tile's edge lacks neighbours, so each timestep makes one more ring of sites wrong;
+//! what is left right is written, and tiles overlap. The first and the last tile end with the
+//! domain, where nothing is wrong. Chunks overlap likewise. Sites on the border and beyond are 0
+//! after each timestep, whatever their neighbours are.
 //!
-//! Most planes of most tiles have no border, no source and no damped row. They run code that knows none of these.
+//! Most planes of most tiles have no border, no source and no damped row. They run code that knows
+//! none of these.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -27,7 +34,8 @@ use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
 /// Threads of a block along k.
 pub const WIDTH: u32 = 64;
-/// Sites at either side of a tile along k that are not written, at any depth: what is written begins at a sector.
+/// Sites at either side of a tile along k that are not written, at any depth: what is written
+/// begins at a sector.
 pub const MARGIN: u32 = 4;
 /// The most timesteps of a launch.
 pub const MOST_DEPTH: u32 = 4;
@@ -46,12 +54,14 @@ const U_PREV_SLOTS: u32 = AHEAD + 1;
 const FACTOR_SLOTS: u32 = 8;
 const _: () = assert!(FACTOR_SLOTS > AHEAD + MOST_DEPTH);
 
-/// Values in shared memory of a plane of so many rows whose sites have neighbours there: with a row of zeros after it, which is the next one's row before it.
+/// Values in shared memory of a plane of so many rows whose sites have neighbours there: with a row
+/// of zeros after it, which is the next one's row before it.
 const fn plane_len(tile_rows: u32) -> u32 {
     ROW * (tile_rows + 1)
 }
 
-/// Where u_prev's ring begins, after that of u and two planes for each timestep that another follows.
+/// Where u_prev's ring begins, after that of u and two planes for each timestep that another
+/// follows.
 const fn u_prev_ring(depth: u32, tile_rows: u32) -> u32 {
     ROW + (U_SLOTS + 2 * (depth - 1)) * plane_len(tile_rows)
 }
@@ -72,7 +82,8 @@ pub const fn tiles(n: u32, sites: u32, margin: u32) -> u32 {
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// Values of a column's factors: divisor, inverse, of_u_prev; and in the last one's bits, which of the [`MOST_ROWS`] columns from this one on along j are damped.
+/// Values of a column's factors: divisor, inverse, of_u_prev; and in the last one's bits, which of
+/// the [`MOST_ROWS`] columns from this one on along j are damped.
 pub const FACTORS: u32 = 4;
 
 /// Computes the factors of so many columns from their damping `d`, of rows of n_y.
@@ -80,7 +91,8 @@ pub const FACTORS: u32 = 4;
 /// Block: any along x. Grid: a thread for each column.
 ///
 /// # Safety
-/// `out` points to [`FACTORS`] elements for each of d's, aligned to 16 bytes, which nothing else accesses during the launch.
+/// `out` points to [`FACTORS`] elements for each of d's, aligned to 16 bytes, which nothing else
+/// accesses during the launch.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
     let column = thread::index_1d();
@@ -136,7 +148,8 @@ struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, co
     flags: u32,
     /// The position of its first site in a plane of the domain; it may be beyond the last.
     position: u32,
-    /// In a plane of the domain, the first of each pair of sites that this thread copies: of ROWS / 2.
+    /// In a plane of the domain, the first of each pair of sites that this thread copies: of ROWS /
+    /// 2.
     copied: [u32; ROWS],
     /// Where it copies them to, in a plane of the tile.
     copied_to: u32,
@@ -147,7 +160,8 @@ struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, co
     own: u32,
     /// The planes that are written.
     chunk: [u32; 2],
-    /// The first plane, and how many from there on, with which all timesteps compute planes that have neither border nor source, and one is written.
+    /// The first plane, and how many from there on, with which all timesteps compute planes that
+    /// have neither border nor source, and one is written.
     plain: [u32; 2],
 }
 
@@ -189,7 +203,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         factors_ring(DEPTH as u32, Self::TILE_ROWS) + FACTORS * (slot * Self::TILE_ROWS + own / ROW)
     }
 
-    /// Starts the copies of u's plane i, and of plane i - 1 of u_prev and of the factors. Where there is none, that of another: what comes of it is outside the border.
+    /// Starts the copies of u's plane i, and of plane i - 1 of u_prev and of the factors. Where
+    /// there is none, that of another: what comes of it is outside the border.
     ///
     /// # Safety
     /// Fields and tables are the domain's. Nobody reads these planes' places any more.
@@ -203,7 +218,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             let from = field.as_ptr().wrapping_add(first as usize);
             let to = self.shared(to + copied_to);
             let places = |row: usize| (to.wrapping_add(row * ROW as usize), self.copied[row]);
-            // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at multiples of 16 bytes.
+            // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at
+            // multiples of 16 bytes.
             unsafe {
                 if n_z.is_multiple_of(2) {
                     for row in 0..ROWS / 2 {
@@ -234,11 +250,13 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         }
     }
 
-    /// Timestep `step` (from 1 on) of its plane, i - step, from the newest, the middle and the oldest plane of the one before it, of which this thread's sites of the middle one are at `here` in
-    /// shared memory.
+    /// Timestep `step` (from 1 on) of its plane, i - step, from the newest, the middle and the
+    /// oldest plane of the one before it, of which this thread's sites of the middle one are at
+    /// `here` in shared memory.
     ///
     /// # Safety
-    /// As [`run`](Self::run); the planes that are read were written before a barrier; the plane is `PLAIN`.
+    /// As [`run`](Self::run); the planes that are read were written before a barrier; the plane is
+    /// `PLAIN`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn timestep<const PLAIN: bool>(
@@ -258,7 +276,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         let mut next = *u_prev;
         if is_damped {
             for row in 0..ROWS {
-                // SAFETY: factors were copied when the plane came in, since when there was a barrier.
+                // SAFETY: factors were copied when the plane came in, since when there was a
+                // barrier.
                 next[row] *= unsafe { *factors.wrapping_add(FACTORS as usize * row + 2) };
             }
         }
@@ -339,10 +358,12 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         next
     }
 
-    /// All timesteps when plane i has come in, in this `PHASE`. `damped` has bit s - 1 for plane i - s.
+    /// All timesteps when plane i has come in, in this `PHASE`. `damped` has bit s - 1 for plane i
+    /// - s.
     ///
     /// # Safety
-    /// As [`run`](Self::run). A barrier parts what is read when this plane comes in from what is written when the next does.
+    /// As [`run`](Self::run). A barrier parts what is read when this plane comes in from what is
+    /// written when the next does.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn advance<const PHASE: usize, const PLAIN: bool>(
@@ -390,7 +411,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                     if $step < DEPTH {
                         let to = self.shared(self.in_published($step, PHASE as u32) + own);
                         for row in 0..ROWS {
-                            // SAFETY: the thread's own places, which nobody reads before the next barrier.
+                            // SAFETY: the thread's own places, which nobody reads before the next
+                            // barrier.
                             unsafe { *to.wrapping_add(row * ROW as usize) = next[row] }
                         }
                     }
@@ -432,7 +454,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         }
     }
 
-    /// What is to be done when plane i comes in, in this `PHASE`. `damped` has bit s for plane i - 1 - s, and becomes that of the next plane.
+    /// What is to be done when plane i comes in, in this `PHASE`. `damped` has bit s for plane i -
+    /// 1 - s, and becomes that of the next plane.
     ///
     /// # Safety
     /// As [`run`](Self::run).
@@ -444,7 +467,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         i: u32,
     ) {
         let i = hint::opaque(i);
-        // SAFETY: the caller's. The barrier parts what was copied and published before it from its use, and the last use of what is copied over.
+        // SAFETY: the caller's. The barrier parts what was copied and published before it from its
+        // use, and the last use of what is copied over.
         unsafe {
             async_copy::wait::<{ AHEAD - 1 }>();
             thread::sync_threads();
@@ -470,7 +494,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     /// Takes the tile through its chunk.
     ///
     /// # Safety
-    /// All threads of the block call together; shared memory has zeros. Fields and tables are the domain's.
+    /// All threads of the block call together; shared memory has zeros. Fields and tables are the
+    /// domain's.
     #[inline(always)]
     unsafe fn run(&self) {
         let mut planes: Planes<DEPTH, ROWS> = [[[0.0; ROWS]; 2]; DEPTH];
@@ -493,7 +518,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     }
 }
 
-/// The kernels, by the timesteps that they take; and of how many timesteps, from the start of the launch, threads load the newer plane again: as many as their registers want.
+/// The kernels, by the timesteps that they take; and of how many timesteps, from the start of the
+/// launch, threads load the newer plane again: as many as their registers want.
 macro_rules! instances {
     ($($name:ident: $depth:literal, $rows:literal, $threads:literal, reloaded $reloaded:literal, $most:literal;)*) => {
         /// What kernels there are: name, timesteps, rows of a thread, and threads along j.
@@ -502,15 +528,19 @@ macro_rules! instances {
         $(
         /// Some timesteps of all sites, from two fields to two others.
         ///
-        /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source` the position of the source's site, and its values
-        /// at these timesteps follow. A chunk has `planes` planes.
+        /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source`
+        /// the position of the source's site, and its values at these timesteps follow. A chunk has
+        /// `planes` planes.
         ///
-        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid: [`tiles`] along k with [`MARGIN`] and along j with the timesteps,
-        /// and n_x over `planes`, rounded up.
+        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid:
+        /// [`tiles`] along k with [`MARGIN`] and along j with the timesteps, and n_x over `planes`,
+        /// rounded up.
         ///
         /// # Safety
-        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, all but `c2` aligned to 16 bytes.
-        /// - `out_prev` and `out` point to as many values as the domain's, which nothing else accesses during the launch.
+        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each
+        ///   column, all but `c2` aligned to 16 bytes.
+        /// - `out_prev` and `out` point to as many values as the domain's, which nothing else
+        ///   accesses during the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
         #[kernel(max_threads = $most)]
         pub unsafe fn $name(
@@ -632,7 +662,8 @@ unsafe fn fast<
         copied[row as usize] = j.min(n_y - 1) * n_z + copied_k;
     }
     let shared = shared::dynamic_shared_mem::<f64>();
-    // SAFETY: for all that follows: the shared memory has the rings and planes, and a site of the tile a place in each.
+    // SAFETY: for all that follows: the shared memory has the rings and planes, and a site of the
+    // tile a place in each.
     unsafe {
         let mut at = 2 * (y * WIDTH + x);
         while at < shared_mem_bytes(depth, tile_rows) / 8 {

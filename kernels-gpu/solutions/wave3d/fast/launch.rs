@@ -5,7 +5,8 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{FACTORS, INSTANCES, MARGIN, MOST_DEPTH, WIDTH, shared_mem_bytes, tiles};
 
-/// Multiprocessors that the chunks are for, each of which runs one block at a time. On others the results are the same.
+/// Multiprocessors that the chunks are for, each of which runs one block at a time. On others the
+/// results are the same.
 const MULTIPROCESSORS: u64 = 132;
 
 /// How the kernels are launched.
@@ -22,7 +23,8 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The largest whose shared memory every GPU has. Those of compute capability 9.0 have room for twice as many timesteps.
+    /// The largest whose shared memory every GPU has. Those of compute capability 9.0 have room for
+    /// twice as many timesteps.
     pub const DEFAULT: Shape = Shape::new(2, 2, 10, 16);
 
     /// What may be tried.
@@ -58,7 +60,8 @@ impl Shape {
         format!("t{depth}_r{rows}_y{threads}_c{chunks}")
     }
 
-    /// The kernel for so many timesteps, and its threads' rows and the block's threads along j: this shape's, or, for what is left of a run, the smallest.
+    /// The kernel for so many timesteps, and its threads' rows and the block's threads along j:
+    /// this shape's, or, for what is left of a run, the smallest.
     fn kernel(&self, depth: u32) -> (&'static str, [u32; 2]) {
         let of_depth = || INSTANCES.iter().filter(|&&(_, steps, ..)| steps == depth);
         let is_own = |&&(_, _, rows, threads): &&(&str, u32, u32, u32)| {
@@ -74,8 +77,8 @@ impl Shape {
         [tiles(n_z, WIDTH, MARGIN), tiles(n_y, tile_rows, depth)]
     }
 
-    /// The planes of a chunk with which the multiprocessors are done first: each takes one block after another, and a block `depth` planes more on each
-    /// side than it writes.
+    /// The planes of a chunk with which the multiprocessors are done first: each takes one block
+    /// after another, and a block `depth` planes more on each side than it writes.
     fn planes(&self, n: [u32; 3], depth: u32, tile_rows: u32) -> u32 {
         let [along_k, along_j] = Shape::tiles(n, depth, tile_rows).map(u64::from);
         let time = |planes: u32| {

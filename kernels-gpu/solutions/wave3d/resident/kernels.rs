@@ -1,18 +1,24 @@
-//! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
+//! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in boxes. A thread owns some rows of some planes of its box at one k, their last two values in
-//! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each timestep. A site's neighbours along i and j are the thread's own registers, but for its outermost; those along k are in the tile.
+//! The cluster's blocks share the domain out in boxes. A thread owns some rows of some planes of
+//! its box at one k, their last two values in registers. Each block has two tiles in shared memory,
+//! its box with a ring of halo around it: one with the last field, one for the next. They swap
+//! roles with each timestep. A site's neighbours along i and j are the thread's own registers, but
+//! for its outermost; those along k are in the tile.
 //!
-//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two timesteps: a barrier of the block, and for threads whose
-//! sites have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
-//! slowest.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is
+//! between two timesteps: a barrier of the block, and for threads whose sites have neighbours in
+//! other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a
+//! thread has sent, and each block for the slowest.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that somebody still needs. The block's own are read before its barrier,
+//! and overwritten behind it. A halo is read by the threads that send to the block it comes from:
+//! it sends again when it has got all that they computed from what they read.
 //!
-//! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain are sites like others whose value is 0, as
-//! those of the border are, so that no thread asks what it has.
+//! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain
+//! are sites like others whose value is 0, as those of the border are, so that no thread asks what
+//! it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
@@ -32,7 +38,8 @@ const fn tile_len([planes, rows, sites]: [u32; 3]) -> usize {
     (planes as usize + 2) * (rows as usize + 2) * (sites as usize + 2)
 }
 
-/// Shared memory of a block whose box has these extents: the inboxes, the factors of its columns, and two tiles.
+/// Shared memory of a block whose box has these extents: the inboxes, the factors of its columns,
+/// and two tiles.
 pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
     Inboxes::BYTES
         + 8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
@@ -55,7 +62,8 @@ pub unsafe fn wave3d_resident_values(out: *mut f64, values: Values) {
 #[repr(C)]
 pub struct Values(pub [f64; VALUES]);
 
-/// The body for each of so many planes, or rows, written out: a long loop would stay one, and the fields be in local memory.
+/// The body for each of so many planes, or rows, written out: a long loop would stay one, and the
+/// fields be in local memory.
 macro_rules! for_planes {
     ($plane:ident in $first:expr, $end:expr => $body:block) => {
         for_planes!(@ $plane $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -127,10 +135,12 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         mask >> (plane * ROWS + row) & 1 != 0
     }
 
-    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
+    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`.
+    /// `number` counts the steps of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn step<const ODD: bool>(
         &self,
@@ -147,7 +157,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
             along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
-        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
+        // they read a halo.
         unsafe {
             if self.any {
                 let laplacians = sites.laplacians::<ODD>(u, value);
@@ -210,7 +221,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         laplacians
     }
 
-    /// u_prev becomes the next field. `DAMPED`: some sites are; the factors of the others change nothing.
+    /// u_prev becomes the next field. `DAMPED`: some sites are; the factors of the others change
+    /// nothing.
     ///
     /// # Safety
     /// The table has the factors of the box's columns.
@@ -281,7 +293,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
     unsafe fn publish<const ODD: bool>(&self, next: &Field<PLANES, ROWS>) {
         let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
         let to = if ODD { other } else { 0 };
-        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer site.
+        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each
+        // outer site.
         unsafe {
             if self.has_others {
                 let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
@@ -342,7 +355,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
     let tiles = table.wrapping_add(FACTORS * (planes * rows) as usize);
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes, table and two tiles. Each site is one thread's.
+    // SAFETY: for all that follows: the shared memory has room for inboxes, table and two tiles.
+    // Each site is one thread's.
     unsafe {
         let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
         let values = (sides(others[0]) * rows + sides(others[1]) * planes) * n_z;
@@ -434,7 +448,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
 
         if has_sites {
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
-            // From the first site's place: a first plane goes behind the last one of the block before, a last one before the first one of the block after.
+            // From the first site's place: a first plane goes behind the last one of the block
+            // before, a last one before the first one of the block after.
             let before = |extent: u32, stride: u32| sites.place.add((extent * stride) as usize);
             let after = |last: u32, stride: u32| sites.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && plane == 0 {
@@ -505,15 +520,16 @@ macro_rules! instances {
         $(
         /// Advances both fields by `steps` timesteps.
         ///
-        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. A box has `planes` planes of
-        /// `rows` whole rows.
+        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at
+        /// each timestep. A box has `planes` planes of `rows` whole rows.
         ///
-        /// Block: along x a thread for each k, times the box's planes and rows by those of a thread. Grid: one cluster along x, of a block
-        /// for each box, those along y first, with [`shared_mem_bytes`].
+        /// Block: along x a thread for each k, times the box's planes and rows by those of a
+        /// thread. Grid: one cluster along x, of a block for each box, those along y first, with
+        /// [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the launch; `c2` has n_z elements, `d` n_x n_y, `values`
-        ///   one for each timestep.
+        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the
+        ///   launch; `c2` has n_z elements, `d` n_x n_y, `values` one for each timestep.
         /// - `planes` and `rows` are multiples of the thread's.
         /// - n_x, n_y and n_z are at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
@@ -560,14 +576,17 @@ instances! {
     wave3d_resident_4x4: 4, 4, 256;
 }
 
-/// One timestep of a domain that fits no cluster, from global memory: the new field replaces `u_prev`.
+/// One timestep of a domain that fits no cluster, from global memory: the new field replaces
+/// `u_prev`.
 ///
-/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep.
+/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this
+/// timestep.
 ///
 /// Block: any shape, k along x, j along y, i along z. Grid: at least one thread for each site.
 ///
 /// # Safety
-/// - `u_prev` points to n_x n_y n_z initialised values, which nothing else accesses during the launch; `u` has as many elements, `c2` n_z, `d` n_x n_y.
+/// - `u_prev` points to n_x n_y n_z initialised values, which nothing else accesses during the
+///   launch; `u` has as many elements, `c2` n_z, `d` n_x n_y.
 /// - The number of sites fits in 31 bits; n_x, n_y and n_z are at least 3.
 #[kernel]
 pub unsafe fn wave3d_resident_one_step(
@@ -589,7 +608,8 @@ pub unsafe fn wave3d_resident_one_step(
     }
     let domain = Domain { n_x, n_y, n_z };
     let index = domain.index(i, j, k) as usize;
-    // SAFETY: the site is in the domain, and its element of u_prev this thread's alone. Inside the border it has all six neighbours.
+    // SAFETY: the site is in the domain, and its element of u_prev this thread's alone. Inside the
+    // border it has all six neighbours.
     unsafe {
         let site = u_prev.add(index);
         if domain.is_border(i, j, k) {

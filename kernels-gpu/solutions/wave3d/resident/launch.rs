@@ -1,4 +1,5 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
+//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a
+//! timestep where not.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};

@@ -1,4 +1,5 @@
-//! Atomics: by one thread on memory of its own, and by many on the same, where their order makes no difference.
+//! Atomics: by one thread on memory of its own, and by many on the same, where their order makes no
+//! difference.
 
 use crate::differential::exact::{self, Mode};
 use crate::differential::{Class, Form, Operand, Row};
@@ -67,8 +68,9 @@ impl Update {
         self.operand().class().bits()
     }
 
-    /// The new value in this place, as an H100 makes it: in global memory a sum in single precision flushes subnormals, and
-    /// one in double precision passes a NaN on as it is; elsewhere of two NaNs that in memory counts.
+    /// The new value in this place, as an H100 makes it: in global memory a sum in single precision
+    /// flushes subnormals, and one in double precision passes a NaN on as it is; elsewhere of two
+    /// NaNs that in memory counts.
     fn new_in(self, place: Place, old: u64, b: u64) -> u64 {
         match (self.ty, place.name.ends_with("global")) {
             ("f32", true) => flush((self.new)(flush(old), flush(b))),

@@ -84,8 +84,8 @@ fn shifts(bits: u32) -> Vec<Form> {
 /// `bfe`, `bfi`.
 fn fields(bits: u32) -> Vec<Form> {
     let int = || Operand::Int(bits);
-    // The ISA restricts both to 0..255. An H100 goes by the low byte in 32 bits, and beyond 255 takes them as they are
-    // in 64.
+    // The ISA restricts both to 0..255. An H100 goes by the low byte in 32 bits, and beyond 255
+    // takes them as they are in 64.
     let place = move |x: u64| match bits {
         64 => x.min(256) as u32,
         _ => (x & 0xff) as u32,

@@ -1,10 +1,12 @@
-//! What the threads of a block do together, and what they know of themselves: barriers and special registers.
+//! What the threads of a block do together, and what they know of themselves: barriers and special
+//! registers.
 
 use fastrand::Rng;
 
 use crate::differential::{Class, Form, Operand, Row};
 
-/// Blocks of rows with a predicate in `%a` and a word in `%b`: none, all, one, one missing, at random.
+/// Blocks of rows with a predicate in `%a` and a word in `%b`: none, all, one, one missing, at
+/// random.
 fn blocks(seed: u64) -> Vec<Row> {
     let mut rng = Rng::with_seed(seed);
     let block = |block: usize| {

@@ -1,4 +1,5 @@
-//! Conversions between every pair of types, with every modifier that NVIDIA's assembler accepts for `sm_90`.
+//! Conversions between every pair of types, with every modifier that NVIDIA's assembler accepts for
+//! `sm_90`.
 
 use std::cmp::Ordering;
 
@@ -125,8 +126,8 @@ impl Type {
         }
     }
 
-    /// Whether `.ftz` and `.sat` may be written in a conversion of this float type: single precision alone has `.ftz`, and
-    /// `bf16` has no `.sat`.
+    /// Whether `.ftz` and `.sat` may be written in a conversion of this float type: single
+    /// precision alone has `.ftz`, and `bf16` has no `.sat`.
     fn takes(self, ftz: bool, sat: bool) -> bool {
         (!ftz || self == F32) && (!sat || self != Bf16)
     }
@@ -254,7 +255,8 @@ fn directions(dst: Type, src: Type) -> Vec<Option<Mode>> {
     let written = Mode::ALL.map(Some);
     match (dst.bits().cmp(&src.bits()), dst == src, src) {
         (Ordering::Less, ..) => written.to_vec(),
-        // Between `f16` and `bf16`, and from `bf16` to what holds it exactly, either way of writing is accepted.
+        // Between `f16` and `bf16`, and from `bf16` to what holds it exactly, either way of writing
+        // is accepted.
         (Ordering::Equal, false, _) | (Ordering::Greater, _, Bf16) => {
             [[None].as_slice(), &written].concat()
         }
@@ -316,15 +318,18 @@ fn widened(src: Type, a: u64) -> u64 {
     sign | 0x7ff8 << 48 | payload << (52 - fraction)
 }
 
-/// A NaN of an f64 as one of a narrower type, as an H100 makes it: the sign, and the first bits of the payload, quiet.
+/// A NaN of an f64 as one of a narrower type, as an H100 makes it: the sign, and the first bits of
+/// the payload, quiet.
 fn narrowed(dst: Type, a: u64) -> u64 {
-    // Sign, exponent and fraction of the narrow type are the first bits of each field of the wide one.
+    // Sign, exponent and fraction of the narrow type are the first bits of each field of the wide
+    // one.
     let (exponent, fraction) = dst.fields();
     let head = (a >> 63 << exponent | ((1 << exponent) - 1)) << fraction;
     head | 1 << (fraction - 1) | a << 12 >> (64 - fraction)
 }
 
-/// A double as single precision with `.ftz`: subnormal is what is so when rounded with smaller exponents than f32 has.
+/// A double as single precision with `.ftz`: subnormal is what is so when rounded with smaller
+/// exponents than f32 has.
 fn flushing(x: f64, mode: Mode) -> u64 {
     let larger = F32.widen(F32.round(x * 2f64.powi(32), mode)).abs();
     match larger < 2f64.powi(32 - 126) {
@@ -379,7 +384,8 @@ fn pairs(ty: Type, mode: Mode) -> [Form; 2] {
     })
 }
 
-/// Registers wider than the types: the source's upper bits do not count, the result is extended by its sign.
+/// Registers wider than the types: the source's upper bits do not count, the result is extended by
+/// its sign.
 fn wide_registers() -> Vec<Form> {
     let mut all = Vec::new();
     for ty in [U8, S8, U16, S16, U32, S32] {

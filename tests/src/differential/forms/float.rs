@@ -45,9 +45,10 @@ fn double<const N: usize>(
     Form::simple(name, sources, move |x| f(x.map(f64::from_bits)))
 }
 
-/// `f` in direction `mode`. `.ftz` goes by the result rounded as if exponents had no limit, as an H100 does: one that
-/// only reaches the smallest normal number for want of smaller exponents becomes 0. Where `scaled` operands are larger by
-/// a power of two, so is the result, and rounded with all its bits.
+/// `f` in direction `mode`. `.ftz` goes by the result rounded as if exponents had no limit, as an
+/// H100 does: one that only reaches the smallest normal number for want of smaller exponents
+/// becomes 0. Where `scaled` operands are larger by a power of two, so is the result, and rounded
+/// with all its bits.
 fn rounded<const N: usize>(
     mode: Mode,
     ftz: bool,
@@ -169,8 +170,8 @@ fn doubles(mode: Mode) -> [Form; 7] {
 /// `neg`, `abs`, `copysign`: operations on the sign bit.
 fn signs() -> Vec<Form> {
     const TOP: u64 = 1 << 63;
-    // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign; the ISA leaves its bits
-    // open. In single precision it gives the one NaN.
+    // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign;
+    // the ISA leaves its bits open. In single precision it gives the one NaN.
     let of_double = |name: &str, f: fn(u64) -> u64| {
         double(name, move |[a]| match a.is_nan() {
             true => f64::nan_of(&[a]),
@@ -202,7 +203,8 @@ fn order(x: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// The operand that `min` or `max` gives; a number beside a NaN, and of two NaNs the second, as an H100 does.
+/// The operand that `min` or `max` gives; a number beside a NaN, and of two NaNs the second, as an
+/// H100 does.
 fn extremum<F: Float>(a: F, b: F, is_min: bool) -> F {
     match (a.wide().is_nan(), b.wide().is_nan()) {
         (true, _) => b,

@@ -17,7 +17,8 @@ fn numbers<const N: usize>(
     })
 }
 
-/// A divisor of 0, for which the ISA defines no result, gives all ones: what the sequence of a GPU gives.
+/// A divisor of 0, for which the ISA defines no result, gives all ones: what the sequence of a GPU
+/// gives.
 fn quotient(a: i128, b: i128) -> i128 {
     if b == 0 { -1 } else { a / b }
 }

@@ -68,7 +68,8 @@ const GENERIC_LOCAL: Place = Place {
 };
 
 impl Place {
-    /// A form in this place. In its name and body, `$` stands for the space and `@` for the address.
+    /// A form in this place. In its name and body, `$` stands for the space and `@` for the
+    /// address.
     pub fn form<const N: usize, const M: usize>(
         self,
         name: &str,
@@ -358,8 +359,8 @@ fn addresses(place: Place) -> [Form; 2] {
     [converted, asked].map(|form| form.with_module(module))
 }
 
-/// `cp.async`: whole, in part, not at all. The copy's destination begins as ones; the operands are its source, 16 bytes a
-/// thread.
+/// `cp.async`: whole, in part, not at all. The copy's destination begins as ones; the operands are
+/// its source, 16 bytes a thread.
 fn copies() -> Vec<Form> {
     fn form<const N: usize>(
         name: &str,

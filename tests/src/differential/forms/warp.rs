@@ -111,8 +111,8 @@ fn of_width(mode: &str, width: u64) -> u64 {
     (32 - width) << 8 | if mode == "up" { 0 } else { 31 }
 }
 
-/// Every mode with every width and amounts below, at and beyond it; then amounts and clamps at random, which may differ
-/// from lane to lane.
+/// Every mode with every width and amounts below, at and beyond it; then amounts and clamps at
+/// random, which may differ from lane to lane.
 fn shuffle(mode: &'static str) -> Form {
     let amounts = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 30, 31, 32, 33, 63, FULL];
     let widths = [1, 2, 4, 8, 16, 32];

@@ -1,5 +1,6 @@
-//! The cube in blocks of rows and layers, one for each device. Each iteration computes what is at the seams, sends it to the neighbours, and
-//! computes the rest meanwhile. Rows at a seam lie apart in memory, so that a kernel packs them, and another puts them in place.
+//! The cube in blocks of rows and layers, one for each device. Each iteration computes what is at
+//! the seams, sends it to the neighbours, and computes the rest meanwhile. Rows at a seam lie apart
+//! in memory, so that a kernel packs them, and another puts them in place.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};

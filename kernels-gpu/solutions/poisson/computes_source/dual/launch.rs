@@ -1,5 +1,6 @@
-//! Two devices of one process, each with half of the layers. A kernel reads the layer beyond the seam from the other device's memory: no
-//! halo, no copy. With one device it is one half that has all; of more, two are used.
+//! Two devices of one process, each with half of the layers. A kernel reads the layer beyond the
+//! seam from the other device's memory: no halo, no copy. With one device it is one half that has
+//! all; of more, two are used.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};

@@ -1,5 +1,6 @@
-//! The cube in slabs of layers, one for each device. Each iteration computes the layers at the seams, sends them to the neighbours, and
-//! computes the others meanwhile. A launch numbers points with 32 bits, so of a large cube it has some layers of the slab.
+//! The cube in slabs of layers, one for each device. Each iteration computes the layers at the
+//! seams, sends them to the neighbours, and computes the others meanwhile. A launch numbers points
+//! with 32 bits, so of a large cube it has some layers of the slab.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -8,14 +9,17 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{BLOCK, LAYERS, most_layers};
 
-/// A launch of some layers begins while the last blocks of another end. With fewer points it is not worth its while.
+/// A launch of some layers begins while the last blocks of another end. With fewer points it is not
+/// worth its while.
 const POINTS_OF_LAUNCH: u64 = 1 << 20;
 /// Launches of a slab's layers inside, at most.
 const MOST_LAUNCHES: u64 = 4;
-/// Blocks of threads that a slab has at least if it can. With fewer, the last of them leave much of a device idle.
+/// Blocks of threads that a slab has at least if it can. With fewer, the last of them leave much of
+/// a device idle.
 const BLOCKS: u64 = 4096;
 
-/// How many layers, of so many points, a launch takes, so that some launches of a slab overlap. A single device's do not.
+/// How many layers, of so many points, a launch takes, so that some launches of a slab overlap. A
+/// single device's do not.
 fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
     let inside = slabs.interior(0);
     let inside = inside.end - inside.start;

@@ -1,4 +1,5 @@
-//! f is written once, then each iteration is one launch that fits the points inside the walls exactly.
+//! f is written once, then each iteration is one launch that fits the points inside the walls
+//! exactly.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
