@@ -49,7 +49,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Builds in this folder. By default, in `cuda-builder` in the outer cargo's target folder.
+    /// Builds in this folder. The default is `cuda-builder` in the outer cargo's target folder.
     pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.target_dir = Some(folder.as_ref().to_owned());
         self
@@ -103,8 +103,8 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// A folder for each architecture and set of features. The IR's file name depends on neither,
-    /// so cargo would take the file of another for its own.
+    /// A folder for each architecture and set of features. The IR's file name depends on neither:
+    /// in one folder, cargo would take another build's file for its own.
     fn folder_name(&self) -> String {
         match &self.features {
             Some(features) => format!("{}-{}", self.arch, features.join("-")),

@@ -12,8 +12,8 @@ const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"
 
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
-/// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first
-/// text of a place is replaced by its second.
+/// Intermediate files stay beside `module`, for inspection. In the PTX's file names, the second
+/// text of a place replaces the first.
 pub fn ptx_of(
     module: &Path,
     krate: &Path,
@@ -70,8 +70,8 @@ pub fn ptx_of(
     }
 }
 
-/// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does
-/// not have.
+/// The intrinsics that optimised IR calls for clusters. `llc` crashes on one that the architecture
+/// does not have.
 const OF_CLUSTERS: [&str; 5] = [
     "@llvm.nvvm.barrier.cluster.",
     "@llvm.nvvm.read.ptx.sreg.cluster.",
@@ -106,7 +106,7 @@ pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)
     ]
 }
 
-/// The PTX with file names by `places`.
+/// The PTX, its file names replaced according to `places`.
 fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -123,12 +123,12 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     out
 }
 
-/// The longest PTX, in bytes, that says of each instruction through which calls it was inlined.
-/// LLVM says so in comments, which are most of the text of a module of many kernels.
+/// The longest PTX, in bytes, that keeps LLVM's comments on the calls through which each
+/// instruction was inlined. These comments are most of the text of a module of many kernels.
 const MOST_WITH_CALLERS: usize = 8 << 20;
 
-/// The PTX; where it has more than so many bytes, without the comments of `.loc`: each instruction
-/// then has its own place alone.
+/// The PTX. PTX of more than `most_bytes` bytes loses the comments of `.loc`: each instruction
+/// keeps only its own place.
 fn within(most_bytes: usize, ptx: String) -> String {
     if ptx.len() <= most_bytes {
         return ptx;

@@ -19,8 +19,8 @@
 //!
 //! 1. [`toolchain`]: find a rustc with its library source, and `opt` and `llc` of an LLVM that can
 //!    read its output.
-//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into a
-//!    target folder of its own, so that it neither waits for the outer cargo nor makes it wait.
+//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into
+//!    its own target folder, so that neither cargo waits for the other.
 //! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
 //! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
 //!
@@ -30,15 +30,15 @@
 //! # Several generations of GPUs
 //!
 //! One PTX text is for one architecture and all newer ones. A crate whose kernels need more than
-//! the oldest supported architecture is built once for each: [`CudaBuilder::arch`]. What needs,
-//! say, compute capability 9.0 says so:
+//! the oldest supported architecture is built once for each: [`CudaBuilder::arch`]. Code that
+//! needs, say, compute capability 9.0 says so:
 //!
 //! - `#[kernel(capability = "9.0")]` makes a kernel that only modules for 9.0 and newer ones have;
 //! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression. rustc sets it, and
 //!   the features of all older architectures, because the builder passes `-Ctarget-cpu`. All rustc
 //!   versions know the name, so no lint asks for a declaration. On the host it is false.
 //!
-//! Functions of a library that only such kernels call need neither.
+//! Library functions that only such kernels call need neither of the two.
 //!
 //! # Many kernel crates with the same dependencies
 //!
@@ -49,9 +49,9 @@
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `CUDA_BUILDER_RUSTC` | the rustc to compile kernels with; its sysroot must hold the library source |
+//! | `CUDA_BUILDER_RUSTC` | the rustc for kernels; its sysroot must hold the library source |
 //! | `CUDA_BUILDER_LLVM_BIN` | the folder that holds `opt` and `llc` |
-//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer cargo's target folder |
+//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer target folder |
 //!
 //! If only one of the first two is set, the other part is searched for as usual.
 

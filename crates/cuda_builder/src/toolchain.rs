@@ -281,7 +281,7 @@ enum LlvmTools {
         llc: PathBuf,
         llvm_major: u32,
     },
-    /// The newest that there is, older than the compiler's LLVM.
+    /// The newest tools found, which are older than the compiler's LLVM.
     TooOld {
         llc: PathBuf,
         llvm_major: u32,

@@ -2,7 +2,7 @@
 //! `cp.async`; compute capability 8.0).
 //!
 //! A thread starts copies, closes groups of them, and waits until all but the latest groups have
-//! arrived. Then it sees what it copied itself; other threads of the block see it after the next
+//! arrived. The thread then sees its own copies; other threads of the block see them after the next
 //! [`sync_threads`](crate::thread::sync_threads).
 //!
 //! ```ignore
@@ -17,8 +17,8 @@
 macro_rules! narrow_copy {
     ($(#[doc = $doc:literal] $name:ident = $bytes:literal;)*) => {$(
         #[doc = $doc]
-        /// Where `present` is false it reads nothing and sets them to zero, as beyond the border of
-        /// a field.
+        /// If `present` is false, it reads nothing and sets the bytes to zero, as beyond the border
+        /// of a field.
         ///
         /// # Safety
         #[doc = concat!("Both pointers are aligned to ", $bytes, " bytes. If `present`, there are from `global` on ", $bytes)]
@@ -97,16 +97,16 @@ macro_rules! copies_at {
 
 copies_at! {
     /// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A
-    /// kernel that copies from the same places of many planes keeps these in 32 bits: here the
-    /// compiler does not make addresses of them before it needs them.
+    /// kernel that copies from the same places of many planes keeps the indices in 32 bits. This
+    /// function lets the compiler compute each address only when it is needed.
     ///
     /// # Safety
-    /// As [`copy_16`], of the element.
+    /// As [`copy_16`], for the element.
     copy_16_at = "cp.async.cg", 16;
     /// Starts a copy of 8 bytes, through L1 (`cp.async.ca`), as [`copy_16_at`] does.
     ///
     /// # Safety
-    /// As [`copy_16`], of the element, with 8 bytes and an alignment to 8.
+    /// As [`copy_16`], for the element, with 8 bytes and an alignment to 8.
     copy_8_at = "cp.async.ca", 8;
 }
 
@@ -136,9 +136,9 @@ macro_rules! copies_to {
 }
 
 copies_to! {
-    /// Starts a copy of 16 bytes as [`copy_16`] does, to a place in shared memory that is given by
-    /// its [`address`](crate::shared::address): kernels with many copies do arithmetic on it in 32
-    /// bits.
+    /// Starts a copy of 16 bytes as [`copy_16`] does. The target is an
+    /// [`address`](crate::shared::address) in shared memory: kernels with many copies compute it in
+    /// 32 bits.
     ///
     /// ```no_run
     /// use cuda_std::{async_copy, mem, shared, thread};
@@ -167,7 +167,8 @@ copies_to! {
     copy_8_to = "cp.async.ca", 8;
 }
 
-/// Closes this thread's group of copies: those started since it last did, which may be none.
+/// Closes this thread's group of copies: those started since its previous call. The group may be
+/// empty.
 #[inline(always)]
 pub fn commit() {
     #[cfg(target_arch = "nvptx64")]
@@ -179,7 +180,7 @@ pub fn commit() {
     crate::gpu_only("cp.async.commit_group")
 }
 
-/// Waits until at most this many of the groups that this thread closed last are still on their way.
+/// Waits until at most the `GROUPS` latest groups that this thread closed are still on their way.
 #[inline(always)]
 pub fn wait<const GROUPS: u32>() {
     #[cfg(target_arch = "nvptx64")]

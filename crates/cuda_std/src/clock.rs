@@ -1,4 +1,4 @@
-//! Counters to time parts of a kernel with.
+//! Counters that time parts of a kernel.
 
 use crate::intrinsics;
 

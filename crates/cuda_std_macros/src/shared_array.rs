@@ -1,6 +1,6 @@
 //! `shared_array!`: a static that `cuda_builder` moves into shared memory.
 //!
-//! The section name is the mark by which `cuda_builder` knows it (`ir::SHARED_SECTION` there). The
+//! `cuda_builder` recognises the static by its section name (`ir::SHARED_SECTION` there). The
 //! emulated device reads the line in its name.
 
 use proc_macro2::TokenStream;

@@ -1,8 +1,8 @@
 //! Files and folders that appear complete or not at all.
 //!
-//! Both are made under a temporary name beside their target before any work starts, so that a path
-//! that cannot be written is known at once, and renamed when they are complete. Only an
-//! [`OutputDocument`] is there before that: it is written whole, again and again.
+//! Both get a temporary name beside their target before any work starts: a path that cannot be
+//! written is thus known at once. They are renamed when they are complete. Only an
+//! [`OutputDocument`] exists before that: it is written whole, again and again.
 
 mod document;
 pub mod interrupt;
@@ -23,14 +23,14 @@ pub use scratch::ScratchFolder;
 /// Why a file or folder is not written.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// The path that a flag names cannot be written: known before any work starts.
+    /// The path that a flag names cannot be written. This is known before any work starts.
     #[error("{flag} {}: {reason}", .path.display())]
     Path {
         /// The flag.
         flag: String,
         /// The path.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The problem and its remedy.
         reason: String,
     },
     /// Writing failed half-way, typically because the disk is full.
@@ -38,7 +38,7 @@ pub enum OutputError {
     NotWritten {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -53,7 +53,7 @@ impl OutputError {
     }
 }
 
-/// A file in the making. Dropped without [`OutputFile::finish`], it leaves nothing behind.
+/// An unfinished file. If it is dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
     writer: BufWriter<NamedTempFile>,
@@ -62,7 +62,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Prepares to write `target`, which `flag` named. A file that exists is replaced in the end.
+    /// Prepares to write `target`, which `flag` named. `finish` replaces an existing file.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl OutputFile {
             let reason = "is a folder; name a file in it";
             return Err(OutputError::path(flag, target, reason));
         }
-        // The new file would take the place of a device or a pipe, not go into it.
+        // The new file would replace a device or a pipe instead of being written into it.
         if target.exists() && !target.is_file() {
             let reason = "is no ordinary file, and would be replaced by one; name another";
             return Err(OutputError::path(flag, target, reason));
@@ -127,7 +127,8 @@ impl OutputFile {
     }
 }
 
-/// A folder in the making. Dropped without [`OutputFolder::finish`], it leaves nothing behind.
+/// An unfinished folder. If it is dropped without [`OutputFolder::finish`], it leaves nothing
+/// behind.
 #[derive(Debug)]
 pub struct OutputFolder {
     folder: TempDir,
@@ -172,7 +173,7 @@ impl OutputFolder {
             .map_err(|error| not_written(&self.target.join(name), error))
     }
 
-    /// Where it is while it is made.
+    /// The folder's path before [`finish`](OutputFolder::finish).
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -188,10 +189,10 @@ impl OutputFolder {
     ///
     /// [`OutputError::NotWritten`] if it cannot be renamed.
     pub fn finish(self) -> Result<PathBuf, OutputError> {
-        // A folder is only ever renamed over an empty one.
+        // A folder can be renamed only over an empty one.
         fs::rename(self.folder.path(), &self.target)
             .map_err(|error| not_written(&self.target, error))?;
-        // It is no longer there under its temporary name.
+        // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(self.target)
     }
@@ -205,7 +206,7 @@ pub fn not_written(target: &Path, source: io::Error) -> OutputError {
     }
 }
 
-/// Temporary names are hidden and say whose they are. `mode` as for any new file: the process's
+/// Temporary names are hidden and name the program. `mode` is as for any new file: the process's
 /// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();

@@ -34,7 +34,7 @@ pub fn line(text: &str) -> String {
     plain(text.trim_end()).replace(['\n', '\t'], " ")
 }
 
-/// As [`plain`], cut after so many characters; says how many are left out.
+/// As [`plain`], cut after this many `characters`, with a note of the number left out.
 pub fn at_most(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => plain(text),

@@ -4,7 +4,7 @@
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|
 //! | [`escape`] | text from others, made harmless for HTML and terminals |
-//! | [`html`]   | a page in the making: headings, tables, figures        |
+//! | [`html`]   | a page under construction: headings, tables, figures |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
 //! | [`bars`]   | bars as SVG in the page's own colours                  |
 //! | [`ladder`] | bars side by side with their limits, also as a file    |

@@ -15,7 +15,7 @@ use legend::Legend;
 use series::{FOREGROUND, GRID, MUTED, Mark};
 pub use series::{Series, Shape};
 
-/// How large a plot is drawn, in pixels, where text is 14 pixels high.
+/// The size of a plot, in pixels, where text is 14 pixels high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     width: u32,
@@ -23,7 +23,7 @@ pub struct Size {
     height: u32,
     /// Width of the numbers of the vertical axis, and of its description.
     y_labels: u32,
-    /// Most ticks of the horizontal axis.
+    /// The largest number of ticks of the horizontal axis.
     x_ticks: usize,
 }
 
@@ -49,14 +49,14 @@ pub const NARROW: Size = Size {
     x_ticks: 4,
 };
 
-/// A plot in the making.
+/// A plot under construction.
 pub struct Plot {
     /// Horizontal.
     pub x: Axis,
     /// Vertical.
     pub y: Axis,
-    /// What is plotted. Points that are not finite, or not above 0 on a logarithmic axis, are left
-    /// out.
+    /// The plotted series. Points that are not finite, or not above 0 on a logarithmic axis, are
+    /// left out.
     pub series: Vec<Series>,
     /// Texts at places in the plot, in the colour of secondary text.
     pub texts: Vec<(f64, f64, String)>,
@@ -67,7 +67,7 @@ impl Plot {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot be drawn, such as that there are no points.
+    /// The reason why it cannot be drawn, for example a lack of points.
     pub fn svg(&self, size: Size) -> Result<String, String> {
         let points = || {
             self.series

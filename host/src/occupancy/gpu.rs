@@ -17,13 +17,13 @@ pub struct Gpu {
     pub products: &'static str,
     /// Major and minor.
     pub compute_capability: (u32, u32),
-    /// Most warps that a multiprocessor holds.
+    /// The largest number of warps that a multiprocessor holds.
     pub warps: u32,
-    /// Most blocks that it holds.
+    /// The largest number of blocks that it holds.
     pub blocks: u32,
-    /// Registers of a multiprocessor, and the most of a block, of 32 bits each.
+    /// 32-bit registers of a multiprocessor, and the limit of a block.
     pub registers: u32,
-    /// Most registers of a thread.
+    /// The largest number of registers of a thread.
     pub registers_per_thread: u32,
     /// A warp gets registers in multiples of this.
     pub register_unit: u32,
@@ -32,19 +32,19 @@ pub struct Gpu {
     pub partitions: u32,
     /// Shared memory of a multiprocessor.
     pub shared_mem_bytes: u32,
-    /// Most shared memory of a block, for a kernel that opts in to more than 48 KiB.
+    /// The largest shared memory of a block, for a kernel that opts in to more than 48 KiB.
     pub shared_mem_per_block_bytes: u32,
-    /// Shared memory of each block that the driver reserves.
+    /// Shared memory that the driver reserves in each block.
     pub reserved_shared_mem_bytes: u32,
     /// A block gets shared memory in multiples of this.
     pub shared_mem_unit_bytes: u32,
-    /// Size of the memory that shared memory and L1 cache share.
+    /// Size of the memory that shared memory and L1 cache divide between them.
     pub l1_and_shared_bytes: u32,
 }
 
 const KIB: u32 = 1024;
 
-/// What the known capabilities have in common.
+/// The limits that the known capabilities have in common.
 const COMMON: Gpu = Gpu {
     name: "",
     products: "",
@@ -141,7 +141,7 @@ static KNOWN: [Gpu; 7] = [
 impl Gpu {
     /// Threads of a warp.
     pub const WARP: u32 = 32;
-    /// Most threads of a block.
+    /// The largest number of threads of a block.
     pub const THREADS_PER_BLOCK: u32 = 1024;
 
     /// Every GPU that has a name here, by compute capability.
@@ -161,7 +161,7 @@ impl Gpu {
             .ok_or_else(|| CaseError::unknown("GPU", name, KNOWN.iter().map(|gpu| gpu.name)))
     }
 
-    /// The limits of this compute capability, if they are known.
+    /// The GPU of this compute capability, if its limits are known.
     pub fn of_capability(compute_capability: (u32, u32)) -> Option<&'static Gpu> {
         KNOWN
             .iter()

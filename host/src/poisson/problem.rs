@@ -1,4 +1,4 @@
-//! What is to be computed: size, number of iterations, start values.
+//! The problem to compute: size, number of iterations, start values.
 
 use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use crate::lab::CaseError;
 pub enum Start {
     /// T0 everywhere.
     Uniform(f64),
-    /// Uniform in [0, 20), independent in every point: nothing can be right by chance.
+    /// Uniform in [0, 20), independent in every point: a wrong result cannot be right by chance.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -57,11 +57,11 @@ impl Poisson {
         })
     }
 
-    /// The same from other start values.
+    /// The same problem from other start values.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a T0 that is no number, or over 1e9 in magnitude.
+    /// [`CaseError::Invalid`] for a T0 that is not a number, or over 1e9 in magnitude.
     pub fn with_start(self, start: Start) -> Result<Poisson, CaseError> {
         match start {
             Start::Uniform(t0) if t0.is_nan() || t0.abs() > LARGEST_START => Err(
@@ -71,7 +71,7 @@ impl Poisson {
         }
     }
 
-    /// The same with another number of iterations.
+    /// The same problem with another number of iterations.
     pub fn with_iterations(self, iterations: u32) -> Poisson {
         Poisson { iterations, ..self }
     }
@@ -102,8 +102,8 @@ impl Poisson {
     }
 
     /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u
-    /// and f and wrote u for every point, whatever a variant really moves (which is
-    /// [`Work::bytes`](crate::Work::bytes)).
+    /// and f and wrote u for every point. [`Work::bytes`](crate::Work::bytes) has the bytes that a
+    /// variant must move.
     pub fn usual_bytes(&self) -> u64 {
         24 * u64::from(self.iterations) * self.points() as u64
     }

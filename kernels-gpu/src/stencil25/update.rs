@@ -14,8 +14,8 @@ pub struct Pairs<T> {
     pub z: [T; 4],
 }
 
-/// The Laplacian at a point whose value is `u`: the distances in ascending order, of each the axes
-/// x, y, z.
+/// The Laplacian at a point whose value is `u`. It sums the distances in ascending order, and for
+/// each the axes x, y, z.
 #[inline(always)]
 pub fn laplacian<T: Fused>(c: &Coefficients, u: T, pairs: Pairs<T>) -> T {
     let mut sum = T::from_f32(c.centre) * u;

@@ -11,8 +11,8 @@
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
 //! - [`padded`], [`kinds`], [`chunks`], [`strips`] and [`levels`]: for kernels of several timesteps
-//!   a launch, how fields stand in memory, what cells are, who works on which rows where strips are
-//!   divided and where they are not, and a warp's pipeline.
+//!   per launch: the fields' layout in memory, the kinds of cells, the division of rows among warps
+//!   in chunks of strips or in whole strips, and a warp's pipeline.
 
 pub mod chunks;
 pub mod kinds;

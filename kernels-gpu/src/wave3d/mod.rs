@@ -13,8 +13,8 @@
 //! elsewhere.
 //!
 //! Boundary condition: sites on the border, the domain's outermost in each direction, are 0 at
-//! every timestep that is computed (Dirichlet). What a start field holds there is seen by its
-//! neighbours until it is replaced.
+//! every computed timestep (Dirichlet). A start field's values on the border affect their
+//! neighbours until they are replaced.
 //!
 //! The scheme is stable for c dt/dx <= 1/sqrt(3) (von Neumann analysis with d = 0; d > 0 only
 //! damps).

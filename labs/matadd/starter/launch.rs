@@ -10,7 +10,7 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 /// Threads of a block, along x and y.
 const BLOCK: (u32, u32) = (32, 8);
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {

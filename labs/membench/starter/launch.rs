@@ -10,7 +10,7 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 /// Threads of a block.
 const BLOCK: u32 = 256;
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -25,7 +25,7 @@ impl Solution for Submission {
         let Buffers { src, sum } = buffers;
 
         // TODO 2: this is a single block. How many are needed if each thread takes x elements, also
-        // if that does not come out even? (`u32::div_ceil` rounds up.)
+        // if x * `BLOCK` does not divide their number? (`u32::div_ceil` rounds up.)
         let blocks = 1;
         let config = LaunchConfig::new(blocks, BLOCK);
 

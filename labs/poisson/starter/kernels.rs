@@ -1,26 +1,26 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but two things are missing: TODO 1 here, TODO 2 in
+//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in
 //! `launch.rs`.
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
 //!   memory, barriers, atomics.
 //! - `kernels_gpu::poisson` has the cube (`Grid`: numbering, walls, source) and the iteration for
 //!   one point (`update`). The CPU reference computes with the same functions, in the same order of
-//!   operations, so your result can equal its bit for bit.
+//!   operations: your result can equal the reference's bit for bit.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 use kernels_gpu::poisson::Grid;
 
-/// One iteration: u to u_next, walls included.
+/// Computes one iteration: u to u_next, walls included.
 ///
 /// Launched with at least one thread for each point: x, y and z along x, y and z.
 ///
 /// - `u`: the last field, which this launch only reads.
-/// - `u_next`: the field to compute. A raw pointer, because the kernel writes it.
+/// - `u_next`: the field to compute. It is a raw pointer, because the kernel writes it.
 /// - `n`: points along each axis, walls included; `grid.index` gives a point's element.
 ///
 /// # Safety

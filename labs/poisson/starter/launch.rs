@@ -7,7 +7,7 @@
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -25,8 +25,8 @@ impl Solution for Submission {
         let points = n as usize * n as usize * n as usize;
         let u = buffers.u;
 
-        // A buffer of this plan's own. Nothing is known of what it holds before something is
-        // written to it.
+        // A scratch buffer of this plan. Its contents are unknown until a launch or copy writes to
+        // it.
         let u_next = plan.scratch("u_next", Element::F64, points);
 
         // As many blocks of 32 x 4 x 4 threads as cover the cube.

@@ -1,15 +1,15 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but four things are missing: TODO 1 to 3 here, TODO 4 in
+//! It already compiles and runs, but four things are missing: TODO 1 to 3 here, TODO 4 in
 //! `launch.rs`.
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
 //!   memory, barriers, atomics.
 //! - `kernels_gpu::stencil25` has the arrays' layout (`Grid`), boxes of points (`Region`), the
 //!   coefficients and the scheme for one point (`update`). The CPU reference computes with the same
-//!   functions, in the same order of operations, so your result can equal its bit for bit.
+//!   functions, in the same order of operations: your result can equal the reference's bit for bit.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -23,10 +23,10 @@ use kernels_gpu::stencil25::update::{self, Pairs};
 /// neighbours along z), y along y, x along z.
 ///
 /// - `u`: the last field, which this launch only reads.
-/// - `v`: the second-last field on entry, the next one on return. A raw pointer, because the kernel
-///   writes it.
+/// - `v`: the second-last field on entry, the next one on return. It is a raw pointer, because the
+///   kernel writes it.
 /// - `vp`: velocity^2 dt^2.
-/// - `task`: the arrays' layout, the box of points, the coefficients, and which element is the
+/// - `task`: the arrays' layout, the box of points, the coefficients, and the element of the
 ///   source's point.
 /// - `value`: the source's value at this timestep.
 ///
@@ -83,7 +83,7 @@ pub unsafe fn stencil25_shell_step(
     value: f32,
 ) {
     // TODO 3: as above, with `update::shell` and then `update::phi`, from the old phi.
-    // `update::phi` wants differences along x, y and z: the value after the point less the one
-    // before it, of eta and of u.
+    // `update::phi` takes differences of eta and of u along x, y and z: the value after the point
+    // less the one before it.
     let _ = (u, v, vp, eta, phi, task, value);
 }

@@ -8,7 +8,7 @@ use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -25,7 +25,7 @@ impl Solution for Submission {
     ) -> Result<Outputs, PlanError> {
         let Buffers { u, v, vp, eta, phi } = buffers;
         let grid = Grid::new([problem.n_x, problem.n_y, problem.n_z]);
-        // What a kernel is told of a box of points.
+        // A kernel's parameters for a box of points.
         let task = |region: Region| {
             let task = Task {
                 grid,
@@ -56,8 +56,8 @@ impl Solution for Submission {
             )?;
         }
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges
-        // the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs { u: v, v: u, phi })
     }
 }

@@ -1,15 +1,15 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but two things are missing: TODO 1 here, TODO 2 in
+//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in
 //! `launch.rs`.
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
 //!   memory, barriers, atomics.
-//! - `kernels_gpu::wave2d` has what stands in the domain (`scene`) and the scheme for one cell
+//! - `kernels_gpu::wave2d` has the contents of the domain (`scene`) and the scheme for one cell
 //!   (`update`). The CPU reference computes with the same functions, in the same order of
-//!   operations, so your result can equal its bit for bit.
+//!   operations: your result can equal the reference's bit for bit.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
@@ -20,10 +20,10 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 ///
 /// Launched with at least one thread for each cell: x along x, y along y.
 ///
-/// - `u0`: the second-last field on entry, the next one on return. A raw pointer, because the
+/// - `u0`: the second-last field on entry, the next one on return. It is a raw pointer, because the
 ///   kernel writes it.
-/// - `u1`: the last field, which this launch only reads. A slice, so that the loads may go through
-///   the read-only cache.
+/// - `u1`: the last field, which this launch only reads. It is a slice, so that the loads may go
+///   through the read-only cache.
 /// - `n_x`, `n_y`: cells along x and y; cell (x, y) is element y * n_x + x.
 /// - `scene`, `k`, `t`: the scene's number, (c dt/dx)^2, and the number of this timestep.
 ///

@@ -7,11 +7,11 @@
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
-    /// Records the whole computation: `problem.steps` timesteps, the first of which has number
+    /// Records the whole computation: `problem.steps` timesteps, numbered from
     /// `problem.first_step`.
     ///
     /// Before the plan runs, `buffers.u0` holds the second-last field and `buffers.u1` the last.
@@ -30,8 +30,8 @@ impl Solution for Submission {
         let config = LaunchConfig::covering((n_x, n_y), (32, 8))?;
 
         // TODO 2: this is the first timestep. Record all of them, each with its own number. After
-        // each the two buffers change names: what was the last field is the second-last now, and
-        // the buffer in which that one was has the newest.
+        // each the two buffers change names: the last field becomes the second-last, and the buffer
+        // of the old second-last holds the newest.
         plan.launch(
             "wave2d_step",
             config,
@@ -46,8 +46,8 @@ impl Solution for Submission {
             ],
         )?;
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges
-        // the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs { u0: u1, u1: u0 })
     }
 }

@@ -1,15 +1,15 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but four things are missing: TODO 1 to 3 here, TODO 4 in
+//! It already compiles and runs, but four things are missing: TODO 1 to 3 here, TODO 4 in
 //! `launch.rs`.
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
 //!   memory, barriers, atomics.
 //! - `kernels_gpu::wave3d` has the domain and the scheme for one site (`update`). The CPU reference
-//!   computes with the same functions, in the same order of operations, so your result can equal
-//!   its bit for bit.
+//!   computes with the same functions, in the same order of operations: your result can equal the
+//!   reference's bit for bit.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -21,14 +21,14 @@ use kernels_gpu::wave3d::update::{self, Neighbours, Scheme};
 /// Launched with at least one thread for each site: k along x (the threads of a warp are neighbours
 /// along k), j along y, i along z.
 ///
-/// - `u_prev`: the second-last field on entry, the next one on return. A raw pointer, because the
-///   kernel writes it.
+/// - `u_prev`: the second-last field on entry, the next one on return. It is a raw pointer, because
+///   the kernel writes it.
 /// - `u`: the last field, which this launch only reads.
 /// - `c2`: the speed squared, by k. `d`: the damping, by column (i, j).
 /// - `n_x`, `n_y`, `n_z`: sites along x, y and z; site (i, j, k) is element (i * n_y + j) * n_z +
 ///   k.
 /// - `dt`, `ratio`: the timestep, and dt^2/dx^2.
-/// - `source`, `value`: which element is the point source's site, and its value at this timestep.
+/// - `source`, `value`: the element of the point source's site, and its value at this timestep.
 ///
 /// # Safety
 /// `u_prev` and `u` have n_x * n_y * n_z elements, `c2` n_z, `d` n_x * n_y; nothing else accesses

@@ -7,7 +7,7 @@
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -31,8 +31,8 @@ impl Solution for Submission {
 
         // TODO 4: this is the first timestep. Record all of them, each with its own value of the
         // source: `problem.source_values` has one for each. After each timestep the two buffers
-        // change names: what was the last field is the second-last now, and the buffer in which
-        // that one was has the newest.
+        // change names: the last field becomes the second-last, and the buffer of the old
+        // second-last holds the newest.
         plan.launch(
             "wave3d_step",
             config,
@@ -51,8 +51,8 @@ impl Solution for Submission {
             ],
         )?;
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges
-        // the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs {
             u_prev: u,
             u: u_prev,

@@ -1,6 +1,7 @@
-//! One launch a timestep, one thread a cell, everything from global memory.
+//! One launch per timestep, one thread per cell, everything from global memory.
 //!
-//! 12 bytes a cell and step must move: u1 read, u0 read and written. The neighbours' loads hit L1.
+//! 12 bytes per cell and step must move: u1 is read, u0 is read and written. The neighbours' loads
+//! hit L1.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
