@@ -64,7 +64,7 @@ pub fn ptx_of(
     let ptx = std::fs::read_to_string(&ptx_file).map_err(Error::io("read", &ptx_file))?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
-        Ok(within(MOST_WITH_CALLERS, relocate(&ptx, places)))
+        Ok(within(MAX_WITH_CALLERS, relocate(&ptx, places)))
     } else {
         Err(Error::Unresolved { functions })
     }
@@ -125,7 +125,7 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
 
 /// The longest PTX, in bytes, that keeps LLVM's comments on the calls through which each
 /// instruction was inlined. These comments are most of the text of a module of many kernels.
-const MOST_WITH_CALLERS: usize = 8 << 20;
+const MAX_WITH_CALLERS: usize = 8 << 20;
 
 /// The PTX. PTX of more than `most_bytes` bytes loses the comments of `.loc`: each instruction
 /// keeps only its own place.

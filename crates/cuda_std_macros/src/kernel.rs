@@ -214,16 +214,16 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
 
 /// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their
 /// command lines.
-const MOST_NAME_BYTES: usize = 200;
+const MAX_NAME_BYTES: usize = 200;
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
     let bytes = signature.ident.to_string().len();
-    if bytes > MOST_NAME_BYTES {
+    if bytes > MAX_NAME_BYTES {
         return Err(Error::new(
             signature.ident.span(),
-            format!("a kernel's name has at most {MOST_NAME_BYTES} letters, this one has {bytes}"),
+            format!("a kernel's name has at most {MAX_NAME_BYTES} letters, this one has {bytes}"),
         ));
     }
     if !matches!(function.vis, Visibility::Public(_)) {

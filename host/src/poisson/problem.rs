@@ -34,7 +34,7 @@ impl Poisson {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than [`Grid::MOST_N`].
+    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than [`Grid::MAX_N_IN_LAYERS`].
     pub fn new(n: u32, iterations: u32) -> Result<Poisson, CaseError> {
         if n < 3 {
             return Err(CaseError::invalid(
@@ -43,10 +43,10 @@ impl Poisson {
                 "a cube has at least 3 points along each axis: two walls and one between them",
             ));
         }
-        if n > Grid::MOST_N {
+        if n > Grid::MAX_N_IN_LAYERS {
             let reason = format!(
                 "a cube has at most {} points along each axis: kernels number those of a few layers with 32 bits",
-                Grid::MOST_N
+                Grid::MAX_N_IN_LAYERS
             );
             return Err(CaseError::invalid("n", n, reason));
         }

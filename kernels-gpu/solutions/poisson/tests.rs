@@ -87,7 +87,7 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
         ("split", &split::launch::Submission),
         ("blocks", &blocks::launch::Submission),
     ];
-    for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MOST_N] {
+    for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MAX_N_IN_LAYERS] {
         let problem = plan::poisson::Problem { n, iterations: 1 };
         for (name, solution) in solutions {
             for devices in [1, 2, 4, 6] {

@@ -64,7 +64,7 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
 // registers (the first RELOADED keep one, and load the other again), and two of the tile in shared memory. Both fields and the factors come to rings in shared
 // memory by asynchronous copies.
 
-constexpr u32 WIDTH = 64, MARGIN = 4, FACTORS = 4, MOST_ROWS = 8;
+constexpr u32 WIDTH = 64, MARGIN = 4, FACTORS = 4, MAX_ROWS = 8;
 constexpr u32 AHEAD = 2, U_SLOTS = AHEAD + 2, U_PREV_SLOTS = AHEAD + 1, FACTOR_SLOTS = 8;
 
 // Of a column's damping: divisor 1 + d dt, its inverse, 1 - d dt; and in the last one's bits, which of the columns from this one on along j are damped.
@@ -75,7 +75,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (column < columns) {
         const double d_dt = d[column] * dt, divisor = 1.0 + d_dt;
         u64 damped = 0;
-        for (u32 row = 0; row < min(MOST_ROWS, n_y - column % n_y); ++row) {
+        for (u32 row = 0; row < min(MAX_ROWS, n_y - column % n_y); ++row) {
             damped |= u64(1.0 - d[column + row] * dt != 1.0) << row;
         }
         double2 *const to = reinterpret_cast<double2 *>(out + u64(FACTORS) * column);

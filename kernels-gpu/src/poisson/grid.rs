@@ -4,7 +4,7 @@
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
     /// N: points along each axis, walls included. N is at least 3 and at most [`Grid::MAX_N`]. For
-    /// kernels that get some layers of the cube, it is at most [`Grid::MOST_N`].
+    /// kernels that get some layers of the cube, it is at most [`Grid::MAX_N_IN_LAYERS`].
     pub n: u32,
 }
 
@@ -14,7 +14,7 @@ impl Grid {
 
     /// The largest N for which 32 bits can number the points of four layers. A kernel computes one
     /// layer from three, and loads ahead.
-    pub const MOST_N: u32 = 1 << 15;
+    pub const MAX_N_IN_LAYERS: u32 = 1 << 15;
 
     /// f in the source.
     pub const SOURCE: f64 = 200.0;

@@ -52,7 +52,7 @@ fn the_largest_grid_is_numbered_by_32_bits() {
     let points = |n: u32| u64::from(n).pow(3);
     assert!(points(Grid::MAX_N) <= 1 << 32);
     assert!(points(Grid::MAX_N + 1) > 1 << 32);
-    assert_eq!(4 * u64::from(Grid::MOST_N).pow(2), 1 << 32);
+    assert_eq!(4 * u64::from(Grid::MAX_N_IN_LAYERS).pow(2), 1 << 32);
     let last = Grid::MAX_N - 1;
     let index = Grid { n: Grid::MAX_N }.index(last, last, last);
     assert_eq!(index as u64, points(Grid::MAX_N) - 1);

@@ -24,7 +24,7 @@ use crate::real::Fused;
 /// Floats of shared memory of each warp.
 pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
 /// The largest number of timesteps of a launch.
-pub const MOST_STEPS: u32 = 16;
+pub const MAX_STEPS: u32 = 16;
 
 /// Floats of a strip's row.
 pub const ROW: usize = STRIP as usize;
@@ -42,7 +42,7 @@ pub const CODE_RING: usize = 32;
 /// Room for the source's values, and behind them for a kernel's own values.
 pub const SOURCES: usize = 32;
 const _: () = assert!(
-    MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
+    MAX_STEPS as usize + AHEAD + GROUP <= CODE_RING && MAX_STEPS as usize <= SOURCES,
     "a table's row stays in the ring until the last level has passed"
 );
 
@@ -72,17 +72,17 @@ pub type Cells = [f32; 4];
 /// The values of the levels that a lane keeps from a step to the next; levels up to T are in use.
 pub struct Levels {
     /// The last row of each level except level 0, whose last row is in the ring.
-    pub last: [Cells; MOST_STEPS as usize + 1],
+    pub last: [Cells; MAX_STEPS as usize + 1],
     /// The partial values of the row after it, without the neighbours to the south. Fused
     /// arithmetic needs the first of each two.
-    pub begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
+    pub begun: [[[f32; 2]; 4]; MAX_STEPS as usize + 1],
 }
 
 impl Levels {
     /// The levels before the first row.
     pub const NONE: Levels = Levels {
-        last: [[0.0; 4]; MOST_STEPS as usize + 1],
-        begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
+        last: [[0.0; 4]; MAX_STEPS as usize + 1],
+        begun: [[[0.0; 2]; 4]; MAX_STEPS as usize + 1],
     };
 }
 
@@ -147,7 +147,7 @@ impl Rows {
     #[inline(always)]
     pub unsafe fn prepare<const T: usize>(&self, scene: &impl Scene, t: u32) {
         // SAFETY: the caller's; the memory has room for the values of `T` timesteps, at most
-        // MOST_STEPS.
+        // MAX_STEPS.
         unsafe {
             for row in 0..CODE_RING as i32 {
                 let at = Self::codes(0, row) as usize;

@@ -1,12 +1,11 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in
-//! `launch.rs`.
+//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in `launch.rs`.
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
-//!   memory, barriers, atomics.
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps,
+//!   shared memory, barriers, atomics.
 
 use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;

@@ -5,8 +5,8 @@
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
-//!   memory, barriers, atomics.
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps,
+//!   shared memory, barriers, atomics.
 //! - `kernels_gpu::stencil25` has the arrays' layout (`Grid`), boxes of points (`Region`), the
 //!   coefficients and the scheme for one point (`update`). The CPU reference computes with the same
 //!   functions, in the same order of operations: your result can equal the reference's bit for bit.

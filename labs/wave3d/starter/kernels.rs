@@ -5,8 +5,8 @@
 //!
 //! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
 //!   kernels, parameters and constants as you like; names and signatures are yours.
-//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps, shared
-//!   memory, barriers, atomics.
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps,
+//!   shared memory, barriers, atomics.
 //! - `kernels_gpu::wave3d` has the domain and the scheme for one site (`update`). The CPU reference
 //!   computes with the same functions, in the same order of operations: your result can equal the
 //!   reference's bit for bit.

@@ -1,8 +1,8 @@
 //! Kernels with the mistakes that students make, each beside its correction.
 //!
 //! `tests/kernels` launches them on the emulated device. `NAME` must fail, with a message that
-//! leads to the mistake; `NAME_fixed` must compute the right numbers from the same input. The comment
-//! `//~ fault` marks the lines that the message may name.
+//! leads to the mistake; `NAME_fixed` must compute the right numbers from the same input. The
+//! comment `//~ fault` marks the lines that the message may name.
 //!
 //! | module | mistakes |
 //! |---|---|

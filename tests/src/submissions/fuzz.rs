@@ -18,9 +18,9 @@ use crate::grade::{GradeReport, sha256};
 /// The address space of the grader and of each process that it starts, in KiB.
 const MEMORY_KIB: u64 = 6 << 20;
 /// The largest total length of a repeated part, in bytes.
-const MOST_REPEATED_BYTES: usize = 16 << 20;
+const MAX_REPEATED_BYTES: usize = 16 << 20;
 /// The largest report, in bytes: truncated texts, and a picture for each case.
-const MOST_REPORT_BYTES: u64 = 8 << 20;
+const MAX_REPORT_BYTES: u64 = 8 << 20;
 
 /// A bundle to change, and the program that grades it.
 #[derive(Debug, Clone)]
@@ -82,7 +82,7 @@ impl Fuzz {
             return Err(format!("{said:.2000}"));
         }
         let size = fs::metadata(&report).map_err(|error| error.to_string())?;
-        if size.len() > MOST_REPORT_BYTES {
+        if size.len() > MAX_REPORT_BYTES {
             return Err(format!("the report has {} bytes", size.len()));
         }
         let text = fs::read(&report).map_err(|error| error.to_string())?;
@@ -253,7 +253,7 @@ fn something(other: Value, random: &mut Rng) -> Value {
         4 => random.u64(..).into(),
         5 => "x".repeat(random.usize(0..2 << 20)).into(),
         6 => {
-            let most = MOST_REPEATED_BYTES / other.to_string().len();
+            let most = MAX_REPEATED_BYTES / other.to_string().len();
             vec![other; random.usize(0..2000).min(most)].into()
         }
         7 => (0..90).fold(other, |inner, _| vec![inner].into()),

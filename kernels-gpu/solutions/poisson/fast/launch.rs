@@ -94,7 +94,7 @@ impl Shape {
             let tenths = 10 * (x * y * chunks).div_ceil(MULTIPROCESSORS) + 7;
             tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)
         };
-        let chunks = (1..=planes.min(MOST_CHUNKS)).min_by_key(|&chunks| cost(chunks));
+        let chunks = (1..=planes.min(MAX_CHUNKS)).min_by_key(|&chunks| cost(chunks));
         let chunk = planes.div_ceil(chunks.unwrap_or(1));
         ([x, y, planes.div_ceil(chunk)], chunk)
     }
@@ -104,7 +104,7 @@ impl Shape {
 const MULTIPROCESSORS: u32 = 132;
 /// The largest number of chunks. In shorter ones, blocks would spend most of their time on the
 /// beginning.
-const MOST_CHUNKS: u32 = 64;
+const MAX_CHUNKS: u32 = 64;
 
 /// The default shape.
 pub struct Submission;

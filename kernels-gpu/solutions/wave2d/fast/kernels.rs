@@ -24,13 +24,13 @@ use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::wave2d::kinds::{self, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, WARP_FLOATS,
+    AHEAD, GROUP, Levels, MAX_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
 const _: () = assert!(
-    MOST_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
+    MAX_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
     "there is padding for all rows that a chunk copies, a group at a time"
 );
 

@@ -7,7 +7,7 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 use super::kernels::{INSTANCES, shared_mem_bytes};
 
 /// The largest shared memory of a block on compute capability 9.0.
-const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
+const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
 
 /// The division of the domain into slabs, one per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -57,7 +57,7 @@ impl Shape {
         let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((*name, config, rows))
+        (bytes <= MAX_SHARED_MEM_BYTES).then_some((*name, config, rows))
     }
 
     /// The launch of this shape, or of the first shape of eight blocks that the domain fits.

@@ -32,8 +32,8 @@ use cuda_std::{async_copy, hint, l2, mem};
 
 use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Cells, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM,
-    WALLS, WARP_FLOATS,
+    AHEAD, Cells, GROUP, Levels, MAX_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
+    WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
@@ -41,7 +41,7 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
 /// The halo of strips, and the number of rows before the first one at which a pass begins. Both are
 /// enough for the largest number of timesteps of a pass.
-pub const HALO: u32 = MOST_STEPS;
+pub const HALO: u32 = MAX_STEPS;
 /// Intervals after which a warp publishes its progress.
 const PUBLISHED: u32 = 3;
 /// Paths of intervals that a warp has in shared memory: one for each lane.
@@ -195,7 +195,7 @@ enum Kept {
     Copied,
 }
 const _: () = assert!(
-    MOST_STEPS as usize + Kept::Copied as usize + PATHS as usize / 4 <= SOURCES,
+    MAX_STEPS as usize + Kept::Copied as usize + PATHS as usize / 4 <= SOURCES,
     "all that is kept has room behind the source's values"
 );
 
@@ -240,7 +240,7 @@ impl Pass<'_> {
     /// The place of a kept value.
     #[inline(always)]
     fn kept(&self, what: Kept) -> *mut u32 {
-        let behind = self.shared.sources().wrapping_add(MOST_STEPS as usize);
+        let behind = self.shared.sources().wrapping_add(MAX_STEPS as usize);
         behind.cast::<u32>().wrapping_add(what as usize)
     }
 

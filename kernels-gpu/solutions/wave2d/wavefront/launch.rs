@@ -29,7 +29,7 @@ impl Solution for Submission {
 /// The least number of rows that a pass is behind the one before: the rows that the pipeline holds.
 const PASS_ROWS: u32 = 2 * HALO;
 /// The largest number of progress numbers, 64 MiB, unless one pass needs more.
-const MOST_NUMBERS: u32 = 1 << 24;
+const MAX_NUMBERS: u32 = 1 << 24;
 
 /// Parameters that do not change the results, except `exact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,7 +97,7 @@ impl Solution for Shape {
         // The progress of each strip, and of one on each side, in each pass and in one before the
         // first.
         let of_pass = strips + 2;
-        let room = (MOST_NUMBERS / of_pass).max(2) - 1;
+        let room = (MAX_NUMBERS / of_pass).max(2) - 1;
         let most_passes = longest.unwrap_or(0).min(most).min(room);
         let plane = layout.plane();
         // Two planes of the fields, two of the results, and the table of kinds. The kernels count

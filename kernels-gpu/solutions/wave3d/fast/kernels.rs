@@ -39,9 +39,9 @@ pub const WIDTH: u32 = 64;
 /// sites begin at a sector.
 pub const MARGIN: u32 = 4;
 /// The largest number of timesteps of a launch.
-pub const MOST_DEPTH: u32 = 4;
+pub const MAX_DEPTH: u32 = 4;
 /// The largest number of rows of a thread.
-pub const MOST_ROWS: u32 = 8;
+pub const MAX_ROWS: u32 = 8;
 
 /// Values of a tile's row in shared memory.
 const ROW: u32 = WIDTH;
@@ -54,7 +54,7 @@ const U_SLOTS: u32 = AHEAD + 2;
 const U_PREV_SLOTS: u32 = AHEAD + 1;
 /// Places of the factors' ring: for the planes in flight, and for the planes of the timesteps.
 const FACTOR_SLOTS: u32 = 8;
-const _: () = assert!(FACTOR_SLOTS > AHEAD + MOST_DEPTH);
+const _: () = assert!(FACTOR_SLOTS > AHEAD + MAX_DEPTH);
 
 /// Values in shared memory of a plane of `tile_rows` rows whose sites have neighbours there. After
 /// it is a row of zeros, which is also the row before the next plane.
@@ -85,7 +85,7 @@ pub const fn tiles(n: u32, sites: u32, margin: u32) -> u32 {
 }
 
 /// Values of a column's factors: divisor, inverse, of_u_prev. The bits of the last value say which
-/// of the [`MOST_ROWS`] columns from this one on along j are damped.
+/// of the [`MAX_ROWS`] columns from this one on along j are damped.
 pub const FACTORS: u32 = 4;
 
 /// Computes the factors of columns from their damping `d`. A row has n_y columns.
@@ -102,7 +102,7 @@ pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
     if (column as usize) < d.len() {
         let factors = of(column);
         let mut damped = 0;
-        for row in 0..MOST_ROWS.min(n_y - column % n_y) {
+        for row in 0..MAX_ROWS.min(n_y - column % n_y) {
             damped |= u64::from(of(column + row).of_u_prev != 1.0) << row;
         }
         // SAFETY: the thread's own elements.
@@ -138,7 +138,7 @@ struct Task<'a> {
     domain: Domain,
     /// The plane of the source and this thread's row with the source, if any; below, its values.
     source: [u32; 2],
-    values: [f64; MOST_DEPTH as usize],
+    values: [f64; MAX_DEPTH as usize],
 }
 
 /// A thread's knowledge of its tile and its sites.
@@ -610,7 +610,7 @@ unsafe fn fast<
     source: u32,
     planes: u32,
 ) {
-    const { assert!(ROWS.is_multiple_of(2) && ROWS <= MOST_ROWS as usize && 2 * ROWS <= ROW as usize) };
+    const { assert!(ROWS.is_multiple_of(2) && ROWS <= MAX_ROWS as usize && 2 * ROWS <= ROW as usize) };
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (depth, tile_rows) = (DEPTH as u32, (ROWS * THREADS) as u32);

@@ -3,7 +3,7 @@
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{FACTORS, INSTANCES, MARGIN, MOST_DEPTH, WIDTH, shared_mem_bytes, tiles};
+use super::kernels::{FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, shared_mem_bytes, tiles};
 
 /// The number of multiprocessors that the chunks are made for. Each runs one block at a time. With
 /// other numbers the results are the same.
@@ -131,7 +131,7 @@ impl Solution for Shape {
         plan.launch("wave3d_fast_factors", config, of_columns)?;
         for values in problem
             .source_values
-            .chunks(self.depth.clamp(1, MOST_DEPTH) as usize)
+            .chunks(self.depth.clamp(1, MAX_DEPTH) as usize)
         {
             let depth = values.len() as u32;
             let value = |step: usize| values.get(step).copied().unwrap_or(0.0);

@@ -13,7 +13,7 @@ use super::kernels::{BLOCK, LAYERS, most_layers};
 /// another end; with fewer points this does not pay.
 const POINTS_OF_LAUNCH: u64 = 1 << 20;
 /// The largest number of launches for a slab's interior layers.
-const MOST_LAUNCHES: u64 = 4;
+const MAX_LAUNCHES: u64 = 4;
 /// The number of blocks of threads that a slab should have. With fewer, the last ones leave much of
 /// a device idle.
 const BLOCKS: u64 = 4096;
@@ -26,7 +26,7 @@ fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
     if slabs.devices().len() == 1 || inside == 0 {
         return u64::MAX;
     }
-    let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MOST_LAUNCHES);
+    let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MAX_LAUNCHES);
     inside.div_ceil(launches)
 }
 
