@@ -115,7 +115,7 @@ barrier! {
         "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "[at], {bytes}"
 }
 
-/// Waits until a phase has completed. Of the current phase and the one before, it is the one whose
+/// Waits until a phase has completed. It is the current phase or the one before: the one whose
 /// number has the lowest bit of `phase`. This thread then sees what threads wrote before they
 /// arrived, and what copies brought.
 ///

@@ -163,8 +163,8 @@ mod signals {
         }
         let unfinished = lock(&UNFINISHED);
         for path in unfinished.iter() {
-            // Another thread may add a file while its folder is removed. What cannot be removed in
-            // a few tries stays.
+            // Another thread may add a file while its folder is removed. If removal fails a few
+            // times, the rest stays.
             let removed = || {
                 let result = if path.is_dir() {
                     std::fs::remove_dir_all(path)

@@ -52,7 +52,7 @@ pub struct BandwidthOptions {
     pub device_bytes: u64,
     /// The number of times that memory on chip is read.
     pub passes: u32,
-    /// Timed runs; their median counts. One run before them is not timed.
+    /// Timed runs; their median counts. One run before them does not count.
     pub samples: u32,
 }
 

@@ -21,7 +21,7 @@ pub struct CoalescingOptions {
     pub block: u32,
     /// Elements that each thread loads in the sweep of strides.
     pub stride_x: u32,
-    /// Timed runs; their median counts. One run before them is not timed.
+    /// Timed runs; their median counts. One run before them does not count.
     pub samples: u32,
 }
 

@@ -63,8 +63,8 @@ pub struct LatencyOptions {
     pub line_bytes: u32,
     /// Timed loads per sample, a multiple of 8.
     pub loads: u32,
-    /// The largest number of loads before the timed ones, which go once around the chain. A chain
-    /// of more nodes does not fit a cache.
+    /// The largest number of warm-up loads before the timed ones. These go once around the chain if
+    /// it has fewer nodes. A chain of more nodes does not fit a cache.
     pub most_warm_loads: u32,
     /// Samples; their median counts. One sample before them does not count.
     pub samples: u32,

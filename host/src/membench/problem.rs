@@ -25,8 +25,9 @@ impl MemBench {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for an `n` of 0 or at least 2^31, an `x` that is not a power of two
-    /// up to 32, a block that is not made of whole warps or has more than 1024 threads.
+    /// [`CaseError::Invalid`] for an `n` of 0 or at least 2^31, or an `x` that is not a power of
+    /// two up to 32. Also for a block that is not made of whole warps or has more than 1024
+    /// threads.
     pub fn new(n: u32, x: u32, block: u32, seed: u32) -> Result<MemBench, CaseError> {
         if n == 0 || n > i32::MAX as u32 {
             return Err(CaseError::invalid(

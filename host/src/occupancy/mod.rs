@@ -103,7 +103,7 @@ pub enum OccupancyError {
     Registers {
         /// As asked.
         registers: u32,
-        /// Of this GPU.
+        /// The limit of this GPU.
         most: u32,
     },
     /// More shared memory than a block can have.
@@ -111,7 +111,7 @@ pub enum OccupancyError {
     SharedMemory {
         /// As asked.
         shared_mem_bytes: u32,
-        /// Of this GPU.
+        /// The limit of this GPU.
         most_bytes: u32,
         /// The GPU's name.
         gpu: &'static str,

@@ -194,9 +194,9 @@ impl<'s, S: Source> Jacobi<'s, S> {
     }
 }
 
-/// u after the problem's iterations from `u`, each value the mean of its neighbours and of h^2 f,
-/// computed with about twice the digits of `f64`. h^2 f is rounded to `f64`, as it is part of the
-/// problem.
+/// u after the problem's iterations from `u`, computed with about twice the digits of `f64`. Each
+/// value is the mean of its neighbours and of h^2 f. h^2 f is rounded to `f64`, as it is part of
+/// the problem.
 pub fn oracle(problem: &Poisson, u: &[f64], progress: &dyn Progress) -> Vec<f64> {
     let grid = problem.grid();
     let n = grid.n as usize;

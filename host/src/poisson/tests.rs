@@ -93,8 +93,8 @@ fn one_iteration_is_the_formula() {
     }
 }
 /// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of
-/// the iteration with zero walls, with the eigenvalue (cos(p pi / (N - 1)) + cos(q ...) + cos(r
-/// ...)) / 3, as putting it into the formula shows.
+/// the iteration with zero walls. Put it into the formula: the eigenvalue is (cos(p pi / (N - 1)) +
+/// cos(q ...) + cos(r ...)) / 3.
 #[test]
 fn a_mode_decays_at_its_rate() {
     let grid = Grid { n: 14 };

@@ -52,8 +52,9 @@ const MOST_VALUES: u64 = 1 << 31;
 pub const MOST_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Stencil25 {
-    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15
-    /// Hz source in the middle of x and y and at a quarter of z, and 0.9 of the largest timestep.
+    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, and
+    /// 0.9 of the largest timestep. The 15 Hz source is in the middle of x and y and at a quarter
+    /// of z.
     ///
     /// # Errors
     ///

@@ -61,9 +61,9 @@ fn one_step_is_the_formula() {
         }
     }
 }
-/// The eigenmode sin(p pi x / (n_x - 1)) sin(q pi y / (n_y - 1)) of the discrete Laplacian in a
-/// closed box oscillates as cos(omega n) with sin^2(omega / 2) = k (sin^2(theta_x / 2) +
-/// sin^2(theta_y / 2)), theta = p pi / (n - 1), as putting the mode into the scheme shows.
+/// The mode sin(p pi x / (n_x - 1)) sin(q pi y / (n_y - 1)) is an eigenmode of the discrete
+/// Laplacian in a closed box. It oscillates as cos(omega n). Put the mode into the scheme:
+/// sin^2(omega / 2) = k (sin^2(theta_x / 2) + sin^2(theta_y / 2)), where theta = p pi / (n - 1).
 #[test]
 fn a_standing_wave_keeps_its_shape_and_frequency() {
     use std::f64::consts::PI;

@@ -86,7 +86,7 @@ fn one_step_is_the_formula() {
     }
 }
 /// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude
-/// 1, and the ratio of its L to the mode, as putting it into the 7-point sum shows.
+/// 1, and the ratio of its L to the mode. The ratio follows from the 7-point sum of the mode.
 fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
     let theta = |p: f64, n: u32| p * PI / f64::from(n - 1);
     let (x, y, z) = (theta(p, n_x), theta(q, n_y), theta(r, n_z));
@@ -100,9 +100,9 @@ fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
             .sum::<f64>();
     (shape.collect(), eigenvalue)
 }
-/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev with K = ratio c^2
-/// eigenvalue, which rho^n cos(n theta) solves, with rho^2 = (1 - d dt) / (1 + d dt) and 2 rho
-/// cos(theta) = (2 + K) / (1 + d dt).
+/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev, where K = ratio
+/// c^2 eigenvalue. A solution is rho^n cos(n theta), where rho^2 = (1 - d dt) / (1 + d dt) and 2
+/// rho cos(theta) = (2 + K) / (1 + d dt).
 fn a_mode_rings(d: f64) {
     let shape = [21, 17, 25];
     let steps = 400;

@@ -42,8 +42,8 @@ pub const IS_CHANGED: u32 = 4;
 /// A bit of a row of a strip: some cell is neither plain nor zero.
 pub const IS_OTHER: u32 = 8;
 
-/// Writes the code of each of the domain's cells to `kinds`, with padding, and the bits of each row
-/// of each strip to `rough`, rows of the padding included.
+/// Writes the code of each of the domain's cells to `kinds`, with padding. Writes the bits of each
+/// row of each strip to `rough`, rows of the padding included.
 ///
 /// Block: 32 x any. Grid: strips, and rows with margins / the block's y, rounded up.
 ///

@@ -6,8 +6,8 @@
 //! which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and
 //! so on: level s needs rows r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
 //!
-//! For each level a lane keeps its cells of the last row, and the partial values of the row after,
-//! without the neighbours to the south (and to the west, in fused arithmetic).
+//! For each level a lane keeps its cells of the last row, and the partial values of the row after.
+//! These lack the neighbours to the south (and to the west, in fused arithmetic).
 //! [`update::begin_fused_cell`] computes these when a row of the level below arrives, and
 //! [`update::end_fused_cell`] completes them when the next one does. Neighbours along x are the
 //! lane's own, except two shuffles for four cells.

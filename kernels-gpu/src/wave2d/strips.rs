@@ -24,10 +24,10 @@ pub const NUMBERS: u32 = 4;
 
 /// Writes the path of each interval of each strip's rows, with padding, from the bits that
 /// [`kinds::write`](super::kinds::write) wrote as `rough`. Before an interval's first row the
-/// pipeline still holds `held` rows, and rows are copied `ahead` of it. It also writes, for each
-/// strip, its first row that is not blank and the row after its last, both counted with padding,
-/// and whether it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up to
-/// `held` rows away are zero. A strip is slow if it takes a quarter longer than a plain one.
+/// pipeline still holds `held` rows, and rows are copied `ahead` of it. It also writes [`NUMBERS`]
+/// for each strip: its first row that is not blank, the row after its last, both counted with
+/// padding, and whether it is slow. If `skips`, a row is blank where all cells up to `held` rows
+/// away are zero. A strip is slow if it takes a quarter longer than a plain one.
 ///
 /// Block: 32. Grid: strips.
 ///

@@ -1,8 +1,8 @@
 //! Your host code: which kernels run, in which order, on which buffers.
 //!
-//! It does not touch a GPU. It records a *plan*: a list of launches and copies, which the harness
-//! checks against your kernels' signatures and then runs, on a GPU or on the emulated device, as
-//! often as it likes. So nothing here can depend on what the buffers hold.
+//! It does not touch a GPU. It records a *plan*: a list of launches and copies. The harness checks
+//! the plan against your kernels' signatures, and then runs it any number of times, on a GPU or on
+//! the emulated device. Nothing here can therefore depend on the contents of the buffers.
 
 use plan::membench::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};

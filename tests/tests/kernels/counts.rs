@@ -228,7 +228,7 @@ fn broadcasts_from_shared_memory() {
 /// 8 bytes per lane: half a warp, 128 bytes, at once. Lane i is at word 2 * stride * i.
 #[test]
 fn bank_conflicts_of_8_byte_accesses() {
-    // Of 16 lanes, these start in the same bank: with stride 1 none; with stride 2, lanes i and i +
+    // These of 16 lanes start in the same bank: with stride 1 none; with stride 2, lanes i and i +
     // 8, at words 4 i and 4 i + 32; with stride 16 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (16, 16)] {
         let mut scene = Scene::new();
@@ -247,7 +247,7 @@ fn bank_conflicts_of_8_byte_accesses() {
 /// 16 bytes per lane: a quarter of a warp, 128 bytes, at once. Lane i is at word 4 * stride * i.
 #[test]
 fn bank_conflicts_of_16_byte_accesses() {
-    // Of 8 lanes, these start in the same bank: with stride 1 none; with stride 2, lanes i and i +
+    // These of 8 lanes start in the same bank: with stride 1 none; with stride 2, lanes i and i +
     // 4, at words 8 i and 8 i + 32; with stride 8 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (8, 8)] {
         let mut scene = Scene::new();

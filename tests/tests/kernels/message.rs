@@ -11,8 +11,8 @@ use crate::scene::KERNELS;
 /// of PTX.
 ///
 /// Every place that it names must be an instruction of the kernel in PTX. It must also be a line of
-/// the Rust source, of the kernel or of a function inlined into it, with the mark `//~ fault`
-/// (`//~^ fault` marks the line above).
+/// Rust source with the mark `//~ fault` (`//~^ fault` marks the line above), of the kernel or of a
+/// function inlined into it.
 pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let message = match result {
         Ok(values) => panic!("no fault; the result is {values:?}"),

@@ -74,7 +74,7 @@ impl Scene {
     }
 
     /// Runs with blocks and warps in order of their index, then in some random orders, then with
-    /// two blocks at a time, and reads `result` each time. Whether there is a fault must not depend
+    /// two blocks at a time. It reads `result` each time. Whether there is a fault must not depend
     /// on the order. With one block at a time, its kind must not depend on the order either.
     pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
         let in_order = self.run_in(Schedule::InOrder, 1);

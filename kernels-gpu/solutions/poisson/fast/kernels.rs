@@ -297,8 +297,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         [warp.max(1) - 1, (warp + 1).min(W - 1)]
     }
 
-    /// The place of this lane's part of its warp's first row, in elements of shared memory, in the
-    /// slot of the plane that is `q` after the next of three. `q` counts modulo S.
+    /// The place of this lane's part of its warp's first row, in elements of shared memory. The
+    /// slot is that of the plane that is `q` after the next of three; `q` counts modulo S.
     #[inline(always)]
     fn in_ring(&self, q: usize) -> u32 {
         let q = q % S;

@@ -331,8 +331,8 @@ impl Pipeline {
         }
     }
 
-    /// The steps of a group. Without both [`ROUGH`] and `BEGINS`, no row to copy is in the pipeline
-    /// together with a rough one.
+    /// The steps of a group. If the path is not [`ROUGH`] and `BEGINS` is false, no row to copy is
+    /// in the pipeline together with a rough one.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -471,8 +471,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes `steps` timesteps of `fields`, from timestep `t` on, and writes the result to
-        /// `out`.
+        /// Computes the number of timesteps in the kernel's name, from `fields` and timestep `t` on,
+        /// and writes the result to `out`.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
         /// at least a warp for each chunk.

@@ -295,7 +295,7 @@ impl Pass<'_> {
             if Q == 0 {
                 async_copy::wait::<{ AHEAD as u32 - 1 }>();
             } else {
-                // The group's first step has copied this step's row too.
+                // At most `AHEAD` - 2 rows stay in flight: this step's row has arrived.
                 async_copy::wait::<{ AHEAD as u32 - 2 }>();
             }
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
@@ -596,8 +596,8 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes `passes` passes of `steps` timesteps each, from timestep `t` on. `fields` has
-        /// four planes, and behind them the table of kinds. At first, the fields are in the first
+        /// Computes `passes` passes, from timestep `t` on. A pass has the number of timesteps in the
+        /// kernel's name. `fields` has four planes, and behind them the table of kinds. At first, the fields are in the first
         /// two planes or in the others: `from` is 0 or the length of two. The planes change roles
         /// with each pass.
         ///
