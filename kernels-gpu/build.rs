@@ -1,11 +1,12 @@
 //! Finds the built-in solutions: every folder below `solutions` that has a `launch.rs`.
 //!
 //! A solution's kernels are in the `kernels.rs` beside its `launch.rs`, or, if several solutions
-//! share them, in the folder above. A lab's folder also has `variants.rs`, which lists the variants,
-//! `tests.rs`, and programs in other languages (`.cu`, `.py`).
+//! share them, in the folder above. A lab's folder also has `variants.rs`, which lists the
+//! variants, `tests.rs`, and programs in other languages (`.cu`, `.py`).
 //!
 //! The script writes two files: `kernels.rs`, modules of this crate, and `solutions.rs`, modules of
-//! `host`. Without a folder `solutions`, as in a student's copy of the course, both lists are empty.
+//! `host`. Without a folder `solutions`, as in a student's copy of the course, both lists are
+//! empty.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};

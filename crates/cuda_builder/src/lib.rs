@@ -51,7 +51,7 @@
 //! |---|---|
 //! | `CUDA_BUILDER_RUSTC` | the rustc for kernels; its sysroot must hold the library source |
 //! | `CUDA_BUILDER_LLVM_BIN` | the folder that holds `opt` and `llc` |
-//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer target folder |
+//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in cargo's target folder |
 //!
 //! If only one of the first two is set, the other part is searched for as usual.
 

@@ -186,8 +186,8 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 /// has read the value from which it computed that.
 ///
 /// ```ignore
-/// // Each block gets a value of the one before. All blocks have made their barriers, and expect the
-/// // bytes.
+/// // Each block gets a value of the one before. All blocks have made their barriers, and expect
+/// // the bytes.
 /// if is_first {
 ///     unsafe {
 ///         mbarrier::init(arrived, 1);

@@ -175,8 +175,8 @@ mod signals {
             };
             let _ = (0..10).any(|_| removed());
         }
-        // `low_level::exit` skips the work of libraries at the end of a program: other threads still use
-        // them.
+        // `low_level::exit` skips the work of libraries at the end of a program: other threads
+        // still use them.
         exit(code);
     }
 }

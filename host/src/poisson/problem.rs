@@ -34,7 +34,8 @@ impl Poisson {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than [`Grid::MAX_N_IN_LAYERS`].
+    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than
+    /// [`Grid::MAX_N_IN_LAYERS`].
     pub fn new(n: u32, iterations: u32) -> Result<Poisson, CaseError> {
         if n < 3 {
             return Err(CaseError::invalid(

@@ -148,9 +148,10 @@ fn a_damped_standing_wave_rings_down() {
     a_mode_rings(1.0);
 }
 
-/// The energy between two timesteps, times a constant: |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>.
-/// Without damping the scheme keeps it exactly. With damping each step takes
-/// d dt |u_next - u_prev|^2 / (ratio c^2). To see both, multiply the scheme by u_next - u_prev.
+/// The energy between two timesteps, times a constant:
+/// |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>. Without damping the scheme keeps it exactly. With
+/// damping each step takes d dt |u_next - u_prev|^2 / (ratio c^2). To see both, multiply the scheme
+/// by u_next - u_prev.
 fn energy(problem: &Wave3d, fields: &Fields) -> f64 {
     let Domain { n_x, n_y, n_z } = problem.domain();
     let c2 = problem.coefficients().c2;

@@ -471,8 +471,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes the number of timesteps in the kernel's name, from `fields` and timestep `t` on,
-        /// and writes the result to `out`.
+        /// Computes the number of timesteps in the kernel's name, from `fields` and timestep `t`
+        /// on, and writes the result to `out`.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
         /// at least a warp for each chunk.

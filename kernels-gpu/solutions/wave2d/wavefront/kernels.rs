@@ -596,10 +596,10 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes `passes` passes, from timestep `t` on. A pass has the number of timesteps in the
-        /// kernel's name. `fields` has four planes, and behind them the table of kinds. At first, the fields are in the first
-        /// two planes or in the others: `from` is 0 or the length of two. The planes change roles
-        /// with each pass.
+        /// Computes `passes` passes, from timestep `t` on. A pass has the number of timesteps in
+        /// the kernel's name. `fields` has four planes, and behind them the table of kinds. At
+        /// first, the fields are in the first two planes or in the others: `from` is 0 or the
+        /// length of two. The planes change roles with each pass.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
         /// any number of blocks.
