@@ -199,7 +199,7 @@ mod tests {
     ///
     /// Noise does not break up a run whose own latencies differ by at most 1.15 * 0.97 / 1.03: from
     /// 2.5 to 28 MiB in L2, from 192 MiB to 1 GiB in device memory. The plateau found spans no
-    /// less. It may lie at smaller footprints, more of whose loads hit the next smaller cache.
+    /// less. It may lie at smaller footprints, whose loads hit the next smaller cache more often.
     /// There noise can make up for latencies that differ by up to 1.15 * 1.03 / 0.97. The lowest
     /// such runs that span enough are 0.875 to 10 MiB, with a median of 250 cycles, and 80 to 448
     /// MiB, with 594. The noise itself adds another 3 %.

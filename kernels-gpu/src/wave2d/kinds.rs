@@ -39,7 +39,7 @@ pub const IS_ROUGH: u32 = 1;
 pub const IS_ZERO: u32 = 2;
 /// A bit of a row of a strip: some cell's code differs from that of the cell above it.
 pub const IS_CHANGED: u32 = 4;
-/// A bit of a row of a strip: some cell is neither plain nor zero.
+/// A bit of a row of a strip: some cell is not plain and not zero.
 pub const IS_OTHER: u32 = 8;
 
 /// Writes the code of each of the domain's cells to `kinds`, with padding. Writes the bits of each

@@ -162,8 +162,8 @@ struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, co
     own: u32,
     /// The planes that the block writes.
     chunk: [u32; 2],
-    /// The first plane i, and the number of planes from there on, at which all timesteps' planes
-    /// have neither border nor source, and one is written.
+    /// The first plane i, and the number of planes from there on, at which the block writes a plane
+    /// and all timesteps' planes are without border and source.
     plain: [u32; 2],
 }
 
