@@ -14,7 +14,7 @@ pub struct SamplingRule {
     /// Sampling does not end with fewer samples before [`SamplingRule::min_time`].
     pub min_samples: usize,
     /// From this time on, [`RESULT_SAMPLES`] samples are enough if all lie within
-    /// [`SamplingRule::noise`] of each other. 11 samples are also enough if one of them is far off.
+    /// [`SamplingRule::noise`] of each other. 11 samples are enough even if one of them is far off.
     /// Short runs are thus sampled often, and long ones no more often than necessary.
     pub min_time: Duration,
     /// Sampling ends with this number of samples.

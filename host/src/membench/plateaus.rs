@@ -55,7 +55,7 @@ fn collect(points: &[LatencyPoint], first: usize, end: usize, found: &mut Vec<Pl
     collect(points, to, end, found);
 }
 
-/// The begin and end of the flat run with the largest span, if the span is large enough.
+/// The start and end of the flat run with the largest span, if the span is large enough.
 fn longest_run(points: &[LatencyPoint]) -> Option<(usize, usize)> {
     let mut longest = None;
     let mut longest_span = LEAST_SPAN;

@@ -171,7 +171,7 @@ impl Region {
             && z.wrapping_sub(low[2]) < high[2] - low[2]
     }
 
-    /// The begin of the cache line that holds a row's first point: the first position for a warp.
+    /// The start of the cache line that holds a row's first point: the first position for a warp.
     #[inline(always)]
     pub const fn line_z(self) -> u32 {
         self.low[2] / LINE * LINE

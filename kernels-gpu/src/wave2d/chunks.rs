@@ -149,7 +149,7 @@ pub unsafe fn divide(
     let chunks_from = |strip: u32, first: u32| {
         let rows = rows_before(strip, n_y);
         let (count, share) = (budget.chunks(rows), budget.share(rows));
-        // The first row before which the rows' share reaches the chunk's begin.
+        // The first row before which the rows' share reaches the chunk's start.
         let boundary = |chunk: u32| {
             let wanted = share * u64::from(chunk.min(count));
             first_row(n_y, |y| {

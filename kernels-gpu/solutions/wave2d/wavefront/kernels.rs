@@ -137,7 +137,7 @@ pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32
 }
 
 /// Prepares a launch of `passes`. It writes the progress of all passes, and of one before the
-/// first, in all strips and one more on each side: at the begin, or at the end where nothing is to
+/// first, in all strips and one more on each side: at the start, or at the end where nothing is to
 /// do. It also sets the counter to the first turn.
 ///
 /// Block: any. Grid: a thread for each of (passes + 1) (strips + 2) numbers.

@@ -5,10 +5,9 @@
 //! planes. A thread owns some rows at one k. When plane i of the last field arrives, timestep 1
 //! computes plane i - 1, timestep 2 plane i - 2, and so on. Each timestep needs the plane that the
 //! one before it has just computed, the two planes before that, and the second-last timestep's
-//! value at the same site. In each timestep, a thread thus keeps two planes of its sites in
-//! registers. Where registers are short, it keeps one plane and loads the newer from shared memory
-//! again. The loop over planes is unrolled by two: the newest plane replaces the oldest without
-//! moves.
+//! value at the same site. A thread thus keeps two planes of its sites per timestep in registers.
+//! Where registers are short, it keeps one plane and loads the newer from shared memory again. The
+//! loop over planes is unrolled by two: the newest plane replaces the oldest without moves.
 //!
 //! Neighbours along i are in registers, and along j too, except at the thread's first and last row.
 //! The others are in shared memory: each timestep has two planes of the tile there, one to read,
@@ -62,12 +61,12 @@ const fn plane_len(tile_rows: u32) -> u32 {
     ROW * (tile_rows + 1)
 }
 
-/// The begin of u_prev's ring, after that of u and two planes for each timestep except the last.
+/// The start of u_prev's ring, after that of u and two planes for each timestep except the last.
 const fn u_prev_ring(depth: u32, tile_rows: u32) -> u32 {
     ROW + (U_SLOTS + 2 * (depth - 1)) * plane_len(tile_rows)
 }
 
-/// The begin of the factors' ring.
+/// The start of the factors' ring.
 const fn factors_ring(depth: u32, tile_rows: u32) -> u32 {
     u_prev_ring(depth, tile_rows) + U_PREV_SLOTS * tile_rows * ROW
 }
