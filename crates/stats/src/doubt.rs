@@ -1,9 +1,9 @@
-//! Why samples are no result.
+//! Reasons to doubt samples.
 
 use serde::{Deserialize, Serialize};
 use units::three;
 
-/// Why samples are no result.
+/// A reason why samples are not a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "snake_case")]
 pub enum Doubt {

@@ -77,7 +77,7 @@ impl Confidence {
 ///
 /// # Panics
 ///
-/// If there is no sample.
+/// If `samples` is empty.
 pub fn median(samples: &[f64], confidence: Confidence) -> Interval {
     let sorted = sorted(samples);
     let (rank, confidence) = match median_rank(sorted.len(), confidence) {
@@ -147,7 +147,7 @@ pub fn ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<Interva
 ///
 /// # Panics
 ///
-/// If there is no turn.
+/// If one of the lists is empty.
 pub fn paired_ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Interval {
     let ratios: Vec<f64> = old.iter().zip(new).map(|(old, new)| new / old).collect();
     median(&ratios, confidence)

@@ -52,7 +52,7 @@ impl Summary {
     ///
     /// # Panics
     ///
-    /// If there is no sample.
+    /// If `samples_s` is empty.
     pub fn new(samples_s: Vec<f64>) -> Summary {
         let sorted = sorted(&samples_s);
         let median_s = quantile(&sorted, 0.5);
