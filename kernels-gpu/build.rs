@@ -1,11 +1,12 @@
 //! Finds the built-in solutions: every folder below `solutions` that has a `launch.rs`.
 //!
-//! A solution's kernels are in the `kernels.rs` beside its `launch.rs`, or, where several solutions share them, in the
-//! folder above. A lab's folder has more: `variants.rs`, which lists what users see, `tests.rs`, and programs in other
-//! languages (`.cu`, `.py`).
+//! A solution's kernels are in the `kernels.rs` beside its `launch.rs`, or, if several solutions
+//! share them, in the folder above. A lab's folder also has `variants.rs`, which lists the
+//! variants, `tests.rs`, and programs in other languages (`.cu`, `.py`).
 //!
-//! Two files come of it: `kernels.rs`, modules of this crate; and `solutions.rs`, modules of `host`. Where there is no folder
-//! `solutions`, as in a student's copy of the course, both say that there is nothing.
+//! The script writes two files: `kernels.rs`, modules of this crate, and `solutions.rs`, modules of
+//! `host`. Without a folder `solutions`, as in a student's copy of the course, both lists are
+//! empty.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -85,8 +86,8 @@ fn source_texts(folder: &Path, root: &Path, text: &mut String) -> std::io::Resul
     Ok(())
 }
 
-/// The folder's other files, and those of the folders below, as modules. `super::kernels` of a launch is the folder's own
-/// module of kernels, or else `kernels`.
+/// The folder's other files, and those of the folders below, as modules. `super::kernels` of a
+/// launch is the folder's own module of kernels, or else `kernels`.
 fn solution_modules(
     folder: &Path,
     above: &str,
@@ -121,7 +122,7 @@ fn module(folder: &Path, declaration: &str, text: &mut String) {
     }
 }
 
-/// What is in the folder, sorted; nothing if there is no such folder.
+/// The folder's entries, sorted; none if the folder does not exist.
 fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());

@@ -1,4 +1,5 @@
-//! Compiles the bad kernels to PTX for the tests: for compute capability 9.0, since some use clusters.
+//! Compiles the bad kernels to PTX for the tests, for compute capability 9.0, because some use
+//! clusters.
 
 use std::path::PathBuf;
 

@@ -1,15 +1,17 @@
-//! What the blocks of a cluster send each other in turns.
+//! Inboxes for values that the blocks of a cluster send each other in turns.
 //!
-//! A block has two inboxes, for even and odd turns, each an [`mbarrier`] that expects the bytes of a turn. A block sends with
-//! [`mbarrier::store_async`], which reports to the receiver's barrier: no thread waits for what it has sent, and a block only for its neighbours.
+//! A block has two inboxes, for even and odd turns, each an [`mbarrier`] that expects the bytes of
+//! a turn. A block sends with [`mbarrier::store_async`], which reports to the receiver's barrier. A
+//! thread does not wait for values that it has sent, and a block waits only for its neighbours.
 //!
-//! Two inboxes are enough where a block sends in a turn what it has computed from all that it got in the turn before from the same neighbour: that
-//! neighbour's next but one turn then comes after this turn's wait.
+//! Two inboxes are enough if the values that a block sends to a neighbour depend on all values that
+//! it got from that neighbour in the turn before. The neighbour's next turn but one then comes
+//! after this turn's wait.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
-/// The inboxes of a block, or of another of the cluster, as this block sees them.
+/// The inboxes of a block. The same places of other blocks hold theirs.
 #[derive(Clone, Copy, Debug)]
 pub struct Inboxes {
     barriers: *mut u64,
@@ -17,13 +19,15 @@ pub struct Inboxes {
 }
 
 impl Inboxes {
-    /// Bytes of shared memory that they take.
+    /// Bytes of shared memory that the inboxes take.
     pub const BYTES: usize = 16;
 
-    /// Makes inboxes that expect so many bytes a turn. They may be used after the next [`cluster::sync`].
+    /// Makes inboxes that expect `bytes` bytes per turn. Blocks may use them after the next
+    /// [`cluster::sync`].
     ///
     /// # Safety
-    /// All threads of the block call. `memory` has room for two `u64` in its shared memory, which nothing else uses; `bytes` is less than 2^20.
+    /// All threads of the block call. `memory` has room for two `u64` in its shared memory, which
+    /// nothing else uses; `bytes` is less than 2^20.
     #[inline(always)]
     pub unsafe fn new(memory: *mut u64, bytes: u32) -> Self {
         if thread::thread_idx_x() == 0 {
@@ -42,7 +46,7 @@ impl Inboxes {
         }
     }
 
-    /// Sends a value to another block, in an even turn or an odd one: to the place there that `place` is here.
+    /// Sends a value to the same `place` in another block, in an even turn or an odd one.
     ///
     /// # Safety
     /// As [`mbarrier::store_async`]'s; the block expects the value in this turn.
@@ -56,14 +60,17 @@ impl Inboxes {
         }
     }
 
-    /// Waits for what is sent to the block in an even turn, or an odd one: that which is number `phase` of its kind.
+    /// Waits for the values sent to the block in an even turn or an odd one, which is number
+    /// `phase` of its kind.
     ///
     /// # Safety
-    /// The block's first thread waits for each turn; others, for those of which they read what has come.
+    /// The block's first thread waits for each turn. Other threads wait for the turns whose values
+    /// they read.
     #[inline(always)]
     pub unsafe fn wait(self, is_odd: bool, phase: u32) {
-        // SAFETY: this turn's phase, or the one after: that completes only when the neighbours have got what this thread sends after this wait. The
-        // first thread's arrival is the one that the next phase waits for.
+        // SAFETY: the barrier is in this turn's phase, or in the one after. That one completes only
+        // when the neighbours have got the values that this thread sends after this wait. The next
+        // phase waits for the first thread's arrival.
         unsafe {
             let barrier = self.barriers.add(is_odd as usize);
             mbarrier::wait(barrier, phase);
@@ -79,24 +86,25 @@ impl Inboxes {
 pub struct Beside<T> {
     /// Its rank; `u32::MAX` if there is none.
     pub rank: u32,
-    /// Where it has the first of them: the place in this block's memory.
+    /// The place of the first of these values there, as a place in this block's memory.
     pub place: *mut T,
 }
 
 impl<T> Beside<T> {
-    /// None.
+    /// No block.
     pub const NOBODY: Self = Self {
         rank: u32::MAX,
         place: core::ptr::null_mut(),
     };
 
-    /// Whether there is one.
+    /// Whether there is a block.
     #[inline(always)]
     pub fn is_there(&self) -> bool {
         self.rank != u32::MAX
     }
 
-    /// The same with a rank of which the compiler knows nothing, so that it keeps no addresses of the block.
+    /// The same block with a rank that is unknown to the compiler, which then keeps no addresses in
+    /// that block.
     #[inline(always)]
     pub fn opaque(self) -> Self {
         Self {

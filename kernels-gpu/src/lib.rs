@@ -1,8 +1,8 @@
 //! The labs' kernels, and the physics that kernel and CPU reference share.
 //!
 //! Compiled for `nvptx64-nvidia-cuda` by `cuda_builder`, this crate is the course's PTX. Compiled
-//! for the host, it gives the CPU references the same scenes, coefficients and one-cell updates, so
-//! that scheme and order of operations are written once.
+//! for the host, it gives the CPU references the same scenes, coefficients and one-cell updates.
+//! Scheme and order of operations are thus written once.
 //!
 //! | lab | module |
 //! |---|---|
@@ -13,19 +13,23 @@
 //! | matrix addition: launch configuration | [`matadd`] |
 //! | memory microbenchmarks | [`membench`] |
 //!
-//! [`inbox`] is how the blocks of a cluster send each other values, [`cache_line`] how threads begin where a line does. [`limits`] measures what no lab does: the rates of arithmetic. [`gather`] is what receivers of a run record.
+//! With [`inbox`] the blocks of a cluster send each other values; with [`cache_line`] threads begin
+//! at the start of a line. [`limits`] measures the rates of arithmetic, which no lab does.
+//! [`gather`] collects the values that a run's receivers record.
 //!
-//! What every submission may use is always there: scenes, coefficients, one-cell updates. Feature `kernels` adds what no
-//! submission gets:
+//! The parts for submissions are always there: scenes, coefficients, one-cell updates. Feature
+//! `kernels` adds parts that no submission gets:
 //!
 //! - kernels that measure the device or a run;
-//! - [`solutions`]: the kernels of the built-in variants, from the folders of `kernels-gpu/solutions`. Each of these files
-//!   is a submission's `kernels.rs` as it stands, which is why it names this crate `kernels_gpu`. A student's copy of the
-//!   course does not have that folder.
+//! - [`solutions`]: the kernels of the built-in variants, from the folders of
+//!   `kernels-gpu/solutions`. Each of these files is unchanged a submission's `kernels.rs`, and
+//!   therefore names this crate `kernels_gpu`. A student's copy of the course does not have that
+//!   folder.
 
 #![no_std]
 
-// So that a kernel file names what it shares with the references alike here and in a submission.
+// A kernel file thus uses the same names here and in a submission for the parts shared with the
+// references.
 extern crate self as kernels_gpu;
 
 #[cfg(test)]
@@ -46,8 +50,8 @@ pub mod stencil25;
 pub mod wave2d;
 pub mod wave3d;
 
-/// The kernels of the built-in solutions, as `build.rs` finds them: `solutions/LAB/NAME/kernels.rs` is module
-/// `LAB::NAME::kernels`.
+/// The kernels of the built-in solutions, as `build.rs` finds them: `solutions/LAB/NAME/kernels.rs`
+/// is module `LAB::NAME::kernels`.
 #[cfg(feature = "kernels")]
 #[allow(missing_docs)]
 pub mod solutions {

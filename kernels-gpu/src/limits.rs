@@ -1,8 +1,11 @@
-//! What a multiprocessor can issue at best: independent chains of fused multiply-adds, in registers.
+//! The best rate of a multiprocessor's arithmetic: independent chains of fused multiply-adds, in
+//! registers.
 //!
-//! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits for its own last
-//! result, a warp's other chains and the other warps do not, so that the units that compute have something to do in every
-//! cycle. ptxas 13 makes of a turn 256 FFMA or DFMA and three instructions more (sm_90). With a just above -1 a chain goes back and forth between x and about b - x and all of its bits keep changing.
+//! Each thread keeps [`CHAINS`] values x and replaces each by a x + b, over and over. A chain waits
+//! for its own last result. A warp's other chains and the other warps do not, so the arithmetic
+//! units are busy in every cycle. ptxas 13 compiles an iteration to 256 FFMA or DFMA and three more
+//! instructions (sm_90). With a just above -1, a chain alternates between x and about b - x, and
+//! all of its bits keep changing.
 
 use cuda_std::prelude::*;
 
@@ -12,12 +15,13 @@ pub const CHAINS: usize = 8;
 /// Steps of each chain between two tests of the loop's end.
 pub const STEPS_PER_TURN: u32 = 32;
 
-/// Lanes whose number is the same modulo this start from the same values: the CPU need only compute as many.
+/// Lanes whose numbers are equal modulo this start from the same values. The CPU need compute only
+/// this number of lanes.
 pub const STARTS: u32 = 4;
 
 macro_rules! fma_rates {
     ($($(#[$doc:meta])* $name:ident: $real:ident, $start:ident;)*) => {$(
-        /// Where chain `chain` starts, in lanes whose number is `lane` modulo [`STARTS`].
+        /// The start value of chain `chain`, in lanes whose number is `lane` modulo [`STARTS`].
         #[inline(always)]
         pub fn $start(chain: usize, lane: u32) -> $real {
             (1 + chain as u32 * STARTS + lane) as $real / 64.0
@@ -25,17 +29,18 @@ macro_rules! fma_rates {
 
         $(#[$doc])*
         ///
-        /// Each thread advances its chains by `turns` times [`STEPS_PER_TURN`] steps, and writes the sum of their last
-        /// values, first chain first.
+        /// Each thread advances its chains by `turns` times [`STEPS_PER_TURN`] steps, and writes
+        /// the sum of their last values, first chain first.
         ///
         /// Block: any along x. Grid: any along x.
         ///
         /// # Safety
-        /// `sums` points to an element for each thread, which nothing else accesses during the launch.
+        /// `sums` points to an element for each thread, which nothing else accesses during the
+        /// launch.
         #[kernel(max_threads = 1024)]
         pub unsafe fn $name(sums: *mut $real, turns: u32, a: $real, b: $real) {
             let lane = thread::thread_idx_x() % STARTS;
-            // No array, which could end up in local memory.
+            // An array could end up in local memory.
             let (mut x0, mut x1, mut x2, mut x3) =
                 ($start(0, lane), $start(1, lane), $start(2, lane), $start(3, lane));
             let (mut x4, mut x5, mut x6, mut x7) =
@@ -54,7 +59,7 @@ macro_rules! fma_rates {
                 }
                 turn += 1;
             }
-            // SAFETY: the thread's own element.
+            // SAFETY: it is the thread's own element.
             unsafe {
                 *sums.add(thread::index_1d() as usize) = x0 + x1 + x2 + x3 + x4 + x5 + x6 + x7;
             }

@@ -1,6 +1,7 @@
-//! C = A + B on matrices of `f32`, n_x contiguous elements in each of n_y rows: which thread gets which element.
+//! C = A + B on matrices of `f32`, n_x contiguous elements in each of n_y rows. The lab is about
+//! mappings of elements to threads.
 //!
-//! The addition is nothing; how grid and blocks are laid over the matrix is the lab.
+//! The addition is trivial; the layout of grid and blocks over the matrix matters.
 
 /// The addition of one element, for kernels and CPU reference.
 #[inline(always)]

@@ -1,8 +1,10 @@
-//! Bits without a pattern, the same on CPU and GPU.
+//! Pseudo-random bits, the same on CPU and GPU.
 
-/// Element `i` of a buffer of inputs: bits without a pattern, so that a result is right only if it is of the right elements.
+/// Element `i` of a buffer of inputs. The bits are pseudo-random: a result is right only if it
+/// comes from the right elements.
 ///
-/// The finaliser of MurmurHash3 (public domain): each bit of `i` changes about half of the result's.
+/// The finaliser of MurmurHash3 (public domain): each bit of `i` changes about half of the
+/// result's.
 #[inline(always)]
 pub fn value(i: u32, seed: u32) -> u32 {
     let mut h = i ^ seed;

@@ -1,14 +1,14 @@
 //! Arithmetic over `f32` and `f64` alike.
 //!
 //! The kernels and their CPU references compute in `f32`; the oracle evaluates the same formulas in
-//! `f64`. Only operations with one IEEE-754 result are used, and Rust fuses them only where
-//! [`Fused`] asks for it, so host and GPU agree bit for bit.
+//! `f64`. They use only operations with one IEEE-754 result, and Rust fuses them only where
+//! [`Fused`] asks for it: host and GPU agree bit for bit.
 
 use core::ops::{Add, Div, Mul, Neg, Sub};
 
 use cuda_std::float::GpuFloat;
 
-/// A floating-point type that the schemes are written over.
+/// A floating-point type for which the schemes are written.
 pub trait Real:
     Copy
     + PartialEq
@@ -25,7 +25,7 @@ pub trait Real:
     fn from_f32(value: f32) -> Self;
 }
 
-/// A [`Real`] with fused products and sums: for schemes that are defined by them.
+/// A [`Real`] with fused products and sums, for schemes that their definition fuses.
 pub trait Fused: Real + Div<Output = Self> {
     /// self * a + b, rounded once.
     fn fused(self, a: Self, b: Self) -> Self;
@@ -65,7 +65,7 @@ impl Real for f64 {
 
 /// sin(2 pi phase / 2^32): the phase wraps around with the integer, without loss for any time.
 ///
-/// Computed in `f32` with the same operations everywhere; the error is below 1e-6.
+/// It is computed in `f32` with the same operations everywhere; the error is below 1e-6.
 ///
 /// The Taylor series of sin(2 pi x) to the eleventh degree on [-1/4, 1/4], where its remainder is
 /// under (pi/2)^13 / 13! = 6e-8.

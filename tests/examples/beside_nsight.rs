@@ -1,6 +1,8 @@
-//! The emulated device's counts of some kernels, to compare with those of Nsight Compute: docs/emulator.md has both.
+//! The emulated device's counts of some kernels, to compare with those of Nsight Compute.
+//! docs/emulator.md has both.
 //!
-//! Prints the counts; where there is a CUDA device, also launches each kernel there, once, for `ncu` to see.
+//! Prints the counts. On a machine with a CUDA device, it also launches each kernel there once, for
+//! `ncu` to profile.
 
 use device::EmulatedDevice;
 use device::run::reset;
@@ -12,7 +14,7 @@ use plan::{LaunchConfig, Plan, args};
 static BAD_KERNELS: Module =
     Module::from_static("bad_kernels", include_str!(env!("BAD_KERNELS_PTX")));
 
-/// A plan with what it needs to run.
+/// A plan with its module and inputs.
 struct Run {
     module: &'static Module,
     plan: Plan,

@@ -1,9 +1,10 @@
 //! Whole-program tests, UI tests of bad kernels, and the course's checks of itself.
 //!
-//! The tests are in `tests/tests/`, one file or folder a subject; this crate holds what they share. The tests below are of
-//! messages that are rustc's own and differ between its versions, so that only the error's number is checked.
+//! The tests are in `tests/tests/`, one file or folder per subject; this crate holds their common
+//! code. The tests below are of rustc's own messages. These differ between its versions: only the
+//! error's number is checked.
 //!
-//! A parameter's bits come from the host, so its type must be `Copy`, by value and in a slice:
+//! A parameter's bits come from the host: its type must be `Copy`, by value and in a slice:
 //!
 //! ```compile_fail,E0277
 //! #[cuda_std::kernel]
@@ -32,7 +33,7 @@ pub mod submissions;
 
 pub use harness::program::main as harness_main;
 
-/// What tests use of grading.
+/// The parts of grading that tests use.
 pub mod grade {
     pub use grading::bundle::Bundle;
     pub use grading::course::Group;

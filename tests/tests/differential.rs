@@ -1,9 +1,11 @@
-//! Every instruction that the emulated device executes, against Rust and, where there is one, a GPU.
+//! Tests every instruction that the emulated device executes against Rust and, if there is one, a
+//! GPU.
 //!
-//! `tests/differential.sh` builds this program for a machine with a GPU. It needs no file beside it.
+//! `tests/differential.sh` builds this program for a machine with a GPU. It needs no file beside
+//! it.
 //!
 //! - `DIFFERENTIAL_PTX_DIR`: a folder to write every form's PTX to;
-//! - `DIFFERENTIAL_THOROUGH`: if set, as many cases without a GPU as with one.
+//! - `DIFFERENTIAL_THOROUGH`: if set, the number of cases is the same without a GPU as with one.
 
 use std::path::Path;
 use std::sync::Mutex;

@@ -27,8 +27,8 @@ fn documents(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// The relative links and images of a Markdown text, and its code spans that are paths in one of `folders`. In `labs/LAB`,
-/// `LAB` stands for any.
+/// The relative links and images of a Markdown text, and its code spans that are paths in one of
+/// `folders`. In `labs/LAB`, `LAB` means any lab.
 fn targets(text: &str, folders: &[String]) -> (Vec<String>, Vec<String>) {
     let (mut links, mut paths) = (Vec::new(), Vec::new());
     for event in Parser::new(text) {

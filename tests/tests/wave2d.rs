@@ -1,5 +1,6 @@
-//! wave2d: what the kernels' PTX must hold; and on a GPU, every scene and variant, over sizes and numbers of steps that are
-//! below, at and beside blocks, tiles and launches. The emulated device runs the lab's small cases instead.
+//! wave2d: required instructions of the kernels' PTX. On a GPU, also every scene and variant, over
+//! sizes and numbers of steps just below, at and above those of blocks, tiles and launches. The
+//! emulated device runs the lab's small cases instead.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +56,7 @@ fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
     println!("{runs} runs equal the reference on {}", device.info().name);
 }
 
-/// How often each of `prefixes` starts an instruction.
+/// The number of instructions of each opcode.
 fn opcodes(ptx: &str) -> BTreeMap<&str, usize> {
     let mut counts = BTreeMap::new();
     for line in ptx.lines().map(str::trim) {
@@ -109,11 +110,11 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
     names.sort();
     let starts = |start| move |name: &&str| name.starts_with(start);
     let (fast, others): (Vec<_>, Vec<_>) = names.into_iter().partition(starts("wave2d_fast"));
-    // Two change the layout, three write tables.
+    // Two kernels change the layout, three write tables.
     assert_eq!(fast.len(), 2 + 3 + 3 + 3, "{fast:?}");
     let (wavefront, others): (Vec<_>, Vec<_>) =
         others.into_iter().partition(starts("wave2d_wavefront"));
-    // Two change the layout, three write tables, one prepares a launch.
+    // Two kernels change the layout, three write tables, one prepares a launch.
     assert_eq!(wavefront.len(), 2 + 3 + 1 + 3 + 3, "{wavefront:?}");
     let expected = [
         "wave2d_naive",

@@ -1,4 +1,5 @@
-//! Compiles a kernel crate to a PTX file: `cargo run -p cuda_builder --example ptx -- CRATE OUT.ptx`.
+//! Compiles a kernel crate to a PTX file: `cargo run -p cuda_builder --example ptx -- CRATE
+//! OUT.ptx`.
 
 use cuda_builder::CudaBuilder;
 

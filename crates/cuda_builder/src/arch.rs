@@ -25,13 +25,14 @@ pub enum NvvmArch {
 }
 
 impl NvvmArch {
-    /// What `opt` and `llc` are told of it: the name, and the version of PTX where their default lacks instructions.
+    /// The options of `opt` and `llc`: the name, and the version of PTX where their default lacks
+    /// instructions.
     pub(crate) fn llvm_options(self) -> Vec<String> {
         let mut options = vec![format!("-mcpu={self}")];
         match self {
             // Hints to L2 came with PTX 7.4 (CUDA 11.4), some versions after the architecture.
             Self::Compute80 | Self::Compute86 => options.push("-mattr=+ptx74".to_owned()),
-            // So did asynchronous stores to blocks of the cluster, with PTX 8.1.
+            // Asynchronous stores to blocks of the cluster came later too, with PTX 8.1.
             Self::Compute90 => options.push("-mattr=+ptx81".to_owned()),
             _ => {}
         }

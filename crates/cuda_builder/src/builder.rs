@@ -49,7 +49,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Builds in this folder. By default, in `cuda-builder` in the outer cargo's target folder.
+    /// Builds in this folder. The default is `cuda-builder` in the outer cargo's target folder.
     pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
         self.target_dir = Some(folder.as_ref().to_owned());
         self
@@ -57,7 +57,8 @@ impl CudaBuilder {
 
     /// Builds, and returns the PTX file's path.
     ///
-    /// Prints `cargo::rerun-if-changed` for everything that the result depends on, even if the build fails.
+    /// Prints `cargo::rerun-if-changed` for everything that the result depends on, even if the
+    /// build fails.
     ///
     /// # Errors
     /// Each way in which a build can fail is a variant of [`Error`] that names the remedy.
@@ -103,8 +104,8 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// A folder for each architecture and set of features. The IR's file name depends on neither, so cargo would take the
-    /// file of another for its own.
+    /// A folder for each architecture and set of features. The IR's file name depends on neither:
+    /// in one folder, cargo would take another build's file for its own.
     fn folder_name(&self) -> String {
         match &self.features {
             Some(features) => format!("{}-{}", self.arch, features.join("-")),
@@ -128,8 +129,9 @@ impl CudaBuilder {
     }
 }
 
-/// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with CACHEDIR.TAG; in an existing
-/// folder, such as one that `CARGO_TARGET_DIR` names, it writes only what it knows about the compiler.
+/// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with
+/// CACHEDIR.TAG; in an existing folder, such as one that `CARGO_TARGET_DIR` names, it writes only
+/// what it knows about the compiler.
 fn target_folder_of(out_dir: &Path) -> Option<&Path> {
     let is_target = |folder: &&Path| {
         let marks = ["CACHEDIR.TAG", ".rustc_info.json"];
@@ -142,7 +144,8 @@ fn rerun_if_changed(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }
 
-/// Keeps the file's modification time if its text is the same, so that nothing that depends on it is rebuilt.
+/// Keeps the file's modification time if its text is the same, so that nothing that depends on it
+/// is rebuilt.
 fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
     if std::fs::read_to_string(file).is_ok_and(|old| old == text) {
         return Ok(());

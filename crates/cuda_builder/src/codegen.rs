@@ -21,8 +21,8 @@ pub enum Reuse {
 
 /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
 ///
-/// Intermediate files stay beside `module`, for inspection. In file names in the PTX, the first text of a place is replaced
-/// by its second.
+/// Intermediate files stay beside `module`, for inspection. In the PTX's file names, the second
+/// text of a place replaces the first.
 pub fn ptx_of(
     module: &Path,
     krate: &Path,
@@ -86,7 +86,7 @@ pub fn ptx_of(
     let ptx = read(&ptx_file)?;
     let functions = unresolved(&ptx);
     if functions.is_empty() {
-        Ok(within(MOST_WITH_CALLERS, relocate(&ptx, places)))
+        Ok(within(MAX_WITH_CALLERS, relocate(&ptx, places)))
     } else {
         Err(Error::Unresolved { functions })
     }
@@ -106,7 +106,8 @@ fn age(tool: &Path) -> String {
     modified.map_or_else(|error| error.to_string(), |time| format!("{time:?}"))
 }
 
-/// What the optimised IR calls for clusters. `llc` ends with a crash for what the architecture does not have.
+/// The intrinsics that optimised IR calls for clusters. `llc` crashes on one that the architecture
+/// does not have.
 const OF_CLUSTERS: [&str; 5] = [
     "@llvm.nvvm.barrier.cluster.",
     "@llvm.nvvm.read.ptx.sreg.cluster.",
@@ -132,8 +133,8 @@ fn check_clusters(text: &str, arch: NvvmArch) -> Result<(), Error> {
     Ok(())
 }
 
-/// File names that are the same on every machine: those of the workspace relative to its root, those of the Rust library
-/// below `/rust`.
+/// File names that are the same on every machine: those of the workspace relative to its root,
+/// those of the Rust library below `/rust`.
 pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)> {
     vec![
         (format!("\"{}/", tools.library_source.display()), "\"/rust/"),
@@ -141,7 +142,7 @@ pub fn places(workspace: &Path, tools: &Toolchain) -> Vec<(String, &'static str)
     ]
 }
 
-/// The PTX with file names by `places`.
+/// The PTX, its file names replaced according to `places`.
 fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
@@ -158,11 +159,12 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
     out
 }
 
-/// The longest PTX, in bytes, that says of each instruction through which calls it was inlined. LLVM says so in comments, which are most of the text
-/// of a module of many kernels.
-const MOST_WITH_CALLERS: usize = 8 << 20;
+/// The longest PTX, in bytes, that keeps LLVM's comments on the calls through which each
+/// instruction was inlined. These comments are most of the text of a module of many kernels.
+const MAX_WITH_CALLERS: usize = 8 << 20;
 
-/// The PTX; where it has more than so many bytes, without the comments of `.loc`: each instruction then has its own place alone.
+/// The PTX. PTX of more than `most_bytes` bytes loses the comments of `.loc`: each instruction
+/// keeps only its own place.
 fn within(most_bytes: usize, ptx: String) -> String {
     if ptx.len() <= most_bytes {
         return ptx;
@@ -187,7 +189,8 @@ fn unresolved(ptx: &str) -> Vec<String> {
         let Some(declaration) = line.trim_start().strip_prefix(".extern .func") else {
             continue;
         };
-        // `.extern .func (.param .b32 ret) name` or `.extern .func  name`, parameters on later lines.
+        // `.extern .func (.param .b32 ret) name` or `.extern .func  name`, parameters on later
+        // lines.
         let after_result = match declaration.trim_start().strip_prefix('(') {
             Some(result) => result.split_once(')').map_or("", |(_, rest)| rest),
             None => declaration,

@@ -89,8 +89,9 @@ pub struct Compiled {
     pub sources: Vec<PathBuf>,
 }
 
-/// Compiles `krate` with its default features, or else with `features`, in `target_dir`. Each architecture and set of
-/// features needs a folder of its own, since cargo distinguishes only crates and versions there.
+/// Compiles `krate` in `target_dir`, with its default features or, if given, with `features`. Each
+/// architecture and set of features needs a folder of its own, since cargo distinguishes only
+/// crates and versions there.
 pub fn compile(
     krate: &KernelCrate,
     arch: NvvmArch,
@@ -152,7 +153,8 @@ pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Too
             "--crate-type=cdylib",
             "--color=never",
         ])
-        // `mem`: memcpy, memcmp and the like, which the language itself calls, for example to compare slices.
+        // `mem`: memcpy, memcmp and the like, which the language itself calls, for example to
+        // compare slices.
         .args([
             "-Zbuild-std=core",
             "-Zbuild-std-features=compiler-builtins-mem",
@@ -164,7 +166,7 @@ pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Too
 /// The target of kernels.
 pub const TARGET: &str = "--target=nvptx64-nvidia-cuda";
 
-/// What rustc emits for a kernel crate.
+/// Options for the output of rustc for a kernel crate.
 pub const IR: [&str; 2] = ["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"];
 
 /// The profile, in the names of rustc's `-C` options. cargo applies it to dependencies.
@@ -180,22 +182,22 @@ pub const PROFILE: [(&str, &str); 8] = [
 ];
 
 /// Rust has no `#pragma unroll`, and an array stays in registers only if every index into it is a
-/// constant after unrolling. So loops of constant length unroll up to this many instructions in all;
-/// LLVM's default is 300.
+/// constant after unrolling. Loops of constant length therefore unroll up to this many instructions
+/// in all; LLVM's default is 300.
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
-/// Flags for every crate of the build, `core` included. They are the same for every kernel crate, so that
-/// all that share a target folder share one `core`.
+/// Flags for every crate of the build, `core` included. They are the same for every kernel crate,
+/// so that all crates that share a target folder share one `core`.
 pub fn rustflags(arch: NvvmArch) -> Vec<String> {
     vec![
         format!("-Ctarget-cpu={arch}"),
-        // There is no linker for PTX, and none is needed: the IR is written before linking.
+        // PTX has no linker and needs none: rustc writes the IR before it links.
         "-Clinker=true".into(),
         "-Zunstable-options".into(),
         // A panic is a trap: no message is formatted, which would cost registers and code.
         "-Cpanic=immediate-abort".into(),
-        // Jump threading copies what follows a branch into both of its arms, even a barrier. Threads of
-        // one warp would then reach it at two places, which is undefined for `bar.sync`.
+        // Jump threading copies what follows a branch into both of its arms, even a barrier.
+        // Threads of one warp would then reach it at two places, which is undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),
         format!("-Cllvm-args={UNROLLING}"),
     ]

@@ -30,7 +30,7 @@ pub enum Error {
         tool: PathBuf,
         /// Its LLVM's major version.
         llvm: u32,
-        /// The rustc that it is needed for.
+        /// The rustc that needs it.
         rustc: PathBuf,
         /// That rustc's LLVM's major version.
         rustc_llvm: u32,
@@ -45,7 +45,7 @@ pub enum Error {
         output: String,
     },
 
-    /// A function is called that nothing defines.
+    /// The kernels call a function that nothing defines.
     #[error(
         "the kernels call {}, which nothing defines: PTX is not linked, so every function must be in the kernel crate or \
          its Rust dependencies",
@@ -69,7 +69,7 @@ pub enum Error {
          `#[kernel(capability = \"9.0\")]`"
     )]
     NoClusters {
-        /// The function in whose code they are, with all that it inlines.
+        /// The function whose code, inlined calls included, uses clusters.
         function: String,
         /// The architecture.
         arch: NvvmArch,
@@ -82,14 +82,14 @@ pub enum Error {
         tool: PathBuf,
         /// Its exit status.
         status: String,
-        /// What it printed.
+        /// The tool's output.
         output: String,
     },
 
     /// The LLVM IR does not look as expected: a bug here.
     #[error("rustc's LLVM IR is not in the form that cuda_builder knows: {what}")]
     UnexpectedIr {
-        /// What was expected, and the line found.
+        /// The expectation, and the line found.
         what: String,
     },
 
@@ -98,14 +98,14 @@ pub enum Error {
     Manifest {
         /// The Cargo.toml.
         manifest: PathBuf,
-        /// What is wrong with it.
+        /// The manifest's problem.
         problem: String,
     },
 
     /// A file or program could not be used.
     #[error("cannot {action} {}: {source}", .path.display())]
     Io {
-        /// What was attempted: "read", "write", "run".
+        /// The attempted action: "read", "write", "run".
         action: &'static str,
         /// The file or program.
         path: PathBuf,

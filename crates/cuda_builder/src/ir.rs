@@ -8,17 +8,21 @@
 //!   removes, so that accesses become `ld.shared` and `st.shared`, through slices too;
 //! - `fn() -> *mut u8` named [`DYNAMIC_SHARED`] gets a body: the address of the block's dynamic
 //!   shared memory;
-//! - `fn(*const u8) -> u32` named [`SHARED_ADDRESS`] gets a body: the address in address space 3, as a number;
-//! - `fn(*mut u8, u32) -> *mut u8` named [`MAP_SHARED`] gets a body: `mapa`, with a result in address space 7, the shared
-//!   memory of the cluster. Accesses through it become `ld.shared::cluster` and `st.shared::cluster`. The instruction is
-//!   inline assembly, because the intrinsic claims that the address does not escape through it: LLVM then takes an access by
-//!   the result for one of other memory, also where a block maps an address to itself;
-//! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`, `.minnctapersm M`,
-//!   `.maxnreg R` and `.reqnctapercluster X, Y, Z`, but for those that are 0.
+//! - `fn(*const u8) -> u32` named [`SHARED_ADDRESS`] gets a body: the address in address space 3,
+//!   as a number;
+//! - `fn(*mut u8, u32) -> *mut u8` named [`MAP_SHARED`] gets a body: `mapa`, with a result in
+//!   address space 7, the shared memory of the cluster. Accesses through it become
+//!   `ld.shared::cluster` and `st.shared::cluster`. The instruction is inline assembly, because the
+//!   intrinsic claims that the address does not escape through it: LLVM would then assume that an
+//!   access through the result is to other memory, even where a block maps an address to itself;
+//! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`,
+//!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
+//!   attribute.
 //!
-//! One edit makes up for the NVPTX back end, which compiles `atomicrmw` to a relaxed `atom` whatever its ordering: the ordering
-//! becomes fences before and behind a relaxed one. PTX takes such a pair for a release or acquire pattern (PTX ISA, "Release
-//! and Acquire Patterns"). The fences reach as far as an `atom` does, the device.
+//! One edit makes up for a defect of the NVPTX back end, which compiles `atomicrmw` of any ordering
+//! to a relaxed `atom`. The edit puts the fences of the ordering before and after a relaxed
+//! `atomicrmw`. PTX takes such a pair for a release or acquire pattern (PTX ISA, "Release and
+//! Acquire Patterns"). The fences have the scope of an `atom`: the device.
 
 use std::collections::BTreeMap;
 
@@ -26,7 +30,8 @@ use crate::Error;
 
 /// `shared_array!` of `cuda_std_macros` puts its statics here.
 const SHARED_SECTION: &str = ".cuda_std.shared";
-/// `#[kernel(max_threads, min_blocks, max_registers, cluster)]` of `cuda_std_macros` puts its functions here.
+/// `#[kernel(max_threads, min_blocks, max_registers, cluster)]` of `cuda_std_macros` puts its
+/// functions here.
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
@@ -37,8 +42,8 @@ const SHARED_ADDRESS: &str = "__cuda_std_shared_address";
 /// `cuda_std::cluster::map_shared` calls this function.
 const MAP_SHARED: &str = "__cuda_std_map_shared";
 
-/// The widest access of a thread. All shared memory is aligned to it, so that arrays of any type
-/// can be accessed by vectors.
+/// The widest access of a thread. All shared memory is aligned to it, so that vector accesses work
+/// on arrays of any type.
 const VECTOR_BYTES: u32 = 16;
 
 /// IR for `opt`, and the kernels in it.
@@ -92,7 +97,8 @@ pub fn symbol(line: &str) -> Option<&str> {
     Some(&rest[..symbol_length(rest)])
 }
 
-/// The length of the symbol that `text` starts with: a quoted string, or LLVM's identifier characters.
+/// The length of the symbol that `text` starts with: a quoted string, or LLVM's identifier
+/// characters.
 fn symbol_length(text: &str) -> usize {
     if let Some(quoted) = text.strip_prefix('"') {
         return quoted.find('"').map_or(text.len(), |end| end + 2);
@@ -141,8 +147,8 @@ fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
     Ok(variables)
 }
 
-/// Appends `line` to `out`, with a cast from address space 3 in place of every `@shared`. Its type, and in a call the
-/// attributes, stand before it.
+/// Appends `line` to `out`, with a cast from address space 3 instead of every `@shared`. The
+/// symbol's type, and in a call its attributes, precede it.
 fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
     if shared.is_empty() {
         return out.push_str(line);
@@ -198,8 +204,8 @@ fn dynamic_shared_definition() -> String {
     )
 }
 
-/// A read-modify-write atomic that is not relaxed, as a relaxed one between the fences of its ordering. They get its source
-/// position.
+/// Rewrites a read-modify-write atomic that is not relaxed as a relaxed one between the fences of
+/// its ordering. The fences get its source position.
 fn fenced_atomic(line: &str) -> Option<String> {
     let operation = line.trim_start();
     if !operation.starts_with("atomicrmw ") && !operation.contains(" = atomicrmw ") {

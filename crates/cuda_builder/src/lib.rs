@@ -19,38 +19,39 @@
 //!
 //! 1. [`toolchain`]: find a rustc with its library source, and `opt` and `llc` of an LLVM that can
 //!    read its output.
-//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into a
-//!    target folder of its own, so that it neither waits for the outer cargo nor makes it wait.
+//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into
+//!    its own target folder, so that neither cargo waits for the other.
 //! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
 //! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
 //!
-//! The build script reruns only if a source file of the kernel crate or of one of its path dependencies changes, or one of
-//! the variables below.
+//! The build script reruns only if a source file of the kernel crate or of one of its path
+//! dependencies changes, or one of the variables below.
 //!
 //! # Several generations of GPUs
 //!
-//! One PTX text is for one architecture and all newer ones. A crate whose kernels need more than the oldest supported
-//! architecture is built once for each: [`CudaBuilder::arch`]. What needs, say, compute capability 9.0 says so:
+//! One PTX text is for one architecture and all newer ones. A crate whose kernels need more than
+//! the oldest supported architecture is built once for each: [`CudaBuilder::arch`]. Code that
+//! needs, say, compute capability 9.0 says so:
 //!
 //! - `#[kernel(capability = "9.0")]` makes a kernel that only modules for 9.0 and newer ones have;
-//! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression. rustc sets it, and the features of all older
-//!   architectures, because the builder passes `-Ctarget-cpu`. All rustc versions know the name, so no lint asks for a
-//!   declaration. On the host it is false.
+//! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression. rustc sets it, and
+//!   the features of all older architectures, because the builder passes `-Ctarget-cpu`. All rustc
+//!   versions know the name, so no lint asks for a declaration. On the host it is false.
 //!
-//! Functions of a library that only such kernels call need neither.
+//! Library functions that only such kernels call need neither of the two.
 //!
 //! # Many kernel crates with the same dependencies
 //!
-//! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no cargo and no build scripts.
-//! The caller runs every program, and may confine it.
+//! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no
+//! cargo and no build scripts. The caller runs every program, and may confine it.
 //!
 //! # Environment variables
 //!
 //! | variable | meaning |
 //! |---|---|
-//! | `CUDA_BUILDER_RUSTC` | the rustc to compile kernels with; its sysroot must hold the library source |
+//! | `CUDA_BUILDER_RUSTC` | the rustc for kernels; its sysroot must hold the library source |
 //! | `CUDA_BUILDER_LLVM_BIN` | the folder that holds `opt` and `llc` |
-//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in the outer cargo's target folder |
+//! | `CUDA_BUILDER_TARGET_DIR` | where to build; default: `cuda-builder` in cargo's target folder |
 //!
 //! If only one of the first two is set, the other part is searched for as usual.
 

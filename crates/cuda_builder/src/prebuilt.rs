@@ -14,9 +14,10 @@ pub struct Prebuilt {
     arch: NvvmArch,
     /// Names and files for `--extern`.
     externs: Vec<(String, PathBuf)>,
-    /// These and their dependencies: all that the compiler reads, besides the toolchain's.
+    /// These libraries and their dependencies: the compiler reads no other files except the
+    /// toolchain's.
     libraries: Vec<PathBuf>,
-    /// The folders of these.
+    /// The folders of these libraries.
     folders: Vec<PathBuf>,
 }
 
@@ -24,8 +25,8 @@ pub struct Prebuilt {
 const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
 
 impl Prebuilt {
-    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using the network. Kernels can use
-    /// those named in `dependencies`.
+    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using
+    /// the network. Kernels can use those named in `dependencies`.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
@@ -79,8 +80,8 @@ impl Prebuilt {
         })
     }
 
-    /// The same, with the libraries in folder `to`, where their copies have the same names: beside the originals lies whatever else
-    /// was built.
+    /// Uses copies of the libraries, with the same names, in folder `to`. The original folder also
+    /// holds other build products.
     pub fn moved(mut self, to: &Path) -> Self {
         let moved = |file: &mut PathBuf| {
             *file = to.join(file.file_name().unwrap_or_default());
@@ -96,18 +97,19 @@ impl Prebuilt {
         &self.tools
     }
 
-    /// The folders that the compiler reads, besides the toolchain's.
+    /// The folders that the compiler reads, in addition to the toolchain's.
     pub fn folders(&self) -> &[PathBuf] {
         &self.folders
     }
 
-    /// The files in them that it reads.
+    /// The files in these folders that the compiler reads.
     pub fn libraries(&self) -> &[PathBuf] {
         &self.libraries
     }
 
-    /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run` runs every program, in
-    /// `folder`; the programs write nowhere else. File names in messages and in the PTX are relative to it.
+    /// Compiles the kernels in `folder`, with the crate root `lib.rs`, and returns their PTX. `run`
+    /// runs every program, in `folder`; the programs write nowhere else. File names in messages and
+    /// in the PTX are relative to it.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).

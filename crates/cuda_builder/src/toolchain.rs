@@ -1,7 +1,8 @@
 //! Finding the compiler for kernels.
 //!
-//! Kernels need a rustc, *its own* library source (to build `core` for the GPU), and `opt` and `llc`
-//! of an LLVM at least as new as the one in that rustc. The first complete candidate is taken:
+//! Kernels need a rustc, *its own* library source (to build `core` for the GPU), and `opt` and
+//! `llc` of an LLVM at least as new as the one in that rustc. The first complete candidate is
+//! taken:
 //!
 //! 1. the one that environment variables name ([crate docs](crate));
 //! 2. a rustup toolchain with the components `rust-src` and `llvm-tools`;
@@ -280,7 +281,7 @@ enum LlvmTools {
         llc: PathBuf,
         llvm_major: u32,
     },
-    /// The newest that there is, older than the compiler's LLVM.
+    /// The newest tools found, which are older than the compiler's LLVM.
     TooOld {
         llc: PathBuf,
         llvm_major: u32,

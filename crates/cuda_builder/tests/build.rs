@@ -26,7 +26,7 @@ fn build(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 fn build_for(folder: &Path, arch: NvvmArch) -> Result<PathBuf, Error> {
-    // The folder that the workspace's own kernels are built in, where `core` is there already.
+    // The folder for the workspace's own kernels. It already holds a compiled `core`.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     CudaBuilder::new(folder)
         .arch(arch)
@@ -54,7 +54,8 @@ fn instructions<'a>(ptx: &'a str, prefix: &str) -> Vec<&'a str> {
         .collect()
 }
 
-/// Loads and stores of no known state space: slower, and a sign that a pointer's origin was lost.
+/// Loads and stores without a known state space. They are slower, and a sign that a pointer's
+/// origin was lost.
 fn generic_accesses(ptx: &str) -> Vec<&str> {
     const SPACES: [&str; 6] = [
         "global",
@@ -175,7 +176,7 @@ fn an_address_in_shared_memory_is_computed_once_for_all_that_use_it() {
             }}"
         ),
     );
-    // No pointer to shared memory among all memory, which would be a second value.
+    // A generic pointer to shared memory would be a second value: the code has none.
     assert_eq!(instructions(&ptx, "cvta.shared"), [""; 0]);
     assert_eq!(instructions(&ptx, "cvta.to.shared"), [""; 0]);
     assert_eq!(generic_accesses(&ptx), [""; 0]);
@@ -374,8 +375,8 @@ fn clusters_of_old_architectures_are_refused() {
     );
 }
 
-/// rustc's jump threading copies a barrier into both arms of a condition that is tested before and after it, and then
-/// threads of one warp wait at two barriers.
+/// rustc's jump threading copies a barrier into both arms of a condition that is tested before and
+/// after it. Threads of one warp then wait at two barriers.
 #[test]
 fn a_barrier_stays_one_barrier() {
     let ptx = ptx(
@@ -573,7 +574,7 @@ fn atomics_keep_their_orderings() {
             "strongest",
             vec!["fence.sc.gpu", "atom.global.add.u32", "fence.acq_rel.gpu"],
         ),
-        // What the back end does itself.
+        // The back end does these itself.
         ("exchange", vec!["atom.acq_rel.sys.global.cas.b32"]),
         (
             "flag",
@@ -777,7 +778,7 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     let (ptx, programs) = compile(&kernel(""));
     // rustc, opt, llc.
     assert_eq!(programs, 3);
-    // But for names of files, and names mangled with the crate's.
+    // File names, and names mangled with the crate's name, differ.
     let code = |ptx: &str| {
         ptx.lines()
             .filter(|line| !line.contains(".file") && !line.contains(".loc"))

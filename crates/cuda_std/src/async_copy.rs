@@ -1,8 +1,9 @@
-//! Copies from global to shared memory that go on while the thread does something else (PTX ISA, `cp.async`; compute capability
-//! 8.0).
+//! Copies from global to shared memory that go on while the thread does something else (PTX ISA,
+//! `cp.async`; compute capability 8.0).
 //!
-//! A thread starts copies, closes groups of them, and waits until all but the latest groups have arrived. Then it sees what it copied
-//! itself; other threads of the block see it after the next [`sync_threads`](crate::thread::sync_threads).
+//! A thread starts copies, closes groups of them, and waits until all but the latest groups have
+//! arrived. The thread then sees its own copies; other threads of the block see them after the next
+//! [`sync_threads`](crate::thread::sync_threads).
 //!
 //! ```ignore
 //! // A tile with its halo; what is beyond the field counts as zero.
@@ -16,7 +17,8 @@
 macro_rules! narrow_copy {
     ($(#[doc = $doc:literal] $name:ident = $bytes:literal;)*) => {$(
         #[doc = $doc]
-        /// Where `present` is false it reads nothing and sets them to zero, as beyond the border of a field.
+        /// If `present` is false, it reads nothing and sets the bytes to zero, as beyond the border
+        /// of a field.
         ///
         /// # Safety
         #[doc = concat!("Both pointers are aligned to ", $bytes, " bytes. If `present`, there are from `global` on ", $bytes)]
@@ -56,8 +58,9 @@ narrow_copy! {
 /// Starts a copy of 16 bytes that bypasses L1 (`cp.async.cg`).
 ///
 /// # Safety
-/// Both pointers are aligned to 16 bytes. From `global` on there are 16 initialised bytes of global memory, which no thread writes until the
-/// copy has arrived; from `shared` on 16 bytes of the block's shared memory, which no thread accesses until then.
+/// Both pointers are aligned to 16 bytes. From `global` on there are 16 initialised bytes of global
+/// memory, which no thread writes until the copy has arrived; from `shared` on 16 bytes of the
+/// block's shared memory, which no thread accesses until then.
 #[inline(always)]
 pub unsafe fn copy_16<T>(shared: *mut T, global: *const T) {
     // SAFETY: the caller's.
@@ -93,16 +96,17 @@ macro_rules! copies_at {
 }
 
 copies_at! {
-    /// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A kernel that copies from the same places of
-    /// many planes keeps these in 32 bits: here the compiler does not make addresses of them before it needs them.
+    /// Starts a copy of 16 bytes as [`copy_16`] does, from the element `index` after `global`. A
+    /// kernel that copies from the same places of many planes keeps the indices in 32 bits. This
+    /// function lets the compiler compute each address only when it is needed.
     ///
     /// # Safety
-    /// As [`copy_16`], of the element.
+    /// As [`copy_16`], for the element.
     copy_16_at = "cp.async.cg", 16;
     /// Starts a copy of 8 bytes, through L1 (`cp.async.ca`), as [`copy_16_at`] does.
     ///
     /// # Safety
-    /// As [`copy_16`], of the element, with 8 bytes and an alignment to 8.
+    /// As [`copy_16`], for the element, with 8 bytes and an alignment to 8.
     copy_8_at = "cp.async.ca", 8;
 }
 
@@ -132,8 +136,9 @@ macro_rules! copies_to {
 }
 
 copies_to! {
-    /// Starts a copy of 16 bytes as [`copy_16`] does, to a place in shared memory that is given by its
-    /// [`address`](crate::shared::address): kernels with many copies do arithmetic on it in 32 bits.
+    /// Starts a copy of 16 bytes as [`copy_16`] does. The target is an
+    /// [`address`](crate::shared::address) in shared memory: kernels with many copies compute it in
+    /// 32 bits.
     ///
     /// ```no_run
     /// use cuda_std::{async_copy, mem, shared, thread};
@@ -162,7 +167,8 @@ copies_to! {
     copy_8_to = "cp.async.ca", 8;
 }
 
-/// Closes this thread's group of copies: those started since it last did, which may be none.
+/// Closes this thread's group of copies: those started since its previous call. The group may be
+/// empty.
 #[inline(always)]
 pub fn commit() {
     #[cfg(target_arch = "nvptx64")]
@@ -174,7 +180,7 @@ pub fn commit() {
     crate::gpu_only("cp.async.commit_group")
 }
 
-/// Waits until at most this many of the groups that this thread closed last are still on their way.
+/// Waits until at most the `GROUPS` latest groups that this thread closed are still on their way.
 #[inline(always)]
 pub fn wait<const GROUPS: u32>() {
     #[cfg(target_arch = "nvptx64")]

@@ -3,9 +3,10 @@
 //! `core`'s atomics work in kernels, in global and shared memory alike: make one with
 //! `AtomicU32::from_ptr`. Floats add here, with `atom.add`, which `core` does not have.
 //!
-//! Orderings hold. A block that stores its results and then counts itself with `fetch_add(1, Ordering::AcqRel)` hands them to
-//! whoever reads the counter so later; with `Ordering::Relaxed` it does not, and the emulated device reports a race. What they
-//! become (`N` is the width; a `fence.acq_rel` costs about as much as an access to L2):
+//! Orderings hold. A block may store its results and then count itself with `fetch_add(1,
+//! Ordering::AcqRel)`: a thread that later reads the counter the same way sees the results. With
+//! `Ordering::Relaxed` it does not, and the emulated device reports a race. The table shows the
+//! instructions (`N` is the width; a `fence.acq_rel` costs about as much as an access to L2):
 //!
 //! | operation | `Relaxed` | `Acquire`, `Release`, `AcqRel` | `SeqCst` |
 //! |---|---|---|---|
@@ -15,14 +16,16 @@
 //! | `fetch_add`, `swap`, ... | `atom.add` and so on | with a `fence.acq_rel.gpu` before to release, behind to acquire | with a `fence.sc.gpu` before |
 //! | `fence` | | `fence.acq_rel.sys` | `fence.sc.sys` |
 //!
-//! So `fetch_add` and its like order accesses of threads of one device, the rest also those of other devices and the host.
+//! `fetch_add` and its like therefore order accesses of threads of one device. The other operations
+//! also order accesses of other devices and the host.
 
 use core::cell::UnsafeCell;
 
 pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
-/// Loads a number that another block has stored by [`store_release`]: what that block did before, this thread sees from here on.
-/// (`AtomicU32::load` is at the scope of the system, which costs more.)
+/// Loads a number that another block has stored by [`store_release`]. From here on this thread sees
+/// the effects of what that block did before its store. (`AtomicU32::load` is at the scope of the
+/// system, which costs more.)
 ///
 /// ```ignore
 /// // Blocks in a row: each goes on where the one before it has been.
@@ -36,7 +39,8 @@ pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Orderin
 /// ```
 ///
 /// # Safety
-/// `pointer` is an aligned `u32` in global memory, which nothing accesses meanwhile but atomics, this and [`store_release`].
+/// `pointer` is an aligned `u32` in global memory, which only atomics, this function and
+/// [`store_release`] access meanwhile.
 #[inline(always)]
 pub unsafe fn load_acquire(pointer: *const u32) -> u32 {
     #[cfg(target_arch = "nvptx64")]
@@ -61,8 +65,9 @@ pub unsafe fn load_acquire(pointer: *const u32) -> u32 {
     }
 }
 
-/// Stores a number for threads of the device that load it by [`load_acquire`]: what this thread did before, and what it has seen of others (those of
-/// its warp before a `sync_warp`, those of its block before a barrier), they see then. Waits until this thread's stores have arrived.
+/// Stores a number for threads of the device that load it by [`load_acquire`]. They then see this
+/// thread's earlier writes, and the writes that it has seen: its warp's before a `sync_warp`, its
+/// block's before a barrier. The store waits until this thread's earlier stores have arrived.
 ///
 /// # Safety
 /// As [`load_acquire`].
@@ -133,8 +138,8 @@ macro_rules! atomic_float {
 
             #[doc = concat!("Adds `value` and returns what was there before (`", $instruction, "`, relaxed).")]
             ///
-            /// Additions of several threads happen in no fixed order, so sums may differ in their last
-            /// bits between runs.
+            /// Additions of several threads happen in no fixed order, so sums may differ in their
+            /// last bits between runs.
             #[inline(always)]
             pub fn fetch_add(&self, value: $ty) -> $ty {
                 #[cfg(target_arch = "nvptx64")]

@@ -1,8 +1,10 @@
 //! Functions that the language itself calls: comparing two slices calls `memcmp`.
 //!
-//! `core` leaves them to the platform, and a GPU has none. (Copies and fills need nothing: the back end writes loops.)
+//! `core` leaves them to the platform, and a GPU has none. (Copies and fills need no function: the
+//! back end writes loops.)
 
-/// C's `memcmp`: below, at or above 0 as the first byte that differs is.
+/// C's `memcmp`: the result is below, at or above 0 as `a`'s first different byte is below, at or
+/// above `b`'s.
 ///
 /// # Safety
 /// `a` and `b` point to `n` initialised bytes.

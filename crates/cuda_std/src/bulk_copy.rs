@@ -1,8 +1,11 @@
-//! Copies of whole rows between global and shared memory, which one thread starts and the hardware makes (PTX ISA,
-//! `cp.async.bulk`). Kernels that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
+//! Copies of whole rows between global and shared memory: one thread starts a copy and the hardware
+//! makes it (PTX ISA, `cp.async.bulk`). Kernels that use this module need compute capability 9.0:
+//! mark them `#[kernel(capability = "9.0")]`.
 //!
-//! A copy takes no registers, and one instruction for up to all of shared memory. One thread starts it: 32 lanes would start 32. To
-//! shared memory, it reports to a barrier: see [`mbarrier`](crate::mbarrier), with an example. To global memory, the thread closes a group and waits for it:
+//! A copy takes no registers, and one instruction for up to all of shared memory. One thread starts
+//! it: 32 lanes would start 32 copies. A copy to shared memory reports to a barrier:
+//! [`mbarrier`](crate::mbarrier) has an example. For a copy to global memory, the thread closes a
+//! group and waits for it:
 //!
 //! ```ignore
 //! // All threads write the tile; then one stores it.
@@ -19,18 +22,21 @@
 //!
 //! # Proxies
 //!
-//! These copies go another way to memory than loads and stores (PTX ISA, "Async proxy"). What threads have stored, a copy sees only behind
-//! [`fence_shared`] or [`fence_global`], by the thread that stored and before the barrier that orders the copy behind it; also where
-//! a copy overwrites it. What copies have brought, threads see behind the wait, without a fence.
+//! These copies take another path to memory than loads and stores (PTX ISA, "Async proxy"). The
+//! thread that stored calls [`fence_shared`] or [`fence_global`] before the barrier that orders the
+//! copy after the store. Only then does a copy see what threads have stored, or overwrite it in
+//! order. After the wait, threads see what copies have brought, without a fence.
 
 /// Starts a copy to shared memory, which reports its bytes to `barrier`.
 ///
 /// # Safety
 /// - `shared` and `global` are aligned to 16 bytes; `bytes` is a multiple of 16.
-/// - From `global` on there are so many initialised bytes of global memory, which no thread writes until the copy has arrived; from `shared`
-///   on so many of the block's shared memory, which no thread accesses until then. The block does not end before.
-/// - `barrier` is one of this block ([`init`](crate::mbarrier::init), [`fence_init`](crate::mbarrier::fence_init)), whose current phase
-///   expects the bytes before it completes.
+/// - `global` points to `bytes` initialised bytes of global memory, which no thread writes until
+///   the copy has arrived. `shared` points to `bytes` bytes of the block's shared memory, which no
+///   thread accesses until then. The block does not end before.
+/// - `barrier` is one of this block ([`init`](crate::mbarrier::init),
+///   [`fence_init`](crate::mbarrier::fence_init)), whose current phase expects the bytes before it
+///   completes.
 #[inline(always)]
 pub unsafe fn to_shared<T>(shared: *mut T, global: *const T, bytes: u32, barrier: *mut u64) {
     #[cfg(target_arch = "nvptx64")]
@@ -58,8 +64,9 @@ pub unsafe fn to_shared<T>(shared: *mut T, global: *const T, bytes: u32, barrier
 ///
 /// # Safety
 /// - `shared` and `global` are aligned to 16 bytes; `bytes` is a multiple of 16.
-/// - From `shared` on there are so many initialised bytes of the block's shared memory, which no thread writes until the copy has read
-///   them ([`wait_read`]); from `global` on so many of global memory, which no thread accesses until the copy is made ([`wait`]). This thread does
+/// - `shared` points to `bytes` initialised bytes of the block's shared memory, which no thread
+///   writes until the copy has read them ([`wait_read`]). `global` points to `bytes` bytes of
+///   global memory, which no thread accesses until the copy is made ([`wait`]). This thread does
 ///   not return before the copy has read.
 #[inline(always)]
 pub unsafe fn to_global<T>(global: *mut T, shared: *const T, bytes: u32) {
@@ -104,15 +111,18 @@ macro_rules! plain {
 }
 
 plain! {
-    /// Closes this thread's group of copies to global memory: those started since it last did, which may be none.
+    /// Closes this thread's group of copies to global memory: those started since its previous
+    /// call. The group may be empty.
     commit = "cp.async.bulk.commit_group";
-    /// Waits until at most this many of the groups that this thread closed last are still on their way. What the others store is there,
-    /// for this thread.
+    /// Waits until at most the `GROUPS` latest groups that this thread closed are still on their
+    /// way. This thread then sees what the copies of the other groups stored.
     wait::<GROUPS> = "cp.async.bulk.wait_group";
-    /// Waits until at most this many of the groups that this thread closed last have still to read shared memory.
+    /// Waits until at most the `GROUPS` latest groups that this thread closed have still to read
+    /// shared memory.
     wait_read::<GROUPS> = "cp.async.bulk.wait_group.read";
-    /// Shows copies what this thread has stored to shared memory.
+    /// Makes this thread's stores to shared memory visible to copies.
     fence_shared = "fence.proxy.async.shared::cta";
-    /// Shows copies what this thread has stored to global memory, or has seen that others did.
+    /// Makes this thread's stores to global memory, and those of others that it has seen, visible
+    /// to copies.
     fence_global = "fence.proxy.async.global";
 }

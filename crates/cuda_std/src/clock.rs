@@ -1,4 +1,4 @@
-//! Counters to time parts of a kernel with.
+//! Counters that time parts of a kernel.
 
 use crate::intrinsics;
 
@@ -19,7 +19,8 @@ pub fn clock64() -> u64 {
     unsafe { intrinsics::clock64() }
 }
 
-/// Nanoseconds of the device's global timer. Its resolution differs between GPUs: from 32 ns to 1 us.
+/// Nanoseconds of the device's global timer. Its resolution differs between GPUs: from 32 ns to 1
+/// us.
 #[inline(always)]
 pub fn globaltimer_ns() -> u64 {
     // SAFETY: as `clock`.

@@ -1,8 +1,10 @@
-//! Thread block clusters: blocks that run at the same time, meet at a barrier, and reach each other's shared memory.
+//! Thread block clusters: blocks that run at the same time, meet at a barrier, and reach each
+//! other's shared memory.
 //!
-//! A launch says how many blocks make a cluster; without saying, each block is one. The blocks of a cluster are neighbours
-//! in the grid, and run on multiprocessors that are neighbours too (PTX ISA, "Cluster of Cooperative Thread Arrays"). Kernels
-//! that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
+//! A launch may say how many blocks make a cluster; otherwise each block is a cluster by itself.
+//! The blocks of a cluster are neighbours in the grid, and run on multiprocessors that are
+//! neighbours too (PTX ISA, "Cluster of Cooperative Thread Arrays"). Kernels that use this module
+//! need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
 //!
 //! ```ignore
 //! // Each thread gets what its peer in the next block of the cluster has.
@@ -18,20 +20,24 @@
 //!
 //! # Rules for another block's shared memory
 //!
-//! - Its block has started: this block has passed a barrier of the cluster before the access.
-//! - Its block has not ended: between the access and the end of that block is a barrier of the cluster.
-//! - Between a write and another block's read or write of the same place is a barrier of the cluster, as
-//!   [`sync_threads`](crate::thread::sync_threads) is within a block.
+//! - The other block has started: this block has passed a barrier of the cluster before the access.
+//! - The other block has not ended: a barrier of the cluster is between the access and the end of
+//!   that block.
+//! - A barrier of the cluster is between a write and another block's read or write of the same
+//!   place, as [`sync_threads`](crate::thread::sync_threads) is within a block.
 //!
-//! What breaks them is undefined. The emulated device reports each.
+//! The behaviour of a program that breaks a rule is undefined. The emulated device reports each
+//! case.
 //!
 //! # Cost
 //!
-//! On compute capability 9.0, an arrival that releases waits until all that the thread has stored, to global memory too, is visible
-//! on the device, and a wait empties the multiprocessor's L1 cache (`MEMBAR.ALL.GPU`, `CCTL.IVALL` in the machine code). So
-//! arrive before storing results, and load through L1 what is reused between two barriers rather than across one. An access to
-//! another block's memory is a generic load or store, as to global memory, not one of the own block's shared memory.
-//! Blocks that only send each other values in turns need no barrier of the cluster: [`mbarrier::store_async`](crate::mbarrier::store_async).
+//! On compute capability 9.0, an arrival that releases waits until all of the thread's stores, also
+//! those to global memory, are visible on the device. A wait empties the multiprocessor's L1 cache.
+//! (The machine code has `MEMBAR.ALL.GPU` and `CCTL.IVALL`.) Therefore arrive before storing
+//! results, and load through L1 only what is reused between two barriers. An access to another
+//! block's memory is a generic load or store, as to global memory. Blocks that only send each other
+//! values in turns need no barrier of the cluster:
+//! [`mbarrier::store_async`](crate::mbarrier::store_async).
 
 use crate::intrinsics;
 use crate::vector::UVec3;
@@ -102,23 +108,24 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// The arrival of a thread at the cluster's barrier, which it then waits for.
+/// The arrival of a thread at the cluster's barrier. The thread then waits for the barrier.
 #[derive(Debug)]
 #[must_use = "a thread that has arrived must wait before it arrives again"]
 pub struct Arrival(());
 
-/// Waits until every thread of the cluster is here; writes to shared and global memory before it are seen by the cluster's
-/// threads after it. CUDA C++'s `cluster.sync()`.
+/// Waits until every thread of the cluster is here. Writes to shared and global memory before it
+/// are visible to the cluster's threads after it. CUDA C++'s `cluster.sync()`.
 ///
-/// Every thread of the cluster that has not returned must reach the same call: in a branch that only some threads of a warp
-/// take, the behaviour is undefined (the emulated device reports it).
+/// Every thread of the cluster that has not returned must reach the same call. In a branch that
+/// only some threads of a warp take, the behaviour is undefined (the emulated device reports it).
 #[inline(always)]
 pub fn sync() {
     arrive().wait();
 }
 
-/// Arrives at the cluster's barrier and goes on, up to [`Arrival::wait`]. What this thread wrote before is seen by those that
-/// have waited. What it does in between must not depend on what others write meanwhile.
+/// Arrives at the cluster's barrier and goes on, up to [`Arrival::wait`]. Threads that have waited
+/// see what this thread wrote before it arrived. Work between arrival and wait must not depend on
+/// what other threads write meanwhile.
 ///
 /// As with [`sync`], all threads of a warp arrive together.
 #[inline(always)]
@@ -128,8 +135,8 @@ pub fn arrive() -> Arrival {
     Arrival(())
 }
 
-/// [`arrive`], without a word on what this thread wrote or read before: the barrier then orders none of it. It is cheaper, and
-/// enough to know that all blocks have started.
+/// Arrives as [`arrive`] does, but the barrier orders none of this thread's earlier reads and
+/// writes. This is cheaper, and enough to know that all blocks have started.
 #[inline(always)]
 pub fn arrive_relaxed() -> Arrival {
     // SAFETY: no preconditions from sm_90 on.
@@ -138,7 +145,8 @@ pub fn arrive_relaxed() -> Arrival {
 }
 
 impl Arrival {
-    /// Waits until every thread of the cluster that has not returned has arrived. All threads of a warp wait together.
+    /// Waits until every thread of the cluster that has not returned has arrived. All threads of a
+    /// warp wait together.
     #[inline(always)]
     pub fn wait(self) {
         // SAFETY: this thread has arrived, and has not waited since.
@@ -146,14 +154,15 @@ impl Arrival {
     }
 }
 
-/// The address, in the shared memory of the cluster's block of that [rank](block_rank), that corresponds to one in this block's
-/// shared memory. CUDA C++'s `cluster.map_shared_rank()`.
+/// Maps an address in this block's shared memory to the corresponding one of another block. `rank`
+/// is that block's [rank](block_rank) in the cluster. CUDA C++'s `cluster.map_shared_rank()`.
 ///
-/// Accesses through the result become `ld.shared::cluster` and `st.shared::cluster`, atomics too. The module says when they may be
-/// made.
+/// Accesses through the result, atomics too, become `ld.shared::cluster` and `st.shared::cluster`.
+/// The module's documentation says when they are allowed.
 ///
 /// # Safety
-/// `address` points into this block's shared memory, or one past an array in it. `rank` is below [`blocks`].
+/// `address` points into this block's shared memory, or one past an array in it. `rank` is below
+/// [`blocks`].
 #[inline(always)]
 pub unsafe fn map_shared<T>(address: *mut T, rank: u32) -> *mut T {
     // SAFETY: the caller's.

@@ -1,9 +1,16 @@
-//! A barrier of the whole grid: all blocks of a launch wait for each other, any number of times, as between the timesteps of a
-//! simulation that one launch computes. CUDA C++'s `cooperative_groups::this_grid().sync()`.
+//! A barrier of the whole grid: all blocks of a launch wait for each other, any number of times.
+//! One launch can thus compute several timesteps of a simulation, with a barrier between two. CUDA
+//! C++'s `cooperative_groups::this_grid().sync()`.
 //!
 //! ```ignore
 //! #[kernel]
-//! pub unsafe fn steps(mut from: *mut f32, mut to: *mut f32, n: u32, steps: u32, counter: *mut u32) {
+//! pub unsafe fn steps(
+//!     mut from: *mut f32,
+//!     mut to: *mut f32,
+//!     n: u32,
+//!     steps: u32,
+//!     counter: *mut u32,
+//! ) {
 //!     for _ in 0..steps {
 //!         let mut i = thread::index_1d();
 //!         while i < n {
@@ -18,39 +25,45 @@
 //!
 //! # All blocks must run at once
 //!
-//! A block that waits keeps its place on the multiprocessor. So blocks that have not started never start, if the grid has more than the
-//! device holds: launch as many as it holds, and give each more to do. The emulated device reports a grid that is too large; a GPU
-//! waits without end. How many it holds follows from the kernel's registers, threads and shared memory.
+//! A block that waits keeps its place on the multiprocessor. If the grid has more blocks than the
+//! device holds, the others therefore never start. Launch as many blocks as the device holds, and
+//! give each more to do. The emulated device reports a grid that is too large; a GPU waits without
+//! end. The number that it holds follows from the kernel's registers, threads and shared memory.
 //!
 //! # The counter
 //!
-//! A `u32` in global memory, which the host sets to 0 once. Blocks count their arrivals in its lower 31 bits; the last one to arrive makes
-//! them 0 again and flips the highest bit, which the others wait for. So one counter is good for any number of barriers and launches, of
-//! grids of any size, one launch after the other.
+//! A `u32` in global memory, which the host sets to 0 once. Blocks count their arrivals in its
+//! lower 31 bits; the last one to arrive makes them 0 again and flips the highest bit, which the
+//! others wait for. One counter therefore serves any number of barriers and launches, with grids of
+//! any size, one launch after the other.
 //!
 //! # Cost
 //!
-//! A fence and an atomic addition a block at one address, and the way to L2 and back: predicted 1 to 2 µs on a large GPU. An arrival waits
-//! until the block's stores are visible on the device (`MEMBAR.ALL.GPU`). A block that waits empties the multiprocessor's L1 cache each
-//! time that it looks (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block can do what does not depend on the others.
+//! A barrier costs a fence and an atomic addition per block at one address, and the way to L2 and
+//! back: predicted 1 to 2 µs on a large GPU. An arrival waits until the block's stores are visible
+//! on the device (`MEMBAR.ALL.GPU`). A waiting block empties the multiprocessor's L1 cache each
+//! time it looks at the counter (`CCTL.IVALL`). Between [`arrive`] and [`Arrival::wait`] a block
+//! can do work that does not depend on other blocks.
 
 use crate::{atomic, thread};
 
 /// The bit of the counter that every barrier flips.
 const PHASE: u32 = 1 << 31;
-/// Time between two looks at the counter. Many blocks that look at it without a pause hold up those that arrive.
+/// Time between two looks at the counter. Many blocks that look at it without a pause delay those
+/// that arrive.
 const NANOS: u32 = 32;
 
-/// The arrival of a thread's block at the grid's barrier, which the thread then waits for.
+/// The arrival of a thread's block at the grid's barrier. The thread then waits for the barrier.
 #[derive(Debug)]
 #[must_use = "a block that has arrived must wait before it arrives again"]
 pub struct Arrival {
     counter: *mut u32,
-    /// What the counter was before; of the block's first thread.
+    /// The counter before the arrival, in the block's first thread.
     before: u32,
 }
 
-/// Waits until every thread of the grid is here; writes to global memory before it are seen by the grid's threads after it.
+/// Waits until every thread of the grid is here. Writes to global memory before it are visible to
+/// the grid's threads after it.
 ///
 /// # Safety
 /// As [`arrive`].
@@ -60,14 +73,16 @@ pub unsafe fn sync(counter: *mut u32) {
     unsafe { arrive(counter) }.wait();
 }
 
-/// Arrives at the grid's barrier and goes on, up to [`Arrival::wait`]. What this block does in between must not depend on what others
-/// write meanwhile, nor write what they read.
+/// Arrives at the grid's barrier and goes on, up to [`Arrival::wait`]. Between the two, this block
+/// must not read what others write meanwhile, and must not write what they read.
 ///
 /// # Safety
-/// - `counter` is an aligned `u32` in global memory, which the host has set to 0 before its first use, and which nothing but barriers of
-///   one launch at a time accesses. After a launch that failed it is to be set to 0 again.
-/// - Every thread of every block of the grid reaches the same calls in the same order, and none returns before the last.
-/// - All blocks of the grid run at the same time. There are less than 2^31.
+/// - `counter` is an aligned `u32` in global memory, which the host has set to 0 before its first
+///   use. Only barriers of one launch at a time access it. After a failed launch the host sets it
+///   to 0 again.
+/// - Every thread of every block of the grid reaches the same calls in the same order, and none
+///   returns before the last.
+/// - All blocks of the grid run at the same time. The grid has less than 2^31 blocks.
 #[inline(always)]
 pub unsafe fn arrive(counter: *mut u32) -> Arrival {
     thread::sync_threads();
@@ -97,8 +112,8 @@ impl Arrival {
     }
 }
 
-/// Adds to the counter; gives what it was before. What this block has stored is seen by who sees the sum. (`AtomicU32::fetch_add` would also
-/// empty L1.)
+/// Adds to the counter and returns its value before. A thread that sees the sum sees what this
+/// block has stored. (`AtomicU32::fetch_add` would also empty L1.)
 ///
 /// # Safety
 /// `counter` is an aligned `u32` in global memory.

@@ -1,13 +1,17 @@
 //! Hints to the compiler.
 
-/// The value itself, of which the compiler knows nothing: what is computed from it is computed here.
+/// Returns the value itself. The compiler knows nothing about the result, and cannot move
+/// computations with it to an earlier place.
 ///
-/// LLVM moves what is the same in each turn of a loop out of it, and keeps an address of its own for each access of the loop. A kernel whose registers are
-/// full of data then has these in local memory. A loop that takes its counter and strides through this function computes them anew instead.
+/// LLVM moves values that are the same in each iteration out of a loop, and keeps a separate
+/// address for each access of the loop. A kernel whose registers are full of data then keeps these
+/// addresses in local memory. A loop that takes its counter and strides through this function
+/// computes them again instead.
 ///
 /// ```ignore
 /// while i < end {
-///     // Without it: an address a row, all the time, in place of one multiplication and an addition each.
+///     // Without this call, each row has an address that takes registers all the time. With it,
+///     // each iteration has one multiplication, and each row an addition.
 ///     let i = hint::opaque(i);
 ///     for row in 0..ROWS {
 ///         sum[row] += x[(i * stride + row * width) as usize];
@@ -16,14 +20,15 @@
 /// }
 /// ```
 ///
-/// LLVM also moves what is computed for a store that not all threads make into the branch that makes it: several such stores then wait for one another's
-/// results. What went through this function is computed before the branch.
+/// LLVM also moves the computation for a conditional store into the branch that stores: several
+/// such stores then wait for one another's results. A value that went through this function is
+/// computed before the branch.
 #[inline(always)]
 pub fn opaque<T: Opaque>(value: T) -> T {
     value.opaque()
 }
 
-/// A type of which [`opaque`] takes values: those that are one register.
+/// A type that [`opaque`] takes: its values fit in one register.
 pub trait Opaque: Copy {
     #[doc(hidden)]
     fn opaque(self) -> Self;
@@ -37,7 +42,8 @@ macro_rules! opaque {
                 #[cfg(target_arch = "nvptx64")]
                 {
                     let same: Self;
-                    // SAFETY: it only copies. Not `pure`, which would let it move.
+                    // SAFETY: the assembly only copies. It is not `pure`, which would let LLVM move
+                    // it.
                     unsafe {
                         core::arch::asm!(
                             concat!("mov.b", $bits, " {same}, {value};"),

@@ -1,7 +1,7 @@
-//! What LLVM's NVPTX back end offers, by its intrinsic names (LLVM's `IntrinsicsNVVM.td`).
+//! Functions of LLVM's NVPTX back end, by their intrinsic names (LLVM's `IntrinsicsNVVM.td`).
 //!
-//! Intrinsics rather than inline assembly wherever there is one: LLVM knows which of them are
-//! convergent (must not move into or out of a branch), which inline assembly cannot say.
+//! Where an intrinsic exists, this crate prefers it to inline assembly. LLVM knows which intrinsics
+//! are convergent (must not move into or out of a branch); inline assembly cannot say so.
 
 /// Panics on the host, where `what` has no meaning.
 ///
@@ -114,7 +114,7 @@ intrinsics! {
 
     // Defined by `cuda_builder`: the address of the block's dynamic shared memory.
     fn dynamic_shared_mem() -> *mut u8 = "__cuda_std_dynamic_shared_mem";
-    // Defined by `cuda_builder`: an address in shared memory among shared memory alone.
+    // Defined by `cuda_builder`: the address, within shared memory, of a place there.
     fn shared_address(address: *const u8) -> u32 = "__cuda_std_shared_address";
     // Defined by `cuda_builder`: the address in the shared memory of the cluster's block of a rank.
     fn map_shared(address: *mut u8, rank: u32) -> *mut u8 = "__cuda_std_map_shared";
@@ -123,7 +123,7 @@ intrinsics! {
 /// Ends the launch with an error.
 ///
 /// # Safety
-/// None to meet; `unsafe` as a foreign function.
+/// The caller has no obligation; the function is `unsafe` because it is foreign.
 #[cfg(target_arch = "nvptx64")]
 pub unsafe fn trap() -> ! {
     unsafe extern "C" {

@@ -1,7 +1,9 @@
-//! Accesses that say how long L2 should keep what they touch (PTX ISA, "cache eviction priority hints"; compute capability 8.0).
+//! Accesses that say how long L2 should keep what they touch (PTX ISA, "cache eviction priority
+//! hints"; compute capability 8.0).
 //!
-//! Worth a try where data goes from block to block through L2, and more passes through it than it holds: what is stored
-//! should stay until it is read, and what has been read may go. The hints change times, and never values.
+//! They are worth a try where data goes from block to block through L2 and exceeds its size. Stored
+//! data should stay until it is read; data that has been read may go. The hints change times, never
+//! values.
 //!
 //! ```ignore
 //! // One warp's row, which another block reads once, soon.
@@ -11,17 +13,18 @@
 //! async_copy::commit();
 //! ```
 
-/// What `createpolicy.fractional.L2::evict_first` makes of the fraction 1, by ptxas' machine code: as a constant two moves to uniform
-/// registers, where the instruction would be five.
+/// The policy that `createpolicy.fractional.L2::evict_first` makes of the fraction 1, according to
+/// ptxas' machine code. The constant costs two moves to uniform registers; the instruction would
+/// cost five.
 #[cfg(target_arch = "nvptx64")]
 const EVICT_FIRST: u64 = 0x12f0_0000_0000_0000;
 
-/// The same of `L2::evict_last`.
+/// The policy for `L2::evict_last`.
 #[cfg(target_arch = "nvptx64")]
 const EVICT_LAST: u64 = 0x14f0_0000_0000_0000;
 
-/// Starts a copy as [`copy_16_to`](crate::async_copy::copy_16_to) does, of data that nobody reads again soon: its line is the first that L2
-/// gives up.
+/// Starts a copy as [`copy_16_to`](crate::async_copy::copy_16_to) does, of data that no thread
+/// reads again soon. L2 gives up its cache line first.
 ///
 /// # Safety
 /// As there.
@@ -46,11 +49,13 @@ pub unsafe fn copy_16_evict_first_to<T>(shared: u32, global: *const T) {
     }
 }
 
-/// Stores four floats to global memory, as [`store_vector`](crate::mem::store_vector) does, which L2 keeps as long as it can: until a copy by
-/// [`copy_16_evict_first_to`] has read it, say. Until then there is less room for all else, later launches included.
+/// Stores four floats to global memory, as [`store_vector`](crate::mem::store_vector) does. L2
+/// keeps them as long as it can, for example until a copy by [`copy_16_evict_first_to`] has read
+/// them. Until then all other data, also that of later launches, has less room.
 ///
 /// # Safety
-/// `pointer` is aligned to 16 bytes, and points to four elements in global memory that no other thread accesses meanwhile.
+/// `pointer` is aligned to 16 bytes, and points to four elements in global memory that no other
+/// thread accesses meanwhile.
 #[inline(always)]
 pub unsafe fn store_4_evict_last(pointer: *mut f32, value: [f32; 4]) {
     #[cfg(target_arch = "nvptx64")]

@@ -1,7 +1,7 @@
 //! Device library for kernels written in Rust.
 //!
 //! A kernel is a `pub unsafe fn` marked [`#[kernel]`](macro@kernel). `cuda_builder` compiles the
-//! crate that holds it to PTX; this crate gives it what the GPU has beyond `core`:
+//! kernel's crate to PTX; this crate offers the functions that the GPU has beyond `core`:
 //!
 //! | module | what for |
 //! |---|---|
@@ -13,7 +13,7 @@
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
 //! | [`mbarrier`] | barriers in shared memory that threads and bulk copies arrive at |
-//! | [`bulk_copy`] | copies of whole rows between global and shared memory, which one thread starts |
+//! | [`bulk_copy`] | copies of whole rows between global and shared memory |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
 //! | [`l2`] | accesses that say how long L2 should keep what they touch |
 //! | [`clock`] | cycle and nanosecond counters |
@@ -28,7 +28,7 @@
 //!
 //! # Panics in kernels
 //!
-//! A panic executes `trap`: the launch fails and the CUDA context is lost. There is no message;
+//! A panic executes `trap`: the launch fails and the CUDA context is lost. A GPU gives no message;
 //! the emulated device names the kernel, the thread and the source line.
 
 #![no_std]
@@ -67,7 +67,7 @@ pub mod warp;
 pub use intrinsics::gpu_only;
 pub use vector::{UVec2, UVec3};
 
-/// What most kernels use: `use cuda_std::prelude::*;`.
+/// The names that most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
     pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};

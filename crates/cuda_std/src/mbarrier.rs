@@ -1,12 +1,15 @@
-//! Barriers in shared memory that threads, [bulk copies](crate::bulk_copy) and [stores from other blocks](store_async) arrive at (PTX ISA, `mbarrier`). CUDA C++'s
-//! `cuda::barrier`. Kernels that use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
+//! Barriers in shared memory that threads, [bulk copies](crate::bulk_copy) and [stores from other
+//! blocks](store_async) arrive at (PTX ISA, `mbarrier`). CUDA C++'s `cuda::barrier`. Kernels that
+//! use this module need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
 //!
-//! A barrier is a `u64` in the block's shared memory, which only the functions of this module access. It counts arrivals and bytes. A phase
-//! completes when as many threads have arrived as [`init`] says, and as many bytes as they expect; then the next begins, by itself.
-//! Phases have numbers from 0; a thread waits for one by its parity.
+//! A barrier is a `u64` in the block's shared memory, which only the functions of this module
+//! access. It counts arrivals and bytes. A phase completes when the threads that [`init`] counts
+//! and the bytes that they expect have arrived. The next phase then begins by itself. Phases have
+//! numbers from 0; a thread waits for one by its parity.
 //!
 //! ```ignore
-//! // One thread fetches a tile a step, into two buffers in turn; all compute on what the step before has fetched.
+//! // In each step, one thread fetches a tile, into two buffers in turn. All threads compute on the
+//! // tile that the step before has fetched.
 //! let tiles = shared_array![f32; 2048];
 //! let full = shared_array![u64; 2];
 //! let is_first = thread::thread_idx_x() == 0;
@@ -20,7 +23,8 @@
 //! thread::sync_threads();
 //! let fetch = |step: usize| unsafe {
 //!     mbarrier::arrive_expect_tx(full.add(step % 2), 4096);
-//!     bulk_copy::to_shared(tiles.add(step % 2 * 1024), field.add(step * 1024), 4096, full.add(step % 2));
+//!     let tile = tiles.add(step % 2 * 1024);
+//!     bulk_copy::to_shared(tile, field.add(step * 1024), 4096, full.add(step % 2));
 //! };
 //! if is_first {
 //!     fetch(0);
@@ -31,7 +35,7 @@
 //!     }
 //!     unsafe { mbarrier::wait(full.add(step % 2), step as u32 / 2) };
 //!     compute(unsafe { tiles.add(step % 2 * 1024) });
-//!     // The next round overwrites what all have read.
+//!     // The next step overwrites the tile that all threads have read.
 //!     thread::sync_threads();
 //! }
 //! ```
@@ -65,41 +69,45 @@ macro_rules! barrier {
 }
 
 barrier! {
-    /// Makes a barrier whose phases wait for so many arrivals. Other threads may use it after the next
-    /// [`sync_threads`](crate::thread::sync_threads), bulk copies after [`fence_init`] by this thread, too.
+    /// Makes a barrier whose phases wait for `arrivals` arrivals. Other threads may use it after
+    /// the next [`sync_threads`](crate::thread::sync_threads). Bulk copies also need a
+    /// [`fence_init`] by this thread.
     ///
     /// # Safety
-    /// `barrier` is an aligned `u64` in the block's shared memory, where no barrier is. `arrivals` is from 1 to 2^20 - 1.
+    /// `barrier` is an aligned `u64` in the block's shared memory, where no barrier is. `arrivals`
+    /// is from 1 to 2^20 - 1.
     pub unsafe fn init(arrivals: u32) = "mbarrier.init.shared::cta.b64", "[at], {arrivals}"
 }
 
 barrier! {
-    /// Ends a barrier; its memory is free for something else.
+    /// Ends a barrier; its memory is then free for other data.
     ///
     /// # Safety
-    /// `barrier` is one that nobody uses any more: a [`sync_threads`](crate::thread::sync_threads) orders all uses before.
+    /// `barrier` is a barrier that no thread uses any more: a
+    /// [`sync_threads`](crate::thread::sync_threads) orders all uses before this call.
     pub unsafe fn invalidate() = "mbarrier.inval.shared::cta.b64", "[at]"
 }
 
 barrier! {
-    /// Arrives. What this thread wrote before is seen by those that have waited for the phase.
+    /// Arrives. Threads that have waited for the phase see what this thread wrote before.
     ///
     /// # Safety
-    /// `barrier` is one of this block. Its current phase waits for an arrival more.
+    /// `barrier` is one of this block. Its current phase waits for at least one more arrival.
     pub unsafe fn arrive() = "mbarrier.arrive.release.cta.shared::cta.b64", "_, [at]"
 }
 
 barrier! {
-    /// Makes the current phase wait for so many bytes more, and arrives.
+    /// Makes the current phase wait for `bytes` more bytes, and arrives.
     ///
     /// # Safety
-    /// As [`arrive`]. Bulk copies of so many bytes in all report to the phase, which waits for less than 2^20 bytes at any time.
+    /// As [`arrive`]. Bulk copies of `bytes` bytes in all report to the phase. The phase waits for
+    /// less than 2^20 bytes at any time.
     pub unsafe fn arrive_expect_tx(bytes: u32) =
         "mbarrier.arrive.expect_tx.release.cta.shared::cta.b64", "_, [at], {bytes}"
 }
 
 barrier! {
-    /// Makes the current phase wait for so many bytes more, without arriving.
+    /// Makes the current phase wait for `bytes` more bytes, without arriving.
     ///
     /// # Safety
     /// As [`arrive_expect_tx`]. This thread or another arrives at the phase later.
@@ -107,11 +115,12 @@ barrier! {
         "mbarrier.expect_tx.relaxed.cta.shared::cta.b64", "[at], {bytes}"
 }
 
-/// Waits until a phase has completed: that whose number has the lowest bit of `phase`, of the current one and the one before. What
-/// threads wrote before they arrived is seen, and what copies brought.
+/// Waits until a phase has completed. It is the current phase or the one before: the one whose
+/// number has the lowest bit of `phase`. This thread then sees what threads wrote before they
+/// arrived, and what copies brought.
 ///
 /// # Safety
-/// `barrier` is one of this block, in the phase that is waited for or the one after.
+/// `barrier` is one of this block. Its phase is the awaited one or the one after.
 #[inline(always)]
 #[allow(
     named_asm_labels,
@@ -138,7 +147,7 @@ pub unsafe fn wait(barrier: *mut u64, phase: u32) {
     }
 }
 
-/// Whether a phase has completed, as [`wait`] has it, without waiting (`mbarrier.test_wait`).
+/// Whether the phase that [`wait`] would wait for has completed (`mbarrier.test_wait`).
 ///
 /// # Safety
 /// As [`wait`].
@@ -168,13 +177,17 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
     }
 }
 
-/// Starts a store to a block of the cluster, which reports its bytes to a barrier there (`st.async`).
+/// Starts a store to a block of the cluster, which reports its bytes to a barrier there
+/// (`st.async`).
 ///
-/// It takes no barrier of the cluster, whose arrival waits for all that the thread has stored ([`cluster`](crate::cluster), "Cost"): who waits for the bytes
-/// sees them, and nobody else waits. Blocks that trade values in turns need nothing more: who sends what it has computed from what it got has read that.
+/// It needs no barrier of the cluster, whose arrival waits for all stores of the thread
+/// ([`cluster`](crate::cluster), "Cost"). A thread that waits for the bytes sees them, and no other
+/// thread waits. Blocks that trade values in turns need nothing more: a block that sends a result
+/// has read the value from which it computed that.
 ///
 /// ```ignore
-/// // Each block gets a value of the one before. All blocks have made their barriers, and expect the bytes.
+/// // Each block gets a value of the one before. All blocks have made their barriers, and expect
+/// // the bytes.
 /// if is_first {
 ///     unsafe {
 ///         mbarrier::init(arrived, 1);
@@ -186,7 +199,8 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 /// let next = (cluster::block_rank() + 1) % cluster::blocks();
 /// unsafe {
 ///     if is_first {
-///         mbarrier::store_async(cluster::map_shared(inbox, next), value, cluster::map_shared(arrived, next));
+///         let to = cluster::map_shared(inbox, next);
+///         mbarrier::store_async(to, value, cluster::map_shared(arrived, next));
 ///     }
 ///     mbarrier::wait(arrived, 0);
 ///     use_value(*inbox);
@@ -195,15 +209,17 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 ///
 /// # Safety
 /// - `T` is a plain value of 4 or 8 bytes. `to` is aligned.
-/// - `to` and `barrier` are [mapped](crate::cluster::map_shared) to the same block of the cluster, which has started, and ends only after it has waited for the bytes.
-/// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects these bytes, before or after they arrive, and
-///   cannot complete without them.
-/// - Nobody accesses `to` from this call on until it has waited for the phase.
+/// - `to` and `barrier` are [mapped](crate::cluster::map_shared) to the same block of the cluster,
+///   which has started, and ends only after it has waited for the bytes.
+/// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects
+///   these bytes, before or after they arrive, and cannot complete without them.
+/// - From this call on, no thread accesses `to` before it has waited for the phase.
 #[inline(always)]
 pub unsafe fn store_async<T: Copy>(to: *mut T, value: T, barrier: *mut u64) {
     const { assert!(size_of::<T>() == 4 || size_of::<T>() == 8) };
     #[cfg(target_arch = "nvptx64")]
-    // SAFETY: the caller's. Shared memory has addresses of 32 bits; the value has as many bytes as it is copied as.
+    // SAFETY: the caller's. Shared memory has addresses of 32 bits; the value has as many bytes as
+    // it is copied as.
     unsafe {
         macro_rules! store {
             ($bits:ty, $class:ident, $instruction:literal) => {
@@ -239,7 +255,8 @@ pub unsafe fn store_async<T: Copy>(to: *mut T, value: T, barrier: *mut u64) {
     }
 }
 
-/// Shows the barriers that this thread has made to bulk copies, and to the other blocks of the cluster after its next barrier.
+/// Makes the barriers that this thread has initialised visible to bulk copies and, after the
+/// cluster's next barrier, to its other blocks.
 #[inline(always)]
 pub fn fence_init() {
     #[cfg(target_arch = "nvptx64")]

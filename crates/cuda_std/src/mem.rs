@@ -3,7 +3,7 @@
 //! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
 //! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.
 
-/// A value that [`load_ca`] and its kin load.
+/// A value that [`load_ca`] and its like load.
 pub trait CacheLoad: Copy {
     #[doc(hidden)]
     unsafe fn load_ca(pointer: *const Self) -> Self;
@@ -79,7 +79,7 @@ pub unsafe fn load_cg<T: CacheLoad>(pointer: *const T) -> T {
     unsafe { T::load_cg(pointer) }
 }
 
-/// Loads from global memory, fetched anew each time (`ld.global.cv`).
+/// Loads from global memory, and fetches the value again each time (`ld.global.cv`).
 ///
 /// # Safety
 /// As [`load_ca`].
@@ -89,7 +89,8 @@ pub unsafe fn load_cv<T: CacheLoad>(pointer: *const T) -> T {
     unsafe { T::load_cv(pointer) }
 }
 
-/// Asks L2 for what is at `pointer` in global memory, and waits for nothing (`prefetch.global.L2`).
+/// Asks L2 to fetch the line at `pointer` in global memory, and does not wait
+/// (`prefetch.global.L2`).
 ///
 /// # Safety
 /// `pointer` points into a buffer in global memory.
@@ -112,7 +113,7 @@ pub unsafe fn prefetch_l2<T>(pointer: *const T) {
     }
 }
 
-/// An element of which `N` make one vector access: 4- or 8-byte plain data.
+/// An element of a vector access: 4- or 8-byte plain data.
 pub trait VectorElement: Copy {}
 
 impl VectorElement for u32 {}
@@ -122,8 +123,8 @@ impl VectorElement for u64 {}
 impl VectorElement for i64 {}
 impl VectorElement for f64 {}
 
-/// N elements in one machine vector: as an array, a value that is only copied would become two 64-bit integers, and two
-/// accesses.
+/// N elements in one machine vector. An array that is only copied would become two 64-bit integers,
+/// and two accesses.
 #[cfg_attr(target_arch = "nvptx64", repr(simd))]
 #[cfg_attr(not(target_arch = "nvptx64"), repr(C))]
 struct Vector<T, const N: usize>([T; N]);
@@ -147,7 +148,8 @@ impl<T: Copy, const N: usize> Clone for Vector<T, N> {
 #[inline(always)]
 pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -> [T; N] {
     const { assert_vector::<T, N>() };
-    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's
+    // layout.
     unsafe {
         let vector: Vector<T, N> = *pointer.cast();
         core::mem::transmute_copy(&vector)
@@ -164,7 +166,8 @@ pub unsafe fn load_vector<T: VectorElement, const N: usize>(pointer: *const T) -
 #[inline(always)]
 pub unsafe fn store_vector<T: VectorElement, const N: usize>(pointer: *mut T, value: [T; N]) {
     const { assert_vector::<T, N>() };
-    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's layout.
+    // SAFETY: the caller's: alignment and extent are those of the vector, which has the array's
+    // layout.
     unsafe { *pointer.cast::<Vector<T, N>>() = core::mem::transmute_copy(&value) }
 }
 

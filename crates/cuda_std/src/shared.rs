@@ -1,10 +1,10 @@
-//! Shared memory: on-chip, one copy a block, seen by all of the block's threads.
+//! Shared memory: on-chip, one copy per block, visible to all threads of the block.
 //!
 //! Both forms give pointers that LLVM knows to be shared, so that accesses become `ld.shared` and
 //! `st.shared`, also through slices and references made from them.
 //!
-//! Nothing initialises shared memory, and nothing but [`sync_threads`](crate::thread::sync_threads)
-//! orders one thread's writes before another's reads.
+//! Nothing initialises shared memory. Only [`sync_threads`](crate::thread::sync_threads) orders one
+//! thread's writes before another's reads.
 
 use crate::intrinsics;
 
@@ -27,7 +27,8 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
     unsafe { intrinsics::dynamic_shared_mem().cast() }
 }
 
-/// The address of an element of shared memory among shared memory alone, for functions that take it: 32 bits, and differences are bytes.
+/// The address of an element within shared memory: 32 bits, and differences are bytes. Some
+/// functions take it instead of a pointer.
 ///
 /// # Safety
 /// `pointer` points into the block's shared memory.

@@ -95,31 +95,34 @@ pub fn linear_thread_idx() -> u32 {
     (thread_idx_z() * block_dim_y() + thread_idx_y()) * block_dim_x() + thread_idx_x()
 }
 
-/// Waits until every thread of the block is here; writes to shared and global memory before it
-/// are seen by the block's threads after it. CUDA C++'s `__syncthreads()`.
+/// Waits until every thread of the block is here. Writes to shared and global memory before it are
+/// visible to the block's threads after it. CUDA C++'s `__syncthreads()`.
 ///
-/// Every thread of the block must reach the same call: in a branch that only some of them take,
-/// or after some have returned, the behaviour is undefined (the emulated device reports it).
+/// Every thread of the block must reach the same call. In a branch that only some of them take, or
+/// after some have returned, the behaviour is undefined (the emulated device reports it).
 #[inline(always)]
 pub fn sync_threads() {
     // SAFETY: barrier 0 exists in every block.
     unsafe { intrinsics::barrier(0) }
 }
 
-/// [`sync_threads`], and the number of the block's threads whose `predicate` is true.
+/// Waits as [`sync_threads`] does, and returns the number of the block's threads whose `predicate`
+/// is true.
 #[inline(always)]
 pub fn sync_threads_count(predicate: bool) -> u32 {
     // SAFETY: as `sync_threads`.
     unsafe { intrinsics::barrier_count(0, predicate) }
 }
 
-/// [`sync_threads`], and whether `predicate` is true in every thread of the block.
+/// Waits as [`sync_threads`] does, and returns whether `predicate` is true in every thread of the
+/// block.
 #[inline(always)]
 pub fn sync_threads_and(predicate: bool) -> bool {
     sync_threads_count(!predicate) == 0
 }
 
-/// [`sync_threads`], and whether `predicate` is true in some thread of the block.
+/// Waits as [`sync_threads`] does, and returns whether `predicate` is true in some thread of the
+/// block.
 #[inline(always)]
 pub fn sync_threads_or(predicate: bool) -> bool {
     sync_threads_count(predicate) != 0
@@ -139,7 +142,8 @@ pub fn device_fence() {
     unsafe { intrinsics::fence_device() }
 }
 
-/// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s `__threadfence_system()`.
+/// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s
+/// `__threadfence_system()`.
 #[inline(always)]
 pub fn system_fence() {
     // SAFETY: a fence has no preconditions.

@@ -1,16 +1,17 @@
 //! The 32 threads of a warp among themselves: shuffles, votes, reductions.
 //!
-//! Each function takes the mask of the lanes that take part, bit i for lane i; [`FULL_MASK`] is all.
+//! Each function takes the mask of the lanes that take part, bit i for lane i; [`FULL_MASK`] is
+//! all.
 //!
 //! # Safety of the functions here
 //!
 //! They share one obligation: the calling lane is in the mask, and every lane of the mask that has
-//! not exited executes the same call with the same mask. Otherwise the behaviour is undefined, a
-//! hang as a rule (PTX ISA, "shfl.sync", "vote.sync"); the emulated device reports it.
+//! not exited executes the same call with the same mask. Otherwise the behaviour is undefined, as a
+//! rule a hang (PTX ISA, "shfl.sync", "vote.sync"). The emulated device reports it.
 
 use crate::intrinsics;
 
-/// Threads in a warp, on every GPU so far.
+/// The number of threads in a warp, on every GPU to date.
 pub const WARP_SIZE: u32 = 32;
 
 /// All 32 lanes.
@@ -23,7 +24,7 @@ pub fn lane_id() -> u32 {
     unsafe { intrinsics::lane_id() }
 }
 
-/// The lanes that execute this call together. Says nothing of lanes that may join later.
+/// The lanes that execute this call together. The mask does not include lanes that may join later.
 #[inline(always)]
 pub fn activemask() -> u32 {
     // SAFETY: no preconditions.
@@ -96,8 +97,8 @@ const fn segments(width: u32, clamp: u32) -> u32 {
     ((WARP_SIZE - width) << 8) | clamp
 }
 
-/// The value of the lane `delta` above, and whether there is one within the segment of `width`
-/// lanes; without one, the lane's own value and false.
+/// The value of the lane `delta` above and true; if the segment of `width` lanes does not have that
+/// lane, the own value and false.
 ///
 /// `width` is a power of two, at most 32.
 ///
@@ -116,8 +117,8 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
     (moved, (lane_id() & (width - 1)) + (delta & 31) < width)
 }
 
-/// The value of the lane `delta` below, and whether there is one within the segment of `width`
-/// lanes; without one, the lane's own value and false.
+/// The value of the lane `delta` below and true; if the segment of `width` lanes does not have that
+/// lane, the own value and false.
 ///
 /// `width` is a power of two, at most 32.
 ///
@@ -136,8 +137,8 @@ pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(
     (moved, (lane_id() & (width - 1)) >= (delta & 31))
 }
 
-/// The value of the lane whose number is this one's XOR `lanes`, and whether it is within the
-/// segment of `width` lanes or one below; otherwise the lane's own value and false.
+/// The value of the lane whose number is this one's XOR `lanes`, and true. If that lane is above
+/// the segment of `width` lanes, the result is the own value and false.
 ///
 /// `width` is a power of two, at most 32.
 ///

@@ -10,7 +10,8 @@ use syn::{
     Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, Visibility,
 };
 
-/// What the user gave: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the oldest devices that have the kernel.
+/// The user's bounds: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the oldest
+/// devices that have the kernel.
 #[derive(Default)]
 struct LaunchBounds {
     max_threads: Option<u32>,
@@ -30,7 +31,7 @@ const CAPABILITIES: [(&str, &str); 5] = [
     ("12.0", "sm_120"),
 ];
 
-/// Those that have clusters.
+/// The target features of devices with clusters.
 const WITH_CLUSTERS: [&str; 3] = ["sm_90", "sm_100", "sm_120"];
 
 impl LaunchBounds {
@@ -38,13 +39,14 @@ impl LaunchBounds {
         let mut bounds = Self::default();
         let parser = syn::meta::parser(|meta| {
             if meta.path.is_ident("max_threads") {
-                // 1024 is the limit of every GPU so far (CUDA programming guide, compute capabilities).
+                // 1024 is the limit of every GPU to date (CUDA programming guide, compute
+                // capabilities).
                 set_once(&mut bounds.max_threads, &meta, 1024)
             } else if meta.path.is_ident("min_blocks") {
                 // 32 is the most blocks that any multiprocessor holds.
                 set_once(&mut bounds.min_blocks, &meta, 32)
             } else if meta.path.is_ident("max_registers") {
-                // 255 is the limit of every GPU so far.
+                // 255 is the limit of every GPU to date.
                 set_once(&mut bounds.max_registers, &meta, 255)
             } else if meta.path.is_ident("cluster") {
                 set_cluster(&mut bounds.cluster, &meta)
@@ -81,12 +83,12 @@ impl LaunchBounds {
         Ok(bounds)
     }
 
-    /// The section name by which `cuda_builder` learns the bounds (`ir::BOUNDS_SECTION` there).
+    /// The section name that tells `cuda_builder` the bounds (`ir::BOUNDS_SECTION` there).
     fn section(&self) -> Option<String> {
         let [x, y, z] = self.cluster.unwrap_or_default();
         let [threads, blocks, registers] =
             [self.max_threads, self.min_blocks, self.max_registers].map(Option::unwrap_or_default);
-        // 0 for what was not given.
+        // 0 means that the user gave no bound.
         let all = [threads, blocks, registers, x, y, z];
         let text = all.map(|bound| bound.to_string()).join(".");
         all.iter()
@@ -113,7 +115,7 @@ fn set_cluster(slot: &mut Option<[u32; 3]>, meta: &ParseNestedMeta) -> Result<()
         *extent = literal.base10_parse()?;
     }
     let blocks = cluster.iter().try_fold(1u32, |all, &n| all.checked_mul(n));
-    // 16 is the limit of every GPU so far.
+    // 16 is the limit of every GPU to date.
     if !blocks.is_some_and(|blocks| (1..=16).contains(&blocks)) {
         return Err(meta.error("`cluster` must have 1 to 16 blocks in all"));
     }
@@ -175,7 +177,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let name = &function.sig.ident;
     let attributes = &function.attrs;
     let visibility = &function.vis;
-    // Not the block: within another it would have braces that rustc calls unnecessary.
+    // The statements, not the block: rustc would call its braces within another block unnecessary.
     let body = &function.block.stmts;
     let section = bounds
         .section()
@@ -210,17 +212,18 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     })
 }
 
-/// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their command lines.
-const MOST_NAME_BYTES: usize = 200;
+/// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their
+/// command lines.
+const MAX_NAME_BYTES: usize = 200;
 
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
     let bytes = signature.ident.to_string().len();
-    if bytes > MOST_NAME_BYTES {
+    if bytes > MAX_NAME_BYTES {
         return Err(Error::new(
             signature.ident.span(),
-            format!("a kernel's name has at most {MOST_NAME_BYTES} letters, this one has {bytes}"),
+            format!("a kernel's name has at most {MAX_NAME_BYTES} letters, this one has {bytes}"),
         ));
     }
     if !matches!(function.vis, Visibility::Public(_)) {
@@ -344,7 +347,7 @@ impl<'a> Parameter<'a> {
         }
     }
 
-    /// The type whose bits the host copies into the parameter, if any beside pointers.
+    /// The type whose bits the host copies into the parameter, unless it is a pointer.
     fn by_value(&self) -> Option<&'a Type> {
         match self {
             Self::Value { ty, .. } => Some(ty),
@@ -369,8 +372,9 @@ impl<'a> Parameter<'a> {
                 parameters.push(quote!(#pointer: &'static [#element; 0]));
                 parameters.push(quote!(#length: usize));
                 prologue.push(quote! {
-                    // SAFETY: the launch passes a pointer to `length` elements that live, unchanged,
-                    // until the launch is over: the caller's obligation for a `&[T]` parameter.
+                    // SAFETY: the launch passes a pointer to `length` elements that live,
+                    // unchanged, until the launch is over: the caller's obligation for a `&[T]`
+                    // parameter.
                     let #pattern: &[#element] =
                         unsafe { ::core::slice::from_raw_parts(#pointer.as_ptr(), #length) };
                 });

@@ -9,7 +9,8 @@ mod shared_array;
 
 /// Marks a function as a kernel: an entry point that the host launches.
 ///
-/// The function's name is its PTX entry name, so it must be unique in the crate. It has at most 200 letters.
+/// The function's name is its PTX entry name, so it must be unique in the crate. It has at most 200
+/// letters.
 ///
 /// ```ignore
 /// #[kernel(max_threads = 256, min_blocks = 2)]
@@ -35,20 +36,22 @@ mod shared_array;
 ///
 /// # Launch bounds
 ///
-/// `max_threads = N` promises that no launch has more than N threads a block (`.maxntid`), and
-/// `min_blocks = M` asks for registers to be held down so that M blocks fit on a multiprocessor
-/// (`.minnctapersm`; needs `max_threads`). A launch that breaks the promise fails.
+/// `max_threads = N` promises that no launch has more than N threads per block (`.maxntid`). A
+/// launch that breaks the promise fails. `min_blocks = M` limits registers so that M blocks fit on
+/// a multiprocessor (`.minnctapersm`; needs `max_threads`).
 ///
-/// `max_registers = N` caps the registers of a thread (`.maxnreg`); what does not fit goes to local memory. It excludes
-/// `min_blocks`.
+/// `max_registers = N` limits the registers of a thread (`.maxnreg`); values that do not fit go to
+/// local memory. It excludes `min_blocks`.
 ///
 /// # Newer devices
 ///
-/// `capability = "9.0"`: the kernel is only in modules for that compute capability and newer ones. Kernels that use
-/// thread block clusters (`cuda_std::cluster`) need it. `cuda_builder` says how modules of several capabilities are built.
+/// `capability = "9.0"`: the kernel is only in modules for that compute capability and newer ones.
+/// Kernels that use thread block clusters (`cuda_std::cluster`) need it. `cuda_builder` says how
+/// modules of several capabilities are built.
 ///
-/// `cluster = (X, Y, Z)` fixes the shape of the kernel's clusters (`.reqnctapercluster`): a launch that names none has
-/// them, and one that names others fails. Without it, each launch says.
+/// `cluster = (X, Y, Z)` fixes the shape of the kernel's clusters (`.reqnctapercluster`): a launch
+/// that names none has them, and one that names others fails. Without it, each launch chooses the
+/// shape.
 ///
 /// # Off the GPU
 ///
@@ -56,7 +59,8 @@ mod shared_array;
 /// in the first function of `cuda_std` that only a GPU has.
 #[proc_macro_attribute]
 pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    // Beside an error the item stays as it is: what it uses is used, and gives no other message.
+    // After an error the item stays as it is: what it uses counts as used and causes no further
+    // message.
     kernel::expand(attribute.into(), item.clone().into()).map_or_else(
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
         TokenStream::from,
@@ -65,11 +69,12 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// `shared_array![T; N]`: N values of type T in the block's shared memory, as a `*mut T`.
 ///
-/// The memory is aligned to 16 bytes at least, and not initialised. Every thread of the block gets the same pointer; each place in
-/// the source where the macro stands is one array, however often it runs.
+/// The memory is aligned to 16 bytes at least, and not initialised. Every thread of the block gets
+/// the same pointer; each place in the source that uses the macro is one array, however often it
+/// runs.
 #[proc_macro]
 pub fn shared_array(input: TokenStream) -> TokenStream {
-    // Messages name the array by this line: of several in one function, too.
+    // Messages name the array by this line, because a function may have several.
     let line = proc_macro::Span::call_site().line();
     shared_array::expand(input.into(), line)
         .unwrap_or_else(syn::Error::into_compile_error)

@@ -1,7 +1,7 @@
 //! `shared_array!`: a static that `cuda_builder` moves into shared memory.
 //!
-//! The section name is the mark by which `cuda_builder` knows it (`ir::SHARED_SECTION` there). The emulated device reads
-//! the line in its name.
+//! `cuda_builder` recognises the static by its section name (`ir::SHARED_SECTION` there). The
+//! emulated device reads the line in its name.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};

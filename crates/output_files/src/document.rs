@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use crate::{OutputError, OutputFile, not_written, parent};
 
-/// A file that is written whole, once or again and again. Whoever reads it finds one text or the next, also after the program
-/// was killed; between two writes there is no temporary file.
+/// A file that is written whole, once or again and again. A reader finds one text or the next, even
+/// if the program is killed. Between two writes no temporary file exists.
 #[derive(Debug)]
 pub struct OutputDocument {
     folder: PathBuf,
@@ -13,7 +13,7 @@ pub struct OutputDocument {
 }
 
 impl OutputDocument {
-    /// Prepares to write `target`, which `flag` named. A file that exists is replaced by the first write.
+    /// Prepares to write `target`, which `flag` named. The first write replaces an existing file.
     ///
     /// # Errors
     ///
@@ -26,7 +26,7 @@ impl OutputDocument {
         })
     }
 
-    /// Writes all of it, in place of what was there. What was there stays if this fails.
+    /// Replaces the whole file by `bytes`. If this fails, the old text stays.
     ///
     /// # Errors
     ///

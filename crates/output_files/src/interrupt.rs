@@ -1,30 +1,32 @@
-//! Ctrl-C, SIGTERM and SIGHUP: a program that one of them ends leaves no half-written file or folder behind, and can save
-//! what is finished.
+//! Ctrl-C, SIGTERM and SIGHUP. A program that one of them ends leaves no half-written file or
+//! folder behind, and can save its finished work.
 //!
-//! SIGTERM is what batch systems and `timeout` send, SIGHUP comes when a terminal is closed. The program exits with 128 and the
-//! signal's number, as shells have it: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP. A second signal ends it at once, whatever
-//! the first one's work is waiting for; what comes within half a second is the same signal, told twice. A signal that the program was
-//! started to ignore, as `nohup` does with SIGHUP, it ignores.
+//! Batch systems and `timeout` send SIGTERM; SIGHUP comes when a terminal is closed. The exit code
+//! is 128 plus the signal's number, as in shells: 130 for Ctrl-C, 143 for SIGTERM, 129 for SIGHUP.
+//! A second signal ends the program at once, even if the work after the first one is still waiting.
+//! A signal within half a second of the first counts as the same signal. If the program was started
+//! with a signal ignored, as `nohup` does with SIGHUP, it ignores that signal.
 
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// What to remove when the program is interrupted.
+/// Files and folders to remove when the program is interrupted.
 static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
-/// What to do before that.
+/// The act to do before that.
 static LAST_ACT: Mutex<Option<LastAct>> = Mutex::new(None);
 
 type LastAct = Box<dyn FnOnce() + Send>;
 
-/// Something to be done if the program is interrupted before this is dropped.
+/// An act to do if the program is interrupted before this is dropped.
 #[derive(Debug)]
 pub struct OnInterrupt(());
 
 impl OnInterrupt {
-    /// Registers the act; there is only one. It runs in another thread, while the rest of the program runs on: what they share
-    /// is under a lock. Standard error may be gone: `eprintln!` would panic.
+    /// Registers the act; only one can be registered. It runs in another thread while the rest of
+    /// the program runs on: data that both use needs a lock. Standard error may be gone:
+    /// `eprintln!` would panic.
     pub fn new(act: impl FnOnce() + Send + 'static) -> OnInterrupt {
         watch_signals();
         *lock(&LAST_ACT) = Some(Box::new(act));
@@ -38,8 +40,8 @@ impl Drop for OnInterrupt {
     }
 }
 
-/// A file or folder that is not to outlive an interrupted program, until this is dropped: after the file is renamed or
-/// removed.
+/// A file or folder that an interrupted program must not leave behind. The owner drops this after
+/// the file is renamed or removed.
 #[derive(Debug)]
 pub(crate) struct Unfinished {
     path: PathBuf,
@@ -69,7 +71,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Signals end the program as they always do, only less tidily.
+/// Signals end the program as usual, but leave temporary files behind.
 #[cfg(not(unix))]
 fn watch_signals() {}
 
@@ -92,12 +94,13 @@ mod signals {
 
     use super::*;
 
-    /// `timeout` sends its signal to the program and then to its group, and when a terminal is closed the shell and the system
-    /// both say so: the program gets it twice. Nobody presses Ctrl-C twice as fast.
+    /// `timeout` sends its signal to the program and then to its group. When a terminal is closed,
+    /// the shell and the system both send SIGHUP. The program thus gets one signal twice. A user
+    /// does not press Ctrl-C twice as fast.
     const SAME_SIGNAL: Duration = Duration::from_millis(500);
 
-    /// From the first call on, signals end the program as this module says. Where they cannot be watched, they still end it,
-    /// only less tidily.
+    /// From the first call on, signals end the program as this module says. If they cannot be
+    /// watched, they still end it, but temporary files stay.
     pub fn watch_signals() {
         static WATCHED: Once = Once::new();
         WATCHED.call_once(|| {
@@ -111,14 +114,15 @@ mod signals {
                 }
             };
             drop(thread::Builder::new().name("signals".into()).spawn(watch));
-            // It sends nothing: this waits until the signals are watched, or cannot be.
+            // The thread sends nothing: this call waits until the signals are watched, or cannot
+            // be.
             let _ = is_watching.recv();
         });
     }
 
     fn is_ignored(signal: i32) -> bool {
-        // SAFETY: `sigaction` is a plain structure, valid with all bytes 0. The call changes nothing without a new action, and
-        // writes the present one into memory that is ours.
+        // SAFETY: `sigaction` is a plain structure, valid with all bytes 0. The call changes
+        // nothing without a new action, and writes the present one into memory that is ours.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
@@ -147,18 +151,20 @@ mod signals {
         end_program(128 + signal);
     }
 
-    /// Ends the program at once, as a signal does but with this exit code: from any thread, whatever others are waiting for.
+    /// Ends the program at once, as a signal does but with this exit code. Any thread may call it,
+    /// whatever the other threads are waiting for.
     pub fn end_program(code: i32) -> ! {
-        // Both locks are held until the program has ended: the other threads run on until they begin or finish a file, and do
-        // not end it before its time.
+        // Both locks are held until the program has ended. Other threads run on only until they
+        // begin or finish a file, and cannot end the program too early.
         let mut act = lock(&LAST_ACT);
         if let Some(act) = act.take() {
-            // Whatever happens there, the program ends.
+            // If the act panics, the program still ends.
             let _ = catch_unwind(AssertUnwindSafe(act));
         }
         let unfinished = lock(&UNFINISHED);
         for path in unfinished.iter() {
-            // Another thread may add a file while its folder is removed. What cannot be removed in a few tries stays.
+            // Another thread may add a file while its folder is removed. If removal fails a few
+            // times, the rest stays.
             let removed = || {
                 let result = if path.is_dir() {
                     std::fs::remove_dir_all(path)
@@ -169,7 +175,8 @@ mod signals {
             };
             let _ = (0..10).any(|_| removed());
         }
-        // Without the work that libraries do at the end of a program: the other threads are still using them.
+        // `low_level::exit` skips the work of libraries at the end of a program: other threads
+        // still use them.
         exit(code);
     }
 }

@@ -1,8 +1,8 @@
 //! Files and folders that appear complete or not at all.
 //!
-//! Both are made under a temporary name beside their target before any work starts, so that a path that cannot be
-//! written is known at once, and renamed when they are complete. Only an [`OutputDocument`] is there before that: it is written
-//! whole, again and again.
+//! Both get a temporary name beside their target before any work starts: a path that cannot be
+//! written is thus known at once. They are renamed when they are complete. Only an
+//! [`OutputDocument`] exists before that: it is written whole, again and again.
 
 mod document;
 pub mod interrupt;
@@ -24,14 +24,14 @@ pub use scratch::ScratchFolder;
 /// Why a file or folder is not written.
 #[derive(Debug, Error)]
 pub enum OutputError {
-    /// The path that a flag names cannot be written: known before any work starts.
+    /// The path that a flag names cannot be written. This is known before any work starts.
     #[error("{flag} {}: {reason}", .path.display())]
     Path {
         /// The flag.
         flag: String,
         /// The path.
         path: PathBuf,
-        /// What is wrong with it, and what to do.
+        /// The problem and its remedy.
         reason: String,
     },
     /// Writing failed half-way, typically because the disk is full.
@@ -39,7 +39,7 @@ pub enum OutputError {
     NotWritten {
         /// The path.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
@@ -64,7 +64,7 @@ impl From<OutputError> for CommandError {
     }
 }
 
-/// A file in the making. Dropped without [`OutputFile::finish`], it leaves nothing behind.
+/// An unfinished file. If it is dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
     writer: BufWriter<NamedTempFile>,
@@ -73,7 +73,7 @@ pub struct OutputFile {
 }
 
 impl OutputFile {
-    /// Prepares to write `target`, which `flag` named. A file that exists is replaced in the end.
+    /// Prepares to write `target`, which `flag` named. `finish` replaces an existing file.
     ///
     /// # Errors
     ///
@@ -83,7 +83,7 @@ impl OutputFile {
             let reason = "is a folder; name a file in it";
             return Err(OutputError::path(flag, target, reason));
         }
-        // The new file would take the place of a device or a pipe, not go into it.
+        // The new file would replace a device or a pipe instead of being written into it.
         if target.exists() && !target.is_file() {
             let reason = "is no ordinary file, and would be replaced by one; name another";
             return Err(OutputError::path(flag, target, reason));
@@ -138,7 +138,8 @@ impl OutputFile {
     }
 }
 
-/// A folder in the making. Dropped without [`OutputFolder::finish`], it leaves nothing behind.
+/// An unfinished folder. If it is dropped without [`OutputFolder::finish`], it leaves nothing
+/// behind.
 #[derive(Debug)]
 pub struct OutputFolder {
     folder: TempDir,
@@ -147,7 +148,8 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Prepares to write the folder `target`, which `flag` named. It must not exist yet, or be empty.
+    /// Prepares to write the folder `target`, which `flag` named. It must not exist yet, or be
+    /// empty.
     ///
     /// # Errors
     ///
@@ -182,7 +184,7 @@ impl OutputFolder {
             .map_err(|error| not_written(&self.target.join(name), error))
     }
 
-    /// Where it is while it is made.
+    /// The folder's path before [`finish`](OutputFolder::finish).
     pub fn path(&self) -> &Path {
         self.folder.path()
     }
@@ -198,10 +200,10 @@ impl OutputFolder {
     ///
     /// [`OutputError::NotWritten`] if it cannot be renamed.
     pub fn finish(self) -> Result<PathBuf, OutputError> {
-        // A folder is only ever renamed over an empty one.
+        // A folder can be renamed only over an empty one.
         fs::rename(self.folder.path(), &self.target)
             .map_err(|error| not_written(&self.target, error))?;
-        // It is no longer there under its temporary name.
+        // The temporary name no longer exists.
         let _ = self.folder.keep();
         Ok(self.target)
     }
@@ -215,7 +217,8 @@ pub fn not_written(target: &Path, source: io::Error) -> OutputError {
     }
 }
 
-/// Temporary names are hidden and say whose they are. `mode` as for any new file: the process's umask applies.
+/// Temporary names are hidden and name the program. `mode` is as for any new file: the process's
+/// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
     builder.prefix(".harness-").suffix(".tmp");

@@ -1,4 +1,4 @@
-//! A folder for what is not kept.
+//! A folder for temporary files.
 
 use std::path::Path;
 use std::{env, io};
@@ -7,8 +7,8 @@ use tempfile::{Builder, TempDir};
 
 use crate::interrupt::Unfinished;
 
-/// A folder where the system keeps temporary files. Dropped, it is removed with all that is in it; so it is if the program is
-/// interrupted.
+/// A folder where the system keeps temporary files. It is removed with its contents when it is
+/// dropped, or when the program is interrupted.
 #[derive(Debug)]
 pub struct ScratchFolder {
     folder: TempDir,
@@ -20,16 +20,16 @@ impl ScratchFolder {
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     pub fn new(purpose: &str) -> io::Result<ScratchFolder> {
         ScratchFolder::new_in(&env::temp_dir(), purpose)
     }
 
-    /// The same in another folder.
+    /// As [`new`](ScratchFolder::new), in the folder `above`.
     ///
     /// # Errors
     ///
-    /// What the system says.
+    /// The system's error.
     pub fn new_in(above: &Path, purpose: &str) -> io::Result<ScratchFolder> {
         let prefix = format!("harness-{purpose}-");
         let make = || Builder::new().prefix(&prefix).tempdir_in(above);

@@ -1,4 +1,4 @@
-//! Signals, sent to a program of its own: this one again.
+//! Signals, sent to another process, which runs this program again.
 #![cfg(unix)]
 
 use std::io::{BufRead, BufReader, Write};
@@ -11,10 +11,10 @@ use output_files::interrupt::OnInterrupt;
 use output_files::{OutputFile, OutputFolder, ScratchFolder};
 use test_support::heeding_signals;
 
-/// What the program does at last, by name.
+/// The name of the program's last act.
 const LAST_ACT: &str = "OUTPUT_FILES_LAST_ACT";
 
-/// No test, but the program: begins a file and folders, says so, and waits.
+/// This is not a test but the program: it begins a file and folders, says so, and waits.
 #[test]
 fn program() {
     let Ok(last_act) = std::env::var(LAST_ACT) else {
@@ -40,7 +40,7 @@ fn program() {
     sleep(Duration::from_secs(600));
 }
 
-/// The program, ready, in an empty folder. `before` is what a shell does before it starts it.
+/// Starts the program in an empty folder and waits until it is ready. A shell runs `before` first.
 fn start(folder: &Path, last_act: &str, before: &str) -> Child {
     let mut child = heeding_signals(&mut Command::new("sh"))
         .args(["-c", &format!(r#"{before} exec "$0" "$@""#)])
@@ -83,7 +83,7 @@ fn each_signal_ends_it_tidily_with_its_own_code() {
     }
 }
 
-/// As `timeout` sends it.
+/// `timeout` sends its signal twice.
 #[test]
 fn a_signal_that_comes_twice_is_one() {
     let folder = tempfile::tempdir().unwrap();
@@ -122,7 +122,7 @@ fn a_last_act_that_panics_keeps_nothing() {
     assert_eq!(names(folder.path()), [""; 0]);
 }
 
-/// As `nohup` starts it, and a shell what is to run in the background.
+/// `nohup`, and a shell's `&`, start programs with a signal ignored.
 #[test]
 fn a_signal_that_is_ignored_stays_so() {
     let folder = tempfile::tempdir().unwrap();

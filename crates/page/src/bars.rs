@@ -1,4 +1,5 @@
-//! Horizontal bars on a logarithmic scale, each with its label over it: readable however narrow the page is.
+//! Horizontal bars on a logarithmic scale, each with its label over it: readable on a page of any
+//! width.
 
 use maud::{Markup, PreEscaped, html};
 use units::three;
@@ -9,13 +10,13 @@ use super::plot::{Size, tick};
 /// A bar.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Bar {
-    /// What it belongs to, with the bars before it that say the same.
+    /// The bar's group. Neighbouring bars with the same text form one group.
     pub group: String,
-    /// What it is of.
+    /// The bar's label.
     pub label: String,
     /// Its length, above 0.
     pub value: f64,
-    /// Which of the page's colours.
+    /// The number of one of the page's colours.
     pub colour: usize,
 }
 
@@ -25,7 +26,7 @@ const LINE: f64 = 18.0;
 const BAR: f64 = 22.0;
 /// Height between groups.
 const GAP: f64 = 14.0;
-/// No letter is wider on average.
+/// An upper bound for the average width of a letter.
 const LETTER: f64 = 8.0;
 /// Width to the right of the longest bar, for its value.
 const VALUE: f64 = 64.0;
@@ -79,8 +80,8 @@ fn px(value: f64) -> String {
     format!("{value:.1}")
 }
 
-/// Adds a text in as many lines as it needs; returns where it ends. The page's background lies around its letters, where
-/// they cross a line.
+/// Adds a text in as many lines as it needs; returns where it ends. The letters have an outline in
+/// the page's background colour, for where they cross a line.
 fn texts(rows: &mut Vec<Markup>, text: &str, mut top: f64, width: f64, is_heading: bool) -> f64 {
     let (weight, fill) = match is_heading {
         true => (Some("600"), "var(--muted)"),

@@ -1,4 +1,5 @@
-//! Text from others, made harmless: a name or a message from a submission is shown as it is, and never interpreted.
+//! Text from others, made harmless: a name or a message from a submission is shown as it is, and
+//! never interpreted.
 
 use std::fmt::Write;
 
@@ -33,7 +34,7 @@ pub fn line(text: &str) -> String {
     plain(text.trim_end()).replace(['\n', '\t'], " ")
 }
 
-/// As [`plain`], cut after so many characters; says how many are left out.
+/// As [`plain`], cut after this many `characters`, with a note of the number left out.
 pub fn at_most(text: &str, characters: usize) -> String {
     match text.char_indices().nth(characters) {
         None => plain(text),
@@ -61,7 +62,8 @@ pub fn html(text: &str) -> String {
     safe
 }
 
-/// For the name of a file: letters, digits, `-`, `_` and `.` stay, the rest becomes `-`; never empty, hidden or long.
+/// For the name of a file: letters, digits, `-`, `_` and `.` stay, the rest becomes `-`; never
+/// empty, hidden or long.
 pub fn file_name(text: &str) -> String {
     let keep = |c: char| {
         if c.is_ascii_alphanumeric() || "-_.".contains(c) {

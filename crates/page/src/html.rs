@@ -1,4 +1,4 @@
-//! A page in the making.
+//! Pages under construction.
 
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
@@ -10,7 +10,7 @@ use super::plot::{BROAD, NARROW, Plot};
 /// Texts that are longer may break into lines.
 const LONG: usize = 48;
 
-/// Loads nothing and runs nothing; the style sheet and pictures are within the page.
+/// The page loads nothing and runs nothing; it contains its style sheet and pictures.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A cell of a table.
@@ -37,7 +37,7 @@ impl Cell {
         self
     }
 
-    /// Whether it is empty, or a dash in place of a figure.
+    /// Whether it is empty, or a dash instead of a figure.
     pub fn is_empty(&self) -> bool {
         matches!(self.text.as_str(), "" | "-")
     }
@@ -67,7 +67,8 @@ impl Cell {
         Cell::new(text, "caution")
     }
 
-    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is too wide.
+    /// Its classes in the style sheet. Short texts stay in one line; the table scrolls where it is
+    /// too wide.
     fn classes(&self) -> Option<String> {
         let long = if self.text.len() > LONG { " long" } else { "" };
         let classes = format!("{}{long}", self.class);
@@ -77,7 +78,7 @@ impl Cell {
     fn content(&self) -> Markup {
         html! {
             @match &self.link {
-                // With the folder named, no name is one of a scheme.
+                // The folder `./` keeps a browser from reading a file name as a URL scheme.
                 Some(file) => a href={ "./" (Text(file)) } { (Text(&self.text)) },
                 None => (Text(&self.text)),
             }
@@ -85,7 +86,7 @@ impl Cell {
     }
 }
 
-/// A page in the making. Every text that is handed in is escaped.
+/// A page under construction. Every text that is handed in is escaped.
 #[derive(Debug)]
 pub struct Page {
     title: String,
@@ -176,7 +177,7 @@ impl Page {
         })
     }
 
-    /// A plot, and what it shows; nothing, if there is nothing to plot.
+    /// A plot and its caption; nothing, if there is nothing to plot.
     pub fn plot(&mut self, plot: &Plot, caption: &str) -> &mut Page {
         match (plot.svg(BROAD), plot.svg(NARROW)) {
             (Ok(broad), Ok(narrow)) => self.figure(&broad, &narrow, caption),
@@ -184,7 +185,7 @@ impl Page {
         }
     }
 
-    /// Bars, and what they show; nothing, if there are none.
+    /// Bars and their caption; nothing, if there are none.
     pub fn bars(&mut self, of: &[Bar], caption: &str) -> &mut Page {
         if of.is_empty() {
             return self;
@@ -192,7 +193,7 @@ impl Page {
         self.figure(&bars(of, BROAD), &bars(of, NARROW), caption)
     }
 
-    /// A ladder, and what it shows; nothing, if it has no rungs.
+    /// A ladder and its caption; nothing, if it has no rungs.
     pub fn ladder(&mut self, of: &[Rung], caption: &str) -> &mut Page {
         if of.is_empty() {
             return self;
@@ -200,7 +201,7 @@ impl Page {
         self.figure(&ladder(of, BROAD), &ladder(of, NARROW), caption)
     }
 
-    /// Drawn for a wide screen and for a phone, of which the style sheet shows one.
+    /// Two drawings, one for a wide screen and one for a phone. The style sheet shows one of them.
     fn figure(&mut self, broad: &str, narrow: &str, caption: &str) -> &mut Page {
         let label = format!(
             "<svg role=\"img\" aria-label=\"{}\" ",
@@ -216,7 +217,7 @@ impl Page {
         })
     }
 
-    /// A PNG picture in Base64, and what it shows.
+    /// A PNG picture in Base64, with its caption.
     pub fn png(&mut self, base64: &str, alternative: &str, caption: &str) -> &mut Page {
         self.push(html! {
             figure {

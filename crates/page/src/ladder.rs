@@ -1,5 +1,5 @@
-//! Ladders: variants of a lab as horizontal bars, from the plain one to the fastest, each with the limit that it cannot pass.
-//! In a page, or as a picture of its own.
+//! Ladders: variants of a lab as horizontal bars, from the plain one to the fastest, each with the
+//! limit that it cannot pass. A ladder is part of a page, or a separate picture.
 
 use maud::{PreEscaped, html};
 use units::three;
@@ -10,17 +10,18 @@ use super::plot::Size;
 /// A rung.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rung {
-    /// What it belongs to, with the rungs before it that say the same: they share a scale, which begins at 0.
+    /// The rung's group. Neighbouring rungs with the same text form one group and share a scale,
+    /// which begins at 0.
     pub group: String,
-    /// What it is of.
+    /// The rung's label.
     pub label: String,
     /// Its length, above 0.
     pub value: f64,
     /// The value that it cannot pass, if that is known.
     pub limit: Option<f64>,
-    /// What stands behind the value.
+    /// The text after the value.
     pub note: String,
-    /// Which of the page's colours.
+    /// The number of one of the page's colours.
     pub colour: usize,
 }
 
@@ -31,10 +32,11 @@ const COLOURS: &str = include_str!("page.css");
 const LINE: f64 = 20.0;
 const RUNG: f64 = 22.0;
 const GAP: f64 = 12.0;
-/// Width of the labels at least, where they stand beside the bars: on a wide screen; and of one of their characters.
+/// Least width of the labels on a wide screen, where they are beside the bars; and the width of one
+/// of their characters.
 const LABELS: f64 = 190.0;
 const CHARACTER: f64 = 8.4;
-/// From this width on.
+/// Labels are beside the bars from this width on.
 const WIDE: f64 = 600.0;
 /// Width to the right of the longest bar, for the value and the note.
 const VALUE: f64 = 180.0;
@@ -67,7 +69,7 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
                 top += LINE - 2.0;
             }
             let end = position(rung.value).max(labels + 1.0);
-            // A limit's line would cross what stands beside the bar.
+            // A limit's line would cross a text beside the bar.
             let beside = rung.limit.map_or(end, |limit| end.max(position(limit)));
             let note = format!("{} {}", three(rung.value), rung.note);
             rows.push(html! {
@@ -99,7 +101,8 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
     svg.into_string()
 }
 
-/// An SVG element as a file of its own, with the page's colours, and what it shows for those who cannot see it.
+/// An SVG element as a separate file, with the page's colours, and a caption for those who cannot
+/// see it.
 pub fn file(svg: &str, caption: &str) -> String {
     let (colours, _) = COLOURS.split_once("* {").unwrap_or((COLOURS, ""));
     let colours = colours.split_whitespace().collect::<Vec<_>>().join(" ");

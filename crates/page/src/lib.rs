@@ -1,9 +1,10 @@
-//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark, readable on a phone.
+//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark,
+//! readable on a phone.
 //!
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|
 //! | [`escape`] | text from others, made harmless for HTML and terminals |
-//! | [`html`]   | a page in the making: headings, tables, figures        |
+//! | [`html`]   | a page under construction: headings, tables, figures |
 //! | [`plot`]   | plots as SVG in the page's own colours                 |
 //! | [`bars`]   | bars as SVG in the page's own colours                  |
 //! | [`ladder`] | bars side by side with their limits, also as a file    |

@@ -1,4 +1,5 @@
-//! Plots as SVG in the page's own colours, drawn by plotters: once for a wide screen, once for a phone.
+//! Plots as SVG in the page's own colours, drawn by plotters: once for a wide screen, once for a
+//! phone.
 
 mod axis;
 mod legend;
@@ -14,7 +15,7 @@ use legend::Legend;
 use series::{FOREGROUND, GRID, MUTED, Mark};
 pub use series::{Series, Shape};
 
-/// How large a plot is drawn, in pixels, where text is 14 pixels high.
+/// The size of a plot, in pixels, where text is 14 pixels high.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Size {
     width: u32,
@@ -22,7 +23,7 @@ pub struct Size {
     height: u32,
     /// Width of the numbers of the vertical axis, and of its description.
     y_labels: u32,
-    /// Most ticks of the horizontal axis.
+    /// The largest number of ticks of the horizontal axis.
     x_ticks: usize,
 }
 
@@ -48,13 +49,14 @@ pub const NARROW: Size = Size {
     x_ticks: 4,
 };
 
-/// A plot in the making.
+/// A plot under construction.
 pub struct Plot {
     /// Horizontal.
     pub x: Axis,
     /// Vertical.
     pub y: Axis,
-    /// What is plotted. Points that are not finite, or not above 0 on a logarithmic axis, are left out.
+    /// The plotted series. Points that are not finite, or not above 0 on a logarithmic axis, are
+    /// left out.
     pub series: Vec<Series>,
     /// Texts at places in the plot, in the colour of secondary text.
     pub texts: Vec<(f64, f64, String)>,
@@ -65,7 +67,7 @@ impl Plot {
     ///
     /// # Errors
     ///
-    /// The reason why it cannot be drawn, such as that there are no points.
+    /// The reason why it cannot be drawn, for example a lack of points.
     pub fn svg(&self, size: Size) -> Result<String, String> {
         let points = || {
             self.series
@@ -193,7 +195,8 @@ impl Plot {
     }
 }
 
-/// At most about four points for each pixel of the width: where there are more, the first, least, greatest and last.
+/// At most about four points for each pixel of the width: where there are more, the first, least,
+/// greatest and last.
 fn thinned(points: &[(f64, f64)], width: usize) -> Vec<(f64, f64)> {
     let chunk = points.len().div_ceil(width.max(1));
     if chunk <= 4 {

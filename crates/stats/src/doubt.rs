@@ -1,27 +1,28 @@
-//! Why samples are no result.
+//! Reasons to doubt samples.
 
 use serde::{Deserialize, Serialize};
 use units::three;
 
-/// Why samples are no result.
+/// A reason why samples are not a result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "snake_case")]
 pub enum Doubt {
-    /// The time was over too soon, or no more were asked for.
+    /// The time was over too soon, or the caller did not ask for more.
     TooFew {
-        /// How many there are.
+        /// The number of samples taken.
         samples: usize,
-        /// How many there should be.
+        /// The number of samples needed.
         wanted: usize,
     },
     /// The time was over while the median was still uncertain.
     Unsettled {
-        /// How uncertain: [`crate::Summary::noise`].
+        /// The uncertainty: [`crate::Summary::noise`].
         noise: f64,
     },
-    /// The median has a narrow interval, but the samples lie far apart: there is no one time that they are samples of.
+    /// The median has a narrow interval, but the samples lie far apart: they are not samples of one
+    /// time.
     Scattered {
-        /// How far: [`crate::Summary::spread`].
+        /// The distance: [`crate::Summary::spread`].
         spread: f64,
     },
     /// The later samples are longer or shorter than the earlier.
@@ -31,30 +32,31 @@ pub enum Doubt {
     },
     /// Too few samples were taken at full speed.
     Discarded {
-        /// How many were not.
+        /// The number of samples that were not at full speed.
         samples: usize,
-        /// Of so many.
+        /// The number of samples taken.
         of: usize,
-        /// Why most of them do not count.
+        /// The reason why most of them do not count.
         reason: String,
     },
-    /// Others used the device meanwhile.
+    /// Other processes used the device meanwhile.
     Shared {
-        /// Processes that compute on it, this one included.
+        /// The number of processes that compute on it, this one included.
         processes: u32,
     },
-    /// The parts of a run are not alike: their median, times their number, is not the time of the whole.
+    /// The parts of a run are not alike: their median, times their number, is not the time of the
+    /// whole.
     Segments {
-        /// By the median of the parts.
+        /// The time according to the median of the parts.
         segments_s: f64,
-        /// By the whole.
+        /// The time of the whole.
         whole_s: f64,
     },
     /// Two clocks do not agree on one time.
     Clocks {
-        /// Between device events.
+        /// The time between device events.
         device_s: f64,
-        /// By the host's clock.
+        /// The time by the host's clock.
         host_s: f64,
     },
 }

@@ -1,4 +1,5 @@
-//! Confidence intervals that assume no distribution: times have long tails, several modes, and the steps of a clock.
+//! Confidence intervals that assume no distribution: times have long tails, several modes, and the
+//! steps of a clock.
 
 use serde::{Deserialize, Serialize};
 
@@ -13,8 +14,8 @@ pub struct Interval {
     pub low: f64,
     /// The upper end.
     pub high: f64,
-    /// The probability that intervals made this way hold the true value, at least. Less than what was asked for where there
-    /// were too few samples; 0 in documents that do not say.
+    /// The least probability that intervals made this way hold the true value. It is less than the
+    /// requested one if there were too few samples, and 0 in documents that do not state it.
     #[serde(default)]
     pub confidence: f64,
 }
@@ -31,7 +32,7 @@ impl Interval {
     }
 }
 
-/// A level of confidence that is used somewhere.
+/// The levels of confidence in use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confidence {
     /// For a figure in a table.
@@ -41,7 +42,7 @@ pub enum Confidence {
 }
 
 impl Confidence {
-    /// The share of intervals that hold the true value, at least.
+    /// The least share of intervals that hold the true value.
     pub const fn level(self) -> f64 {
         match self {
             Confidence::P95 => 0.95,
@@ -49,7 +50,7 @@ impl Confidence {
         }
     }
 
-    /// The share of intervals that miss the true value, at most.
+    /// The largest share of intervals that miss the true value.
     pub const fn miss(self) -> f64 {
         match self {
             Confidence::P95 => 0.05,
@@ -66,16 +67,17 @@ impl Confidence {
     }
 }
 
-/// The median of a population, from independent samples of it: two of the samples themselves, chosen so that the number
-/// of samples below the true median, which is binomial with p = 1/2, falls outside with a probability of at most
-/// [`Confidence::miss`].
+/// The median of a population, from independent samples of it. Two of the samples bound the
+/// interval. The number of samples below the true median is binomial with p = 1/2. It falls outside
+/// the two samples' ranks with a probability of at most [`Confidence::miss`].
 ///
-/// Below 6 samples for 95 %, and 8 for 99 %, even the least and the greatest sample do not reach the confidence. Then the
-/// interval spans all samples, and [`Interval::confidence`] says how much they reach.
+/// With fewer than 6 samples for 95 %, or 8 for 99 %, even the least and the greatest sample do not
+/// reach the confidence. The interval then spans all samples, and [`Interval::confidence`] states
+/// the confidence that they reach.
 ///
 /// # Panics
 ///
-/// If there is no sample.
+/// If `samples` is empty.
 pub fn median(samples: &[f64], confidence: Confidence) -> Interval {
     let sorted = sorted(samples);
     let (rank, confidence) = match median_rank(sorted.len(), confidence) {
@@ -90,9 +92,11 @@ pub fn median(samples: &[f64], confidence: Confidence) -> Interval {
     }
 }
 
-/// The greatest `rank`, from 0, such that the sorted samples `rank` and `len - 1 - rank` bound the median.
+/// The greatest `rank`, from 0, such that the sorted samples `rank` and `len - 1 - rank` bound the
+/// median.
 fn median_rank(len: usize, confidence: Confidence) -> Option<usize> {
-    // P(at most `below` of the samples are below the median), in logarithms: 2^-len is 0 as a number from 1075 on.
+    // P(at most `below` of the samples are below the median), in logarithms: 2^-len is 0 as a
+    // number from 1075 on.
     let mut ln_term = -(len as f64) * std::f64::consts::LN_2;
     let mut tail = 0.0;
     let mut rank = None;
@@ -107,14 +111,16 @@ fn median_rank(len: usize, confidence: Confidence) -> Option<usize> {
     rank
 }
 
-/// How many times as large `new` is as `old`, for samples that were taken apart: the Hodges-Lehmann estimate, the median
-/// of all ratios of one to the other, with the interval that inverts the Wilcoxon-Mann-Whitney test.
+/// The ratio `new` / `old`, for samples that were taken independently. The estimate is Hodges and
+/// Lehmann's: the median of all ratios of a new to an old sample. The interval inverts the
+/// Wilcoxon-Mann-Whitney test.
 ///
 /// `None` where there are too few samples for the confidence. Samples are positive.
 pub fn ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<Interval> {
     let (n, m) = (old.len() as f64, new.len() as f64);
     let spread = (n * m * (n + m + 1.0) / 12.0).sqrt();
-    // The normal approximation of the test's statistic; the least and greatest ratio are left out or bound nothing.
+    // The normal approximation of the test's statistic; the least and greatest ratio are left out
+    // or bound nothing.
     let rank = (n * m / 2.0 - confidence.z() * spread - 0.5).floor();
     if rank < 0.0 {
         return None;
@@ -133,14 +139,15 @@ pub fn ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Option<Interva
     })
 }
 
-/// How many times as large `new` is as `old`, for samples that were taken in turns: the median of the ratios of each
-/// turn, in which what changed for both meanwhile cancels. What is left over of the longer list is not used.
+/// The ratio `new` / `old`, for samples that were taken in turns. It is the median of the turns'
+/// ratios: a change of the machine that affects both samples of a turn cancels. The surplus of the
+/// longer list is not used.
 ///
 /// With few turns the interval spans all ratios, as for [`median`].
 ///
 /// # Panics
 ///
-/// If there is no turn.
+/// If one of the lists is empty.
 pub fn paired_ratio(old: &[f64], new: &[f64], confidence: Confidence) -> Interval {
     let ratios: Vec<f64> = old.iter().zip(new).map(|(old, new)| new / old).collect();
     median(&ratios, confidence)
@@ -153,7 +160,7 @@ mod tests {
 
     #[test]
     fn ranks_are_those_of_the_tables() {
-        // Published for the sign test: the number of samples left out at each end, for 95 % and 99 %.
+        // The published numbers of the sign test: samples left out at each end, for 95 % and 99 %.
         let rank = |len| {
             let rank = |confidence| median_rank(len, confidence);
             (rank(Confidence::P95), rank(Confidence::P99))
@@ -165,7 +172,7 @@ mod tests {
         assert_eq!(rank(15), (Some(3), Some(2)));
         assert_eq!(rank(20), (Some(5), Some(3)));
         assert_eq!(rank(100), (Some(39), Some(36)));
-        // Far beyond what 2^-n can be written for.
+        // 2^-n is far below the least number here.
         assert_eq!(rank(10_000).0, Some(4901));
     }
 
@@ -224,7 +231,8 @@ mod tests {
                 let truth = Noise::median_with_tail(0.02);
                 (truth, median(&samples, Confidence::P95))
             });
-            // At least 95 %, up to the 0.7 % that 4000 trials leave open; never much more than the discrete ranks force.
+            // At least 95 %, within the 0.7 % that 4000 trials leave open, and not much more than
+            // the discrete ranks force.
             assert!((0.943..0.985).contains(&with_tail), "{len}: {with_tail}");
             // A distribution that is skewed over four octaves.
             let skewed = coverage(|noise| {

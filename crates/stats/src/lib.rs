@@ -1,10 +1,10 @@
-//! Samples of a time: how many to take, what they say, and whether to believe it.
+//! Samples of a time: their number, their summary, and reasons to doubt it.
 //!
 //! | item             | what it holds                                                          |
 //! |------------------|------------------------------------------------------------------------|
 //! | [`interval`]     | confidence intervals of a median and of a ratio, free of distributions |
 //! | [`Summary`]      | median, its interval, spread, every sample                             |
-//! | [`Doubt`]        | why samples are no result                                              |
+//! | [`Doubt`] | why samples are not a result |
 //! | [`SamplingRule`] | when enough samples are taken                                          |
 //! | [`synthetic`]    | made-up times, for tests                                               |
 //!
@@ -21,9 +21,10 @@ pub use interval::{Confidence, Interval};
 pub use sampling::{Collector, RESULT_SAMPLES, Sample, SamplingRule};
 pub use summary::{Discarded, Summary};
 
-/// What the intervals of one run of the program cannot know: medians of another run, on the same machine, may differ by this
-/// share more. Buffers lie elsewhere in memory then, which decides what is near in L2. Medians of an H100 were up to 0.75 %
-/// apart between runs (`docs/measuring.md`); each of two may be off by this much.
+/// Medians of another run of the program, on the same machine, may differ by this share more than
+/// the intervals of one run say. In another run, buffers are at other places in memory, and their
+/// places in L2 are nearer or farther. Medians of an H100 were up to 0.75 % apart between runs
+/// (`docs/measuring.md`); each of two medians may be off by this share.
 pub const BETWEEN_RUNS: f64 = 0.0075;
 
 /// The value below which the share `q` of the sorted samples lies, by linear interpolation.

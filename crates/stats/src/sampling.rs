@@ -11,43 +11,45 @@ use crate::summary::{Discarded, Summary};
 /// When enough samples are taken, and when they are a result.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct SamplingRule {
-    /// Sampling does not end with fewer before [`SamplingRule::min_time`].
+    /// Sampling does not end with fewer samples before [`SamplingRule::min_time`].
     pub min_samples: usize,
-    /// From this time on, [`RESULT_SAMPLES`] that all lie within [`SamplingRule::noise`] of each other are enough, or 11 of which
-    /// one may be far off: short runs are sampled often, and long ones no more often than it takes.
+    /// From this time on, [`RESULT_SAMPLES`] samples are enough if all lie within
+    /// [`SamplingRule::noise`] of each other. 11 samples are enough even if one of them is far off.
+    /// Short runs are thus sampled often, and long ones no more often than necessary.
     pub min_time: Duration,
-    /// Sampling ends with as many.
+    /// Sampling ends with this number of samples.
     pub max_samples: usize,
-    /// Sampling ends once half of the interval, relative to the median, is at most this, and nothing else speaks against the
-    /// samples.
+    /// Sampling ends once half of the interval, relative to the median, is at most this, and
+    /// nothing else speaks against the samples.
     pub noise: f64,
-    /// No result if [`Summary::spread`] is above this.
+    /// Samples are not a result if [`Summary::spread`] is above this.
     pub spread: f64,
-    /// Sampling ends after this time, if there are enough samples for a result: [`RESULT_SAMPLES`], or `min_samples` if that
-    /// is less. It ends after four times this time, however few there are.
+    /// Sampling ends after this time, if there are enough samples for a result: [`RESULT_SAMPLES`],
+    /// or `min_samples` if that is less. It ends after four times this time in any case.
     pub patience: Duration,
 }
 
-/// Fewer samples are no result, even if no more are asked for: the least and the greatest of six bound the median with a
-/// confidence of 96.9 %, those of five with 93.8 %.
+/// Fewer samples are not a result, even if the caller asks for no more. The least and the greatest
+/// of six bound the median with a confidence of 96.9 %, those of five with 93.8 %.
 pub const RESULT_SAMPLES: usize = 6;
 
-/// The median of runs that have two speeds may lie between them, and then never settles: that of so many means of runs does.
+/// The median of runs that have two speeds may lie between the two, and then never settles. The
+/// median of this many means of runs settles.
 const MEANS: usize = 20;
 
-/// Of fewer samples none may be far off, if sampling is to end early: the interval of the ratio of two such rows would still
-/// reach to that one ([`interval::ratio`] at 99 %).
+/// With fewer samples, sampling ends early only if none is far off. Otherwise the interval of the
+/// ratio of two such rows would still reach to that sample ([`interval::ratio`] at 99 %).
 const BEARS_ONE_OUTLIER: usize = 11;
 
-/// The steps of the clocks: a spread of this size, in seconds, says nothing about what was timed.
+/// The steps of the clocks: a spread of this size, in seconds, says nothing about the timed work.
 const RESOLUTION_S: f64 = 1.5e-6;
 
 /// A time, and whether it counts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Sample {
-    /// How long it took.
+    /// The time that the run took.
     pub time: Duration,
-    /// Why it does not count, if it does not.
+    /// The reason why it does not count, if it does not.
     pub discard: Option<String>,
 }
 
@@ -61,7 +63,7 @@ impl From<Duration> for Sample {
 }
 
 impl SamplingRule {
-    /// Exactly so many, and a result if they keep the usual bounds.
+    /// Takes exactly this number of samples. They are a result if they keep the usual bounds.
     pub fn exactly(samples: usize) -> SamplingRule {
         SamplingRule {
             min_samples: samples,
@@ -95,7 +97,8 @@ impl SamplingRule {
         }
     }
 
-    /// Whether no more samples may be taken, after `taken` samples, of which `counted` count, and so much time.
+    /// Whether sampling must end, after `taken` samples and the time `elapsed`; `counted` of the
+    /// samples count.
     pub fn is_over(&self, counted: usize, taken: usize, elapsed: Duration) -> bool {
         let enough = self.min_samples.min(RESULT_SAMPLES);
         taken >= self.max_samples
@@ -103,7 +106,7 @@ impl SamplingRule {
             || elapsed >= self.patience.saturating_mul(4) && taken > 0
     }
 
-    /// What speaks against the samples of a summary.
+    /// The reasons to doubt the samples of a summary.
     pub fn doubts(&self, summary: &Summary) -> Vec<Doubt> {
         let samples = summary.samples_s.len();
         let mut doubts = Vec::new();
@@ -127,14 +130,14 @@ impl SamplingRule {
         doubts
     }
 
-    /// How much longer the second half is than the first, if by more than twice the noise that is allowed and if no 95 %
-    /// intervals of the two medians can hold one value.
+    /// The median of the second half / that of the first, less 1. It counts as a drift if it
+    /// exceeds twice the allowed noise and if the 95 % intervals of the two medians do not overlap.
     fn drift(&self, samples: &[f64]) -> Option<f64> {
         let (first, second) = samples.split_at(samples.len() / 2);
         if first.len() < 5 {
             return None;
         }
-        // Five samples reach 93.75 % at best: with all of them.
+        // Five samples reach at best 93.75 %, with an interval that spans all of them.
         let [first, second] = [first, second].map(|half| interval::median(half, Confidence::P95));
         let is_apart = first.high < second.low || second.high < first.low;
         let change = second.estimate / first.estimate - 1.0;
@@ -144,7 +147,7 @@ impl SamplingRule {
     }
 }
 
-/// Samples of one time in the making.
+/// Collects samples of one time.
 #[derive(Debug, Clone)]
 pub struct Collector {
     rule: SamplingRule,
@@ -154,7 +157,7 @@ pub struct Collector {
 }
 
 impl Collector {
-    /// Without samples; the rule's time runs from now.
+    /// A collector without samples. The rule's time runs from now.
     pub fn new(rule: SamplingRule) -> Collector {
         Collector {
             rule,
@@ -164,7 +167,8 @@ impl Collector {
         }
     }
 
-    /// Lets the rule's time run from now, the samples kept: what went on since the first was no sampling.
+    /// Lets the rule's time run from now and keeps the samples. The caller did other work since the
+    /// first sample.
     pub fn restart_time(&mut self) {
         self.began = Instant::now();
     }
@@ -178,12 +182,12 @@ impl Collector {
         }
     }
 
-    /// How many were taken, those included that do not count.
+    /// The number of samples taken, including those that do not count.
     pub fn taken(&self) -> usize {
         self.samples_s.len() + self.discarded.len()
     }
 
-    /// Whether no more are needed, or no more may be taken.
+    /// Whether the samples are enough, or no more may be taken.
     pub fn is_done(&self) -> bool {
         self.is_settled() || self.is_over()
     }
@@ -214,7 +218,8 @@ impl Collector {
         self.rule.is_over(counted, taken, self.began.elapsed())
     }
 
-    /// What the samples say. If all of them were discarded, the summary is of those, and is no result.
+    /// Summarises the samples. If all of them were discarded, the summary is of those, and is not a
+    /// result.
     ///
     /// # Panics
     ///
@@ -303,7 +308,7 @@ mod tests {
             let samples = (0..30).map(|_| 1e-3 * noise.normal(0.003));
             !of(samples.collect::<Vec<f64>>().into_iter()).is_empty()
         });
-        // A drift is seen by chance in a few of a thousand.
+        // A few of a thousand show a drift by chance.
         let doubted = doubted.count();
         assert!(doubted <= 5, "{doubted}");
     }
@@ -338,7 +343,8 @@ mod tests {
 
     #[test]
     fn of_two_near_speeds_the_mean_counts() {
-        // Half of the runs take 1.5 % longer: what a GPU does whose working set is about the size of its L2.
+        // Half of the runs take 1.5 % longer, as on a GPU whose working set is about the size of
+        // its L2.
         let mut noise = Noise::new(9);
         let mut draw = || {
             let speed = if noise.uniform() < 0.5 { 100.0 } else { 101.5 };
@@ -359,7 +365,7 @@ mod tests {
             (summary.median_s / 0.10075 - 1.0).abs() < 0.004,
             "{summary:?}"
         );
-        // Every one of them is a result, one way or the other.
+        // All of them are results, with single runs or with means.
         assert!(summaries.all(|summary| summary.is_result()));
     }
 
@@ -384,7 +390,8 @@ mod tests {
     fn noisy_samples_take_as_many_as_it_takes() {
         let mut noise = Noise::new(6);
         let summary = collect(RULE, |_| 100.0 * noise.normal(0.01));
-        // A standard deviation of 1 % leaves 1.25 * 1.96 % / sqrt(n) of the median open: 0.5 % at 24 samples.
+        // A standard deviation of 1 % leaves 1.25 * 1.96 % / sqrt(n) of the median open: 0.5 % at
+        // 24 samples.
         let count = summary.samples_s.len();
         assert!((12..60).contains(&count), "{count}");
         assert!(summary.is_result(), "{:?}", summary.doubts);
@@ -409,7 +416,7 @@ mod tests {
         let summary = collect(RULE, |index| if index < 8 { 102.0 } else { 100.0 });
         let count = summary.samples_s.len();
         assert!((20..60).contains(&count) && summary.is_result(), "{count}");
-        // What never stops drifting is no result.
+        // Samples that never stop drifting are not a result.
         let summary = collect(RULE, |index| 100.0 + 0.2 * index as f64);
         assert!(
             summary
@@ -429,7 +436,7 @@ mod tests {
             }
         };
         let summary = collect(RULE, settling);
-        // By nine to one: they are among the tenth that the spread leaves out.
+        // One sample in ten is slow: the slow ones are among the tenth that the spread leaves out.
         assert!((25..50).contains(&summary.samples_s.len()));
         assert!(summary.is_result() && summary.max_s == 0.16);
     }
@@ -440,7 +447,7 @@ mod tests {
             patience: Duration::ZERO,
             ..RULE
         };
-        // At once: four times no time has passed too.
+        // Sampling ends at once: four times a patience of 0 has passed too.
         let summary = collect(over, |_| 100.0);
         assert_eq!(summary.samples_s.len(), 1);
         let too_few = Doubt::TooFew {
@@ -502,9 +509,9 @@ mod tests {
         };
         let summary = slow([1.0, 1.001, 1.002, 1.003]);
         assert_eq!((summary.samples_s.len(), summary.is_result()), (6, true));
-        // Those that differ need more.
+        // Samples that differ need more.
         assert!(slow([1.0, 1.0, 1.0, 1.02]).samples_s.len() > 6);
-        // A row with an outlier can still be compared with another that has one.
+        // A row with an outlier can still be compared with another such row.
         let with_outlier = |first: usize| {
             let summary = rule.collect(|index| {
                 std::thread::sleep(Duration::from_millis(15));
@@ -573,8 +580,8 @@ mod tests {
 
     #[test]
     fn stopping_at_will_costs_little_coverage() {
-        // To stop when the interval happens to be narrow makes it miss more often than an interval of a fixed number of
-        // samples: by how much is in docs/measuring.md.
+        // Sampling stops when the interval happens to be narrow. Such an interval misses more often
+        // than one of a fixed number of samples; docs/measuring.md has the figures.
         let coverage = |first: usize, deviation: f64| {
             let rule = SamplingRule {
                 min_samples: first,

@@ -1,4 +1,4 @@
-//! What samples say about a time.
+//! Summaries of the samples of a time.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,12 +6,14 @@ use crate::doubt::Doubt;
 use crate::interval::{self, Confidence};
 use crate::{quantile, sorted};
 
-/// What samples say about a time. No sample is left out for being far from the others: the median bears them.
+/// The summary of the samples of a time. It includes samples that are far from the others, because
+/// the median tolerates them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// The middle sample, or the mean of the two middle ones.
     pub median_s: f64,
-    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not reach it.
+    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not
+    /// reach it.
     pub interval_s: Option<[f64; 2]>,
     /// The shortest.
     pub min_s: f64,
@@ -19,14 +21,16 @@ pub struct Summary {
     pub max_s: f64,
     /// Half of the interval's width, relative to the median.
     pub noise: Option<f64>,
-    /// The middle four fifths of the samples span this share of the median. `None` for a single sample.
+    /// The middle four fifths of the samples span this share of the median. `None` for a single
+    /// sample.
     pub spread: Option<f64>,
-    /// Why it is no result; empty if it is one.
+    /// The reasons why it is not a result; empty if it is one.
     #[serde(default)]
     pub doubts: Vec<Doubt>,
-    /// In the order taken.
+    /// The samples, in the order taken.
     pub samples_s: Vec<f64>,
-    /// Single runs, where they have several speeds and a sample is therefore the mean of some that followed each other.
+    /// The single runs. They are kept where runs have several speeds and a sample is therefore the
+    /// mean of consecutive runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub single_s: Vec<f64>,
     /// Samples that were taken and do not count.
@@ -37,18 +41,18 @@ pub struct Summary {
 /// A sample that does not count.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Discarded {
-    /// How long it took.
+    /// The time that the run took.
     pub time_s: f64,
-    /// Why it does not count: `thermal slowdown`.
+    /// The reason why it does not count: `thermal slowdown`.
     pub reason: String,
 }
 
 impl Summary {
-    /// Summarises samples in seconds. Nothing is doubted yet.
+    /// Summarises samples in seconds. The summary has no doubts yet.
     ///
     /// # Panics
     ///
-    /// If there is no sample.
+    /// If `samples_s` is empty.
     pub fn new(samples_s: Vec<f64>) -> Summary {
         let sorted = sorted(&samples_s);
         let median_s = quantile(&sorted, 0.5);
@@ -70,7 +74,8 @@ impl Summary {
         }
     }
 
-    /// The same runs with a sample for each `runs` that followed each other: their mean. Those left over are left out.
+    /// The same runs, with the mean of each `runs` consecutive ones as a sample. The rest is left
+    /// out.
     ///
     /// # Panics
     ///
@@ -85,7 +90,8 @@ impl Summary {
         }
     }
 
-    /// How many runs a sample is the mean of: 1, unless single runs have several speeds.
+    /// The number of runs in a sample, which is their mean: 1, unless single runs have several
+    /// speeds.
     pub fn runs_per_sample(&self) -> usize {
         (self.single_s.len() / self.samples_s.len()).max(1)
     }
@@ -113,7 +119,7 @@ mod tests {
         let summary = Summary::new(samples.to_vec());
         assert_eq!(summary.median_s, 4.0);
         assert_eq!((summary.min_s, summary.max_s), (1.0, 1000.0));
-        // Seven samples: the interval is all of them, and says so.
+        // Seven samples: the interval spans all of them.
         assert_eq!(summary.interval_s, Some([1.0, 1000.0]));
         assert_eq!(summary.noise, Some(999.0 / 8.0));
         assert_eq!(summary.samples_s, samples);

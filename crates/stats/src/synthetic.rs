@@ -1,4 +1,4 @@
-//! Times as machines give them, from a fixed seed: for tests of what rests on samples.
+//! Times like those of real machines, from a fixed seed, for tests of code that uses samples.
 
 /// A source of times near 1.
 pub struct Noise(fastrand::Rng);
@@ -21,7 +21,7 @@ impl Noise {
         1.0 + deviation * radius * angle.cos()
     }
 
-    /// Never much below 1, sometimes much above: exponential with this mean above 1.
+    /// Never much below 1, sometimes much above: the excess is exponential with this mean.
     pub fn with_tail(&mut self, mean: f64) -> f64 {
         1.0 - mean * self.uniform().ln()
     }

@@ -1,5 +1,5 @@
-//! A machine that lacks the kernel's means of confinement, made of one that has them: a seccomp filter answers as such a kernel
-//! does.
+//! Turns a machine with the kernel's means of confinement into one that lacks them: a seccomp
+//! filter answers as a kernel without them does.
 
 use std::collections::BTreeMap;
 use std::os::unix::process::CommandExt;
@@ -10,25 +10,26 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// What a kernel, or the container that a program runs in, may lack.
+/// Means that a kernel, or the container around a program, may lack.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Means {
-    /// Landlock: kernels before 5.13, or without it among their LSMs.
+    /// Landlock: kernels before 5.13 lack it, and kernels without it among their LSMs.
     Landlock,
-    /// Namespaces for who is not root: Docker's default profile, hardened distributions.
+    /// Namespaces for users other than root: Docker's default profile and hardened distributions
+    /// forbid them.
     Namespaces,
     /// seccomp filters.
     Seccomp,
 }
 
-/// Makes `command`, and all that it starts, find none of these.
+/// Makes `command`, and all that it starts, lack these means.
 ///
 /// # Panics
 ///
 /// On an architecture that seccompiler does not know.
 pub fn lacking(command: &mut Command, means: &[Means]) {
     let filters: Vec<BpfProgram> = means.iter().map(|&means| filter(means)).collect();
-    // SAFETY: the closure makes system calls alone.
+    // SAFETY: the closure makes only system calls.
     unsafe {
         command.pre_exec(move || {
             for filter in &filters {
@@ -39,11 +40,11 @@ pub fn lacking(command: &mut Command, means: &[Means]) {
     }
 }
 
-/// What a test program prints where these are lacking, and may be.
+/// The output of a test program on a machine that lacks these means, and may lack them.
 ///
 /// # Panics
 ///
-/// If it cannot be run, or a test of it fails; and as [`lacking`].
+/// If it cannot be run, if one of its tests fails, and as [`lacking`].
 pub fn passed_lacking(tests: &mut Command, means: &[Means]) -> String {
     lacking(tests, means);
     let output = tests.env_remove("REQUIRE_SANDBOX").output();

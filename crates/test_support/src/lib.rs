@@ -1,8 +1,8 @@
-//! What tests do on a machine that lacks what they need: they print "skipped" with the reason and pass, unless an
-//! environment variable says that this machine must have it.
+//! Support for tests on a machine that lacks a means they need. They print "skipped" with the
+//! reason and pass, unless an environment variable says that this machine must have the means.
 //!
-//! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU, so that a run that is meant to test a GPU cannot pass without
-//! one. The other variables are those of [`Need`].
+//! `REQUIRE_GPU=1 cargo test` fails where a test finds no GPU: a run that should test a GPU cannot
+//! pass without one. The other variables are those of [`Need`].
 
 #[cfg(target_os = "linux")]
 mod lacking;
@@ -17,7 +17,7 @@ pub use lacking::{Means, lacking, passed_lacking};
 #[cfg(unix)]
 pub use signals::heeding_signals;
 
-/// What a test needs that not every machine has.
+/// A means that a test needs and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {
     /// An NVIDIA GPU with its driver: `REQUIRE_GPU=1`.
@@ -29,7 +29,7 @@ pub enum Need {
 }
 
 impl Need {
-    /// The environment variable that says that this machine must have it.
+    /// The environment variable that requires this machine to have it.
     pub const fn variable(self) -> &'static str {
         match self {
             Need::Gpu => "REQUIRE_GPU",
@@ -39,11 +39,11 @@ impl Need {
     }
 }
 
-/// Prints that a test, or a part of it, is skipped for this reason.
+/// Prints that a test, or a part of it, is skipped, with the reason.
 ///
 /// # Panics
 ///
-/// If what it needs is required.
+/// If an environment variable requires the means.
 #[track_caller]
 pub fn skip(need: Need, reason: impl Display) {
     let variable = need.variable();

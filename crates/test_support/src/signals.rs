@@ -1,12 +1,13 @@
-//! Programs that are to end by a signal.
+//! Programs that a test ends by a signal.
 
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-/// Makes `command` start with the usual answer to SIGHUP, SIGINT and SIGTERM, also where this program was started to ignore them, as
-/// `nohup` and a shell's `&` do: programs keep to that.
+/// Makes `command` start with the usual answer to SIGHUP, SIGINT and SIGTERM, even if this program
+/// ignores them. `nohup` and a shell's `&` start programs with signals ignored, and their children
+/// inherit that.
 pub fn heeding_signals(command: &mut Command) -> &mut Command {
-    // SAFETY: the closure calls `signal` alone, which may be called between fork and exec.
+    // SAFETY: the closure calls only `signal`, which is allowed between fork and exec.
     unsafe {
         command.pre_exec(|| {
             for signal in [libc::SIGHUP, libc::SIGINT, libc::SIGTERM] {

@@ -1,4 +1,4 @@
-//! Numbers as people read them: few digits, units that everyone knows, ASCII.
+//! Numbers for readers: few digits, well-known units, ASCII.
 
 use std::time::Duration;
 
@@ -65,7 +65,8 @@ pub fn waited(time: Duration) -> String {
     }
 }
 
-/// A time that a clock shows: `2026-03-01 09:05 UTC`; the number itself where it is none, as in a damaged document.
+/// A time that a clock shows: `2026-03-01 09:05 UTC`. A number that is not a valid time, as in a
+/// damaged document, is shown itself.
 pub fn utc(unix_s: u64) -> String {
     let time = i64::try_from(unix_s).ok();
     match time.and_then(|time| DateTime::from_timestamp(time, 0)) {
@@ -92,7 +93,8 @@ pub fn grouped(number: u64) -> String {
     text
 }
 
-/// A message whose lines after the first are set under it, in a report that starts it two spaces in.
+/// A message with its lines after the first indented under the first, for a report that indents
+/// messages by two spaces.
 pub fn indented(message: &str) -> String {
     message.trim_end().replace('\n', "\n    ")
 }

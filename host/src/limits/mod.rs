@@ -1,11 +1,11 @@
 //! The limits of a device, measured: bandwidth of its memories, rates of its arithmetic.
 //!
-//! [`measure`] times plans of a copy or of kernels that do nothing else, back to back between device events. Their results
-//! are compared with what the CPU computes, so that no rate counts work that was not done. On the emulated device they run
-//! and are checked alike; only the rates are missing.
+//! [`measure`] times plans that only copy, load, store or compute, back to back between device
+//! events. It compares their results with the CPU's: a rate cannot count work that was not done. On
+//! the emulated device the plans run and are checked in the same way; only the rates are missing.
 //!
 //! - `probe`: the plan behind each limit, and its expected result;
-//! - `rate`: the samples and what follows from them.
+//! - `rate`: the samples and the rates computed from them.
 
 mod probe;
 mod rate;
@@ -22,27 +22,28 @@ use terminal::progress::Progress;
 
 pub use rate::{Limit, MeasuredLimits, Rate};
 
-/// How much is moved and computed, and how often.
+/// The amounts to move and compute, and the number of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Options {
     /// Multiprocessors to fill.
     pub multiprocessors: u32,
-    /// Each buffer in device memory: a multiple of 16, much more than L2 holds.
+    /// Size of each buffer in device memory: a multiple of 16, much more than L2 holds.
     pub device_bytes: u64,
-    /// Times that L2 and shared memory are read.
+    /// The number of times that L2 and shared memory are read.
     pub passes: u32,
-    /// Turns of the arithmetic's loop.
+    /// Iterations of the arithmetic's loop.
     pub turns: u32,
-    /// Least time of the runs before the first sample, in which clocks rise.
+    /// Least time of the warm-up runs before the first sample, during which clocks rise.
     pub warm_up: Duration,
-    /// Each sample has as many runs as take about this long.
+    /// Approximate time of a sample, which consists of several runs.
     pub sample: Duration,
     /// Number of samples.
     pub samples: u32,
 }
 
 impl Options {
-    /// All limits of a GPU within two seconds in all; on a device of unknown size, as little as possible.
+    /// Options that measure all limits of a GPU within two seconds; on a device of unknown size, as
+    /// little as possible.
     pub fn for_device(info: &DeviceInfo) -> Options {
         let Some(multiprocessors) = info.multiprocessors else {
             return Options {
@@ -93,7 +94,7 @@ impl Options {
     }
 }
 
-/// The most runs of a sample.
+/// The largest number of runs of a sample.
 const MAX_RUNS: u32 = 1000;
 
 /// Measures these limits of a device. `progress` gets the number of limits that are done.
@@ -102,7 +103,7 @@ const MAX_RUNS: u32 = 1000;
 ///
 /// # Errors
 ///
-/// [`MembenchError`]: options that make no sense, errors of the device, a wrong result.
+/// [`MembenchError`] for options that make no sense, errors of the device, or a wrong result.
 pub fn measure(
     device: &dyn Device,
     options: &Options,

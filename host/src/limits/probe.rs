@@ -16,11 +16,11 @@ use device::module::Module;
 use plan::args;
 use plan::{BufferId, LaunchConfig, Plan};
 
-/// A plan that does one thing, and its expected result.
+/// A plan that exercises one limit, and its expected result.
 pub struct Probe {
     /// The plan's kernels.
     pub module: &'static Module,
-    /// Does the same in every run.
+    /// The plan. It does the same in every run.
     pub plan: Plan,
     /// Bytes or operations of a run.
     pub amount: u64,
@@ -31,7 +31,7 @@ pub struct Probe {
 
 /// The expected result of a sample.
 enum Expected {
-    /// It is not checked.
+    /// The result is not checked.
     Nothing,
     /// This buffer, which is 0 before, increases by this much in each run.
     Sum(BufferId, u32),
@@ -41,14 +41,15 @@ enum Expected {
     Repeated(BufferId, HostBuffer),
 }
 
-/// The value of every byte of the buffers that are summed, and so of every element.
+/// The value of every byte in the buffers that are summed.
 const BYTE: u8 = 0x5b;
 const ELEMENT: u32 = u32::from_ne_bytes([BYTE; 4]);
 
 /// Threads of a block, and elements of a thread, in device memory.
 const THREADS: u32 = 256;
 const ELEMENTS_PER_THREAD: u32 = 4 * VECTORS_PER_THREAD;
-/// Threads of a block that reads L2, and bytes that it reads: once for each thread and load under way.
+/// Threads of a block that reads L2, and the bytes that it reads: one element per thread and load
+/// in flight.
 const L2_THREADS: u32 = 1024;
 const L2_REGION_BYTES: u32 = L2_THREADS * LOADS_AT_ONCE * 8;
 /// Threads of a block that reads shared memory.
@@ -56,7 +57,7 @@ const SHARED_THREADS: u32 = 512;
 const SHARED_BYTES: u32 = SHARED_THREADS * SHARED_VECTORS_PER_THREAD * 16;
 /// Threads of a block that computes.
 const FMA_THREADS: u32 = 1024;
-/// Blocks for each multiprocessor, on chip.
+/// Blocks per multiprocessor, for probes on chip.
 const BLOCKS: u32 = 2;
 const SEED: u32 = 1;
 /// The chains' a and b.
@@ -183,7 +184,7 @@ fn read(options: &Options) -> Result<Probe, MembenchError> {
 }
 
 fn write(options: &Options) -> Result<Probe, MembenchError> {
-    // Half the size, since the result is read back.
+    // Half the size, because the host reads the result back.
     let bytes = (options.device_bytes / 32 * 16).max(16);
     let mut plan = Plan::new("write bandwidth");
     let len = (bytes / 4) as u32;
@@ -241,7 +242,8 @@ fn read_shared(options: &Options) -> Result<Probe, MembenchError> {
     })
 }
 
-/// `sum` computes what a thread writes, from its lane's start value and its number of steps.
+/// `sum` computes the value that a thread writes, from its lane's start value and its number of
+/// steps.
 fn fma<T: Scalar>(
     options: &Options,
     kernel: &str,

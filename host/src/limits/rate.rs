@@ -1,4 +1,4 @@
-//! Samples of a rate, and what follows from them.
+//! Samples of a rate, and the rate computed from them.
 
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ pub enum Limit {
     Shared,
     /// 32-bit operations; a fused multiply-add counts as two.
     Fp32,
-    /// 64-bit operations; likewise.
+    /// 64-bit operations; a fused multiply-add counts as two.
     Fp64,
 }
 
@@ -49,7 +49,7 @@ impl Limit {
         }
     }
 
-    /// What a rate counts.
+    /// The unit that a rate counts.
     pub const fn unit(self) -> &'static str {
         match self {
             Limit::Fp32 | Limit::Fp64 => "flop",
@@ -63,7 +63,7 @@ impl Limit {
 pub struct Rate {
     /// Median of the samples.
     pub median_per_s: f64,
-    /// Best of the samples: what other figures are compared with.
+    /// Best of the samples. Other figures are compared with it.
     pub best_per_s: f64,
     /// Bytes or operations of one run.
     pub amount: u64,
@@ -74,7 +74,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// From the times of single runs; there is at least one.
+    /// Computes a rate from the times of single runs; there is at least one.
     pub(super) fn new(amount: u64, runs: u32, samples: Vec<Duration>) -> Rate {
         let mut sorted = samples.clone();
         sorted.sort();
@@ -89,8 +89,8 @@ impl Rate {
     }
 }
 
-/// The measured limits of a device. `None` for one that was not asked for, for lack of memory, and on a device without a
-/// clock.
+/// The measured limits of a device. A limit is `None` if the caller did not ask for it, if memory
+/// was too small, or if the device has no clock.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct MeasuredLimits {
     /// [`Limit::Copy`].

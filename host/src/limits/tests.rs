@@ -35,13 +35,14 @@ fn rates_on_a_gpu_make_sense() {
         assert!(rate.median_per_s <= rate.best_per_s);
         assert_eq!(rate.samples.len() as u32, options.samples);
     }
-    // No GPU reads its memory faster than L2, nor L2 faster than shared memory, nor computes faster in 64 bits.
+    // On every GPU, L2 is faster than device memory, shared memory is faster than L2, and 64-bit
+    // arithmetic is not faster than 32-bit arithmetic.
     assert!(best(Limit::Read) < best(Limit::L2));
     assert!(best(Limit::L2) < best(Limit::Shared));
     assert!(best(Limit::Fp64) < best(Limit::Fp32));
     let info = device.info();
     if let (Some(bits), Some(khz)) = (info.memory_bus_bits, info.memory_clock_khz) {
-        // Two transfers a cycle.
+        // Two transfers per cycle.
         let peak = f64::from(bits) / 8.0 * 2.0 * f64::from(khz) * 1e3;
         for limit in [Limit::Copy, Limit::Read, Limit::Write] {
             assert!(best(limit) < peak, "{} above {peak:e}", limit.name());
@@ -52,7 +53,8 @@ fn rates_on_a_gpu_make_sense() {
 
 #[test]
 fn amounts_are_what_the_emulator_counts() {
-    // Bytes that global loads and stores ask for, and fused multiply-adds, counted instruction by instruction.
+    // The test counts fused multiply-adds, and the bytes of global loads and stores, instruction by
+    // instruction.
     let device = EmulatedDevice::default();
     let options = Options::for_device(device.info());
     let report = |limit| {
@@ -72,7 +74,7 @@ fn amounts_are_what_the_emulator_counts() {
     let (amount, counts) = report(Limit::Write);
     assert_eq!(counts.global_stores.bytes, amount);
     let (amount, counts) = report(Limit::Shared);
-    // The sum over the block goes through shared memory as well.
+    // The sum over the block also goes through shared memory.
     let beside = counts.shared_loads.bytes - amount;
     assert!(beside < amount / 100, "{counts:?}");
     for (limit, class) in [
@@ -80,7 +82,7 @@ fn amounts_are_what_the_emulator_counts() {
         (Limit::Fp64, InstructionClass::Float64),
     ] {
         let (amount, counts) = report(limit);
-        // Where chains start, and their sum.
+        // The chains' start values and their sum.
         let beside = counts.class(class).thread - amount / 2;
         assert!(beside < amount / 20, "{beside} of {amount}");
     }

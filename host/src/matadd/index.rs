@@ -1,4 +1,4 @@
-//! Which thread gets which element.
+//! The mapping of elements to threads.
 
 use serde::Serialize;
 
@@ -12,7 +12,8 @@ use device::run;
 use plan::args;
 use plan::{Command, LaunchConfig, Plan};
 
-/// How variants map threads to elements: what their names begin with, by the number that `matadd_check_index` takes.
+/// The mappings, by the number that `matadd_check_index` takes. A variant's name begins with its
+/// mapping's.
 const MAPPINGS: [&str; 4] = [
     "grid2d_block2d",
     "grid1d_block1d",
@@ -20,20 +21,21 @@ const MAPPINGS: [&str; 4] = [
     "grid_stride",
 ];
 
-/// Who owns each element of a matrix.
+/// The thread that owns each element of a matrix.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexMap {
-    /// How the kernel was launched.
+    /// The kernel's launch configuration.
     pub config: LaunchConfig,
-    /// Elements of a row.
+    /// Elements per row.
     pub n_x: u32,
-    /// For each element, row by row, the linear index of its thread in the grid: all threads of block 0 come first.
+    /// For each element, row by row, the linear index of its thread in the grid: all threads of
+    /// block 0 come first.
     pub threads: Vec<u32>,
     /// For each element, the linear index of its block in the grid, x first.
     pub blocks: Vec<u32>,
 }
 
-/// Where an element's thread is.
+/// The place of an element's thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Owner {
     /// Column and row of the element.
@@ -49,11 +51,11 @@ pub struct Owner {
 }
 
 impl IndexMap {
-    /// Who owns element `i`, row by row.
+    /// The thread that owns element `i`; elements are numbered row by row.
     ///
     /// # Panics
     ///
-    /// If there is no such element.
+    /// If the matrix does not have this element.
     pub fn owner(&self, i: usize) -> Owner {
         let (block, thread) = (self.blocks[i], self.threads[i]);
         let [block_x, block_y, _] = self.config.block;
@@ -69,7 +71,8 @@ impl IndexMap {
     }
 }
 
-/// The plan of the kernel that writes who owns each element in the variant's launch: outputs `threads` and `blocks`.
+/// The plan of a kernel that writes the owner of each element in the variant's launch, with outputs
+/// `threads` and `blocks`.
 ///
 /// # Errors
 ///
@@ -94,12 +97,12 @@ pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
     Ok(plan)
 }
 
-/// Runs `matadd_check_index` in the variant's launch on a matrix of `n_y` rows of `n_x` elements: small ones are meant, to
-/// be printed.
+/// Runs `matadd_check_index` in the variant's launch on a matrix of `n_y` rows of `n_x` elements.
+/// The matrix should be small enough to print.
 ///
 /// # Errors
 ///
-/// As [`index_plan`]; what running answers.
+/// As [`index_plan`], and the errors of running the plan.
 pub fn check_index(
     device: &dyn Device,
     variant: &str,

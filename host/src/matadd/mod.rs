@@ -1,8 +1,8 @@
-//! The matrix addition lab: C = A + B, and how grid and blocks are laid over the matrix.
+//! The matrix addition lab: C = A + B, and ways to lay grid and blocks over the matrix.
 //!
-//! A matrix has n_y rows of n_x contiguous `f32`. Every variant is a mapping of threads to elements with a block shape, so
-//! that timing the lab's variants is the sweep over launch configurations. [`check_index`] shows which thread gets which
-//! element.
+//! A matrix has n_y rows of n_x contiguous `f32`. Every variant is a mapping of threads to elements
+//! with a block shape, and timing the lab's variants is the sweep over launch configurations.
+//! [`check_index`] shows which thread gets which element.
 
 mod index;
 #[cfg(test)]
@@ -22,13 +22,14 @@ pub use index::{IndexMap, Owner, check_index, index_plan};
 /// The lab `matadd`.
 pub static LAB: DeclaredLab<MatAdd> = DeclaredLab::new(crate::solutions::built_in!(matadd));
 
-/// A grid has no more blocks along y, and some mappings have a row of blocks for each row.
+/// The limit of blocks along y of a grid: some mappings have a row of blocks for each row.
 const MOST_ROWS: u32 = 65_535;
 
-/// Kernels index elements with 32 bits, grids reach past the last one, and have no more blocks along x.
+/// Kernels index elements with 32 bits, and grids reach past the last element. It is also the limit
+/// of blocks along x.
 const MOST_ELEMENTS: u64 = (1 << 31) - 1;
 
-/// One problem: matrices of a size, with random elements.
+/// One problem: matrices of one size, with random elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MatAdd {
     n_x: u32,
@@ -41,7 +42,8 @@ impl MatAdd {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for no element along an axis, more than 65535 rows, or 2^31 elements and more.
+    /// [`CaseError::Invalid`] for an axis without elements, more than 65535 rows, or 2^31 or more
+    /// elements.
     pub fn new(n_x: u32, n_y: u32, seed: u32) -> Result<MatAdd, CaseError> {
         for (name, extent) in [("n_x", n_x), ("n_y", n_y)] {
             if extent == 0 {
@@ -82,8 +84,8 @@ impl MatAdd {
     }
 }
 
-/// A number without a pattern, between -2^8 and 2^8: each of 16 exponents is as likely as the others, so that sums are rounded, and their exact values
-/// have a place in an `f64`. One of 256 is subnormal.
+/// A pseudo-random number between -2^8 and 2^8. Each of 16 exponents is equally likely: sums are
+/// rounded, and an `f64` holds their exact values. One of 256 numbers is subnormal.
 fn element(i: u32, seed: u32) -> f32 {
     let bits = value(i, seed.wrapping_mul(0x9e37_79b9));
     let sign_and_fraction = bits & 0x807f_ffff;
@@ -142,7 +144,8 @@ impl Declaration for MatAdd {
     }
 
     fn small() -> Vec<MatAdd> {
-        // A single element; less than a warp, a block, a vector; sizes that no block divides; a long row, a long column.
+        // A single element; less than a warp, a block, a vector; sizes that are not multiples of
+        // any block; a long row, a long column.
         MatAdd::numbered(&[
             (1, 1),
             (3, 1),
@@ -203,7 +206,7 @@ impl Declaration for MatAdd {
     }
 
     fn reduced(&self) -> Option<MatAdd> {
-        // Rows start at the same places of a sector and a line, and end as they do.
+        // Rows start and end at the same places of a sector and a line as in the full case.
         let n_x = self.n_x.min(256 + self.n_x % 256);
         MatAdd::new(n_x, self.n_y.min(64), 1).ok()
     }

@@ -18,7 +18,8 @@ fn the_sum_is_the_sum_and_parallel_is_serial() {
         let c = sum(&a, &b, Cpu::Serial).unwrap();
         assert_eq!(c.len(), (n_x * n_y) as usize);
         for i in 0..c.len() {
-            // An f64 has the exact sum, or, of a subnormal one, what decides how it is rounded: one rounding.
+            // An `f64` holds the exact sum or, for a subnormal number, the part that decides how it
+            // is rounded: the sum is rounded once.
             let exact = f64::from(a[i]) + f64::from(b[i]);
             assert_eq!(c[i], exact as f32, "element {i}");
         }

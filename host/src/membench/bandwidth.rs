@@ -17,7 +17,7 @@ use plan::args;
 use plan::{LaunchConfig, Plan};
 use terminal::progress::Progress;
 
-/// What is done with the memory.
+/// The kind of access to the memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Access {
@@ -30,7 +30,7 @@ pub enum Access {
 }
 
 impl Access {
-    /// In a word.
+    /// The name, one word.
     pub const fn name(self) -> &'static str {
         match self {
             Access::Read => "read",
@@ -40,43 +40,44 @@ impl Access {
     }
 }
 
-/// How much is moved.
+/// The amounts to move.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct BandwidthOptions {
     /// Multiprocessors to fill.
     pub multiprocessors: u32,
-    /// Blocks for each of them in the reads of L2.
+    /// Blocks per multiprocessor in the reads of L2.
     pub l2_blocks_per_multiprocessor: u32,
-    /// Each buffer in device memory, a multiple of 16 below 16 GiB: much more than L2 holds.
+    /// Size of each buffer in device memory: a multiple of 16 below 16 GiB, and much more than L2
+    /// holds.
     pub device_bytes: u64,
-    /// Times that memory on chip is read.
+    /// The number of times that memory on chip is read.
     pub passes: u32,
-    /// Timed runs, the median of which counts, after one that does not.
+    /// Timed runs; their median counts. One run before them does not count.
     pub samples: u32,
 }
 
 /// One measured bandwidth.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BandwidthFigure {
-    /// Where the bytes were.
+    /// The memory that held the bytes.
     pub memory: Memory,
-    /// What was done with them.
+    /// The kind of access.
     pub access: Access,
-    /// Distinct bytes, over all multiprocessors.
+    /// Distinct bytes, summed over all multiprocessors.
     pub footprint_bytes: u64,
     /// Bytes read plus bytes written in a run.
     pub moved_bytes: u64,
-    /// Median time of a run, by device events; `None` on a device without a clock that means anything.
+    /// Median time of a run, by device events; `None` on a device without a meaningful clock.
     pub seconds: Option<f64>,
-    /// `moved_bytes` by `seconds`.
+    /// `moved_bytes` / `seconds`.
     pub bytes_per_s: Option<f64>,
 }
 
 /// Threads of a block that reads a cache.
 const CACHE_THREADS: u32 = 1024;
-/// Bytes that each such block reads: once for each thread and load under way.
+/// Bytes that each such block reads: one element per thread and load in flight.
 const REGION_BYTES: u32 = CACHE_THREADS * LOADS_AT_ONCE * 8;
-/// Blocks for each multiprocessor in the reads of L1 and shared memory.
+/// Blocks per multiprocessor in the reads of L1 and shared memory.
 const BLOCKS: u32 = 2;
 /// Threads of a block that reads shared memory.
 const SHARED_THREADS: u32 = 512;
@@ -87,11 +88,12 @@ const ELEMENTS_PER_THREAD: u32 = 4 * VECTORS_PER_THREAD;
 const SEED: u32 = 1;
 
 impl BandwidthOptions {
-    /// Buffers of 1 GiB, or an eighth of the device's memory; on chip, enough passes for a millisecond.
+    /// Buffers have 1 GiB, or an eighth of the device's memory. On chip, the passes take a
+    /// millisecond.
     pub fn for_device(info: &DeviceInfo) -> BandwidthOptions {
         let multiprocessors = info.multiprocessors.unwrap_or(2);
         let memory = info.memory_bytes.unwrap_or(u64::MAX);
-        // What is read must be well within L2, with two blocks for each multiprocessor if there is room.
+        // The data must be well within L2, with two blocks per multiprocessor if there is room.
         let both = 2 * u64::from(multiprocessors) * u64::from(REGION_BYTES);
         let l2_bytes = info.l2_bytes.unwrap_or(u64::MAX);
         BandwidthOptions {
@@ -132,17 +134,18 @@ impl BandwidthOptions {
     }
 }
 
-/// What measures one figure.
+/// A function that measures one figure.
 type Measure = fn(&dyn Device, &BandwidthOptions) -> Result<BandwidthFigure, MembenchError>;
 
 /// Measures the bandwidth of shared memory, L1, L2 (read) and device memory (read, write, copy).
 ///
-/// What was read is summed, what was written is read back, and both are compared with the CPU's. Told of the figures done
-/// through `progress`.
+/// Kernels sum the data that they read, and the host reads back the data that they write. Both are
+/// compared with the CPU's. `progress` receives the number of figures done.
 ///
 /// # Errors
 ///
-/// [`MembenchError`]: options that make no sense, what the device answers, a wrong sum or wrong bytes.
+/// [`MembenchError`] for options that make no sense, errors of the device, a wrong sum or wrong
+/// bytes.
 pub fn bandwidth(
     device: &dyn Device,
     options: &BandwidthOptions,
@@ -272,13 +275,13 @@ fn copy(device: &dyn Device, options: &BandwidthOptions) -> Result<BandwidthFigu
     Ok(time.figure(Memory::Device, Access::Copy, bytes, bytes))
 }
 
-/// Blocks for so many elements.
+/// The launch for `len` elements.
 fn covering(len: usize) -> Result<LaunchConfig, MembenchError> {
     let threads = len.div_ceil(ELEMENTS_PER_THREAD as usize) as u32;
     Ok(LaunchConfig::covering(threads, THREADS)?)
 }
 
-/// So many bytes of the elements that every buffer holds.
+/// The first `bytes` bytes of the elements that every buffer holds.
 fn elements(bytes: u64) -> Result<Vec<u32>, MembenchError> {
     Ok(filled(bytes as usize / 4, |i| value(i as u32, SEED))?)
 }
@@ -287,11 +290,11 @@ fn sum_of(elements: &[u32]) -> u32 {
     elements.iter().fold(0, |sum, &v| sum.wrapping_add(v))
 }
 
-/// What a run must give.
+/// The expected result of a run.
 enum Expected {
-    /// In buffer `sum`, of one run.
+    /// The sum of one run, in buffer `sum`.
     Sum(u32),
-    /// In buffer `dst`.
+    /// The contents of buffer `dst`.
     Bytes(Vec<u32>),
 }
 
@@ -319,7 +322,7 @@ impl Time {
     }
 }
 
-/// Times the plan, whose name is its kernel's, and checks what the last run gave.
+/// Times the plan, whose name is its kernel's, and checks the result of the last run.
 fn measure(
     device: &dyn Device,
     options: &BandwidthOptions,

@@ -1,13 +1,16 @@
-//! Random cycles: what a pointer chase follows.
+//! Random cycles for pointer chases.
 
-/// For each of `nodes` nodes, which one comes next: one cycle through all of them, every such cycle equally likely.
+/// The successor of each of `nodes` nodes. The nodes form one cycle, and every such cycle is
+/// equally likely.
 ///
-/// S. Sattolo, "An algorithm to generate a random cyclic permutation", Information Processing Letters 22 (1986).
+/// S. Sattolo, "An algorithm to generate a random cyclic permutation", Information Processing
+/// Letters 22 (1986).
 pub fn random_cycle(nodes: u32, seed: u64) -> Vec<u32> {
     let mut random = fastrand::Rng::with_seed(seed);
     let mut next: Vec<u32> = (0..nodes).collect();
     for i in (1..nodes as usize).rev() {
-        // Strictly below i, unlike in a shuffle: that makes it a single cycle.
+        // The index is strictly below i, unlike in a shuffle: the result is therefore a single
+        // cycle.
         next.swap(i, random.usize(0..i));
     }
     next
@@ -17,9 +20,9 @@ pub fn random_cycle(nodes: u32, seed: u64) -> Vec<u32> {
 ///
 /// # Panics
 ///
-/// If there is no node, or `next` leads out of itself.
+/// If `next` is empty or contains an index beyond its end.
 pub fn walk(next: &[u32], steps: u64) -> u32 {
-    // A cycle repeats after as many steps as it has nodes.
+    // A cycle of n nodes repeats after n steps.
     let steps = steps % next.len() as u64;
     (0..steps).fold(0, |node, _| next[node as usize])
 }

@@ -11,18 +11,18 @@ use device::run::reset;
 use device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use terminal::progress::Progress;
 
-/// What is loaded how often.
+/// The amounts to load, and the number of repetitions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoalescingOptions {
-    /// Elements (u32) that are timed.
+    /// Elements (u32) of the timed runs.
     pub elements: u32,
-    /// Elements whose sectors are counted: whole tiles of each variant.
+    /// Elements of the runs that count sectors: whole tiles of each variant.
     pub counted_elements: u32,
     /// Threads of a block.
     pub block: u32,
     /// Elements that each thread loads in the sweep of strides.
     pub stride_x: u32,
-    /// Timed runs, the median of which counts, after one that does not.
+    /// Timed runs; their median counts. One run before them does not count.
     pub samples: u32,
 }
 
@@ -33,22 +33,22 @@ pub struct CoalescingFigure {
     pub variant: String,
     /// Elements that each thread loads.
     pub x: u32,
-    /// Median time of a run, by device events; `None` on a device without a clock that means anything.
+    /// Median time of a run, by device events; `None` on a device without a meaningful clock.
     pub seconds: Option<f64>,
-    /// Bytes of the elements by `seconds`.
+    /// Bytes of the elements / `seconds`.
     pub bytes_per_s: Option<f64>,
-    /// Sectors that the loads touch, and
+    /// Sectors that the loads of the counted elements touch.
     pub sectors: u64,
-    /// sectors that the same bytes would take at best, both on the counted elements.
+    /// The least number of sectors that the same bytes could take.
     pub ideal_sectors: u64,
 }
 
 /// The two sweeps.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Coalescing {
-    /// Elements that were timed.
+    /// Elements of the timed runs.
     pub elements: u32,
-    /// `coalesced_load` and `non_coalesced_load` for each number of elements a thread.
+    /// `coalesced_load` and `non_coalesced_load` for each number of elements per thread.
     pub by_x: Vec<[CoalescingFigure; 2]>,
     /// By stride in elements: 1 is `coalesced_load`.
     pub by_stride: Vec<(u32, CoalescingFigure)>,
@@ -77,7 +77,7 @@ impl CoalescingOptions {
 ///
 /// # Errors
 ///
-/// [`MembenchError`]: options that make no sense, what the device answers, a wrong sum.
+/// [`MembenchError`] for options that make no sense, errors of the device, or a wrong sum.
 pub fn coalescing(
     device: &dyn Device,
     options: &CoalescingOptions,
@@ -170,7 +170,7 @@ fn time(
     }))
 }
 
-/// What the loads touch, and would touch at best.
+/// The sectors that the loads touch, and the least possible number.
 fn sectors(
     counter: &EmulatedDevice,
     problem: &MemBench,

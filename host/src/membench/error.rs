@@ -1,4 +1,4 @@
-//! What can go wrong with a sweep.
+//! Errors of a sweep.
 
 use thiserror::Error;
 
@@ -11,33 +11,33 @@ use plan::PlanError;
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum MembenchError {
-    /// What recording, preparing or running answers.
+    /// An error of recording, preparing or running.
     #[error(transparent)]
     Host(#[from] HostError),
-    /// The kernel did not do what was timed.
+    /// The kernel's result is wrong.
     #[error("{kernel} gave {got}, expected {expected}: what was timed is not what was asked")]
     Wrong {
         /// The kernel.
         kernel: String,
-        /// What the CPU computes.
+        /// The CPU's result.
         expected: String,
-        /// What the device gave.
+        /// The device's result.
         got: String,
     },
     /// An option that makes no sense.
     #[error("{option} = {value}: {reason}")]
     Option {
-        /// Which.
+        /// The option's name.
         option: &'static str,
-        /// As given.
+        /// The value given.
         value: u64,
-        /// What is allowed.
+        /// The allowed values.
         reason: String,
     },
 }
 
 impl MembenchError {
-    /// Who can put it right.
+    /// The kind, which says who can correct it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             MembenchError::Host(error) => error.kind(),

@@ -14,7 +14,7 @@ use plan::args;
 use plan::{LaunchConfig, Plan};
 use terminal::progress::Progress;
 
-/// How the chase loads.
+/// The load instruction of the chase.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Path {
@@ -22,7 +22,7 @@ pub enum Path {
     Ca,
     /// `ld.global.cg`: cached in L2.
     Cg,
-    /// `ld.global.cv`: fetched anew each time.
+    /// `ld.global.cv`: fetched again each time.
     Cv,
     /// `ld.shared`.
     Shared,
@@ -52,21 +52,23 @@ impl Path {
     }
 }
 
-/// What is swept.
+/// The options of the sweep.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyOptions {
-    /// Memory that a chain spans, ascending. Those that shared memory cannot hold are left out there.
+    /// Sizes of the memory that a chain spans, ascending. The sweep of shared memory leaves out
+    /// those that it cannot hold.
     pub footprints_bytes: Vec<u64>,
-    /// From one node to the next in memory, so that each is in a line of its own; in shared memory, which has no lines, a
-    /// node is one 4-byte word.
+    /// Distance of neighbouring nodes in memory: each node is in its own cache line. In shared
+    /// memory, which has no lines, a node is one 4-byte word.
     pub line_bytes: u32,
-    /// Timed loads of one sample, a multiple of 8.
+    /// Timed loads per sample, a multiple of 8.
     pub loads: u32,
-    /// Loads before the timed ones: once around the chain, but no more than this. More than that does not fit a cache.
+    /// The largest number of warm-up loads before the timed ones. These go once around the chain if
+    /// it has fewer nodes. A chain of more nodes does not fit a cache.
     pub most_warm_loads: u32,
-    /// Samples, the median of which counts, after one that does not.
+    /// Samples; their median counts. One sample before them does not count.
     pub samples: u32,
-    /// Of the chains.
+    /// The chains' seed.
     pub seed: u64,
 }
 
@@ -78,8 +80,8 @@ const WORD: u32 = 8;
 const SHARED_WORD: u64 = 4;
 
 impl LatencyOptions {
-    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four in each octave; lines of 128 bytes,
-    /// which is what a GPU's caches have.
+    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four per octave;
+    /// lines of 128 bytes, as in a GPU's caches.
     pub fn for_device(info: &DeviceInfo) -> LatencyOptions {
         let most = info.memory_bytes.map_or(GIB, |bytes| GIB.min(bytes / 4));
         let steps = (0..).map(|step| {
@@ -136,30 +138,32 @@ impl LatencyOptions {
 pub struct LatencyPoint {
     /// Memory that the chain spans.
     pub footprint_bytes: u64,
-    /// From one load's issue to the next's, in cycles of the multiprocessor.
+    /// Time from one load's issue to the next's, in cycles of the multiprocessor.
     pub cycles: f64,
-    /// The same by the device's global timer.
+    /// The same time by the device's global timer.
     pub ns: f64,
 }
 
 /// Latency against footprint.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct LatencyCurve {
-    /// How the chase loaded.
+    /// The load instruction of the chase.
     pub path: Path,
-    /// In the order of the footprints.
+    /// The points, in the order of the footprints.
     pub points: Vec<LatencyPoint>,
 }
 
 /// Measures the latency of loads by `path`.
 ///
-/// One thread follows a chain of pointers that visits every line of the footprint once, in random order, before it
-/// repeats: each load waits for the one before, and no prefetcher sees a pattern. Where the chase ended is compared with
-/// where the CPU ends. Told of the footprints done through `progress`.
+/// One thread follows a chain of pointers that visits every line of the footprint once, in random
+/// order, before it repeats. Each load waits for the one before, and a prefetcher finds no pattern.
+/// The chase must end at the same node as the CPU's. `progress` receives the number of footprints
+/// done.
 ///
 /// # Errors
 ///
-/// [`MembenchError`]: options that make no sense, what the device answers, an end in the wrong place.
+/// [`MembenchError`] for options that make no sense, errors of the device, or an end at the wrong
+/// node.
 pub fn latency(
     device: &dyn Device,
     path: Path,
@@ -185,7 +189,7 @@ pub fn latency(
     Ok(LatencyCurve { path, points })
 }
 
-/// One footprint: median of the samples.
+/// Measures one footprint: the median of the samples.
 fn chase(
     device: &dyn Device,
     path: Path,
@@ -222,7 +226,7 @@ fn chase(
                 got: format!("{got:?}"),
             });
         }
-        // The first finds the device's clocks low and its code not loaded.
+        // During the first sample, the device's clocks may be low and its code is not loaded.
         if sample > 0 {
             let times = session.read(times)?;
             let times = times.as_slice::<u64>()?;

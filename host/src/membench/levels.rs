@@ -1,4 +1,4 @@
-//! Plateaus beside what the device says of its memory.
+//! Plateaus beside the sizes of memory that the device reports.
 
 use serde::{Deserialize, Serialize};
 
@@ -22,7 +22,7 @@ pub enum Memory {
 }
 
 impl Memory {
-    /// In words.
+    /// The name that users read.
     pub const fn name(self) -> &'static str {
         match self {
             Memory::Shared => "shared memory",
@@ -33,20 +33,21 @@ impl Memory {
     }
 }
 
-/// A plateau and the memory that it is of.
+/// A plateau and its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Level {
-    /// The memory that the plateau's middle fits in; `None` where the device does not say how large its caches are.
+    /// The memory that holds the plateau's middle; `None` if the device does not report the sizes
+    /// of its caches.
     pub memory: Option<Memory>,
-    /// What was measured.
+    /// The measured plateau.
     pub plateau: Plateau,
-    /// What the device says of that memory's size. For L1 it is what L1 and shared memory divide among themselves: a
-    /// footprint that fits is somewhat smaller.
+    /// The size of that memory that the device reports. For L1 it is the memory that L1 and shared
+    /// memory divide between them: a footprint that fits is somewhat smaller.
     pub attribute_bytes: Option<u64>,
 }
 
-/// Says which memory each plateau of a curve by `path` is of: the smallest that holds its middle (in octaves), of those
-/// that the path reads.
+/// Finds the memory of each plateau of a curve by `path`: of the memories that the path reads, the
+/// smallest that holds the plateau's middle (in octaves).
 pub fn levels(path: Path, plateaus: &[Plateau], info: &DeviceInfo) -> Vec<Level> {
     let gpu = info.compute_capability.and_then(Gpu::of_capability);
     let l1_bytes = gpu.map(|gpu| u64::from(gpu.l1_and_shared_bytes));

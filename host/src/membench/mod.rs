@@ -1,13 +1,15 @@
 //! The memory lab: latency, bandwidth, coalescing.
 //!
-//! Coalescing is an ordinary lab ([`LAB`]): one sum, and variants that differ in which thread loads which element. Latency,
-//! bandwidth and [`coalescing()`] are sweeps over a device that return figures: [`latency()`] and [`bandwidth()`]. Each
-//! checks the result of every run against the CPU's, so that no figure is of loads that did not happen. On the emulated
-//! device they run and are checked alike, but its clocks count instructions: only the results mean something there.
+//! Coalescing is an ordinary lab ([`LAB`]): one sum, and variants that map elements to threads in
+//! different ways. Latency, bandwidth and [`coalescing()`] are sweeps over a device that return
+//! figures: [`latency()`] and [`bandwidth()`]. Each checks the result of every run against the
+//! CPU's: a figure cannot be of loads that did not happen. On the emulated device the sweeps run
+//! and are checked in the same way. Its clocks count instructions: only the results are meaningful
+//! there.
 //!
 //! - [`chain`]: the random cycle that a pointer chase follows;
-//! - [`plateaus`]: the flat parts of a latency curve, which are levels of memory;
-//! - [`levels`]: plateaus beside what the device says of its caches.
+//! - [`plateaus`]: the flat parts of a latency curve, one per level of memory;
+//! - [`levels`]: plateaus beside the sizes of caches that the device reports.
 
 mod bandwidth;
 pub mod chain;

@@ -4,10 +4,11 @@ use serde::{Deserialize, Serialize};
 
 use super::latency::LatencyPoint;
 
-/// How much the largest latency of a plateau may exceed its smallest: noise, and what addresses that miss the TLB add.
+/// The largest allowed difference of a plateau's latencies, as a share of the smallest. Noise and
+/// TLB misses cause the difference.
 pub const FLATNESS: f64 = 0.15;
 
-/// How far a plateau reaches at least, from its first footprint to its last: two octaves.
+/// The least ratio of a plateau's last footprint to its first: two octaves.
 pub const LEAST_SPAN: f64 = 4.0;
 
 /// A flat part of a latency curve.
@@ -21,15 +22,15 @@ pub struct Plateau {
     pub first_bytes: u64,
     /// Its last footprint.
     pub last_bytes: u64,
-    /// The next footprint, which is no longer on it; `None` at the curve's end.
+    /// The first footprint after the plateau; `None` at the curve's end.
     pub next_bytes: Option<u64>,
 }
 
 /// The plateaus of a curve, whose points are in the order of their footprints.
 ///
-/// The longest run of points within [`FLATNESS`] is a plateau if it reaches over [`LEAST_SPAN`]; so are, in the same way,
-/// the longest runs before and after it. Points between plateaus, where a footprint fits a cache only in part, belong to
-/// none.
+/// The longest run of points within [`FLATNESS`] is a plateau if it spans [`LEAST_SPAN`]. The same
+/// rule applies to the points before and after it. Points between plateaus, where a footprint fits
+/// a cache only in part, belong to none.
 pub fn plateaus(points: &[LatencyPoint]) -> Vec<Plateau> {
     let mut found = Vec::new();
     collect(points, 0, points.len(), &mut found);
@@ -54,7 +55,7 @@ fn collect(points: &[LatencyPoint], first: usize, end: usize, found: &mut Vec<Pl
     collect(points, to, end, found);
 }
 
-/// Where the flat run that spans most begins and ends, if one spans enough.
+/// The start and end of the flat run with the largest span, if the span is large enough.
 fn longest_run(points: &[LatencyPoint]) -> Option<(usize, usize)> {
     let mut longest = None;
     let mut longest_span = LEAST_SPAN;
@@ -92,7 +93,7 @@ mod tests {
 
     use super::*;
 
-    /// A curve with four points an octave from 1 KiB to 1 GiB.
+    /// A curve with four points per octave from 1 KiB to 1 GiB.
     fn curve(cycles: impl Fn(u64) -> f64) -> Vec<LatencyPoint> {
         let footprints =
             (0..=80_u32).map(|step| (1024_u64 << (step / 4)) / 4 * u64::from(4 + step % 4));
@@ -108,8 +109,8 @@ mod tests {
             .collect()
     }
 
-    /// Caches of these sizes and latencies, the last without end. In a random chain through more than a cache holds, the
-    /// share that it holds hits.
+    /// Caches of these sizes and latencies, the last without end. In a random chain that is larger
+    /// than a cache, the share of hits is the share that the cache holds.
     fn caches(levels: &[(u64, f64)]) -> impl Fn(u64) -> f64 {
         move |footprint| {
             let (mut expected, mut missing) = (0.0, 1.0);
@@ -126,7 +127,7 @@ mod tests {
     const KIB: u64 = 1 << 10;
     const MIB: u64 = 1 << 20;
 
-    /// As an H100 is expected to be.
+    /// The expected sizes and latencies of an H100.
     const H100: [(u64, f64); 3] = [(200 * KIB, 34.0), (28 * MIB, 265.0), (u64::MAX, 650.0)];
 
     #[test]
@@ -143,7 +144,7 @@ mod tests {
             (found[0].last_bytes, found[0].next_bytes),
             (192 * KIB, Some(224 * KIB))
         );
-        // L2 ends where it does, up to the flatness.
+        // The plateau ends where L2 ends, within the flatness.
         assert!(
             (24 * MIB..=40 * MIB).contains(&found[1].last_bytes),
             "{found:?}"
@@ -191,16 +192,17 @@ mod tests {
         assert_eq!(plateaus(&curve(|_| f64::NAN)), []);
     }
 
-    /// Of each point, to either side.
+    /// The noise of each point, to either side.
     const NOISE: f64 = 0.03;
 
-    /// How far each level's plateau spans at least under that noise, and by how much it can be off.
+    /// The least span of each level's plateau under that noise, and its largest error.
     ///
-    /// No noise breaks up a run whose own latencies differ by no more than 1.15 * 0.97 / 1.03: from 2.5 to 28 MiB in L2, from
-    /// 192 MiB to 1 GiB in device memory; what is found spans no less. It may lie lower, at footprints of which more
-    /// hits the cache before, where noise makes up for latencies that differ by up to 1.15 * 1.03 / 0.97. The lowest such
-    /// runs that span enough are 0.875 to 10 MiB, with a median of 250 cycles, and 80 to 448 MiB, with 594; the
-    /// noise itself takes another 3 %.
+    /// Noise does not break up a run whose own latencies differ by at most 1.15 * 0.97 / 1.03: from
+    /// 2.5 to 28 MiB in L2, from 192 MiB to 1 GiB in device memory. The plateau found spans no
+    /// less. It may lie at smaller footprints, whose loads hit the next smaller cache more often.
+    /// There noise can make up for latencies that differ by up to 1.15 * 1.03 / 0.97. The lowest
+    /// such runs that span enough are 0.875 to 10 MiB, with a median of 250 cycles, and 80 to 448
+    /// MiB, with 594. The noise itself adds another 3 %.
     const WITHIN: [(f64, f64); 3] = [
         (192.0, NOISE + 1e-9),
         (28.0 / 2.5, 1.0 - 0.97 * 249.96 / 265.0),

@@ -12,7 +12,7 @@ use terminal::progress::Progress;
 /// The lab `membench`.
 pub static LAB: DeclaredLab<MemBench> = DeclaredLab::new(crate::solutions::built_in!(membench));
 
-/// One problem: `n` elements, of which each thread loads `x`.
+/// One problem: `n` elements; each thread loads `x` of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MemBench {
     n: u32,
@@ -22,12 +22,13 @@ pub struct MemBench {
 }
 
 impl MemBench {
-    /// `n` elements, of which each thread of blocks of `block` threads loads `x`.
+    /// A problem of `n` elements. Each thread loads `x` of them, in blocks of `block` threads.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for no elements or 2^31 and more, an `x` that is no power of two up to 32, a block that is
-    /// not made of whole warps or has more than 1024 threads.
+    /// [`CaseError::Invalid`] for an `n` of 0 or at least 2^31, or an `x` that is not a power of
+    /// two up to 32. Also for a block that is not made of whole warps or has more than 1024
+    /// threads.
     pub fn new(n: u32, x: u32, block: u32, seed: u32) -> Result<MemBench, CaseError> {
         if n == 0 || n > i32::MAX as u32 {
             return Err(CaseError::invalid(
@@ -124,7 +125,8 @@ impl Declaration for MemBench {
     }
 
     fn small() -> Vec<MemBench> {
-        // Every x; less than a warp, than a vector, than a stride; whole tiles, and sizes that leave parts of one.
+        // Every x; sizes below a warp, a vector and a stride; whole tiles, and sizes with a part of
+        // a tile.
         MemBench::numbered(&[
             (1, 1, 32),
             (3, 4, 32),
@@ -170,7 +172,7 @@ impl Declaration for MemBench {
     }
 
     fn reduced(&self) -> Option<MemBench> {
-        // The largest tile is 32 elements for each of 1024 threads.
+        // The largest tile has 32 elements for each of 1024 threads.
         let n = self.n.min(32_768 + self.n % 32_768);
         MemBench::new(n, self.x, self.block, 1).ok()
     }
@@ -183,7 +185,7 @@ impl Declaration for MemBench {
         0
     }
 
-    /// Each element once. What a variant moves beyond that is what it wastes.
+    /// Each element once. A variant wastes all bytes that it moves beyond these.
     fn bytes(&self) -> u64 {
         4 * u64::from(self.n)
     }

@@ -32,13 +32,13 @@ fn few_footprints() -> LatencyOptions {
 }
 #[test]
 fn chases_end_where_the_cpu_does() {
-    // `latency` compares the ends itself; here, that each footprint was followed by each path.
+    // `latency` itself compares the ends. This test checks that each path followed each footprint.
     let device = EmulatedDevice::default();
     for path in Path::ALL {
         let curve = latency(&device, path, &few_footprints(), &NoProgress).unwrap();
         let followed: Vec<u64> = curve.points.iter().map(|p| p.footprint_bytes).collect();
         assert_eq!(followed, few_footprints().footprints_bytes, "{path:?}");
-        // The emulated clock counts instructions, of which each load is at least one.
+        // The emulated clock counts instructions, and each load is at least one.
         assert!(curve.points.iter().all(|p| p.cycles >= 1.0), "{curve:?}");
     }
 }
@@ -69,7 +69,7 @@ fn each_load_of_a_chase_is_of_a_line_of_its_own() {
     session.run().unwrap();
     let chase = &session.reports()[1].total;
     assert_eq!(chase.kernel, "membench_chase_ca");
-    // One thread, one sector each: the warm loads and the timed ones.
+    // One thread loads one sector at a time: the warm-up loads and the timed ones.
     let loads = chase.counts.global_loads;
     assert_eq!((loads.requests, loads.sectors), (40 + 64, 40 + 64));
     assert_eq!(loads.bytes, 8 * (40 + 64));
@@ -79,7 +79,7 @@ fn bandwidth_kernels_move_what_they_say() {
     let options = BandwidthOptions {
         multiprocessors: 1,
         l2_blocks_per_multiprocessor: 1,
-        // Neither a whole number of blocks nor of threads' shares.
+        // The size is not a multiple of a block's share or of a thread's.
         device_bytes: 4 * 16 * 256 * 3 + 16 * 5,
         passes: 3,
         samples: 1,
@@ -101,7 +101,7 @@ fn bandwidth_kernels_move_what_they_say() {
             (Memory::Device, Access::Copy, 2 * bytes),
         ]
     );
-    // The emulated device has no clock that means anything.
+    // The emulated device has no meaningful clock.
     assert!(figures.iter().all(|figure| figure.bytes_per_s.is_none()));
 }
 #[test]
@@ -132,7 +132,7 @@ fn default_sweeps_are_of_whole_lines_in_order() {
     assert_eq!(footprints[80], 1 << 30);
     assert!(footprints.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(footprints.iter().all(|bytes| bytes % 128 == 0));
-    // Of a small device, not more than a quarter.
+    // On a small device, at most a quarter of its memory.
     let small = device::DeviceInfo {
         memory_bytes: Some(1 << 30),
         ..info

@@ -1,9 +1,9 @@
 //! Iterating until u hardly changes.
 //!
-//! The measure is the largest |u_next - u| over all points. A maximum is the same in any order, so all devices and both CPU
-//! references stop at the same iteration. But for rounding it never grows from one iteration to the next, since an average
-//! of differences is no larger than the largest of them: looking only every few iterations, one finds the end those few
-//! iterations late at worst.
+//! The measure is the largest |u_next - u| over all points. A maximum is the same in any order, so
+//! all devices and both CPU references stop at the same iteration. Except for rounding, it never
+//! grows from one iteration to the next, since an average of differences is at most the largest of
+//! them. A check every few iterations therefore finds the end at most those few iterations late.
 
 use std::time::{Duration, Instant};
 
@@ -20,7 +20,7 @@ use plan::args;
 use plan::{Element, LaunchConfig, Plan};
 use terminal::progress::Progress;
 
-/// When to stop.
+/// The rule for stopping.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stop {
     tolerance: f64,
@@ -28,13 +28,16 @@ pub struct Stop {
 }
 
 impl Stop {
-    /// Stops after an iteration that changes no point by more than `tolerance`, looking after every `check_every` of them.
+    /// Checks the change after every `check_every` iterations, and stops if no point changes by
+    /// more than `tolerance`.
     ///
-    /// Looking takes about as long as an iteration (two fields read), and a few more bytes where `check_every` is odd.
+    /// A check takes about as long as an iteration (it reads two fields), and a few more bytes if
+    /// `check_every` is odd.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a `check_every` of 0.
+    /// [`CaseError::Invalid`] for a tolerance that is not above 0 or not finite, and for a
+    /// `check_every` of 0.
     pub fn new(tolerance: f64, check_every: u32) -> Result<Stop, CaseError> {
         if !(tolerance > 0.0 && tolerance.is_finite()) {
             return Err(CaseError::invalid(
@@ -61,12 +64,13 @@ impl Stop {
         self.tolerance
     }
 
-    /// Iterations from one look to the next.
+    /// Iterations from one check to the next.
     pub fn check_every(&self) -> u32 {
         self.check_every
     }
 
-    /// The iterations between looks, in order: `check_every` as often as it goes into `all`, then what is left.
+    /// The iterations between checks, in order: `check_every` as often as it fits into `all`, then
+    /// the rest.
     fn chunks(&self, all: u32) -> impl Iterator<Item = u32> + use<> {
         let whole = std::iter::repeat_n(self.check_every, (all / self.check_every) as usize);
         let rest = all % self.check_every;
@@ -74,18 +78,19 @@ impl Stop {
     }
 }
 
-/// How it ended.
+/// The end of the iteration.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Convergence {
-    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of iterations, which is the limit.
+    /// Iterations done: a multiple of `check_every`, unless it is the problem's number of
+    /// iterations, which is the limit.
     pub iterations: u32,
     /// The largest change of a point in the last of them; infinite if there was none.
     pub change: f64,
-    /// Whether that is within the tolerance.
+    /// Whether the change is within the tolerance.
     pub reached: bool,
     /// u after them: N^3 values of `f64`.
     pub u: HostBuffer,
-    /// How long iterations and looks took, without allocation, transfers of u, and recording.
+    /// The time of iterations and checks, without allocation, transfers of u, and recording.
     pub timing: Timing,
 }
 
@@ -103,7 +108,7 @@ impl Convergence {
         }
     }
 
-    /// Takes in what a look found.
+    /// Records the result of a check.
     fn looked(&mut self, iterations: u32, change: f64, stop: &Stop) {
         self.iterations += iterations;
         self.change = change;
@@ -142,12 +147,12 @@ pub fn to_tolerance_on_cpu(
     Ok(state)
 }
 
-/// Iterates on a device until `stop` says so, or the problem's iterations are done. The result is that of
-/// [`to_tolerance_on_cpu`] to the last bit, timing aside.
+/// Iterates on a device until `stop` says so, or the problem's iterations are done. The result is
+/// that of [`to_tolerance_on_cpu`] to the last bit, timing aside.
 ///
 /// # Errors
 ///
-/// [`Error::Input`] for an unknown variant; whatever preparing or running answers.
+/// [`Error::Input`] for an unknown variant, and the errors of preparing and running.
 pub fn to_tolerance(
     device: &dyn Device,
     problem: &Poisson,
@@ -157,7 +162,8 @@ pub fn to_tolerance(
 ) -> Result<Convergence, Error> {
     let u = HostBuffer::from(problem.initial()?);
     let mut state = Convergence::start(u, Some(Duration::ZERO));
-    // Whole chunks share one plan; what is left at the end may need another, and u goes there through the host.
+    // Whole chunks share one plan. The rest at the end may need another, and u goes there through
+    // the host.
     let mut chunks = stop.chunks(problem.iterations()).peekable();
     while let Some(&chunk) = chunks.peek()
         && !state.reached
@@ -184,8 +190,9 @@ pub fn to_tolerance(
     Ok(state)
 }
 
-/// The variant's plan, and then how far the last iteration changed u: output `change`, one `u64` that holds the bits of an
-/// `f64`. Input and output `u` are one buffer, so that running the plan again continues.
+/// The variant's plan, and then the largest change of u in the last iteration: output `change`, one
+/// `u64` that holds the bits of an `f64`. Input and output `u` are one buffer, so that running the
+/// plan again continues.
 ///
 /// The problem has at least one iteration.
 fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
@@ -195,7 +202,7 @@ fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
     }
     let mut plan = problem.record(variant)?;
     let start = plan.find_buffer("u")?;
-    // What the variants have in common: the last two fields are in `u` and `u_next`.
+    // All variants leave the last two fields in `u` and `u_next`.
     let (last, before) = match (plan.find_output("u")?, plan.find_buffer("u_next")?) {
         (last, u_next) if last == u_next => (last, start),
         (last, u_next) => (last, u_next),
@@ -203,7 +210,7 @@ fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
     let change = plan.buffer("change", Element::U64, 1);
     plan.output("change", change);
     plan.fill(change, 0)?;
-    // Some blocks for each multiprocessor of any GPU; more than the points need would wait for nothing.
+    // Some blocks per multiprocessor on any GPU, but not more than the points need.
     let points = problem.points() as u32;
     let blocks = points.div_ceil(max_change::BLOCK).min(1024);
     plan.launch(

@@ -64,7 +64,8 @@ impl Declaration for Poisson {
     }
 
     fn small() -> Vec<Poisson> {
-        // One point inside; sizes below, at and beside a tile, a batch of layers, a warp and a thread's layers.
+        // One point inside; sizes just below, at and above a tile, a batch of layers, a warp and a
+        // thread's layers.
         let random = [
             (3, 1),
             (3, 2),
@@ -165,7 +166,8 @@ impl Declaration for Poisson {
         8
     }
 
-    /// In a launch an iteration, u is read but for the cube's edges, u_next written inside the walls.
+    /// With a launch per iteration, u is read except the cube's edges, and u_next is written inside
+    /// the walls.
     fn bytes(&self) -> u64 {
         let side = u64::from(self.n() - 2);
         8 * u64::from(self.iterations()) * (2 * self.points_inside() + 6 * side * side)

@@ -1,8 +1,8 @@
 //! The Poisson lab: problem, CPU references.
 //!
-//! Iteration, walls and source are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x contiguous, then
-//! y. A problem starts from u with the walls' values on the walls, and its result is u after some iterations, or
-//! ([`Stop`], [`to_tolerance`]) after as many as it takes until u hardly changes.
+//! Iteration, walls and source are `kernels_gpu::poisson`'s. The field u has N^3 values of `f64`, x
+//! contiguous, then y. A problem starts from u with the walls' values on the walls. Its result is u
+//! after a number of iterations or, with [`Stop`] and [`to_tolerance`], when u hardly changes.
 
 mod converge;
 mod lab;

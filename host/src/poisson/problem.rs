@@ -1,4 +1,4 @@
-//! What is to be computed: size, number of iterations, start values.
+//! The problem to compute: size, number of iterations, start values.
 
 use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
@@ -12,7 +12,7 @@ use device::buffer::BufferError;
 pub enum Start {
     /// T0 everywhere.
     Uniform(f64),
-    /// Uniform in [0, 20), independent in every point: nothing can be right by chance.
+    /// Uniform in [0, 20), independent in every point: a wrong result cannot be right by chance.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -34,7 +34,8 @@ impl Poisson {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than [`Grid::MOST_N`].
+    /// [`CaseError::Invalid`] for fewer than 3 points along an axis or more than
+    /// [`Grid::MAX_N_IN_LAYERS`].
     pub fn new(n: u32, iterations: u32) -> Result<Poisson, CaseError> {
         if n < 3 {
             return Err(CaseError::invalid(
@@ -43,10 +44,10 @@ impl Poisson {
                 "a cube has at least 3 points along each axis: two walls and one between them",
             ));
         }
-        if n > Grid::MOST_N {
+        if n > Grid::MAX_N_IN_LAYERS {
             let reason = format!(
                 "a cube has at most {} points along each axis: kernels number those of a few layers with 32 bits",
-                Grid::MOST_N
+                Grid::MAX_N_IN_LAYERS
             );
             return Err(CaseError::invalid("n", n, reason));
         }
@@ -57,11 +58,11 @@ impl Poisson {
         })
     }
 
-    /// The same from other start values.
+    /// The same problem from other start values.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a T0 that is no number, or over 1e9 in magnitude.
+    /// [`CaseError::Invalid`] for a T0 that is not a number, or over 1e9 in magnitude.
     pub fn with_start(self, start: Start) -> Result<Poisson, CaseError> {
         match start {
             Start::Uniform(t0) if t0.is_nan() || t0.abs() > LARGEST_START => Err(
@@ -71,7 +72,7 @@ impl Poisson {
         }
     }
 
-    /// The same with another number of iterations.
+    /// The same problem with another number of iterations.
     pub fn with_iterations(self, iterations: u32) -> Poisson {
         Poisson { iterations, ..self }
     }
@@ -101,8 +102,9 @@ impl Poisson {
         self.iterations
     }
 
-    /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u and f and wrote u for
-    /// every point, whatever a variant really moves (which is [`Work::bytes`](crate::Work::bytes)).
+    /// 24 K N^3: the bytes that are usually quoted for this problem, as if each iteration read u
+    /// and f and wrote u for every point. [`Work::bytes`](crate::Work::bytes) has the bytes that a
+    /// variant must move.
     pub fn usual_bytes(&self) -> u64 {
         24 * u64::from(self.iterations) * self.points() as u64
     }

@@ -1,4 +1,5 @@
-//! The CPU references: the iteration as it stands in `kernels_gpu`, serial or on all cores; and with next to no rounding.
+//! The CPU references: the iteration of `kernels_gpu`, serial or on all cores, and an oracle with
+//! almost no rounding.
 
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 use kernels_gpu::poisson::{Grid, max_change};
@@ -11,7 +12,7 @@ use crate::lab::Cpu;
 use device::buffer::BufferError;
 use terminal::progress::Progress;
 
-/// Points of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Points of one parallel task, in whole rows: enough that the cost of handing out tasks is small.
 const TASK_POINTS: usize = 1 << 14;
 
 /// f, a row of N points at a time.
@@ -31,7 +32,7 @@ pub struct Box3 {
 impl Box3 {
     /// The source on this grid.
     pub fn new(grid: Grid) -> Box3 {
-        // y = 0 is in the source whatever n is.
+        // y = 0 is in the source for every n.
         let heated = |x| {
             if grid.is_source_column(x, 0) {
                 Grid::SOURCE
@@ -146,7 +147,7 @@ impl<'s, S: Source> Jacobi<'s, S> {
         if self.grid.is_wall(1, y, z) {
             return;
         }
-        // Slices of one length, so that the loop has no bounds checks and vectorises.
+        // The slices have one length, so that the loop has no bounds checks and vectorises.
         let inner = n - 2;
         let from = |row: usize, x: usize| &self.u[row * n + x..][..inner];
         let (west, east) = (from(row, 0), from(row, 2));
@@ -194,8 +195,9 @@ impl<'s, S: Source> Jacobi<'s, S> {
     }
 }
 
-/// u after the problem's iterations from `u`, each value the mean of its neighbours and of h^2 f, computed with about
-/// twice the digits of `f64`. h^2 f is rounded to `f64`, as it is part of the problem.
+/// u after the problem's iterations from `u`, computed with about twice the digits of `f64`. Each
+/// value is the mean of its neighbours and of h^2 f. h^2 f is rounded to `f64`, as it is part of
+/// the problem.
 pub fn oracle(problem: &Poisson, u: &[f64], progress: &dyn Progress) -> Vec<f64> {
     let grid = problem.grid();
     let n = grid.n as usize;

@@ -54,7 +54,8 @@ fn serial_and_parallel_give_the_same_bits() {
 }
 #[test]
 fn one_iteration_is_the_formula() {
-    // An independent statement of the problem: walls, source and iteration from coordinates.
+    // This is an independent statement of the problem: walls, source and iteration from
+    // coordinates.
     for n in [3, 12, 25] {
         let problem = random(n, 1);
         let grid = problem.grid();
@@ -92,8 +93,9 @@ fn one_iteration_is_the_formula() {
         }
     }
 }
-/// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of the iteration with zero walls,
-/// with the eigenvalue (cos(p pi / (N - 1)) + cos(q ...) + cos(r ...)) / 3: put it into the formula.
+/// The mode sin(p pi x / (N - 1)) sin(q pi y / (N - 1)) sin(r pi z / (N - 1)) is an eigenvector of
+/// the iteration with zero walls. Put it into the formula: the eigenvalue is (cos(p pi / (N - 1)) +
+/// cos(q ...) + cos(r ...)) / 3.
 #[test]
 fn a_mode_decays_at_its_rate() {
     let grid = Grid { n: 14 };
@@ -133,7 +135,8 @@ fn solve(grid: Grid, u: Vec<f64>, source: &impl Source) -> Vec<f64> {
 }
 #[test]
 fn a_manufactured_solution_converges_at_second_order() {
-    // No symmetry, and values on the walls: u = e^x sin(2 y) + cos(z + y / 2) + x y z, f = -Laplace u.
+    // No symmetry, and values on the walls: u = e^x sin(2 y) + cos(z + y / 2) + x y z, f = -Laplace
+    // u.
     let exact =
         |x: f64, y: f64, z: f64| x.exp() * (2.0 * y).sin() + (z + y / 2.0).cos() + x * y * z;
     let f = |x: f64, y: f64, z: f64| 3.0 * x.exp() * (2.0 * y).sin() + 1.25 * (z + y / 2.0).cos();
@@ -163,7 +166,8 @@ fn a_manufactured_solution_converges_at_second_order() {
 }
 #[test]
 fn a_cubic_is_exact() {
-    // Second differences of cubics have no error, so that the exact solution is the iteration's fixed point.
+    // Second differences of cubics have no error: the exact solution is the iteration's fixed
+    // point.
     let grid = Grid { n: 12 };
     let exact = field(grid, |x, y, z| {
         x * x * x - 2.0 * y * y * z + x * y - 3.0 * z
@@ -214,7 +218,7 @@ fn looking_more_often_finds_the_end_sooner() {
     let first = end(1);
     assert!(first > 10, "{first}");
     assert_eq!(end(10), first.next_multiple_of(10));
-    // The limit comes first.
+    // The problem's iterations end first.
     let stop = Stop::new(0.05, 10).unwrap();
     let cut = problem.with_iterations(first - 1);
     let end = to_tolerance_on_cpu(&cut, &stop, Cpu::Serial, &NoProgress).unwrap();
@@ -294,6 +298,6 @@ fn the_reference_stays_near_the_oracle() {
         .zip(values(&oracle))
         .map(|(a, b)| (a - b).abs())
         .fold(0.0, f64::max);
-    // Values are up to 40: a few units in the last place, and not none.
+    // Values are up to 40. The noise is a few units in the last place, and above 0.
     assert!(noise > 0.0 && noise < 1e-13, "{noise}");
 }

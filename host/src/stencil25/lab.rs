@@ -19,15 +19,16 @@ use terminal::progress::Progress;
 /// The lab `stencil25`.
 pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
 
-/// The large cases, and timesteps that take some hundredths of a second on a GPU, and so few that 16 cores compute all of them within the
-/// two seconds that a check has: to continue from a state of gigabytes would take longer.
+/// The large cases, with timesteps that take some hundredths of a second on a GPU. They are few
+/// enough for 16 cores to compute all of them within the two seconds of a check. To continue from a
+/// state of gigabytes would take longer.
 const LARGE: [(u32, u32); 3] = [(512, 20), (768, 8), (1000, 4)];
 
 fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     Stencil25::with_shell(shape, steps, shell).expect("the lab's own cases are valid")
 }
 
-/// Cases of the lab's own, each with random arrays from a seed that is its number.
+/// The lab's own cases, each with random arrays from a seed that is its number.
 fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
     let cases = cases.into_iter().zip(1..);
     cases
@@ -35,7 +36,7 @@ fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
         .collect()
 }
 
-/// The arrays among the buffers of a plan that stay as they are.
+/// The constant arrays among the buffers of a plan.
 fn medium(buffers: &NamedBuffers) -> Result<Medium<'_>, Error> {
     Ok(Medium {
         vp: elements(buffers, "vp")?,
@@ -135,8 +136,9 @@ impl Declaration for Stencil25 {
     }
 
     fn small() -> Vec<Stencil25> {
-        // Insides of one point, below, at and beside a block and a tile; shells below, at and beyond the stencil's
-        // radius; rows that just fill their lines; the steps after which u and v have swapped names or not.
+        // Insides of one point, and just below, at and above a block and a tile; shells below, at
+        // and beyond the stencil's radius; rows that exactly fill their lines; even and odd numbers
+        // of steps, after which u and v have or have not swapped names.
         let mut cases: Vec<Stencil25> = [
             ([3, 3, 3], 1, 1),
             ([3, 4, 5], 7, 1),
@@ -156,14 +158,14 @@ impl Declaration for Stencil25 {
         cases.push(other([14, 15, 37], 4, &|case| {
             case.with_medium(Model::UNIFORM, [10.0, 12.5, 8.0], None)
         }));
-        // Near the limit of stability; in the middle of the source's rise.
+        // A case near the limit of stability, in the middle of the source's rise.
         cases.push(other([15, 13, 16], 6, &|case| {
             let spacing = [5.0, 5.0, 5.0];
             Ok(case
                 .with_medium(Model::LAYERS, spacing, Some(0.0009))?
                 .with_first_step(70))
         }));
-        // Near the source's peak, in a corner of the shell.
+        // A case near the source's peak, with the source in a corner of the shell.
         cases.push(other([12, 13, 17], 3, &|case| {
             Ok(case.with_source_point([1, 12, 0])?.with_first_step(60))
         }));
@@ -256,8 +258,8 @@ impl Declaration for Stencil25 {
         Ok(Some(outputs(fields)))
     }
 
-    /// Some tens of points along each axis, of the same spacing and timestep, where there are more than a few million: an oracle has twice
-    /// the bytes.
+    /// A case of more than a few million points is replaced by some tens of points along each axis,
+    /// with the same spacing and timestep: an oracle has twice the bytes.
     fn rounding_sample(&self) -> Option<Stencil25> {
         if self.grid().points() <= 1 << 22 {
             return None;
@@ -279,8 +281,9 @@ impl Declaration for Stencil25 {
         Some(self.steps().into())
     }
 
-    /// One step of some million points at most, whose rows end at the same place of a cache line, with the shell that has most
-    /// nearly the same share of the points: most blocks have no more of it than there.
+    /// One step of at most some million points, whose rows end at the same place of a cache line.
+    /// Its shell's share of the points is the nearest to the full case's: most blocks have no
+    /// larger share than there.
     fn reduced(&self) -> Option<Stencil25> {
         let [n_x, n_y, n_z] = self.grid().shape();
         let shape = [n_x.min(96), n_y.min(96), n_z.min(256 + n_z % LINE)];
@@ -294,7 +297,7 @@ impl Declaration for Stencil25 {
         nearest.map(|(_, case)| case)
     }
 
-    /// Of every buffer; x and y count from the first row of the halo.
+    /// The axes of every buffer; x and y count from the first row of the halo.
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         let grid = self.grid();
         vec![
@@ -308,12 +311,14 @@ impl Declaration for Stencil25 {
         self.grid().points() * u64::from(self.steps())
     }
 
-    /// Of a point inside, a fused product and sum being two: 37 for the Laplacian, 4 for the rest.
+    /// The operations of a point inside: 37 for the Laplacian, 4 for the rest. A fused product and
+    /// sum count as two.
     fn flops_per_update(&self) -> u64 {
         41
     }
 
-    /// In a launch a timestep, u and vp are read, v read and written; in the shell eta is read and phi read and written too.
+    /// With a launch per timestep, u and vp are read, and v is read and written. In the shell, eta
+    /// is read, and phi is read and written too.
     fn bytes(&self) -> u64 {
         let [inner, shell] = self.parts();
         (16 * inner + 28 * shell) * u64::from(self.steps())

@@ -1,7 +1,8 @@
 //! The seismic stencil lab: problem, model of the ground, absorbing shell, CPU references.
 //!
-//! The scheme is `kernels_gpu::stencil25`'s, the arrays' layout its `Grid`'s. A problem starts from u (last), v
-//! (second-last) and phi, and its result is these three after some timesteps.
+//! The scheme is that of `kernels_gpu::stencil25`, and the arrays' layout that of its `Grid`. A
+//! problem starts from u (last), v (second-last) and phi. Its result is these three after some
+//! timesteps.
 
 mod lab;
 mod model;

@@ -1,4 +1,4 @@
-//! What the wave travels through: its speed at every point, and the absorption of the shell.
+//! The medium of the wave: its speed at every point, and the absorption of the shell.
 
 use std::sync::Arc;
 
@@ -13,19 +13,20 @@ use device::buffer::BufferError;
 /// The wave's speed by place.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Model {
-    /// One of the lab wave3d's, by depth.
+    /// A model of the lab wave3d, by depth.
     ByDepth(wave3d::Model),
     /// The speed of each point in m/s: n_x * n_y * n_z values, z contiguous, then y.
     Given(Arc<[f32]>),
 }
 
 impl Model {
-    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
+    /// Four layers of equal thickness along z, faster with depth: 1500 (water), 1800, 2100 and 2400
+    /// m/s.
     pub const LAYERS: Model = Model::ByDepth(wave3d::Model::Layers);
     /// 2000 m/s everywhere.
     pub const UNIFORM: Model = Model::ByDepth(wave3d::Model::Uniform);
 
-    /// The names of those that have one, as users type them.
+    /// The names of the named models, as users type them.
     pub const NAMES: [&'static str; 2] = wave3d::Model::NAMES;
 
     /// The model of this name.
@@ -41,7 +42,8 @@ impl Model {
         }
     }
 
-    /// The speeds of a row of points along z in m/s: that which begins at number `first` of all points.
+    /// The speeds in m/s of a row of points along z. The row's first point has the number `first`
+    /// among all points.
     fn row(&self, first: usize, n_z: u32) -> Vec<f32> {
         match self {
             Model::ByDepth(model) => (0..n_z).map(|z| model.speed(z, n_z) as f32).collect(),
@@ -58,7 +60,7 @@ impl Model {
     }
 }
 
-/// The arrays that stay as they are, in the layout of [`Grid`].
+/// The constant arrays, in the layout of [`Grid`].
 #[derive(Debug, Clone, Copy)]
 pub struct Medium<'a> {
     /// c^2 dt^2 in m^2; 0 in the halo.
@@ -67,19 +69,20 @@ pub struct Medium<'a> {
     pub eta: &'a [f32],
 }
 
-/// The share of a wave's amplitude that the shell is to reflect, were it not for its discretization.
+/// The share of a wave's amplitude that the shell would reflect without discretization.
 const REFLECTION: f64 = 1e-3;
 
-/// The largest eta that any shell has: a thin one would need more, and reflect.
+/// The largest eta of any shell. A thin shell would need more, and would reflect.
 const LARGEST_ETA: f64 = 1.0;
 
 /// The absorption of a shell: 0 inside, largest outside.
 ///
-/// eta = eta_max (depth / width)^2, where a point's depth is how many points it is beyond the inner face: the largest of
-/// those along the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of speed c, a share R = 10^-3 that is
-/// reflected, and the width L in metres: the usual profile of perfectly matched layers (Collino and Tsogka, Geophysics
-/// 66(1), 2001, equation 45 and below). Here c is the model's highest speed, L is along the axis with the smallest
-/// spacing, and eta_max is at most 1. In the halo, eta is what it is at the outermost points.
+/// eta = eta_max (depth / width)^2, where a point's depth is its distance in points beyond the
+/// inner face, the largest along the three axes. eta_max = dt 3 c ln(1/R) / (2 L), for a wave of
+/// speed c, a share R = 10^-3 that is reflected, and the width L in metres: the usual profile of
+/// perfectly matched layers (Collino and Tsogka, Geophysics 66(1), 2001, equation 45 and below).
+/// Here c is the model's highest speed, L is along the axis with the smallest spacing, and eta_max
+/// is at most 1. In the halo, eta equals that of the outermost points.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Absorption {
     grid: Grid,
@@ -88,7 +91,8 @@ pub struct Absorption {
 }
 
 impl Absorption {
-    /// That of a shell of `shell` points, for spacings in metres, a timestep in seconds and a speed in m/s.
+    /// The absorption of a shell of `shell` points, for spacings in metres, a timestep in seconds
+    /// and a speed in m/s.
     pub fn new(grid: Grid, shell: u32, spacing: [f64; 3], dt_s: f64, c_m_per_s: f64) -> Absorption {
         let smallest = spacing.into_iter().fold(f64::INFINITY, f64::min);
         let width_m = f64::from(shell) * smallest;
@@ -114,7 +118,8 @@ impl Absorption {
     }
 }
 
-/// vp for a model and a timestep in seconds. With a seed, that of each point is up to an eighth less, at random.
+/// vp for a model and a timestep in seconds. With a seed, vp of each point is up to an eighth less,
+/// at random.
 ///
 /// # Errors
 ///
@@ -194,13 +199,13 @@ pub enum Array {
     Vp = 4,
 }
 
-/// A number in [-1, 1) without a pattern, for a point by its number.
+/// A pseudo-random number in [-1, 1) for a point, from the point's number.
 #[inline(always)]
 pub fn uniform(seed: u64, array: Array, point: usize) -> f32 {
     const ODD: u32 = 0x9e37_79b9;
     let low = random::value(seed as u32, ODD.wrapping_mul(array as u32));
     let key = random::value(low, (seed >> 32) as u32);
-    // Without the product, the values of two keys would be the same, in another order.
+    // Without the product, two keys would give the same values in another order.
     let bits = random::value(ODD.wrapping_mul(point as u32), key);
     (bits >> 8) as f32 * (1.0 / 8_388_608.0) - 1.0
 }

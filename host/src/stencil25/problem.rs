@@ -1,4 +1,4 @@
-//! What is to be computed: size, spacing, model, shell, source, number of steps, initial fields.
+//! The problem to compute: size, spacing, model, shell, source, number of steps, initial fields.
 
 use kernels_gpu::stencil25::{Coefficients, Grid};
 
@@ -34,24 +34,27 @@ pub struct Stencil25 {
     start: Start,
 }
 
-/// The grid spacing unless told otherwise, in metres.
+/// The default grid spacing, in metres.
 pub const DEFAULT_SPACING_M: f64 = 10.0;
-/// The shell's width unless told otherwise, in points.
+/// The default width of the shell, in points.
 pub const DEFAULT_SHELL: u32 = 16;
-/// The source unless told otherwise.
+/// The default source.
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
-/// The timestep unless told otherwise, as a share of the largest.
+/// The default timestep, as a share of the largest.
 pub const DEFAULT_DT: f64 = 0.9;
 
-/// Values of an array: kernels number them with 32 bits, and blocks reach past the last one.
+/// The largest number of values of an array: kernels number them with 32 bits, and blocks reach
+/// past the last one.
 const MOST_VALUES: u64 = 1 << 31;
 
-/// What a grid of 65535 blocks covers along its y and z axes, with blocks of 4 x 2 threads, rounded down.
+/// The points that a grid of 65535 blocks covers along its y and z axes, with blocks of 4 x 2
+/// threads, rounded down.
 pub const MOST_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Stencil25 {
-    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, a 15 Hz source in the
-    /// middle of x and y and at a quarter of z, and 0.9 of the largest timestep.
+    /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, and
+    /// 0.9 of the largest timestep. The 15 Hz source is in the middle of x and y and at a quarter
+    /// of z.
     ///
     /// # Errors
     ///
@@ -60,7 +63,7 @@ impl Stencil25 {
         Stencil25::with_shell(shape, steps, DEFAULT_SHELL)
     }
 
-    /// The same with a shell of `shell` points.
+    /// The same problem with a shell of `shell` points.
     ///
     /// # Errors
     ///
@@ -118,13 +121,13 @@ impl Stencil25 {
         problem.with_medium(Model::LAYERS, [DEFAULT_SPACING_M; 3], None)
     }
 
-    /// The same with another model, grid spacing (in metres, along x, y and z) and timestep (in seconds; if none, 0.9 of the
-    /// largest).
+    /// The same problem with another model, grid spacing (in metres, along x, y and z) and timestep
+    /// (in seconds; if none, 0.9 of the largest).
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for numbers that are not above 0, a given model of another number of points, and a timestep
-    /// beyond the CFL condition: the message has the largest.
+    /// [`CaseError::Invalid`] for numbers that are not above 0, a given model of another number of
+    /// points, and a timestep beyond the CFL condition. The message states the largest timestep.
     pub fn with_medium(
         self,
         model: Model,
@@ -132,7 +135,7 @@ impl Stencil25 {
         dt_s: Option<f64>,
     ) -> Result<Stencil25, CaseError> {
         for (name, spacing) in ["dx", "dy", "dz"].into_iter().zip(spacing_m) {
-            // The coefficients have to be ordinary numbers of `f32`.
+            // The coefficients must be normal numbers of `f32`.
             if !(1e-12..=1e12).contains(&spacing) {
                 let reason = "a number of metres from 1e-12 to 1e12";
                 return Err(CaseError::invalid(name, spacing, reason));
@@ -175,7 +178,7 @@ impl Stencil25 {
         })
     }
 
-    /// The same with another source, or none.
+    /// The same problem with another source, or none.
     ///
     /// # Errors
     ///
@@ -185,11 +188,11 @@ impl Stencil25 {
         Ok(Stencil25 { source, ..self })
     }
 
-    /// The same with the source at this point, which may be in the shell.
+    /// The same problem with the source at this point, which may be in the shell.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] if the grid has no such point.
+    /// [`CaseError::Invalid`] if the point is not in the grid.
     pub fn with_source_point(self, source_point: [u32; 3]) -> Result<Stencil25, CaseError> {
         let [x, y, z] = source_point;
         if !self.grid.all().contains(x, y, z) {
@@ -202,22 +205,23 @@ impl Stencil25 {
         })
     }
 
-    /// The same from another start.
+    /// The same problem from another start.
     pub fn with_start(self, start: Start) -> Stencil25 {
         Stencil25 { start, ..self }
     }
 
-    /// The same with timesteps that are numbered from `first_step`, which is what the source sees.
+    /// The same problem with timesteps numbered from `first_step`. The source depends on the
+    /// number.
     pub fn with_first_step(self, first_step: u32) -> Stencil25 {
         Stencil25 { first_step, ..self }
     }
 
-    /// The same with another number of timesteps.
+    /// The same problem with another number of timesteps.
     pub fn with_steps(self, steps: u32) -> Stencil25 {
         Stencil25 { steps, ..self }
     }
 
-    /// The points and how they lie in the arrays.
+    /// The points and their layout in the arrays.
     pub fn grid(&self) -> Grid {
         self.grid
     }
@@ -275,7 +279,7 @@ impl Stencil25 {
         self.source_point
     }
 
-    /// The element of the source's point, or `u32::MAX` if there is no source.
+    /// The element of the source's point, or `u32::MAX` without a source.
     pub fn source_index(&self) -> u32 {
         let [x, y, z] = self.source_point;
         match self.source {
@@ -284,7 +288,7 @@ impl Stencil25 {
         }
     }
 
-    /// The source's value at timestep `step` of this problem; 0 if there is no source.
+    /// The source's value at timestep `step` of this problem; 0 without a source.
     pub fn source_value(&self, step: u32) -> f32 {
         let number = u64::from(self.first_step) + u64::from(step);
         let value = |ricker: Ricker| ricker.value(number as f64 * self.dt_s) as f32;
@@ -377,8 +381,9 @@ impl Stencil25 {
     }
 }
 
-/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt sqrt(K) <= 2, where K is
-/// the largest eigenvalue of the negative Laplacian. A millionth less, since coefficients and vp are rounded to `f32`.
+/// The largest stable timestep in seconds, for these spacings in metres and a speed in m/s: c dt
+/// sqrt(K) <= 2, where K is the largest eigenvalue of the negative Laplacian. The result is a
+/// millionth less, because coefficients and vp are rounded to `f32`.
 pub fn largest_timestep(spacing_m: [f64; 3], c_m_per_s: f64) -> f64 {
     let eigenvalue = Coefficients::largest_eigenvalue(spacing_m);
     (1.0 - 1e-6) * 2.0 / (c_m_per_s * eigenvalue.sqrt())

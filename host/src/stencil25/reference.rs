@@ -1,7 +1,7 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and in `f64`.
+//! The CPU references: the scheme of `kernels_gpu`, serial or on all cores, and in `f64`.
 //!
-//! Fused products and sums are one instruction where the CPU has it (asked for when the program runs), and elsewhere a
-//! function of the C library with the same result.
+//! Fused products and sums are one instruction if the CPU has it, which the program tests when it
+//! runs. Otherwise they are a function of the C library with the same result.
 
 use std::ops::Range;
 
@@ -15,11 +15,11 @@ use super::problem::{Fields, Stencil25};
 use crate::lab::Cpu;
 use terminal::progress::Progress;
 
-/// Values of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Values of one parallel task, in whole rows: enough that the cost of handing out tasks is small.
 const TASK_VALUES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and [`Stencil25::eta`], in the
-/// precision of `T`.
+/// Advances `fields` by the problem's steps in this medium, usually [`Stencil25::vp`] and
+/// [`Stencil25::eta`], in the precision of `T`.
 ///
 /// # Panics
 ///
@@ -34,7 +34,8 @@ pub fn advance<T: Fused + Send + Sync>(
     advance_by(has_fma(), problem, medium, fields, cpu, progress);
 }
 
-/// The same with the CPU's instruction that fuses, which it has if `has_fma`, or with the C library's function.
+/// As [`advance`], with the CPU's fused instruction if `has_fma`, or else with the C library's
+/// function.
 pub(super) fn advance_by<T: Fused + Send + Sync>(
     has_fma: bool,
     problem: &Stencil25,
@@ -92,7 +93,7 @@ pub(super) fn advance_by<T: Fused + Send + Sync>(
     }
 }
 
-/// Whether the CPU fuses a product and a sum in one instruction, of eight `f32` at a time.
+/// Whether the CPU has an instruction that fuses a product and a sum, for eight `f32` at a time.
 fn has_fma() -> bool {
     #[cfg(target_arch = "x86_64")]
     {
@@ -114,21 +115,22 @@ struct Stepper<'a, T> {
     has_fma: bool,
 }
 
-/// What is read around the points of a part of a row, and the arrays that stay as they are.
+/// The values around the points of a part of a row, and the constant arrays.
 struct Around<'a, T> {
     coefficients: &'a Coefficients,
     /// The points' values of u.
     own: &'a [T],
-    /// Along x, y and z, at distance 1 to 4, before and after the points.
+    /// The values of u along x, y and z, at distance 1 to 4, before and after the points.
     neighbours: [[[&'a [T]; 2]; 4]; 3],
     vp: &'a [f32],
     eta: &'a [f32],
-    /// Along x, y and z, at distance 1, before and after the points.
+    /// The values of eta along x, y and z, at distance 1, before and after the points.
     eta_neighbours: [[&'a [f32]; 2]; 3],
 }
 
 impl<T: Fused> Stepper<'_, T> {
-    /// The row with this number: `v`, the second-last values, become the next ones; and `phi` its next ones.
+    /// Advances the row with this number. `v`, the second-last values, becomes the next ones, and
+    /// `phi` advances too.
     fn row(&self, row: usize, v: &mut [T], phi: &mut [T]) {
         let Some([x, y]) = self.grid.column(row) else {
             return;
@@ -165,7 +167,7 @@ impl<T: Fused> Stepper<'_, T> {
         let len = zs.len();
         let strides = [self.grid.stride_x(), self.grid.stride_y(), 1].map(|n| n as usize);
         let distances = [1, 2, 3, 4];
-        // Slices of one length, so that the loops have no bounds checks and vectorise.
+        // The slices have one length, so that the loops have no bounds checks and vectorise.
         let u = |start: usize| &self.u[start..][..len];
         let eta = |start: usize| &self.medium.eta[start..][..len];
         Around {
@@ -211,7 +213,7 @@ fn shell<T: Fused>(around: &Around<'_, T>, v: &mut [T], phi: &mut [T]) {
         let (vp, eta) = (T::from_f32(vp), T::from_f32(eta));
         *v = update::shell(u, *v, vp, around.laplacian(at), eta, *phi);
         let [x, y, z] = &around.eta_neighbours;
-        // In the precision of `T`: their difference is part of the scheme.
+        // The values are converted to `T` first: their difference is part of the scheme.
         let change =
             |[before, after]: [&[f32]; 2]| T::from_f32(after[at]) - T::from_f32(before[at]);
         let eta_change = [change(*x), change(*y), change(*z)];
@@ -222,14 +224,14 @@ fn shell<T: Fused>(around: &Around<'_, T>, v: &mut [T], phi: &mut [T]) {
     }
 }
 
-/// [`inner`], with instructions that fuse.
+/// As [`inner`], with fused instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn inner_fma<T: Fused>(around: &Around<'_, T>, v: &mut [T]) {
     inner(around, v);
 }
 
-/// [`shell`], with instructions that fuse.
+/// As [`shell`], with fused instructions.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx2,fma")]
 fn shell_fma<T: Fused>(around: &Around<'_, T>, v: &mut [T], phi: &mut [T]) {

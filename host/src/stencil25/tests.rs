@@ -59,7 +59,7 @@ fn a_reduced_case_has_as_much_of_the_shell() {
         );
         assert_eq!(reduced.grid().n_z % 32, n % 32);
     }
-    // One that is small already loses steps alone.
+    // A case that is already small loses only steps.
     let reduced = Declaration::reduced(&problem([9, 10, 33], 7, 4)).unwrap();
     assert_eq!(reduced.to_string(), "9x10x33, 1 step, shell 4");
 }
@@ -89,7 +89,8 @@ fn all_references_give_the_same_bits() {
 }
 #[test]
 fn one_step_is_the_formula() {
-    // An independent statement of the scheme, point by point, with the source near its peak.
+    // This is an independent statement of the scheme, point by point, with the source near its
+    // peak.
     let spacing = [10.0, 12.5, 8.0];
     let problem = random([13, 11, 12], 1, 4)
         .with_medium(Model::LAYERS, spacing, None)
@@ -139,8 +140,9 @@ fn one_step_is_the_formula() {
         "the last field becomes the second-last"
     );
 }
-/// omega dt of a plane wave with this vector, in radians a point, by the dispersion relation of the 8th-order scheme: 4
-/// sin^2(omega dt/2) = c^2 dt^2 times the sum over the axes of the second difference of exp(i k x), negated.
+/// omega dt of a plane wave with this vector, in radians per point, by the dispersion relation of
+/// the 8th-order scheme: 4 sin^2(omega dt/2) = c^2 dt^2 times the sum over the axes of the second
+/// difference of exp(i k x), negated.
 fn omega_dt(c_dt: f64, spacing: [f64; 3], k: [f64; 3]) -> f64 {
     let weights = [8.0 / 5.0, -0.2, 8.0 / 315.0, -1.0 / 560.0];
     let of_axis = |(d, k): (f64, f64)| {
@@ -154,7 +156,8 @@ fn omega_dt(c_dt: f64, spacing: [f64; 3], k: [f64; 3]) -> f64 {
 }
 #[test]
 fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
-    // The halo of zeros is felt four points further inside at each step: in the middle, not within these.
+    // The halo of zeros affects four more points from the faces at each step. It does not reach the
+    // middle within these steps.
     const STEPS: u32 = 4;
     let shape = [8 * STEPS + 5; 3];
     let spacing = [10.0, 12.5, 8.0];
@@ -165,7 +168,7 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
         .unwrap();
     let grid = problem.grid();
     let c_dt = 2000.0 * problem.dt_s();
-    // Along each axis, and askew; of 4, 6 and 10 points a wavelength.
+    // Waves along each axis, and askew, with 4, 6 and 10 points per wavelength.
     for direction in [
         [1.0, 0.0, 0.0],
         [0.0, 1.0, 0.0],
@@ -181,7 +184,7 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
                     .into_iter()
                     .zip(k)
                     .map(|(x, k)| x * k);
-                // Far from a zero in the middle, at all of these steps.
+                // The wave in the middle is far from a zero at all of these steps.
                 (place.sum::<f64>() - middle_phase(shape, k) - exact * step + 1.0).cos() as f32
             };
             let mut fields = problem.initial().unwrap();
@@ -202,7 +205,7 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
             }
             assert!(measured.len() >= 2);
             for omega in measured {
-                // Phase velocities are as frequencies, at the same k.
+                // At the same k, phase velocities have the ratio of the frequencies.
                 approx::assert_relative_eq!(omega, exact, max_relative = 1e-4);
             }
         }
@@ -218,7 +221,8 @@ fn a_plane_wave_has_the_phase_velocity_of_the_eighth_order_scheme() {
 }
 #[test]
 fn the_error_in_space_falls_with_the_eighth_power_of_the_spacing() {
-    // A timestep so small that it adds nothing: omega / (c k) - 1, for the same wave on half the spacing.
+    // omega / (c k) - 1, for the same wave on half the spacing. The timestep is too small to add an
+    // error.
     let error = |points_a_wavelength: f64| {
         let k = TAU / points_a_wavelength;
         (omega_dt(1e-3, [1.0, 1e9, 1e9], [k, 0.0, 0.0]) / (1e-3 * k) - 1.0).abs()
@@ -226,8 +230,10 @@ fn the_error_in_space_falls_with_the_eighth_power_of_the_spacing() {
     let order = (error(6.0) / error(12.0)).log2();
     assert!((order - 8.0).abs() < 0.3, "{order}");
 }
-/// |u - v|^2 / vp - <lap v, u>: times a constant, the energy between two timesteps. Without absorption the scheme keeps it: the
-/// Laplacian, with zeros beyond the points, is symmetric; multiply the scheme by u_next - v to see it.
+
+/// The energy between two timesteps, times a constant: |u - v|^2 / vp - <lap v, u>. Without
+/// absorption the scheme conserves it, because the Laplacian, with zeros beyond the points, is
+/// symmetric: multiply the scheme by u_next - v to see it.
 fn energy(problem: &Stencil25, vp: &[f32], fields: &Fields<f64>) -> f64 {
     let grid = problem.grid();
     let c = problem.coefficients();
@@ -337,7 +343,7 @@ fn what_is_symmetric_stays_so_to_the_last_bit() {
                 fields.u[mirrored].to_bits(),
                 "u, {x} {y} {z}"
             );
-            // Of what is 0, the sign may be the other.
+            // Zeros may have the other sign.
             assert_eq!(fields.phi[at], fields.phi[mirrored], "phi, {x} {y} {z}");
         }
     }
@@ -362,7 +368,7 @@ fn no_steps_change_nothing() {
 fn absorption_grows_from_the_inner_face_to_the_halo() {
     let problem = problem([9, 12, 10], 1, 4);
     let absorption = problem.absorption();
-    // 3 c dt ln(1000) / (2 * 4 points of 10 m), for c = 2400 m/s; beyond 1, it is 1.
+    // 3 c dt ln(1000) / (2 * 4 points of 10 m), for c = 2400 m/s, and at most 1.
     let most = 3.0 * 2400.0 * problem.dt_s() * 1000_f64.ln() / 80.0;
     assert!(most > 1.0);
     let along: Vec<f32> = (-2..=5).map(|x| absorption.at(x, 6, 5)).collect();
@@ -518,7 +524,7 @@ fn a_large_case_judges_other_orders_by_a_smaller_one() {
     let expected = case
         .reference_from(&inputs, Cpu::Parallel, &NoProgress)
         .unwrap();
-    // The oracle's own values, rounded, are as near as anything can be.
+    // The oracle's own values, rounded, are the nearest possible.
     let mut near = case.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
     for (_, values) in &mut near {
         let rounded: Vec<f32> = values
@@ -538,7 +544,7 @@ fn a_large_case_judges_other_orders_by_a_smaller_one() {
             .unwrap()
             .is_err()
     );
-    // A hundred thousandth of the largest value is no rounding.
+    // A hundred thousandth of the largest value is more than rounding.
     let index = large.grid().index(100, 80, 70) as usize;
     let values = near[0].1.as_mut_slice::<f32>().unwrap();
     values[index] += 2e-5;

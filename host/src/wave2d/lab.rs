@@ -14,7 +14,7 @@ use terminal::progress::Progress;
 /// The lab `wave2d`.
 pub static LAB: DeclaredLab<Wave2d> = DeclaredLab::new(crate::solutions::built_in!(wave2d));
 
-/// Cases of the lab's own, each with random fields from a seed that is its number.
+/// The lab's own cases, each with random fields from a seed that is its number.
 fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
     let case = |((n_x, n_y, steps, scene, k), seed)| {
         let case = Wave2d::new(n_x, n_y, steps, scene)?.with_k(k)?;
@@ -73,7 +73,8 @@ impl Declaration for Wave2d {
     }
 
     fn small() -> Vec<Wave2d> {
-        // Sizes below, at and beside a block and a tile; steps below, at and beside a launch of several steps.
+        // Sizes just below, at and above a block and a tile; steps just below, at and above a
+        // launch of several steps.
         let mut cases = Vec::new();
         for (n_x, n_y, steps) in [
             (2, 2, 1),
@@ -95,7 +96,7 @@ impl Declaration for Wave2d {
                 cases.push((n_x, n_y, steps, scene, 0.25));
             }
         }
-        // The limit of stability, and a step count in the middle of a source's rise.
+        // A case at the limit of stability, with a last step in the middle of the source's rise.
         cases.push((201, 200, 100, "double-slit", 0.5));
         numbered(cases)
     }
@@ -197,12 +198,12 @@ impl Declaration for Wave2d {
         self.cells() as u64 * u64::from(self.steps())
     }
 
-    /// Of an undamped cell: three additions of neighbours, two products, two sums.
+    /// The operations of an undamped cell: three additions of neighbours, two products, two sums.
     fn flops_per_update(&self) -> u64 {
         7
     }
 
-    /// In a launch a timestep, u1 is read, u0 read and written.
+    /// With a launch per timestep, u1 is read, and u0 is read and written.
     fn bytes(&self) -> u64 {
         12 * self.updates()
     }

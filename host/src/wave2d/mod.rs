@@ -1,7 +1,8 @@
 //! The 2D wave lab: problem, CPU references.
 //!
-//! Scheme and scenes are `kernels_gpu::wave2d`'s. A field has n_x * n_y values of `f32`, x contiguous.
-//! A problem starts from two fields, u0 (second-last) and u1 (last), and its result is these two after some timesteps.
+//! Scheme and scenes are those of `kernels_gpu::wave2d`. A field has n_x * n_y values of `f32`, x
+//! contiguous. A problem starts from two fields, u0 (second-last) and u1 (last). Its result is
+//! these two after some timesteps.
 
 mod lab;
 mod problem;

@@ -1,4 +1,4 @@
-//! What is to be computed: size, scene, number of steps, initial fields.
+//! The problem to compute: size, scene, number of steps, initial fields.
 
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
@@ -9,9 +9,10 @@ use device::buffer::BufferError;
 /// The initial fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
-    /// All zero: what moves comes from the scene's source.
+    /// All values are zero: only the scene's source makes waves.
     Rest,
-    /// Uniform in [-1, 1), independent in every cell, borders and walls included: nothing can be right by chance.
+    /// Uniform in [-1, 1), independent in every cell, borders and walls included: a wrong result
+    /// cannot be right by chance.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -46,8 +47,8 @@ impl Wave2d {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 2 or more than 500000 cells along an axis, or more than 2^31 in all;
-    /// [`CaseError::Unknown`] for a scene that does not exist.
+    /// [`CaseError::Invalid`] for fewer than 2 or more than 500000 cells along an axis, or more
+    /// than 2^31 in all; [`CaseError::Unknown`] for a scene that does not exist.
     pub fn new(n_x: u32, n_y: u32, steps: u32, scene: &str) -> Result<Wave2d, CaseError> {
         for (name, cells) in [("n_x", n_x), ("n_y", n_y)] {
             if cells < 2 {
@@ -57,7 +58,7 @@ impl Wave2d {
                     "a domain has at least 2 cells along each axis, its two borders",
                 ));
             }
-            // What a grid of 65535 blocks along y covers, eight rows a block.
+            // The rows that a grid of 65535 blocks along y covers, with eight rows per block.
             if cells > MOST_CELLS_ALONG_AN_AXIS {
                 return Err(CaseError::invalid(
                     name,
@@ -89,11 +90,12 @@ impl Wave2d {
         })
     }
 
-    /// The same with another k = (c dt/dx)^2.
+    /// The same problem with another k = (c dt/dx)^2.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] unless 0 < k <= 1/2: beyond, the scheme is unstable (the CFL condition in two dimensions).
+    /// [`CaseError::Invalid`] unless 0 < k <= 1/2: beyond, the scheme is unstable (the CFL
+    /// condition in two dimensions).
     pub fn with_k(self, k: f32) -> Result<Wave2d, CaseError> {
         if k > 0.5 || k.is_nan() {
             return Err(CaseError::invalid(
@@ -108,17 +110,18 @@ impl Wave2d {
         Ok(Wave2d { k, ..self })
     }
 
-    /// The same from other initial fields.
+    /// The same problem from other initial fields.
     pub fn with_start(self, start: Start) -> Wave2d {
         Wave2d { start, ..self }
     }
 
-    /// The same with timesteps that are numbered from `first_step`, which is what the scene's source sees.
+    /// The same problem with timesteps numbered from `first_step`. The scene's source depends on
+    /// the number.
     pub fn with_first_step(self, first_step: u32) -> Wave2d {
         Wave2d { first_step, ..self }
     }
 
-    /// The same with another number of timesteps.
+    /// The same problem with another number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave2d {
         Wave2d { steps, ..self }
     }

@@ -1,4 +1,4 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores, in `f32` or `f64`.
+//! The CPU references: the scheme of `kernels_gpu`, serial or on all cores, in `f32` or `f64`.
 
 use kernels_gpu::real::Real;
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours, kind};
@@ -10,7 +10,7 @@ use crate::lab::Cpu;
 use device::buffer::BufferError;
 use terminal::progress::{NoProgress, Progress};
 
-/// Cells of one parallel task, in whole rows: enough that handing out tasks costs little beside the work.
+/// Cells of one parallel task, in whole rows: enough that the cost of handing out tasks is small.
 const TASK_CELLS: usize = 1 << 14;
 
 /// Advances `fields` by the problem's steps, in the precision of `T`.
@@ -27,7 +27,8 @@ pub fn advance<T: Real + Send + Sync>(
     advance_by(problem, fields, cpu, progress, plain_inner);
 }
 
-/// [`advance`] with the scheme's fused order of operations, [`update::fused_cell`], on all cores.
+/// Advances as [`advance`] does, on all cores, with the scheme's fused order of operations,
+/// [`update::fused_cell`].
 ///
 /// # Panics
 ///
@@ -36,7 +37,7 @@ pub fn advance_fused(problem: &Wave2d, fields: &mut Fields<f32>) {
     advance_by(problem, fields, Cpu::Parallel, &NoProgress, fused_inner());
 }
 
-/// [`advance`], a row by `inner`.
+/// Advances as [`advance`] does; `inner` advances a row.
 fn advance_by<T: Real + Send + Sync>(
     problem: &Wave2d,
     fields: &mut Fields<T>,
@@ -89,7 +90,8 @@ fn advance_by<T: Real + Send + Sync>(
     }
 }
 
-/// The problem's result in `f64`: the same discrete scheme from the same initial fields, with next to no rounding.
+/// The problem's result in `f64`: the same discrete scheme from the same initial fields, with
+/// almost no rounding.
 ///
 /// # Errors
 ///
@@ -109,7 +111,7 @@ pub fn oracle(
     Ok(fields)
 }
 
-/// What every cell is, worked out once.
+/// The kind of every cell, computed once.
 struct Table {
     domain: Domain,
     kinds: Vec<f32>,
@@ -139,7 +141,7 @@ struct Stepper<'a, T> {
     inner: Inner<T>,
 }
 
-/// What is read around the cells of a row, but for its first and last: slices of one length.
+/// The values around the cells of a row, without its first and last cell: slices of one length.
 struct Around<'a, T> {
     west: &'a [T],
     east: &'a [T],
@@ -153,7 +155,7 @@ struct Around<'a, T> {
 type Inner<T> = fn(&Around<'_, T>, T, T, &mut [T]);
 
 impl<T: Real> Stepper<'_, T> {
-    /// Row `y`: `cells`, the second-last values, become the next ones.
+    /// Advances row `y`: `cells`, the second-last values, become the next ones.
     fn row(&self, y: usize, cells: &mut [T]) {
         let Domain { n_x, n_y } = self.table.domain;
         let n_x = n_x as usize;
@@ -186,7 +188,7 @@ impl<T: Real> Stepper<'_, T> {
     }
 }
 
-/// Advances cells, free ones by `free`.
+/// Advances cells; `free` advances the free ones.
 #[inline(always)]
 fn inner<T: Real>(
     around: &Around<'_, T>,
@@ -194,7 +196,7 @@ fn inner<T: Real>(
     cells: &mut [T],
     free: impl Fn(T, T, Neighbours<T>, T, T) -> T,
 ) {
-    // Slices of one length, so that the loop has no bounds checks and vectorises.
+    // The slices have one length, so that the loop has no bounds checks and vectorises.
     let len = cells.len();
     let [west, east, north, south, own] = [
         around.west,
@@ -222,7 +224,7 @@ fn plain_inner<T: Real>(around: &Around<'_, T>, source: T, k: T, cells: &mut [T]
     inner(around, (source, k), cells, update::free_cell);
 }
 
-/// The way that this CPU fuses fastest. All give the same bits.
+/// The function that fuses fastest on this CPU. All give the same bits.
 fn fused_inner() -> Inner<f32> {
     #[inline(always)]
     fn any(around: &Around<'_, f32>, source: f32, k: f32, cells: &mut [f32]) {

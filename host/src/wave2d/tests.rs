@@ -32,7 +32,7 @@ fn serial_and_parallel_give_the_same_bits() {
 }
 #[test]
 fn one_step_is_the_formula() {
-    // An independent statement of the scheme, cell by cell, in f64.
+    // This is an independent statement of the scheme, cell by cell, in f64.
     let problem = random(40, 30, 1, "point-source").with_k(0.3).unwrap();
     let initial = problem.initial().unwrap();
     let result = run(&problem, Cpu::Serial);
@@ -62,9 +62,9 @@ fn one_step_is_the_formula() {
         }
     }
 }
-/// The eigenmode sin(p pi x / (n_x - 1)) sin(q pi y / (n_y - 1)) of the discrete Laplacian in a closed box oscillates
-/// as cos(omega n) with sin^2(omega / 2) = k (sin^2(theta_x / 2) + sin^2(theta_y / 2)), theta = p pi / (n - 1): put the
-/// mode into the scheme.
+/// The mode sin(p pi x / (n_x - 1)) sin(q pi y / (n_y - 1)) is an eigenmode of the discrete
+/// Laplacian in a closed box. It oscillates as cos(omega n). Put the mode into the scheme:
+/// sin^2(omega / 2) = k (sin^2(theta_x / 2) + sin^2(theta_y / 2)), where theta = p pi / (n - 1).
 #[test]
 fn a_standing_wave_keeps_its_shape_and_frequency() {
     use std::f64::consts::PI;
@@ -130,7 +130,8 @@ fn the_fused_reference_rounds_differently_and_does_not_drift_either() {
 }
 #[test]
 fn the_damping_layer_absorbs_a_pulse() {
-    // The scheme is linear, so a run with a pulse less one without is the pulse alone, whatever the source does.
+    // The scheme is linear: a run with a pulse less one without it is the pulse alone, with any
+    // source.
     let after = |steps, pulse: f32| {
         // Large enough for a layer of the full 32 cells.
         let problem = Wave2d::new(256, 256, steps, "point-source").unwrap();

@@ -44,7 +44,7 @@ fn valid(shape: [u32; 3], steps: u32) -> Wave3d {
     Wave3d::new(shape, steps).expect("the lab's own cases are valid")
 }
 
-/// Cases of the lab's own, each with random fields from a seed that is its number.
+/// The lab's own cases, each with random fields from a seed that is its number.
 fn numbered(cases: impl IntoIterator<Item = Wave3d>) -> Vec<Wave3d> {
     let cases = cases.into_iter().zip(1..);
     cases
@@ -52,7 +52,7 @@ fn numbered(cases: impl IntoIterator<Item = Wave3d>) -> Vec<Wave3d> {
         .collect()
 }
 
-/// What the buffers of a plan hold.
+/// The contents of a plan's buffers.
 fn fields(buffers: &NamedBuffers) -> Result<(Fields, Coefficients), Error> {
     let buffer = |name| copied(elements(buffers, name)?);
     let fields = Fields {
@@ -139,8 +139,9 @@ impl Declaration for Wave3d {
     }
 
     fn small() -> Vec<Wave3d> {
-        // Widths below, at and beside twice an edge, so that layers meet, touch and leave a middle; depths below, at and
-        // beside a block; the steps after which u_prev and u have swapped names or not.
+        // Widths just below, at and above twice an edge, so that layers meet, touch and leave a
+        // middle; depths just below, at and above a block; even and odd numbers of steps, after
+        // which u_prev and u have or have not swapped names.
         let defaults = [
             ([3, 3, 3], 1),
             ([3, 4, 5], 7),
@@ -162,7 +163,7 @@ impl Declaration for Wave3d {
         cases.push(other([13, 14, 15], 9, &|case| {
             case.with_medium(Model::Uniform, 10.0, 0.002)
         }));
-        // Near the limit of stability; in the middle of the source's rise.
+        // A case near the limit of stability, in the middle of the source's rise.
         cases.push(other([15, 13, 16], 8, &|case| {
             Ok(case
                 .with_medium(Model::Layers, 5.0, 0.0012)?
@@ -178,7 +179,8 @@ impl Declaration for Wave3d {
     }
 
     fn large() -> Vec<Wave3d> {
-        // Small domains take more steps, so that a run is long beside the resolution of the clock.
+        // Small domains take more steps, so that a run is long compared with the resolution of the
+        // clock.
         let steps = |[n_x, n_y, n_z]: [u32; 3]| {
             if n_x * n_y * n_z <= 1 << 21 {
                 1000
@@ -282,13 +284,14 @@ impl Declaration for Wave3d {
         self.sites() as u64 * u64::from(self.steps())
     }
 
-    /// Of an undamped site: seven for the Laplacian, two for its factor, three for the rest.
+    /// The operations of an undamped site: seven for the Laplacian, two for its factor, three for
+    /// the rest.
     fn flops_per_update(&self) -> u64 {
         12
     }
 
-    /// In a launch a timestep, u is read, u_prev read and written. The tables are smaller by a factor of the domain's depth
-    /// and more, and stay in cache.
+    /// With a launch per timestep, u is read, and u_prev is read and written. The tables are
+    /// smaller by at least the domain's depth, and stay in cache.
     fn bytes(&self) -> u64 {
         24 * self.updates()
     }

@@ -1,8 +1,8 @@
-//! What the wave travels through, its speed by depth and the damped layers.
+//! The medium of the wave: its speed by depth, and the damped layers.
 
 use kernels_gpu::wave3d::{Domain, LAYER};
 
-/// How the wave's speed depends on depth.
+/// A model of the wave's speed by depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Model {
     /// Four layers of equal thickness, faster with depth: 1500 (water), 1800, 2100 and 2400 m/s.
@@ -48,12 +48,12 @@ impl Model {
 
     /// The highest speed at any of `n_z` depths.
     pub fn highest_speed(self, n_z: u32) -> f64 {
-        // No model is slower further down.
+        // In every model, speed does not fall with depth.
         self.speed(n_z - 1, n_z)
     }
 }
 
-/// The scheme's coefficients, compressed to what they depend on.
+/// The scheme's coefficients, in tables by the coordinates that they depend on.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Coefficients {
     /// c^2 in m^2/s^2, by k.
@@ -63,12 +63,13 @@ pub struct Coefficients {
 }
 
 impl Coefficients {
-    /// Those of `model` with layers whose damping rises quadratically to `peak` (in 1/s) beside the border.
+    /// The coefficients of `model` with layers whose damping rises quadratically to `peak` (in 1/s)
+    /// beside the border.
     pub fn new(domain: Domain, model: Model, peak: f64) -> Coefficients {
         let Domain { n_x, n_y, n_z } = domain;
         let c2 = (0..n_z).map(|k| model.speed(k, n_z)).map(|c| c * c);
         let damping = |i, j| {
-            // The border itself is 0 whatever its damping.
+            // The field on the border is 0 with any damping.
             let depth = domain.depth_in_layer(i, j).min(LAYER);
             let into = f64::from(depth) / f64::from(LAYER);
             peak * (into * into)

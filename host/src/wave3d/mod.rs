@@ -1,7 +1,8 @@
 //! The 3D wave lab: problem, medium, source, CPU references.
 //!
-//! The scheme is `kernels_gpu::wave3d`'s. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y. A
-//! problem starts from two fields, u_prev (second-last) and u (last), and its result is these two after some timesteps.
+//! The scheme is that of `kernels_gpu::wave3d`. A field has n_x * n_y * n_z values of `f64`, z
+//! contiguous, then y. A problem starts from two fields, u_prev (second-last) and u (last). Its
+//! result is these two after some timesteps.
 
 mod lab;
 mod medium;

@@ -1,4 +1,4 @@
-//! What is to be computed: size, medium, source, number of steps, initial fields.
+//! The problem to compute: size, medium, source, number of steps, initial fields.
 
 use kernels_gpu::wave3d::Domain;
 use kernels_gpu::wave3d::source::Source;
@@ -33,25 +33,28 @@ pub struct Wave3d {
     start: Start,
 }
 
-/// The grid spacing unless told otherwise, in metres.
+/// The default grid spacing, in metres.
 pub const DEFAULT_DX_M: f64 = 10.0;
-/// The timestep unless told otherwise, in seconds.
+/// The default timestep, in seconds.
 pub const DEFAULT_DT_S: f64 = 0.002;
-/// The damping beside the border unless told otherwise, in 1/s: of 25 to 500, what leaves least of a pulse.
+/// The default damping beside the border, in 1/s: of the values from 25 to 500, the one that leaves
+/// least of a pulse.
 pub const DEFAULT_DAMPING: f64 = 150.0;
-/// The source unless told otherwise: ten sites a wavelength in water.
+/// The default source: ten sites per wavelength in water.
 pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
-/// What a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads, rounded down.
+/// The sites that a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads,
+/// rounded down.
 pub const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
-    /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping up to 150/s.
+    /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping
+    /// up to 150/s.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or 260000 along y, or more
-    /// than 2^31 in all.
+    /// [`CaseError::Invalid`] for fewer than 3 sites along an axis, more than 130000 along x or
+    /// 260000 along y, or more than 2^31 in all.
     pub fn new([n_x, n_y, n_z]: [u32; 3], steps: u32) -> Result<Wave3d, CaseError> {
         for ((name, sites), most) in [("n_x", n_x), ("n_y", n_y), ("n_z", n_z)]
             .into_iter()
@@ -93,15 +96,16 @@ impl Wave3d {
         })
     }
 
-    /// The same with another model, grid spacing (in metres) and timestep (in seconds).
+    /// The same problem with another model, grid spacing (in metres) and timestep (in seconds).
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for a spacing or timestep that is not above 0, and for a timestep beyond the CFL condition
-    /// c dt/dx <= 1/sqrt(3), c being the model's highest speed: the message has the largest timestep.
+    /// [`CaseError::Invalid`] for a spacing or timestep that is not above 0, and for a timestep
+    /// beyond the CFL condition c dt/dx <= 1/sqrt(3), where c is the model's highest speed. The
+    /// message states the largest timestep.
     pub fn with_medium(self, model: Model, dx_m: f64, dt_s: f64) -> Result<Wave3d, CaseError> {
         for (name, value, unit) in [("dx", dx_m, "metres"), ("dt", dt_s, "seconds")] {
-            // Squares and their quotient must be ordinary numbers too.
+            // The squares and their quotient must be normal numbers too.
             if !(1e-60..=1e60).contains(&value) {
                 let reason = format!("a number of {unit} from 1e-60 to 1e60");
                 return Err(CaseError::invalid(name, value, reason));
@@ -128,11 +132,11 @@ impl Wave3d {
         })
     }
 
-    /// The same with damping up to `peak`, in 1/s, beside the border.
+    /// The same problem with damping up to `peak`, in 1/s, beside the border.
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] if it is negative, infinite or no number.
+    /// [`CaseError::Invalid`] if it is negative, infinite or not a number.
     pub fn with_damping(self, peak: f64) -> Result<Wave3d, CaseError> {
         if !(0.0..=1e60).contains(&peak) {
             let reason = "a rate in 1/s, 0 (no damping) to 1e60";
@@ -144,7 +148,7 @@ impl Wave3d {
         })
     }
 
-    /// The same with another source, or none.
+    /// The same problem with another source, or none.
     ///
     /// # Errors
     ///
@@ -154,17 +158,18 @@ impl Wave3d {
         Ok(Wave3d { source, ..self })
     }
 
-    /// The same from other initial fields.
+    /// The same problem from other initial fields.
     pub fn with_start(self, start: Start) -> Wave3d {
         Wave3d { start, ..self }
     }
 
-    /// The same with timesteps that are numbered from `first_step`, which is what the source sees.
+    /// The same problem with timesteps numbered from `first_step`. The source depends on the
+    /// number.
     pub fn with_first_step(self, first_step: u32) -> Wave3d {
         Wave3d { first_step, ..self }
     }
 
-    /// The same with another number of timesteps.
+    /// The same problem with another number of timesteps.
     pub fn with_steps(self, steps: u32) -> Wave3d {
         Wave3d { steps, ..self }
     }
@@ -272,7 +277,7 @@ impl Wave3d {
 
     fn pulse(&self, field: &mut [f64]) {
         let Domain { n_x, n_y, n_z } = self.domain;
-        // Separable: one table an axis.
+        // The pulse is separable: one table per axis.
         let along = |n: u32| -> Vec<f64> {
             let height = |position: u32| {
                 let from_middle = f64::from(position) - f64::from(n / 2);

@@ -1,4 +1,5 @@
-//! The CPU references: the scheme as it stands in `kernels_gpu`, serial or on all cores; and with next to no rounding.
+//! The CPU references: the scheme of `kernels_gpu`, serial or on all cores, and an oracle with
+//! almost no rounding.
 
 use std::ops::Range;
 
@@ -13,10 +14,12 @@ use crate::double::Double;
 use crate::lab::Cpu;
 use terminal::progress::Progress;
 
-/// Sites of one parallel task, in whole columns: enough that handing out tasks costs little beside the work.
+/// Sites of one parallel task, in whole columns: enough that the cost of handing out tasks is
+/// small.
 const TASK_SITES: usize = 1 << 14;
 
-/// Advances `fields` by the problem's steps, with these coefficients: usually [`Wave3d::coefficients`].
+/// Advances `fields` by the problem's steps, with these coefficients: usually
+/// [`Wave3d::coefficients`].
 ///
 /// # Panics
 ///
@@ -75,7 +78,8 @@ struct Stepper<'a> {
 }
 
 impl Stepper<'_> {
-    /// The column of sites along z with this number: `sites`, the second-last values, become the next ones.
+    /// Advances the column of sites along z with this number: `sites`, the second-last values,
+    /// become the next ones.
     fn column(&self, column: usize, sites: &mut [f64]) {
         let Domain { n_x, n_y, n_z } = self.domain;
         let [n_x, n_y, n_z] = [n_x, n_y, n_z].map(|n| n as usize);
@@ -85,7 +89,8 @@ impl Stepper<'_> {
             return;
         }
         (sites[0], sites[n_z - 1]) = (0.0, 0.0);
-        // All sites in one go but the source, which is advanced between those above and below it.
+        // All sites advance in one call, except where the column has the source: it advances
+        // between those above and below it.
         let inside = 1..n_z - 1;
         let source = (self.source.index as usize).wrapping_sub(column * n_z);
         if inside.contains(&source) {
@@ -97,12 +102,13 @@ impl Stepper<'_> {
         }
     }
 
-    /// The part of the column with these k, none of them on the border; `source` is added to their Laplacians.
+    /// Advances the part of the column with these k, none of them on the border. `source` is added
+    /// to their Laplacians.
     fn span(&self, column: usize, ks: Range<usize>, sites: &mut [f64], source: Option<f64>) {
         let n_y = self.domain.n_y as usize;
         let n_z = self.domain.n_z as usize;
         let len = ks.len();
-        // Slices of one length, so that the loops have no bounds checks and vectorise.
+        // The slices have one length, so that the loops have no bounds checks and vectorise.
         let last = |column: usize, first: usize| &self.u[column * n_z + first..][..len];
         let (west, east) = (last(column - n_y, ks.start), last(column + n_y, ks.start));
         let (south, north) = (last(column - 1, ks.start), last(column + 1, ks.start));
@@ -124,7 +130,7 @@ impl Stepper<'_> {
                 None => laplacian,
             }
         };
-        // The question for the damping is asked once a column; `Scheme::next` asks it for each site.
+        // This code tests the damping once per column; `Scheme::next` tests it for each site.
         if d > 0.0 {
             for at in 0..len {
                 sites[at] = scheme.damped(sites[at], own[at], laplacian(at), c2[at], d);
@@ -137,8 +143,9 @@ impl Stepper<'_> {
     }
 }
 
-/// The fields after the problem's timesteps from `fields`, computed with about twice the digits of `f64`. The scheme's
-/// constants and the source's values are rounded to `f64`, as they are part of the problem.
+/// The fields after the problem's timesteps from `fields`, computed with about twice the digits of
+/// `f64`. The scheme's constants and the source's values are rounded to `f64`, as they are part of
+/// the problem.
 pub fn oracle(
     problem: &Wave3d,
     coefficients: &Coefficients,

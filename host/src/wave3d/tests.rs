@@ -44,7 +44,7 @@ fn serial_and_parallel_give_the_same_bits() {
 }
 #[test]
 fn one_step_is_the_formula() {
-    // An independent statement of the scheme, site by site, with the source at its peak.
+    // This is an independent statement of the scheme, site by site, with the source at its peak.
     let shape = [17, 19, 23];
     let [n_x, n_y, n_z] = shape;
     let problem = random(shape, 1).with_first_step(50);
@@ -86,8 +86,8 @@ fn one_step_is_the_formula() {
         );
     }
 }
-/// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude 1, and the L of that
-/// mode by the mode: put it into the 7-point sum.
+/// The mode sin(p pi i / (n_x - 1)) sin(q pi j / (n_y - 1)) sin(r pi k / (n_z - 1)), of amplitude
+/// 1, and the ratio of its L to the mode. The ratio follows from the 7-point sum of the mode.
 fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
     let theta = |p: f64, n: u32| p * PI / f64::from(n - 1);
     let (x, y, z) = (theta(p, n_x), theta(q, n_y), theta(r, n_z));
@@ -101,8 +101,9 @@ fn mode([n_x, n_y, n_z]: [u32; 3], [p, q, r]: [f64; 3]) -> (Vec<f64>, f64) {
             .sum::<f64>();
     (shape.collect(), eigenvalue)
 }
-/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev with K = ratio c^2 eigenvalue, which
-/// rho^n cos(n theta) solves, with rho^2 = (1 - d dt) / (1 + d dt) and 2 rho cos(theta) = (2 + K) / (1 + d dt).
+/// A mode's amplitude a obeys (1 + d dt) a_next = (2 + K) a - (1 - d dt) a_prev, where K = ratio
+/// c^2 eigenvalue. A solution is rho^n cos(n theta), where rho^2 = (1 - d dt) / (1 + d dt) and 2
+/// rho cos(theta) = (2 + K) / (1 + d dt).
 fn a_mode_rings(d: f64) {
     let shape = [21, 17, 25];
     let steps = 400;
@@ -147,9 +148,11 @@ fn a_damped_standing_wave_rings_down() {
     // d dt = 0.002: after 400 steps e^(-0.8) is left, far above the tolerance.
     a_mode_rings(1.0);
 }
-/// |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>: times a constant, the energy between two timesteps. Without damping the
-/// scheme keeps it exactly; with, each step takes d dt |u_next - u_prev|^2 / (ratio c^2). Multiply the scheme by u_next -
-/// u_prev to see both.
+
+/// The energy between two timesteps, times a constant:
+/// |u - u_prev|^2 / (ratio c^2) - <L u_prev, u>. Without damping the scheme keeps it exactly. With
+/// damping each step takes d dt |u_next - u_prev|^2 / (ratio c^2). To see both, multiply the scheme
+/// by u_next - u_prev.
 fn energy(problem: &Wave3d, fields: &Fields) -> f64 {
     let Domain { n_x, n_y, n_z } = problem.domain();
     let c2 = problem.coefficients().c2;

@@ -9,7 +9,8 @@ use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
 use device::run::reset;
 use device::validate::validate;
 
-/// Who owns element (x, y), by each mapping's definition: block and thread in it, as CUDA numbers them.
+/// The owner of element (x, y), by each mapping's definition: its block and its thread in the
+/// block, as CUDA numbers them.
 fn expected_owner(name: &str, map: &IndexMap, x: u32, y: u32) -> (u32, u32) {
     let ([bx, by, _], n_x) = (map.config.block, map.n_x);
     let blocks_x = n_x.div_ceil(bx);
@@ -75,11 +76,12 @@ fn traffic(variant: &str, n_x: u32, n_y: u32) -> (GlobalTraffic, GlobalTraffic) 
 }
 #[test]
 fn sectors_are_what_the_block_shape_says() {
-    // 32 rows of 256 elements: 32 sectors a row.
+    // 32 rows of 256 elements: 32 sectors per row.
     let ideal = 32 * 32;
     for variant in LAB.variants() {
         let (loads, stores) = traffic(variant.name, 256, 32);
-        // A warp of a block 8 wide has 8 neighbours, which is a sector. In a block 1 wide every lane has its own.
+        // In a block 8 wide, a warp's lanes load runs of 8 neighbouring elements: one sector each.
+        // In a block 1 wide, every lane has its own sector.
         let worse = if variant.name.ends_with("1x256") {
             8
         } else {

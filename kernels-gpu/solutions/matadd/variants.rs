@@ -1,4 +1,4 @@
-//! What users see of the solution: one submission, in many layouts.
+//! The variants of the solution: one submission, in many layouts.
 
 use super::layouts::{kernels::Mapping, launch::Layout};
 use crate::lab::BuiltIn;

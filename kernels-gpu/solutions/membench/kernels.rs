@@ -1,12 +1,13 @@
 //! One sum, several assignments of elements to threads.
 //!
-//! Each thread loads `x` elements (1, 2, 4, 8, 16 or 32), all of them before it adds, so that they are on their way at
-//! once. What differs is which lanes of a warp load neighbouring elements in the same instruction, and so how many 32-byte
-//! sectors the instruction touches (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory").
+//! Each thread loads `x` elements (1, 2, 4, 8, 16 or 32), all of them before it adds: the loads are
+//! in flight at the same time. The kernels differ in the elements that a warp's lanes load in one
+//! instruction. These determine the number of 32-byte sectors that the instruction touches (CUDA
+//! C++ Best Practices Guide, "Coalesced Access to Global Memory").
 
 use cuda_std::prelude::*;
 
-/// Calls `$run::<X>` with the constant X that `$x` is; more than 32 count as 32.
+/// Calls `$run::<X>`, where the constant X equals `$x`. Numbers above 32 count as 32.
 macro_rules! with_constant {
     ($x:expr, $run:ident($($argument:expr),*)) => {
         match $x {
@@ -20,12 +21,14 @@ macro_rules! with_constant {
     };
 }
 
-/// Sums `src`: the x loads of a thread are `block_dim_x` elements apart, so the lanes of a warp load neighbours.
+/// Sums `src`. The x loads of a thread are `block_dim_x` elements apart: the lanes of a warp load
+/// neighbours.
 ///
 /// Block: a multiple of 32 threads along x. Grid: blocks of x * block_dim_x elements, rounded up.
 ///
 /// # Safety
-/// `x` is one of the numbers of the module; `sum` points to a number that nothing else accesses during the launch.
+/// `x` is one of the numbers of the module; `sum` points to a number that nothing else accesses
+/// during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn membench_coalesced_load(src: &[u32], sum: *mut u32, x: u32) {
     let part = with_constant!(x, coalesced(src));
@@ -40,7 +43,8 @@ fn coalesced<const X: usize>(src: &[u32]) -> u32 {
     sum_tile::<X>(src, thread::block_idx_x(), |j| j * threads + first)
 }
 
-/// Sums `src`: the x loads of a thread are neighbours, so the lanes of a warp load elements that are x apart.
+/// Sums `src`. The x loads of a thread are neighbours: the lanes of a warp load elements that are x
+/// apart.
 ///
 /// Block and grid as for [`membench_coalesced_load`].
 ///
@@ -59,7 +63,7 @@ fn non_coalesced<const X: usize>(src: &[u32]) -> u32 {
     sum_tile::<X>(src, thread::block_idx_x(), |j| first + j)
 }
 
-/// The sum of the elements `offset(0)` to `offset(X - 1)` of the block's tile, which are a thread's.
+/// The sum of a thread's elements: `offset(0)` to `offset(X - 1)` of the block's tile.
 #[inline(always)]
 fn sum_tile<const X: usize>(src: &[u32], block: u32, offset: impl Fn(usize) -> usize) -> u32 {
     let tile = thread::block_dim_x() as usize * X;
@@ -89,7 +93,8 @@ fn or_zero(src: &[u32], i: usize) -> u32 {
     }
 }
 
-/// Sums `src` by vectors: as [`membench_coalesced_load`], with loads of four elements, or x if that is fewer.
+/// Sums `src` by vectors: as [`membench_coalesced_load`], with loads of four elements, or x if that
+/// is fewer.
 ///
 /// # Safety
 /// As [`membench_coalesced_load`]; `src` is aligned to 16 bytes.
@@ -119,7 +124,7 @@ fn vectors<const LOADS: usize, const WIDTH: usize>(src: &[u32]) -> u32 {
             // SAFETY: the vector is within the tile, and starts at a multiple of its width.
             let vector: [u32; WIDTH] =
                 unsafe { mem::load_vector(src.as_ptr().add(start + offset(j))) };
-            // Not `for value in vector`, which leaves an array in local memory.
+            // `for value in vector` would leave an array in local memory.
             sum = vector
                 .iter()
                 .fold(sum, |sum, value| sum.wrapping_add(*value));
@@ -134,11 +139,11 @@ fn vectors<const LOADS: usize, const WIDTH: usize>(src: &[u32]) -> u32 {
     sum
 }
 
-/// Sums `src` in `stride` passes, one for each block along y: pass p takes elements p, p + stride, p + 2 stride, ..., and
-/// neighbouring lanes take elements that are `stride` apart.
+/// Sums `src` in `stride` passes, one for each block along y: pass p takes elements p, p + stride,
+/// p + 2 stride, ..., and neighbouring lanes take elements that are `stride` apart.
 ///
-/// Block: a multiple of 32 threads along x. Grid: blocks of x * block_dim_x elements of one pass along x, rounded up;
-/// `stride` along y.
+/// Block: a multiple of 32 threads along x. Grid: blocks of x * block_dim_x elements of one pass
+/// along x, rounded up; `stride` along y.
 ///
 /// # Safety
 /// As [`membench_coalesced_load`]; `stride` is at least 1 and the grid's extent along y.
@@ -160,7 +165,8 @@ fn strided<const X: usize>(src: &[u32], stride: u32) -> u32 {
     let mut sum = 0_u32;
     if (start + X * threads) * stride <= src.len() {
         for j in 0..X {
-            // SAFETY: the largest element of the tile is (start + X * threads - 1) * stride + stride - 1.
+            // SAFETY: the largest element of the tile is (start + X * threads - 1) * stride +
+            // stride - 1.
             sum = sum.wrapping_add(unsafe { *src.get_unchecked(element(j)) });
         }
     } else {
@@ -171,13 +177,14 @@ fn strided<const X: usize>(src: &[u32], stride: u32) -> u32 {
     sum
 }
 
-/// The sum over a grid. A copy of what the instruments have: shared memory belongs to the crate of its kernels.
+/// The sum over a grid. It is a copy of the instruments' function: shared memory belongs to the
+/// crate of its kernels.
 mod total {
     use cuda_std::atomic::{AtomicU32, Ordering};
     use cuda_std::prelude::*;
     use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-    /// The most warps of a block.
+    /// The largest number of warps of a block.
     const WARPS: usize = 32;
 
     /// Adds every thread's `part` to `sum`, modulo 2^32: the order does not change the result.

@@ -9,7 +9,7 @@ use device::validate::validate;
 use device::Device;
 use exit::ErrorKind;
 
-/// What the variant loads from global memory.
+/// The variant's loads from global memory.
 fn loads(variant: &str, n: u32, x: u32) -> GlobalTraffic {
     let problem = MemBench::new(n, x, 256, 1).unwrap();
     let device = EmulatedDevice::default();
@@ -30,7 +30,7 @@ fn sectors_are_exactly_what_the_layout_says() {
         assert_eq!(coalesced.sectors, ideal, "x = {x}");
         assert_eq!(coalesced.requests, u64::from(n) / 32, "x = {x}");
         assert_eq!(coalesced.efficiency(), 1.0);
-        // Lanes x elements apart: x times the sectors, until each lane has its own.
+        // Lanes whose elements are x apart touch x times the sectors, until each lane has its own.
         let scattered = of("non_coalesced_load");
         assert_eq!(scattered.sectors, ideal * u64::from(x.min(8)), "x = {x}");
         assert_eq!(scattered.requests, coalesced.requests, "x = {x}");
@@ -63,7 +63,7 @@ fn the_sweeps_over_access_patterns_count_and_check() {
             (scattered.sectors, scattered.ideal_sectors),
             (times * ideal, ideal)
         );
-        // Its clock means nothing.
+        // The emulated device's clock is meaningless.
         assert_eq!((coalesced.seconds, scattered.bytes_per_s), (None, None));
     }
     for ((stride, figure), expected) in sweeps.by_stride.iter().zip([1, 2, 4, 8, 16, 32]) {

@@ -1,4 +1,4 @@
-//! What users see of the solutions: two submissions, with several kernels and strides.
+//! The variants of the solutions: two submissions, with several kernels and strides.
 
 use super::loads::launch::Loads;
 use super::strided::launch::Strided;

@@ -1,5 +1,6 @@
-// Poisson's equation in a cube in plain CUDA C++, to be timed beside the Rust kernels. Same iteration and order of
-// operations as kernels-gpu/src/poisson: compiled with -fmad=false, the results are equal to the last bit.
+// Poisson's equation in a cube in plain CUDA C++, to time beside the Rust kernels. Iteration and
+// order of operations are those of kernels-gpu/src/poisson: compiled with -fmad=false, the results
+// are equal to the last bit.
 //
 // Parameters are those of the Rust kernels, whose slices are a pointer and a length.
 
@@ -18,8 +19,8 @@ __device__ __forceinline__ double jacobi(
     return ((west + east) + (south + north) + (below + above) + h2_f) * (1.0 / 6.0);
 }
 
-// jacobi where the source is not, from the sum of the neighbours, in one operation for two; adding 0 after the product does what
-// adding it before does: -0 becomes +0.
+// jacobi outside the source, from the sum of the neighbours, in one operation instead of two. The
+// addition of 0 changes only -0, to +0, before or after the product.
 __device__ __forceinline__ double sixth(double sum) { return __fma_rn(sum, 1.0 / 6.0, 0.0); }
 
 __device__ __forceinline__ double neighbours(double west, double east, double south, double north, double below, double above)
@@ -38,7 +39,7 @@ extern "C" __global__ void poisson_source(double *__restrict__ f, u32 n)
     }
 }
 
-// f from memory, walls by branches: one thread a point of the cube.
+// f from memory, walls by branches: one thread per point of the cube.
 extern "C" __global__ void poisson_reads_source(
     const double *__restrict__ u, u64, const double *__restrict__ f, u64, double *__restrict__ u_next, u32 n, double h2)
 {
@@ -56,8 +57,9 @@ extern "C" __global__ void poisson_reads_source(
     }
 }
 
-// f from the point's position, and a column of points along z for each thread, kept in registers and loaded one layer ahead.
-// Threads along y and z start inside the walls. u begins with the layer below first_z, u_next with that of first_z.
+// f from the point's position, and a column of points along z for each thread, in registers and
+// loaded one layer ahead. Threads along y and z start inside the walls. u begins with the layer
+// below first_z, u_next with that of first_z.
 extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
     const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 first_z, u32 layers, u32 column, double h2)
 {
@@ -88,16 +90,19 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
     }
 }
 
-// Several iterations a launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R points through a chunk of planes; level s is at
-// plane p - s. A warp owns R rows, a lane two neighbouring points of each, in registers: two planes for each level but the last.
+// Several iterations per launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R
+// points through a chunk of planes; level s is at plane p - s. A warp owns R rows, a lane two
+// neighbouring points of each, in registers: two planes for each level except the last.
 
 constexpr u32 COLUMNS = 64, MARGIN = 4;
 
-// Which planes a function is for: any; those with which each level computes one inside the walls along z, if n is even and each iteration has
-// a level; these, of a tile without the source; these, of a tile without walls, too.
+// The kinds of planes for which a function is compiled. ANY: any plane. INNER: each level computes
+// a plane inside the walls along z, n is even and each iteration has a level. WALLED: inner planes
+// of a tile without the source. PLAIN: inner planes of a tile without the source and without walls.
 enum Planes { ANY, INNER, WALLED, PLAIN };
 
-// Flags of a thread: the first of 2 R bits, 2 r + e for a point; of R bits, one for a row; of two bits, one for a column; and of R.
+// Flags of a thread: the first of 2 R bits, where bit 2 r + e is for a point; of R bits, one per
+// row; of two bits, one per column; and of R bits.
 constexpr u32 WALL = 1u << 16, WRITTEN = 1u << 8, SOURCE = 1u << 24, SOURCE_ROW = 1u << 26;
 
 __device__ __forceinline__ void copy_async_16(double *to, const double *from)
@@ -121,8 +126,8 @@ template <int T, int R, int W, int SLOTS> struct Stream {
     double h2_f;
     u32 flags;
     u32 copied[R];
-    // This lane's part of its warp's first row, in the slots of the three planes that come from here on, and in the other three; and how far the
-    // rows before and after the warp's are from it.
+    // The place of this lane's part of its warp's first row, in the slots of the next three planes
+    // and in the other three; below, the distances from it to the rows before and after the warp's.
     double *half, *other_half;
     int before, after;
     u32 p, last, written, inner;

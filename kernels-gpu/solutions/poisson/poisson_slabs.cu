@@ -1,14 +1,17 @@
-// Poisson's equation in a cube on several GPUs in plain CUDA C++: what `split` does, to be timed beside it. A program of its own:
+// Poisson's equation in a cube on several GPUs in plain CUDA C++: the algorithm of `split`, to time
+// beside it. It is a separate program:
 //
 //     nvcc -O3 -std=c++17 -arch=native -fmad=false -o poisson_slabs poisson_slabs.cu
 //     ./poisson_slabs N ITERATIONS DEVICES
 //
-// Slabs of layers, one for each device, of the kernel in poisson.cu. A device has two streams: one for the layers at its seams and the
-// copies to its neighbours, one for the others. It prints, for each of five samples after one that warms up,
+// It divides the cube into slabs of layers, one for each device, and uses the kernel of poisson.cu.
+// A device has two streams: one for the layers at its seams and the copies to its neighbours, one
+// for the others. It prints, for each of five samples after one that warms up,
 //
 //     time DEVICE_SECONDS HOST_SECONDS
 //
-// as the other peers do, and at the end a digest of the field, equal if and only if (but for chance) the results are, on any number of devices.
+// as the other peers do, and at the end a digest of the field. Digests are equal if and only if
+// (except by chance) the results are, on any number of devices.
 
 #include <chrono>
 #include <cstdio>
@@ -42,7 +45,8 @@ __global__ void initial(double *u, u32 n, u32 first_z, u32 layers)
 }
 
 struct Slab {
-    // Layers that it computes, and the first in its memory; memory ends with the layer after the last.
+    // Layers that the device computes, and the first layer in its memory. Memory ends with the
+    // layer after the last.
     u32 begin, end, held;
     // The field and the next one.
     double *u[2];
@@ -72,7 +76,7 @@ struct Cube {
         }
     }
 
-    // Copies a layer of the next field to the neighbour who has it as halo.
+    // Copies a layer of the next field to the neighbour that has it as halo.
     void send(u32 from, u32 to, u32 z, u32 t) const
     {
         const Slab &a = slabs[from], &b = slabs[to];
@@ -87,7 +91,8 @@ struct Cube {
         for (u32 device = 0; device < count; ++device) {
             const Slab &slab = slabs[device];
             CHECK(cudaSetDevice(int(device)));
-            // The seams need the last iteration of the slab, and both neighbours' layers, which in turn are free to be overwritten.
+            // The seams need the slab's last iteration, and both neighbours' layers. The neighbours
+            // have then read the layers that are overwritten.
             CHECK(cudaStreamWaitEvent(slab.seams, slab.inside_done, 0));
             CHECK(cudaStreamWaitEvent(slab.inside, slab.seams_done, 0));
             if (device > 0) {
@@ -112,7 +117,8 @@ struct Cube {
         for (u32 device = 0; device < count; ++device) {
             const Slab &slab = slabs[device];
             CHECK(cudaSetDevice(int(device)));
-            // What is overwritten was read by the neighbours' seams of the last iteration, which those of this one waited for.
+            // The overwritten layers were read by the neighbours' seams of the last iteration, for
+            // which those of this one waited.
             if (device > 0) {
                 CHECK(cudaStreamWaitEvent(slab.seams, slabs[device - 1].seams_done, 0));
                 send(device, device - 1, slab.begin, t);

@@ -1,4 +1,4 @@
-//! What the solutions launch, move and compute; what their kernels are made of.
+//! The solutions' launches, traffic and results, and the instructions of their kernels.
 
 use approx::assert_abs_diff_eq;
 use kernels_gpu::poisson::Grid;
@@ -24,7 +24,8 @@ fn random(n: u32, iterations: u32) -> Poisson {
 #[test]
 fn every_device_and_variant_stops_at_the_same_iteration_with_the_same_field() {
     let device = EmulatedDevice::default();
-    // Odd, even, a limit that is no multiple, a tolerance out of reach.
+    // An odd `check_every`, an even one, a limit that is not a multiple of it, a tolerance that is
+    // not reached.
     for (check_every, iterations, tolerance) in [(3, 100, 0.5), (4, 100, 0.7), (4, 10, 1e-9)] {
         let problem = random(7, iterations);
         let stop = Stop::new(tolerance, check_every).unwrap();
@@ -87,7 +88,7 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
         ("split", &split::launch::Submission),
         ("blocks", &blocks::launch::Submission),
     ];
-    for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MOST_N] {
+    for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MAX_N_IN_LAYERS] {
         let problem = plan::poisson::Problem { n, iterations: 1 };
         for (name, solution) in solutions {
             for devices in [1, 2, 4, 6] {
@@ -104,7 +105,8 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
                         Some(&plan::Arg::U32(stride)) if launch.kernel == "poisson_block" => stride,
                         _ => n * n,
                     };
-                    // The kernel's last number is of the layer after those that it reads.
+                    // The kernel's largest element number is in the layer after those that it
+                    // reads.
                     let bounds = command.bounds(plan.buffers());
                     let longest = bounds.map(|(_, range, _)| range.end - range.start).max();
                     let numbered = longest.unwrap() + u64::from(layer);
@@ -116,7 +118,7 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
     let refused = Case::record(&Poisson::new(1626, 1).unwrap(), "computes_source").unwrap_err();
     insta::assert_snapshot!(refused, @"the solution refuses this problem: its kernels number points with 32 bits, and so at most 1625 along each axis; this cube has 1626");
 }
-/// The field that a solution computes is the reference's.
+/// Asserts that a solution computes the reference's field.
 fn is_right(problem: &Poisson, name: &str, solution: &dyn plan::poisson::Solution) {
     let description = crate::lab::Declaration::problem(problem);
     let plan = plan::poisson::Poisson::record(name, &description, solution).unwrap();
@@ -136,7 +138,7 @@ fn resident_takes_all_iterations_in_one_launch() {
     assert_eq!(kernels(32), ["poisson_resident_4x2"]);
     assert_eq!(kernels(40), ["poisson_resident_one_iteration"; 2]);
     for shape in super::resident::launch::Shape::SPACE {
-        // A point inside, whole slabs, a layer and a row more, more than fits.
+        // One point inside, whole slabs, a layer and a row more, a cube that does not fit.
         for (n, iterations) in [(3, 3), (8, 2), (9, 5), (17, 1), (40, 3)] {
             is_right(&random(n, iterations), &shape.label(), shape);
         }
@@ -162,7 +164,8 @@ fn any_shape_computes_the_same() {
 }
 #[test]
 fn any_shape_of_fast_single_computes_the_same() {
-    // Rows that begin in the middle of a line, layers that are no multiple of a column.
+    // Rows that begin in the middle of a line, numbers of layers that are not a multiple of a
+    // column's.
     for (at, shape) in fast_single::Shape::SPACE.iter().enumerate() {
         let n = [15, 18, 20, 16][at % 4];
         is_right(&random(n, 3), &shape.label(), shape);
@@ -175,7 +178,8 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
     for shape in shapes.filter(|shape| shape.planes.is_none()) {
         let rows = shape.rows * shape.warps;
         let t = shape.levels;
-        // One point inside; one row more than a tile has; one column more, in odd rows, which are not aligned.
+        // One point inside; one row more than a tile has; one column more, in odd rows, which are
+        // not aligned.
         for (n, iterations, planes) in [
             (3, 2 * t + 2, None),
             (13, t, Some(4)),
@@ -185,7 +189,8 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
             let shape = fast::Shape { planes, ..*shape };
             is_right(&random(n, iterations), &shape.label(), &shape);
         }
-        // Tiles without a wall, without the source, and without both; chunks of inner planes alone.
+        // Tiles without a wall, without the source, and without both; chunks that have only inner
+        // planes.
         let shape = shape.with_planes(40);
         is_right(&random(122, t + 1), &shape.label(), &shape);
     }
@@ -288,7 +293,7 @@ fn bytes_are_counted() {
     // Three launches of three iterations, and one of one.
     assert_eq!(bytes("fast"), 8 * (2 * points + 4 * (inside + faces + 16)));
     assert_eq!(Poisson::new(4, 10).unwrap().usual_bytes(), 24 * 10 * 64);
-    // On a large grid: 24 and 16 bytes a point and iteration, nearly.
+    // On a large grid, nearly 24 and 16 bytes per point and iteration.
     let large = Poisson::new(640, 1000).unwrap();
     let a_point = |variant| large.work(variant).bytes as f64 / large.usual_bytes() as f64 * 24.0;
     assert_abs_diff_eq!(a_point("reads_source"), 24.0, epsilon = 0.1);

@@ -1,4 +1,4 @@
-//! What users see of the solutions.
+//! The variants of the solutions.
 
 use plan::Solves;
 
@@ -10,7 +10,7 @@ use crate::lab::{BuiltIn, shapes};
 use crate::poisson::Poisson;
 
 pub const VARIANTS: &[BuiltIn<Poisson>] = &[
-    // Walls are written too, and so need not be there before.
+    // The kernel writes walls too: they need not be there before.
     stored(
         "reads_source",
         "one thread a point, f from memory, walls by branches",
@@ -32,7 +32,7 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         "8^3 points and their halo in shared memory, f from memory",
         |_| Box::new(shared_tile::launch::Submission),
     ),
-    // The walls at either end of x are written.
+    // The kernel also writes the walls at either end of x.
     BuiltIn::new(
         "computes_source",
         "f from the point's position, a column of points a thread",
@@ -97,13 +97,13 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     .on_request(),
 ];
 
-/// A launch of several iterations moves what one of a single iteration does.
+/// A launch of several iterations moves as many bytes as one of a single iteration.
 fn of_fast(case: &Poisson, shape: &fast::launch::Shape) -> u64 {
     let launches = shape.launches(case.iterations());
     computing_source(&case.clone().with_iterations(launches))
 }
 
-/// The bytes of a variant that computes f from the point's position.
+/// The bytes that a variant must move if it computes f from the point's position.
 fn computing_source(case: &Poisson) -> u64 {
     let side = u64::from(case.n() - 2);
     bytes(case, false, true, u64::from(case.n()) * side * side)
@@ -119,8 +119,9 @@ const fn stored(
         .moving(|case| bytes(case, true, true, case.points_inside()))
 }
 
-/// An iteration reads u but for the cube's edges, f (if it does) inside the walls, and writes so many points of u_next.
-/// Before the first iteration, f is written and u copied, where a variant needs that.
+/// An iteration reads u except the cube's edges and, if `reads_f`, f inside the walls. It writes
+/// `written` points of u_next. Before the first iteration, variants that need it write f and copy
+/// u.
 fn bytes(problem: &Poisson, reads_f: bool, copies_u: bool, written: u64) -> u64 {
     let iterations = u64::from(problem.iterations());
     if iterations == 0 {

@@ -1,5 +1,6 @@
-// The seismic stencil in plain CUDA C++, to be timed beside the Rust kernels. Same layout, launches, and order of fused operations
-// as kernels-gpu/src/stencil25: compiled with -fmad=false, the results are equal to the last bit.
+// The seismic stencil in plain CUDA C++, to time beside the Rust kernels. Layout, launches, and
+// order of fused operations are those of kernels-gpu/src/stencil25: compiled with -fmad=false, the
+// results are equal to the last bit.
 //
 // Parameters are those of the Rust kernels, whose slices are a pointer and a length.
 
@@ -48,7 +49,7 @@ __device__ inline bool contains(const Region &region, u32 x, u32 y, u32 z)
         && z - region.low[2] < region.high[2] - region.low[2];
 }
 
-// The Laplacian from the values around `u`: of each distance the axes x, y, z.
+// The Laplacian from the values around `u`: for each distance the axes x, y, z.
 __device__ inline float laplacian(const Coefficients &c, float u, const float (&x)[4], const float (&y)[4],
     const float (&z)[4])
 {
@@ -140,7 +141,8 @@ extern "C" __global__ void __launch_bounds__(256) stencil25_shell(const float *_
 
 constexpr u32 WIDTH = 32, HEIGHT = 16, ROW = WIDTH + 2 * RADIUS;
 
-// Blocks of 32 x 16 along z, y stream along x: a thread's column in fixed registers, the plane, twice by turns, in shared memory.
+// Blocks of 32 x 16 along z, y stream along x. A thread's column is in fixed registers; shared
+// memory has two planes, which blocks fill in turn.
 extern "C" __global__ void __launch_bounds__(512, 2) stencil25_st_reg_fixed(const float *__restrict__ u, u64,
     float *__restrict__ v, const float *__restrict__ vp, u64, const Task task, float value)
 {
@@ -154,7 +156,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) stencil25_st_reg_fixed(cons
     }
     const u32 lane = threadIdx.x, warp = threadIdx.y;
     const u32 first_y = region.low[1] + blockIdx.y * HEIGHT, first_z = line_z(region) + blockIdx.x * WIDTH;
-    // Eight warps have a row of the halo each; four have the columns beside four rows.
+    // Eight warps load a row of the halo each; four warps load the columns beside four rows each.
     u32 halo_row, halo_column;
     if (warp < 2 * RADIUS) {
         halo_row = warp + (warp < RADIUS ? 0 : HEIGHT);

@@ -1,4 +1,4 @@
-//! What the solutions launch, and need; how far the one that sums in another order is from the others.
+//! The solutions' launches and memory, and the difference of the one that sums in another order.
 
 use plan::stencil25::Solution;
 use plan::{Command, Lab as _, Plan};
@@ -41,7 +41,7 @@ fn recorded(problem: &Stencil25, solution: &dyn Solution) -> Plan {
     plan::stencil25::Stencil25::record("plan", &description, solution).unwrap()
 }
 
-/// What the plan gives on the emulated device.
+/// The plan's results on the emulated device.
 fn run(problem: &Stencil25, plan: &Plan) -> NamedBuffers {
     computed(LAB.module(), problem, plan)
 }
@@ -93,7 +93,7 @@ proptest! {
 
 #[test]
 fn blocks_that_only_make_a_cluster_whole_read_nothing() {
-    // The halo's last plane is read, and what lies beyond its last row is beyond the array.
+    // The kernel reads the halo's last plane, and a place beyond its last row is beyond the array.
     let problem = random([3, 3, 3], 1, 1);
     let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     for inner in [Inner::GMEM, Inner::SMEM, Inner::ST_REG_FIXED] {
@@ -124,7 +124,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
             }
         }
     }
-    // 17 rows of the inside in blocks of 16: two blocks, and two more make a cluster.
+    // 17 rows inside, in blocks of 16, are two blocks; two more complete a cluster.
     let plan = recorded(&problem, &Inner::ST_REG_FIXED.in_clusters([1, 4, 1]));
     let cut = plan.map(|new, command| match command {
         Command::Launch(launch) if launch.config.cluster != [1; 3] => {
@@ -155,7 +155,8 @@ fn halos_within_a_cluster_come_from_shared_memory() {
     };
     let [of_blocks, none, _] = loads([1, 1, 1]);
     assert_eq!(none, 0);
-    // Two blocks that meet along y fetch four rows of four planes from each other; along x, eight rows of four.
+    // Two blocks that meet along y fetch four rows of four planes from each other; along x, eight
+    // rows of four.
     for (cluster, along_y, along_x) in [([1, 4, 1], 12, 0), ([1, 1, 4], 0, 12), ([1, 2, 2], 8, 8)] {
         let rows = 2 * (along_y * 4 * 4 + along_x * 4 * 8);
         let expected = [of_blocks - rows, rows, rows * 128];
@@ -169,7 +170,7 @@ fn streaming_blocks_may_take_any_number_of_planes() {
     let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let solution = Inner::ST_REG_FIXED;
     let plan = recorded(&problem, &solution);
-    // 19 planes inside: one part, parts that do not divide them, a plane each, and more parts than planes.
+    // 19 planes inside: one part, unequal parts, one plane per part, and more parts than planes.
     for parts in [1, 2, 4, 7, 19, 40] {
         let plan = plan
             .map(|new, command| match command {
@@ -201,7 +202,7 @@ fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
     let checked = |variant, got: &_| problem.check(variant, &inputs, &expected, got).unwrap();
     checked("st_semi", &got).unwrap();
     checked("gmem", &got).unwrap_err();
-    // The reference passes by either rule; a hundred-thousandth more at one point does not.
+    // The reference passes by either rule. With a hundred-thousandth more at one point it does not.
     checked("st_semi", &expected).unwrap();
     let mut wrong = got.clone();
     let at = problem.grid().index(9, 9, 9) as usize;
@@ -226,7 +227,7 @@ fn the_largest_cube_fits_and_the_next_does_not() {
         // 1000^3 needs 21 GB: five arrays of 1008 x 1008 rows of 1024 values.
         let bytes = 5 * 4 * 1008 * 1008 * 1024;
         assert!(largest(bytes) >= Some(1000) && largest(bytes - 1) < Some(1000));
-        // Of 80 GB there would be more, but elements are numbered with 32 bits.
+        // 80 GB would hold a larger cube, but elements are numbered with 32 bits.
         assert_eq!(largest(80_000_000_000), Some(1276));
         assert_eq!(largest(100), None);
     }

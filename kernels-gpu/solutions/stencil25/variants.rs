@@ -1,4 +1,4 @@
-//! What users see of the solutions.
+//! The variants of the solutions.
 
 use super::fast;
 use super::seven_launches::launch::Inner;
@@ -6,7 +6,8 @@ use super::smem_dsm::launch::Clusters;
 use crate::lab::BuiltIn;
 use crate::stencil25::Stencil25;
 
-/// Variants whose blocks are in clusters: of so many along the grid's x, y and z, which are the points' z, y and x.
+/// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
+/// which are the points' z, y and x.
 macro_rules! in_clusters {
     ($name:literal, $solution:expr, $summary:literal) => {
         BuiltIn::new($name, $summary, |_| Box::new($solution)).on_request()

@@ -1,4 +1,4 @@
-//! What the solutions launch, and what comes of it at the edges of their tiles.
+//! The solutions' launches, and their results at the edges of tiles.
 
 use kernels_gpu::wave2d::padded::Layout;
 use kernels_gpu::wave2d::{AnyScene, Domain, update};
@@ -41,12 +41,12 @@ fn plans_have_the_launches_that_the_steps_need() {
     assert_eq!(launches("single", 17), 17);
     assert_eq!(launches("shmem", 20), 2);
     assert_eq!(launches("shmem", 21), 3);
-    // Three fills, the layout, three tables; the fields back.
+    // Three fills, the padding, three tables; the removal of the padding.
     assert_eq!(launches("fast", 0), 0);
     assert_eq!(launches("fast", 12_800), 8 + 800);
     assert_eq!(launches("fast", 39), 8 + 2 + 1 + 3);
     assert_eq!(launches("fast_exact", 39), 8 + 3 + 3);
-    // A fill, the layout, three tables; the fields back. A start and all passes.
+    // A fill, the padding, three tables; the removal of the padding. A start and all passes.
     assert_eq!(launches("wavefront", 0), 0);
     assert_eq!(launches("wavefront", 12_800), 6 + 2);
     assert_eq!(launches("wavefront", 39), 6 + 2 + 2 + 2);
@@ -61,7 +61,7 @@ fn check(shape: Shape, problem: &Wave2d) {
     check_arithmetic((shape.label(), shape.exact), &shape, problem);
 }
 
-/// The plan computes the reference that the shape's arithmetic has.
+/// Asserts that the plan computes the reference of the shape's arithmetic.
 fn check_arithmetic((label, exact): (String, bool), shape: &dyn Solution, problem: &Wave2d) {
     let inputs = Declaration::inputs(problem).unwrap();
     let expected = if exact {
@@ -79,7 +79,8 @@ fn check_wavefront(shape: wavefront::launch::Shape, problem: &Wave2d) {
 
 #[test]
 fn single_is_right_in_every_shape_and_scene() {
-    // Nothing inside, rows that begin anywhere in a line and that all begin where one does, blocks that are plain.
+    // Domains without an inside, rows that begin anywhere in a line, rows that all begin with a
+    // line, blocks that are plain.
     let sizes = [(2, 2), (2, 9), (70, 2), (33, 34), (64, 19), (300, 140)];
     for (at, scene) in AnyScene::NAMES.iter().enumerate() {
         for (n_x, n_y) in sizes {
@@ -96,7 +97,7 @@ fn single_is_right_in_every_shape_and_scene() {
 
 #[test]
 fn strips_and_chunks_are_right_at_their_edges() {
-    // A kernel each: blocks change no cell.
+    // Each shape has its kernel: blocks change no cell.
     for shape in [Shape::DEFAULT, Shape::EXACT] {
         let own = 128 - 2 * shape.steps;
         for (n_x, n_y, steps, warps) in [
@@ -118,7 +119,8 @@ fn strips_and_chunks_are_right_at_their_edges() {
 fn passes_are_right_behind_one_another() {
     use wavefront::launch::Shape;
     for shape in Shape::SPACE {
-        // Less than a strip, whole strips, a column more; passes of all kernels, more of them than rows have room for.
+        // Less than a strip, whole strips, a column more; passes of all kernels, and more passes
+        // than the rows have room for.
         for (n_x, n_y, steps, scene) in [
             (5, 150, 16, "double-slit"),
             (95, 9, 21, "empty-box"),
@@ -129,7 +131,7 @@ fn passes_are_right_behind_one_another() {
             let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
             let problem = problem.with_start(Start::Random { seed: 3 });
             check_wavefront(*shape, &problem);
-            // In several launches, with the reference's order of operations.
+            // Several launches, with the reference's order of operations.
             check_wavefront(
                 Shape {
                     passes: 2,
@@ -142,8 +144,8 @@ fn passes_are_right_behind_one_another() {
     }
 }
 
-/// Every row of every strip is some chunk's, and no other's, but for rows far inside walls, which are nobody's where a strip begins or ends
-/// with them.
+/// Every row of every strip belongs to exactly one chunk. Rows far inside walls belong to none
+/// where a strip begins or ends with them.
 #[test]
 fn chunks_have_all_rows_with_something_to_do() {
     let (n_x, n_y) = (500, 400);
@@ -171,7 +173,8 @@ fn chunks_have_all_rows_with_something_to_do() {
                 }
             }
             let scene = AnyScene::new(number, domain);
-            // All or none of a block's chunks come near a row with a cell that is not plain, as those outside are.
+            // Either all or none of a block's chunks come near a row with a cell that is not plain.
+            // Cells outside are not plain.
             let is_rough = |chunk: &[u32]| {
                 let first_column = (chunk[0] * layout.own()).wrapping_sub(layout.before());
                 let is_plain = |y: u32| {
@@ -217,8 +220,8 @@ fn chunks_have_all_rows_with_something_to_do() {
 
 #[test]
 fn a_plain_middle_is_right_beside_rough_edges() {
-    // Large enough for rows in which all that the pipeline holds is plain, and for sources after some of them.
-    // In the room, of rows far inside walls.
+    // The domain is large enough for steps at which the pipeline holds only plain cells, and for
+    // sources after some of these. The room also has rows far inside walls.
     for scene in ["point-source", "elliptic-room", "empty-box"] {
         let problem = Wave2d::new(300, 330, 33, scene).unwrap();
         let problem = problem.with_start(Start::Random { seed: 4 });
@@ -285,13 +288,13 @@ fn resident_is_right_in_every_shape_and_scene() {
         .iter()
         .zip(AnyScene::NAMES.iter().cycle())
     {
-        // Nothing inside, whole slabs, a row more.
+        // Domains without an inside, whole slabs, a row more.
         for size in [(2, 2, 3), (9, 104, 3), (33, 105, 4), (70, 33, 1)] {
             is_right(shape, scene, size);
         }
     }
     for scene in AnyScene::NAMES {
-        // Fits no cluster.
+        // This domain does not fit a cluster.
         is_right(&resident::launch::Shape::DEFAULT, scene, (1025, 9, 3));
     }
 }

@@ -1,4 +1,4 @@
-//! What users see of the solutions.
+//! The variants of the solutions.
 
 use super::{fast, naive, resident, shmem, single, wavefront};
 use crate::lab::{BuiltIn, shapes};
@@ -111,7 +111,7 @@ fn of_wavefront(case: &Wave2d, shape: &wavefront::launch::Shape) -> u64 {
     bytes(case, passes.iter().map(|&(_, passes)| passes).sum())
 }
 
-/// Each field is read and written once a launch, or once a pass.
+/// Each launch, or each pass, reads and writes each field once.
 fn bytes(case: &Wave2d, launches: u32) -> u64 {
     16 * case.cells() as u64 * u64::from(launches)
 }

@@ -1,12 +1,13 @@
-// The 2D wave equation in plain CUDA C++, to be timed beside the Rust kernels. Same scheme, same scenes, same order of
-// operations as kernels-gpu/src/wave2d: compiled with -fmad=false, the results are equal to the last bit.
+// The 2D wave equation in plain CUDA C++, to time beside the Rust kernels. Scheme, scenes and order
+// of operations are those of kernels-gpu/src/wave2d: compiled with -fmad=false, the results are
+// equal to the last bit.
 //
 // Parameters are those of the Rust kernels, whose slices are a pointer and a length.
 
 typedef unsigned int u32;
 typedef unsigned long long u64;
 
-// ---- what stands in the domain ----
+// ---- the contents of the domain ----
 
 struct Domain {
     u32 n_x, n_y;
@@ -121,7 +122,7 @@ __device__ __forceinline__ float free_cell(
 
 // ---- kernels ----
 
-// One thread a cell, everything from global memory: the new field replaces u0.
+// One thread per cell, everything from global memory: the new field replaces u0.
 extern "C" __global__ void wave2d_naive(
     float *__restrict__ u0, const float *__restrict__ u1, u64, u32 n_x, u32 n_y, u32 scene, float k, u32 t)
 {
@@ -141,7 +142,8 @@ extern "C" __global__ void wave2d_naive(
     }
 }
 
-// The textbook tile: a block loads its cells of u1 and the ring around them into shared memory, then computes one timestep.
+// The textbook tile: a block loads its cells of u1 and the ring around them into shared memory, then
+// computes one timestep.
 constexpr u32 TILE_X = 32, TILE_Y = 16;
 
 extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y) wave2d_tile(
@@ -183,10 +185,11 @@ extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y) wave2d_tile(
     }
 }
 
-// Several timesteps a launch on tiles held in registers (overlapped temporal blocking): the algorithm of the Rust variant
-// `shmem`. A warp owns ROWS rows of a tile and a lane four neighbouring cells of each; warps exchange their outermost rows
-// through shared memory, lanes their outermost cells by shuffles. Each timestep makes one more ring of the tile wrong; what
-// is left right is written.
+// Several timesteps per launch on tiles in registers (overlapped temporal blocking): the algorithm
+// of the Rust variant `shmem`. A warp owns ROWS rows of a tile and a lane four neighbouring cells
+// of each. Warps exchange their outermost rows through shared memory, lanes their outermost cells
+// by shuffles. Each timestep makes one more ring of the tile wrong; the cells that stay right are
+// written.
 constexpr u32 ROWS = 4, WARPS = 16, LANES = 32;
 constexpr u32 WIDE_X = 4 * LANES, WIDE_Y = ROWS * WARPS;
 constexpr u32 EDGES = 2 * WARPS * 2 * WIDE_X; // In floats; as staging space, ROWS rows for each warp.
@@ -205,7 +208,8 @@ __device__ __forceinline__ bool has_margin(Domain d, Region r, u32 margin)
     return r.x_first >= margin && r.y_first >= margin && r.x_end + margin <= d.n_x && r.y_end + margin <= d.n_y;
 }
 
-// Whether every cell of the region is inside the border, free and undamped. False is always right.
+// Whether every cell of the region is inside the border, free and undamped. False is always a right
+// answer.
 __device__ __forceinline__ bool is_plain(u32 scene, Domain d, Region r)
 {
     if (r.x_first >= r.x_end || r.y_first >= r.y_end || !has_margin(d, r, max(sponge_width(d), 1u))) {
@@ -249,13 +253,14 @@ struct Tile {
 
     __device__ __forceinline__ float *staging() const { return edges + warp * ROWS * WIDE_X; }
 
-    // Where the lane's first column is in a row; left of and above the domain there is no such cell.
+    // The place of the lane's first column in a row. Left of and above the domain this cell does
+    // not exist.
     __device__ __forceinline__ long long offset(u32 row) const
     {
         return (long long)(y + warp * ROWS + row) * d.n_x + int(x + lane);
     }
 
-    // Reads with neighbouring lanes at neighbouring cells.
+    // Reads neighbouring cells with neighbouring lanes.
     template <bool PLAIN>
     __device__ __forceinline__ void load(const float *__restrict__ field, float (&loaded)[ROWS][4]) const
     {
@@ -272,7 +277,7 @@ struct Tile {
         }
     }
 
-    // Hands over what was loaded, so that each lane gets four neighbours.
+    // Exchanges the loaded values, so that each lane gets four neighbours.
     __device__ __forceinline__ void hand_over(const float (&loaded)[ROWS][4], float4 (&cells)[ROWS]) const
     {
         float *const stage = staging();
@@ -369,7 +374,7 @@ struct Tile {
                 if (PLAIN) {
                     return free_cell(u0, u1, west, east, n, s, k, 0.0f);
                 }
-                // A choice between values, not a branch.
+                // This selects between computed values, without a branch.
                 const float free = free_cell(u0, u1, west, east, n, s, k, of_kind);
                 return of_kind >= 0.0f ? free : of_kind == SOURCE ? source : 0.0f;
             };
@@ -389,7 +394,7 @@ struct Tile {
         if (!PLAIN) {
             classify(scene, t, steps);
         }
-        // Both fields are under way before the first is waited for.
+        // Both fields' loads are in flight before the first wait.
         float second_last[ROWS][4], last[ROWS][4];
         load<PLAIN>(u0, second_last);
         load<PLAIN>(u1, last);
@@ -397,7 +402,7 @@ struct Tile {
         hand_over(second_last, even);
         hand_over(last, odd);
         __syncthreads();
-        // Two timesteps at a time, so that the fields swap roles without being moved.
+        // Two timesteps at a time: the fields swap roles without moves.
         const auto source = [&](u32 s) { return PLAIN ? 0.0f : sources[s]; };
         u32 s = 0;
         for (; s + 1 < steps; s += 2) {
@@ -440,20 +445,24 @@ extern "C" __global__ void __launch_bounds__(LANES *WARPS, 2) wave2d_shmem(
     }
 }
 
-// ---- the Rust variant `fast`: many timesteps a launch, in a pipeline that each warp has for itself ----
+// ---- the Rust variant `fast`: many timesteps per launch, in a pipeline of each warp ----
 //
-// A warp streams over a chunk of rows of a strip of 128 columns; level s, the field after s timesteps, is at row r - s when row r of the
-// inputs has arrived. Of each level its last row is in registers, and the next one as far as it needs neither the neighbours to the south nor
-// those to the west. While all that the pipeline holds is plain, nothing is asked of cells; otherwise their codes come from a table, through
-// shared memory like the fields. Fields have padding, so that a lane's cells are 16 aligned bytes.
+// A warp streams over a chunk of rows of a strip of 128 columns. Level s, the field after s
+// timesteps, is at row r - s when row r of the inputs has arrived. Registers hold each level's last
+// row, and the partial values of the next one, without the neighbours to the south and to the west.
+// While all cells in the pipeline are plain, a warp tests none; otherwise their codes come from a
+// table, through shared memory like the fields. Fields have padding: a lane's cells are 16 aligned
+// bytes.
 
 constexpr u32 STRIP = 128, MARGIN = 32, RING = 8, AHEAD = RING - 2, CODE_RING = 32;
 constexpr u32 WARP_FLOATS = RING * 2 * STRIP + CODE_RING * STRIP + 32;
 constexpr u32 IS_ROUGH = 1, IS_ZERO = 2, IS_CHANGED = 4, IS_OTHER = 8, IS_NEAR_ROUGH = 1 << 2;
-// What a path may take for granted of the cells in the pipeline: plain; every row the same; nothing; plain or zero; plain, but rows to come may not be.
+// The assumptions of a path about the cells in the pipeline: plain; every row the same; none; plain
+// or zero; plain, but rows to come may not be.
 constexpr u32 PLAIN = 0, UNIFORM = 1, ROUGH = 2, WALLS = 3, NEAR = 4;
 
-// Rows of `pitch()` floats, `before()` of them before the first column, and MARGIN rows before the first row; u1, and u0 a plane behind it.
+// Rows of `pitch()` floats, `before()` of them before the first column, and MARGIN rows before the
+// first row. u1 comes first, and u0 a plane behind it.
 struct Layout {
     u32 n_x, n_y, halo;
 
@@ -476,7 +485,7 @@ __device__ __forceinline__ void pad(const float *__restrict__ u0, const float *_
     }
 }
 
-// If `skips`, rows far inside walls have been left as they were.
+// If `skips`, kernels have not written rows far inside walls.
 __device__ __forceinline__ void unpad(
     const float *__restrict__ fields, const float *__restrict__ kinds, float *__restrict__ u0, float *__restrict__ u1, const Layout layout, bool skips)
 {
@@ -489,8 +498,9 @@ __device__ __forceinline__ void unpad(
     }
 }
 
-// What each cell is: -(1 - d) if it is free, 0 for border and wall, 1 for a source; and whether each row of each strip is rough, or all zero, or not like the
-// one above, or has cells that are neither plain nor zero.
+// Writes the code of each cell: -(1 - d) if it is free, 0 for border and wall, 1 for a source. For
+// each row of each strip it writes whether the row is rough, is all zero, differs from the one
+// above, or has cells that are neither plain nor zero.
 __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__restrict__ rough, const Layout layout, u32 scene)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, row = blockIdx.y * blockDim.y + threadIdx.y;
@@ -551,8 +561,8 @@ __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__re
 TABLES(fast)
 TABLES(wavefront)
 
-// Of each row and the one before it, whether they are rough, and whether some row near them is; and how many rows there
-// are before each row with something to do, and how many of them near rough ones.
+// Writes whether each row and the one before it are rough, and whether some row near them is. It
+// also counts, before each row, the rows with work, and those of them near rough ones.
 extern "C" __global__ void wave2d_fast_flags(
     const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, uint2 *__restrict__ before, u32 n_y, u32 reach, u32 skips)
 {
@@ -583,8 +593,9 @@ extern "C" __global__ void wave2d_fast_flags(
     }
 }
 
-// A chunk's time, in hundredths of a step of the pipeline on plain rows: L plain rows take L + T steps, and those near rough ones `rough` each.
-// Of rows, x is how many there are with something to do, y how many of them are near rough ones.
+// A chunk's time, in hundredths of a step of the pipeline on plain rows: L plain rows take L + T
+// steps, and those near rough ones `rough` each. x counts the rows with work, y those of them near
+// rough ones.
 struct Budget {
     u32 hundredths, t, rough;
 
@@ -599,7 +610,8 @@ struct Budget {
     }
 };
 
-// Chunks of equal time: those with rows near rough ones first, then the others, so that of chunks that are together in a block all or none have some.
+// Makes chunks of equal time: first those with rows near rough ones, then the others. Either all or
+// none of the chunks of a block have such rows.
 extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2 *__restrict__ before, u64, uint2 *counts, uint4 *chunks, u32 strips,
     u32 n_y, u32 most, u32 t, u32 rough, u32 together)
 {
@@ -627,7 +639,8 @@ extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2
         }
         return low;
     };
-    // The lane's chunk of a strip; which lanes have one that comes first, and which another; how many chunks the strip has.
+    // The lane's chunk of a strip; the lanes whose chunk comes first, and those with another chunk;
+    // the strip's number of chunks.
     uint2 rows, lanes;
     const auto chunks_from = [&](u32 strip, u32 first) {
         const u32 count = budget.chunks(rows_before(strip, n_y));
@@ -702,10 +715,11 @@ struct Pipeline {
     u32 flags, rough;
     float *shared;
     u32 copied;
-    // Of each level its last row (the ring has level 0's); and what the row after it will be, without the neighbours to the west and south.
+    // Each level's last row (the ring has level 0's), and the partial values of the row after it,
+    // without the neighbours to the west and south.
     float4 last[T], begun[T + 1];
 
-    // Where a row is in a ring of so many, counted from the first of its group of two.
+    // The place of a row in a ring of `ring` rows, counted from the first of its group of two.
     static __device__ __forceinline__ u32 in_groups(u32 group, int row, u32 ring)
     {
         return (group + (row + 2 * CODE_RING) / 2) % (ring / 2) * 2 + (row + 2 * CODE_RING) % 2;
@@ -749,8 +763,9 @@ struct Pipeline {
         return *reinterpret_cast<const float4 *>(shared + codes(group, row) + 4 * lane);
     }
 
-    // A row of level S from the next row of level S - 1, `newest`. `older` is that row of level S - 2; both are of level S and S - 1 then. `here`
-    // are the codes of that row, and then of the one before it.
+    // Computes a row of level S from the next row of level S - 1, `newest`. `older` is that row of
+    // level S - 2. Afterwards these are of level S and S - 1. `here` are the codes of that row, and
+    // afterwards of the one before it.
     template <u32 PATH, u32 Q, u32 S>
     __device__ __forceinline__ void level(u32 group, float4 &newest, float4 &older, float4 &here)
     {
@@ -834,7 +849,7 @@ struct Pipeline {
         one<PATH, BEGINS, 1>(group, is_near_rough);
     }
 
-    // Nothing in registers and in the table's ring, and the source's values.
+    // Clears the registers and the table's ring, and writes the source's values.
     __device__ __forceinline__ void prepare(u32 scene, u32 t)
     {
         const float4 none = {0.0f, 0.0f, 0.0f, 0.0f};
@@ -928,15 +943,18 @@ FAST(1)
 FAST(4)
 FAST(16)
 
-// ---- the Rust variant `wavefront`: passes of so many timesteps behind one another, in one launch ----
+// ---- the Rust variant `wavefront`: passes of some timesteps behind one another, in one launch
+// ----
 //
-// In a pass a warp has a whole strip. It copies a row when the pass before has stored it, in this strip and those beside it: each warp says how far it is.
-// Blocks take turns from a counter, so that whoever is waited for runs. Paths are worked out before, for 8 rows at a time. L2 is told to keep what is stored
-// until it is read, and not after. What is needed once an interval stands in shared memory, since loads that acquire empty L1.
+// In a pass a warp has a whole strip. It copies a row when the pass before has stored it, in this
+// strip and those beside it: each warp publishes its progress. Blocks take turns from a counter: a
+// warp waits only for running ones. Paths are computed before, for 8 rows at a time. Hints tell L2
+// to keep stored rows until they are read, and not after. Shared memory holds values that are
+// needed once per interval, because loads that acquire empty L1.
 
 constexpr u32 HALO = 16, INTERVAL = 8, PUBLISHED = 3, PATHS = 32;
 
-// What createpolicy makes of L2::evict_first and L2::evict_last.
+// The policies that createpolicy makes of L2::evict_first and L2::evict_last.
 constexpr u64 EVICT_FIRST = 0x12f0000000000000, EVICT_LAST = 0x14f0000000000000;
 
 __device__ __forceinline__ void copy_16_evict_first_to(u32 shared, const void *global)
@@ -979,7 +997,8 @@ extern "C" __global__ void wave2d_wavefront_paths(const u32 *__restrict__ rough,
     }
 }
 
-// First how many warps a pass has, then of each its strip, first row, and the row after its last. If `apart`, slow ones have an empty one beside them.
+// Writes the number of a pass's warps, and then for each its strip, first row, and the row after
+// its last. If `apart`, slow warps have an empty one beside them.
 extern "C" __global__ void wave2d_wavefront_warps(const uint4 *__restrict__ table, u64, uint4 *warps, u32 strips, u32 apart)
 {
     const u32 lane = threadIdx.x;
@@ -1028,8 +1047,9 @@ struct Pass : Pipeline<T> {
     u32 *progress;
     u32 admitted;
 
-    // What is needed once an interval stands in shared memory: the warp's place in `progress`, that of the first of three that it waits for, the first row,
-    // intervals, the place in `paths`; and PATHS of these, a byte each.
+    // Shared memory holds values that are needed once per interval: the warp's place in `progress`,
+    // that of the first of three that it waits for, the first row, intervals, the place in `paths`,
+    // and PATHS of these, a byte each.
     __device__ __forceinline__ volatile u32 *kept_numbers() { return reinterpret_cast<volatile u32 *>(this->sources() + 16); }
     __device__ __forceinline__ float *at(u32 place) { return all + 4 * u64(place); }
 
@@ -1055,7 +1075,7 @@ struct Pass : Pipeline<T> {
         }
     }
 
-    // What the last level and the last but one have reached in a step.
+    // The rows that the last level and the last but one have reached in a step.
     template <u32 PATH, u32 Q>
     __device__ __forceinline__ void one(u32 group, float4 &newest, float4 &older)
     {
@@ -1083,7 +1103,7 @@ struct Pass : Pipeline<T> {
         to += stride;
     }
 
-    // Returns what the last step has reached.
+    // Returns the rows that the last step has reached.
     template <u32 PATH>
     __device__ __forceinline__ void interval(u32 &group, float4 &newest, float4 &older)
     {
@@ -1170,7 +1190,8 @@ struct Pass : Pipeline<T> {
             default:
                 interval<ROUGH>(group, newest, older);
             }
-            // The last step's rows are stored after the warp has said how far it is, which waits for all that it has stored before.
+            // The last step's rows are stored after the warp has published its progress, which
+            // waits for all earlier stores.
             const u32 end = 2 * group;
             if (end % (PUBLISHED * INTERVAL) == 0 && end > HALO + T) {
                 publish(kept[2] + end - T - 1);

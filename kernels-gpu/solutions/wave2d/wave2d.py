@@ -1,7 +1,7 @@
-"""Naive wave2d in Python, to be timed beside the Rust kernels: numba-cuda, or a cupy RawKernel of wave2d.cu.
+"""Naive wave2d in Python, to time beside the Rust kernels: numba-cuda, or a cupy RawKernel of wave2d.cu.
 
-Started by the harness as `python3 wave2d.py TOOLKIT`. Reads commands from standard input, one a line, and answers each by
-one line on standard output:
+The harness starts it as `python3 wave2d.py TOOLKIT`. It reads commands from standard input, one per line, and
+answers each by one line on standard output:
 
     prepare JSON        loads the inputs, compiles     -> ok
     reset               inputs to the device           -> ok
@@ -9,8 +9,8 @@ one line on standard output:
     run N               N runs back to back            -> time DEVICE_SECONDS HOST_SECONDS
     outputs             writes the fields to files     -> ok
 
-or by `error MESSAGE`. Same scheme, scenes and order of operations as kernels-gpu/src/wave2d. Products and sums are rounded
-each: numba's compiler would fuse them, but for the functions that say how they round.
+or by `error MESSAGE`. Scheme, scenes and order of operations are those of kernels-gpu/src/wave2d. Each product and
+each sum is rounded. numba's compiler would fuse them, so the kernel uses functions that state their rounding.
 """
 
 import json
@@ -19,7 +19,7 @@ import time
 
 import numpy as np
 
-# Names that numpy has dropped, and that numba releases which are installed beside it still look up when imported.
+# Names that numpy has dropped. Some numba releases beside it still look them up when they are imported.
 for dropped, name in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
     if not hasattr(np, dropped):
         setattr(np, dropped, getattr(np, name))
@@ -28,12 +28,12 @@ BLOCK_X = 128
 
 
 def numba_kernel():
-    # Global, which is where the simulator looks for it.
+    # The simulator looks for it among the globals.
     global cuda
     from numba import config, cuda
 
     if config.ENABLE_CUDASIM:
-        # The simulator runs Python, where nothing is fused.
+        # The simulator runs Python, which does not fuse.
         def add(a, b):
             return np.float32(a + b)
 
@@ -271,7 +271,7 @@ class Peer:
 
 def main():
     toolkit = sys.argv[1]
-    # What libraries print must not be taken for answers.
+    # The harness must not take a library's output for an answer.
     answers, sys.stdout = sys.stdout, sys.stderr
     peer = None
     for line in sys.stdin:
@@ -290,7 +290,7 @@ def main():
                 peer.outputs()
             else:
                 answer = f"error unknown command {command}"
-        except Exception as error:  # Whatever it is, the harness shows it.
+        except Exception as error:  # The harness shows any error.
             answer = "error " + " ".join(f"{type(error).__name__}: {error}".split())
         print(answer, file=answers, flush=True)
 

@@ -1,25 +1,27 @@
-//! A thread takes one site in each of two planes, everything from global memory; the kernels differ in which planes and
-//! rows they take.
+//! A thread takes one site in each of two planes, everything from global memory. The kernels differ
+//! in their planes and rows.
 //!
-//! 24 bytes a site and step must move: u read, u_prev read and written. The neighbours' loads hit L1 or L2: within a
-//! warp along k, within a block along j and i, and between blocks in the two planes of sites before and after, which
-//! L2 holds. All sites of a warp have one (i, j), so a branch on the damping does not diverge.
+//! 24 bytes per site and step must move: u is read, u_prev is read and written. The neighbours'
+//! loads hit L1 or L2: within a warp along k, within a block along j and i, and between blocks in
+//! the two planes of sites before and after, which L2 holds. All sites of a warp have one (i, j): a
+//! branch on the damping does not diverge.
 //!
-//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's sites fill
-//! whole lines of their own.
+//! Rows begin anywhere in a cache line. The threads of each row begin at the start of that line: a
+//! warp's sites fill whole lines.
 //!
-//! A timestep ends with its last planes in L2. So every other timestep takes the planes from the last to the first.
+//! A timestep ends with its last planes in L2. Every other timestep therefore takes the planes from
+//! the last to the first.
 //!
-//! [`wave3d_single`] takes all sites in one launch. The others take the damped layers apart, so that no thread branches on
-//! the damping:
+//! [`wave3d_single`] takes all sites in one launch. The others compute the damped layers
+//! separately, so that no thread branches on the damping:
 //!
 //! | launches of a timestep | the layers in x | the layers in y | the rest |
 //! |---|---|---|---|
 //! | `split2` | [`wave3d_x_layers`] | [`wave3d_middle`] | [`wave3d_middle`] |
 //! | `split3` | [`wave3d_x_layers`] | [`wave3d_y_layers`] | [`wave3d_interior`] |
 //!
-//! Each site is written by one launch, and none reads what another of the same timestep writes: their order is free.
-//! "Layers" here include the border beside them.
+//! One launch writes each site, and no launch reads values that another of the same timestep
+//! writes: their order is free. "Layers" here include the border beside them.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -29,17 +31,19 @@ use kernels_gpu::wave3d::domain::{Domain, EDGE, edge_len, edge_position, middle_
 use kernels_gpu::wave3d::source::Source;
 use kernels_gpu::wave3d::update::{self, Neighbours, Scheme};
 
-/// Threads of a block along k, j and i: a warp is 32 neighbouring sites along k. A block takes [`PLANES`] planes.
+/// Threads of a block along k, j and i: a warp is 32 neighbouring sites along k. A block takes
+/// [`PLANES`] planes.
 pub const BLOCK: [u32; 3] = [64, 4, 1];
 
-/// Threads of a block of [`wave3d_y_layers`]: its ten rows are a whole number of blocks.
+/// Threads of a block of [`wave3d_y_layers`]: its ten rows are a multiple of the block's.
 pub const Y_LAYERS_BLOCK: [u32; 3] = [64, 2, 1];
 
-/// How many planes a thread takes, one after another: part of what it loads for the second is in L1 from the first.
+/// The number of planes that a thread takes, one after another. A part of its loads for the second
+/// is in L1 from the first.
 pub const PLANES: u32 = 2;
 
-/// Calls `advance` for each plane of this thread's block, of the `count` that a launch takes: in ascending order, or in
-/// descending order if `descends` is not 0.
+/// Calls `advance` for each plane of this thread's block. A launch takes `count` planes, in
+/// ascending order, or in descending order if `descends` is not 0.
 #[inline(always)]
 fn for_planes(count: u32, descends: u32, mut advance: impl FnMut(u32)) {
     for plane in 0..PLANES {
@@ -55,14 +59,14 @@ fn for_planes(count: u32, descends: u32, mut advance: impl FnMut(u32)) {
     }
 }
 
-/// What a kernel knows of the damping of its sites.
+/// A kernel's knowledge of the damping of its sites.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Damping {
-    /// Nothing: the table says.
+    /// The table says whether a site is damped.
     Unknown,
-    /// There is none.
+    /// No site is damped.
     Absent,
-    /// There is some.
+    /// All sites are damped.
     Present,
 }
 
@@ -73,8 +77,8 @@ pub struct Step<'a> {
     pub domain: Domain,
     /// Constants.
     pub scheme: Scheme,
-    /// The second-last field, which the next one replaces. This and the next pointers are to where the domain's first value would be,
-    /// though memory may begin with a later plane.
+    /// The second-last field, which the next one replaces. This pointer and the next ones point to
+    /// the place of the domain's first value, even if memory begins with a later plane.
     pub u_prev: *mut f64,
     /// The last field.
     pub u: *const f64,
@@ -87,12 +91,13 @@ pub struct Step<'a> {
 }
 
 impl Step<'_> {
-    /// Writes the next value of a site in column (i, j): number `x` from the start of the cache line in which the row
-    /// begins. There may be none.
+    /// Writes the next value of a site in column (i, j), if it exists. `x` counts from the start of
+    /// the cache line in which the row begins.
     ///
     /// # Safety
-    /// The column is in the domain, whose fields and tables these are, and they have its plane, `u` also the planes beside it. Nothing else
-    /// accesses the site's element of `u_prev` meanwhile. The number of sites fits in 31 bits.
+    /// The column is in the domain, and the fields and tables are the domain's. They have the
+    /// column's plane; `u` also has the planes beside it. Nothing else accesses the site's element
+    /// of `u_prev` meanwhile. The number of sites fits in 31 bits.
     #[inline(always)]
     pub unsafe fn advance(self, i: u32, j: u32, x: u32, damping: Damping) {
         let Domain { n_y, n_z, .. } = self.domain;
@@ -111,7 +116,7 @@ impl Step<'_> {
                 *site = 0.0;
                 return;
             }
-            // All loads come first, so that they are under way together.
+            // All loads come first, so that they are in flight together.
             let u = self.u.wrapping_add(index as usize);
             let pair = |stride: u32| [*u.sub(stride as usize), *u.add(stride as usize)];
             let around = Neighbours {
@@ -141,17 +146,22 @@ impl Step<'_> {
     }
 }
 
-/// Computes the next value of every site in the planes from `first` on: the new field replaces `u_prev`.
+/// Computes the next value of every site in the planes from `first` on: the new field replaces
+/// `u_prev`.
 ///
-/// The domain's values begin with those of plane `first` in `u_prev` and `d`, and in `u` with the plane before, if there is one. `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep; `descends` is 1 to
-/// take the planes from the last to the first, or 0.
+/// The domain's values begin with those of plane `first` in `u_prev` and `d`, and in `u` with the
+/// plane before, if there is one. `ratio` is dt^2/dx^2, `source` the position of the source's site,
+/// `value` its value at this timestep. `descends` is 1 to take the planes from the last to the
+/// first, or 0.
 ///
-/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least [`cache_line::row_threads`]`(n_z)` and n_y threads, and one for each
-/// [`PLANES`] of the planes.
+/// Block: [`BLOCK`], k along x, j along y, i along z. Grid: at least
+/// [`cache_line::row_threads`]`(n_z)` and n_y threads, and one for each [`PLANES`] of the planes.
 ///
 /// # Safety
-/// - first + planes is at most n_x. `u_prev` points to the values of so many planes, initialised, which nothing else accesses during the launch.
-/// - `u` has those planes and the ones beside them, as far as they are in the domain; `c2` has n_z elements, `d` n_y for each of the planes.
+/// - first + planes is at most n_x. `u_prev` points to the initialised values of `planes` planes,
+///   which nothing else accesses during the launch.
+/// - `u` has those planes and the ones beside them, as far as they are in the domain; `c2` has n_z
+///   elements, `d` n_y for each of the planes.
 /// - The number of sites fits in 31 bits; n_x, n_y and n_z are at least 3.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_single(
@@ -186,14 +196,16 @@ pub unsafe fn wave3d_single(
         source: Source::new(source, value),
     };
     for_planes(planes, descends, |plane| {
-        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the caller's.
+        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the
+        // caller's.
         unsafe { step.advance(first + plane, j, x, Damping::Unknown) }
     });
 }
 
-/// The layers in x, all j and k; every site is damped.
+/// Computes the layers in x, all j and k; every site is damped.
 ///
-/// Parameters, block, grid and safety: as [`wave3d_single`] for the whole domain, with [`edge_len`]`(n_x)` planes.
+/// Parameters, block, grid and safety: as [`wave3d_single`] for the whole domain, with
+/// [`edge_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As `wave3d_single` for the whole domain.
@@ -231,9 +243,10 @@ pub unsafe fn wave3d_x_layers(
     });
 }
 
-/// The layers in y, between those in x, all k; every site is damped.
+/// Computes the layers in y, between those in x, all k; every site is damped.
 ///
-/// Block: [`Y_LAYERS_BLOCK`]. Grid: as [`wave3d_single`], with [`edge_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
+/// Block: [`Y_LAYERS_BLOCK`]. Grid: as [`wave3d_single`], with [`edge_len`]`(n_y)` rows in
+/// [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
 /// As [`wave3d_single`] for the whole domain.
@@ -271,7 +284,7 @@ pub unsafe fn wave3d_y_layers(
     });
 }
 
-/// What is between the layers in x, all j and k: damped or not, as the table says.
+/// Computes the sites between the layers in x, all j and k: damped or not, as the table says.
 ///
 /// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_x)` planes.
 ///
@@ -306,17 +319,20 @@ pub unsafe fn wave3d_middle(
         source: Source::new(source, value),
     };
     for_planes(middle_len(n_x), descends, |t| {
-        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the caller's.
+        // SAFETY: the column is in the domain and its site this thread's alone; the rest is the
+        // caller's.
         unsafe { step.advance(EDGE + t, j, x, Damping::Unknown) }
     });
 }
 
-/// What is between the layers in x and y, all k: no site is damped.
+/// Computes the sites between the layers in x and y, all k: no site is damped.
 ///
-/// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_y)` rows in [`middle_len`]`(n_x)` planes.
+/// Block: [`BLOCK`]. Grid: as [`wave3d_single`], with [`middle_len`]`(n_y)` rows in
+/// [`middle_len`]`(n_x)` planes.
 ///
 /// # Safety
-/// As [`wave3d_single`] for the whole domain, which has the same parameters but for `d` and `dt`.
+/// As [`wave3d_single`] for the whole domain. The parameters are the same except `d` and `dt`,
+/// which are absent.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_interior(
     u_prev: *mut f64,
@@ -336,7 +352,7 @@ pub unsafe fn wave3d_interior(
     }
     let step = Step {
         domain: Domain { n_x, n_y, n_z },
-        // Without damping, dt is in `ratio` alone.
+        // Without damping, only `ratio` depends on dt.
         scheme: Scheme { dt: 0.0, ratio },
         u_prev,
         u: u.as_ptr(),
@@ -345,8 +361,8 @@ pub unsafe fn wave3d_interior(
         source: Source::new(source, value),
     };
     for_planes(middle_len(n_x), descends, |t| {
-        // SAFETY: the column is in the domain and its site this thread's alone, and `d` is not read; the rest is the
-        // caller's.
+        // SAFETY: the column is in the domain, only this thread writes its site, and `d` is not
+        // read; the rest is the caller's.
         unsafe { step.advance(EDGE + t, EDGE + y, x, Damping::Absent) }
     });
 }

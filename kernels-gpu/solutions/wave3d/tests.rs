@@ -1,4 +1,4 @@
-//! What the solutions launch, and need.
+//! The solutions' launches and memory.
 
 use kernels_gpu::cache_line;
 use plan::{Arg, Command};
@@ -55,7 +55,7 @@ fn rows_have_the_threads_that_they_need() {
 
 #[test]
 fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
-    // The others take several timesteps a launch.
+    // The other variants take several timesteps per launch.
     for variant in LAB
         .variants()
         .iter()
@@ -104,7 +104,7 @@ fn the_largest_cube_fits_and_the_next_does_not() {
         .filter(|variant| !takes_several(variant))
     {
         let largest = |bytes| largest_extent::<Wave3d>(variant.name, bytes);
-        // 80 GB: two fields of 1709^3 would, but indices have 32 bits.
+        // 80 GB would hold two fields of 1709^3, but indices have 32 bits.
         assert_eq!(largest(80_000_000_000), Some(1290));
         Wave3d::new([1290; 3], 1).unwrap();
         Wave3d::new([1291; 3], 1).unwrap_err();
@@ -125,7 +125,7 @@ fn random(shape: [u32; 3], steps: u32) -> Wave3d {
     problem(shape, steps).with_start(Start::Random { seed: 7 })
 }
 
-/// A solution's plan computes the reference's fields.
+/// Asserts that a solution's plan computes the reference's fields.
 fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &str) {
     let description = Declaration::problem(problem);
     let plan = <plan::wave3d::Wave3d as plan::Lab>::record(context, &description, solution);
@@ -136,7 +136,7 @@ fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &s
 #[test]
 fn resident_is_right_in_every_shape() {
     for shape in resident::launch::Shape::SPACE {
-        // One site inside, whole boxes, a plane and a row more, nothing but damped layers.
+        // One site inside, whole boxes, a plane and a row more, only damped layers.
         for (extents, steps) in [
             ([3, 3, 3], 4),
             ([8, 8, 5], 3),
@@ -168,13 +168,14 @@ fn resident_takes_all_timesteps_in_one_launch() {
         ]
     );
     assert_eq!(launches([64, 20, 10], 1)[1], "wave3d_resident_4x2");
-    // What does not fit has a launch a timestep, also where a larger cluster than eight blocks would do.
+    // A domain that does not fit has one launch per timestep, even if a cluster of more than eight
+    // blocks would hold it.
     assert_eq!(launches([40, 32, 32], 1), ["wave3d_resident_one_step"]);
     assert_eq!(
         launches([32, 64, 64], 2),
         ["wave3d_resident_one_step", "wave3d_resident_one_step"]
     );
-    // More values than a launch stores, and what does not fit.
+    // More values than a launch stores, and a domain that does not fit.
     for (shape, steps) in [([4, 5, 3], 260), ([40, 33, 32], 3)] {
         let problem = random(shape, steps);
         is_right(&problem, &resident::launch::Submission, "resident");
@@ -183,11 +184,12 @@ fn resident_takes_all_timesteps_in_one_launch() {
 
 #[test]
 fn fast_is_right_at_every_depth() {
-    // Whole passes and one that is shorter; chunks of a plane and more.
+    // Whole launches and a shorter one; chunks of one plane and more.
     for shape in fast::launch::Shape::SPACE {
         is_right(&random([6, 9, 7], shape.depth + 1), shape, &shape.label());
     }
-    // One site inside; one more than a tile of 64 sites along k and 32 rows; a whole tile; tiles without a border, whose columns and planes are not damped.
+    // One site inside; one more than a tile of 64 sites along k and 32 rows; a whole tile; tiles
+    // without a border, whose columns and planes are not damped.
     for (extents, steps) in [
         ([3, 3, 3], 6),
         ([5, 33, 65], 5),

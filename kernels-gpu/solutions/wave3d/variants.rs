@@ -1,11 +1,11 @@
-//! What users see of the solutions.
+//! The variants of the solutions.
 
 use super::kernels::{BLOCK, PLANES};
 use super::{fast, resident, single, split, split2, split3};
 use crate::lab::{BuiltIn, shapes};
 use crate::wave3d::{MOST_SITES, Wave3d};
 
-// A grid has 65535 blocks along y and z.
+// A grid has at most 65535 blocks along y and z.
 const _: () =
     assert!(MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]);
 
@@ -53,7 +53,7 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     .on_request(),
 ];
 
-/// Two fields are read and two written in each launch.
+/// Each launch reads two fields and writes two.
 fn of_fast(case: &Wave3d, shape: &fast::launch::Shape) -> u64 {
     let launches = case.steps().div_ceil(shape.depth);
     32 * case.sites() as u64 * u64::from(launches)

@@ -1,5 +1,6 @@
-// The damped 3D wave equation in plain CUDA C++, to be timed beside the Rust kernels. Same scheme and order of operations
-// as kernels-gpu/src/wave3d: compiled with -fmad=false, the results are equal to the last bit.
+// The damped 3D wave equation in plain CUDA C++, to time beside the Rust kernels. Scheme and order
+// of operations are those of kernels-gpu/src/wave3d: compiled with -fmad=false, the results are
+// equal to the last bit.
 //
 // Parameters are those of the Rust kernels, whose slices are a pointer and a length.
 
@@ -9,9 +10,10 @@ typedef unsigned long long u64;
 // Sites in a cache line, and planes that a thread takes.
 constexpr u32 LINE = 16, PLANES = 2;
 
-// Seven-point stencil, a thread for two sites, a branch for the damping: block 64 x 4 x 1 along k, j, i. The threads of a row
-// begin at the cache line in which the row begins; the planes are taken in descending order if `descends` is 1. Of u_prev and of the
-// damping, memory begins with plane `first`, of u with the one before, if there is one.
+// Seven-point stencil, a thread for two sites, a branch for the damping: block 64 x 4 x 1 along k,
+// j, i. The threads of a row begin at the cache line in which the row begins. The planes are taken
+// in descending order if `descends` is 1. The memory of u_prev and of the damping begins with plane
+// `first`, that of u with the plane before, if there is one.
 extern "C" __global__ void __launch_bounds__(256) wave3d_single(
     double *__restrict__ u_prev, const double *__restrict__ u, u64, const double *__restrict__ c2, u64,
     const double *__restrict__ damping, u64, u32 first, u32 planes, u32 n_x, u32 n_y, u32 n_z, double dt, double ratio, u32 source, double value,
@@ -41,7 +43,7 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
         const u32 site = row + k;
         double next = 0.0;
         if (i > 0 && j > 0 && k > 0 && i < n_x - 1 && j < n_y - 1 && k < n_z - 1) {
-            // All loads come first, so that they are under way together.
+            // All loads come first, so that they are in flight together.
             const double here = u[site], before = u_prev[site], speed2 = c2[k], d = damping[column];
             double laplacian = (u[site - n_y * n_z] + u[site + n_y * n_z]) + (u[site - n_z] + u[site + n_z])
                 + (u[site - 1] + u[site + 1]) - 6.0 * here;
@@ -59,15 +61,18 @@ extern "C" __global__ void __launch_bounds__(256) wave3d_single(
     }
 }
 
-// Several timesteps a launch, as kernels-gpu/solutions/wave3d/fast: a block of 64 x THREADS threads takes a tile of 64 sites along k and THREADS x ROWS rows
-// along j, through a chunk of planes. When plane i of the last field comes in, timestep s computes plane i - s; each keeps two planes of its sites in
-// registers (the first RELOADED keep one, and load the other again), and two of the tile in shared memory. Both fields and the factors come to rings in shared
-// memory by asynchronous copies.
+// Several timesteps per launch, as in kernels-gpu/solutions/wave3d/fast: a block of 64 x THREADS
+// threads takes a tile of 64 sites along k and THREADS x ROWS rows along j through a chunk of
+// planes. When plane i of the last field arrives, timestep s computes plane i - s. Each timestep
+// keeps two planes of its sites in registers (the first RELOADED keep one, and load the other
+// again), and two planes of the tile in shared memory. Both fields and the factors come to rings in
+// shared memory by asynchronous copies.
 
-constexpr u32 WIDTH = 64, MARGIN = 4, FACTORS = 4, MOST_ROWS = 8;
+constexpr u32 WIDTH = 64, MARGIN = 4, FACTORS = 4, MAX_ROWS = 8;
 constexpr u32 AHEAD = 2, U_SLOTS = AHEAD + 2, U_PREV_SLOTS = AHEAD + 1, FACTOR_SLOTS = 8;
 
-// Of a column's damping: divisor 1 + d dt, its inverse, 1 - d dt; and in the last one's bits, which of the columns from this one on along j are damped.
+// Factors from a column's damping: divisor 1 + d dt, its inverse, 1 - d dt. The bits of the last
+// value say which of the columns from this one on along j are damped.
 extern "C" __global__ void __launch_bounds__(256)
     wave3d_fast_factors(const double *__restrict__ d, u64 columns, double *__restrict__ out, u32 n_y, double dt)
 {
@@ -75,7 +80,7 @@ extern "C" __global__ void __launch_bounds__(256)
     if (column < columns) {
         const double d_dt = d[column] * dt, divisor = 1.0 + d_dt;
         u64 damped = 0;
-        for (u32 row = 0; row < min(MOST_ROWS, n_y - column % n_y); ++row) {
+        for (u32 row = 0; row < min(MAX_ROWS, n_y - column % n_y); ++row) {
             damped |= u64(1.0 - d[column + row] * dt != 1.0) << row;
         }
         double2 *const to = reinterpret_cast<double2 *>(out + u64(FACTORS) * column);
@@ -94,7 +99,8 @@ __device__ __forceinline__ void copy_async_8(double *to, const double *from)
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"(u32(__cvta_generic_to_shared(to))), "l"(from) : "memory");
 }
 
-// value / divisor, rounded right if is_sure(value): a product with the rounded inverse, corrected twice.
+// value / divisor, rounded right if is_sure(value): a product with the rounded inverse, with two
+// corrections.
 __device__ __forceinline__ double quotient(double value, double divisor, double inverse)
 {
     double quotient = value * inverse;
@@ -133,13 +139,13 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
 
     __device__ __forceinline__ double *in_published(u32 step, u32 phase) { return shared + WIDTH + (U_SLOTS + 2 * (step - 1) + phase) * PLANE; }
 
-    // Of plane i - 1.
+    // The place of u_prev's plane i - 1.
     __device__ __forceinline__ double *in_u_prev(u32 i)
     {
         return shared + U_PREV_RING + (i + U_PREV_SLOTS - 1) % U_PREV_SLOTS * (TILE_ROWS * WIDTH);
     }
 
-    // Of this thread's first row.
+    // The place of the factors of this thread's first row.
     __device__ __forceinline__ double *in_factors(u32 plane)
     {
         return shared + FACTORS_RING + FACTORS * (plane % FACTOR_SLOTS * TILE_ROWS + own / WIDTH);
@@ -163,7 +169,8 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         }
     }
 
-    // u's plane i, and plane i - 1 of u_prev and of the factors. Where there is none, another.
+    // Copies u's plane i, and plane i - 1 of u_prev and of the factors; beyond the domain, another
+    // plane.
     __device__ __forceinline__ void fetch(u32 i)
     {
         const u32 before = min(i - 1, n_x - 1);
@@ -183,7 +190,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         }
     }
 
-    // Timestep `step` of its plane, i - step.
+    // Computes timestep `step` of its plane, i - step.
     template <bool PLAIN>
     __device__ __forceinline__ void timestep(int step, const double (&newest)[ROWS], const double (&middle)[ROWS], const double (&oldest)[ROWS],
         const double *here, const double (&before)[ROWS], u32 i, bool is_damped, double (&next)[ROWS])
@@ -208,7 +215,8 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
             const double north = row == ROWS - 1 ? at[WIDTH] : middle[row + 1];
             double laplacian = (oldest[row] + newest[row]) + (south + north) + (at[-1] + at[1]) - 6.0 * middle[row];
             if (!PLAIN) {
-                // A choice between values: nvcc makes of a conditional sum an index, and puts the array into local memory.
+                // This selects between values. nvcc would turn a conditional sum into an index, and
+                // put the array into local memory.
                 const double with_source = laplacian + values[step - 1];
                 laplacian = row == int(row_of_source) ? with_source : laplacian;
             }
@@ -242,7 +250,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         }
     }
 
-    // All timesteps when plane i has come in.
+    // Computes all timesteps when plane i has arrived.
     template <int PHASE, bool PLAIN> __device__ __forceinline__ void advance(Planes &planes, u32 damped, u32 i)
     {
         double newest[ROWS], before[ROWS], second_last[ROWS];
@@ -356,7 +364,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
             fetch(i + ahead);
             asm volatile("cp.async.commit_group;" ::: "memory");
         }
-        // After an odd number of planes one more, of which nothing comes.
+        // After an odd number of planes comes one more, without effect.
         for (; i < end + DEPTH; i += 2) {
             plane<0>(planes, damped, i);
             plane<1>(planes, damped, i + 1);

@@ -6,7 +6,7 @@ use cuda_std::prelude::*;
 
 use super::{total, value};
 
-/// Loads of a thread that are on their way at once.
+/// Loads of a thread that are in flight at the same time.
 pub const LOADS_AT_ONCE: u32 = 4;
 
 /// 16-byte vectors that a thread writes or copies.
@@ -19,14 +19,15 @@ macro_rules! region_reads {
     ($($(#[$doc:meta])* $name:ident = $load:path;)*) => {$(
         $(#[$doc])*
         ///
-        /// Each block reads a region of its own, `words` 64-bit words, `passes` times, and adds both halves of each word to
-        /// `sum`.
+        /// Each block reads its own region, `words` 64-bit words, `passes` times, and adds both
+        /// halves of each word to `sum`.
         ///
-        /// Block: a multiple of 32 threads along x; `words` is a multiple of [`LOADS_AT_ONCE`] times their number.
+        /// Block: a multiple of 32 threads along x; `words` is a multiple of [`LOADS_AT_ONCE`]
+        /// times their number.
         ///
         /// # Safety
-        /// `src` points to `words` initialised words for each block; `sum` to a number that nothing else accesses during
-        /// the launch.
+        /// `src` points to `words` initialised words for each block; `sum` to a number that nothing
+        /// else accesses during the launch.
         #[kernel(max_threads = 1024)]
         pub unsafe fn $name(src: *const u64, sum: *mut u32, words: u32, passes: u32) {
             let threads = thread::block_dim_x();
@@ -52,9 +53,10 @@ macro_rules! region_reads {
 }
 
 region_reads! {
-    /// Reads by `ld.global.ca`: L1's bandwidth where the regions of a multiprocessor's blocks fit in there.
+    /// Reads by `ld.global.ca`: L1's bandwidth, if the regions of a multiprocessor's blocks fit in
+    /// L1.
     membench_read_ca = mem::load_ca;
-    /// Reads by `ld.global.cg`: L2's bandwidth where all regions fit in there.
+    /// Reads by `ld.global.cg`: L2's bandwidth, if all regions fit in L2.
     membench_read_cg = mem::load_cg;
 }
 
@@ -73,11 +75,11 @@ fn add_halves(mut sum: u32, words: [u64; 4]) -> u32 {
         .wrapping_add((words[3] >> 32) as u32)
 }
 
-/// Each block fills its dynamic shared memory with [`value`]s 0, 1, 2, ..., reads all of it `passes` times by 16-byte
-/// loads, and adds what it read to `sum`.
+/// Each block fills its dynamic shared memory with [`value`]s 0, 1, 2, ..., reads all of it
+/// `passes` times by 16-byte loads, and adds the values to `sum`.
 ///
-/// Block: a power of two of threads along x, at least 32, with [`SHARED_VECTORS_PER_THREAD`] * 16 bytes of dynamic shared
-/// memory each.
+/// Block: a power of two of threads along x, at least 32, with [`SHARED_VECTORS_PER_THREAD`] * 16
+/// bytes of dynamic shared memory each.
 ///
 /// # Safety
 /// `sum` points to a number that nothing else accesses during the launch.
@@ -88,7 +90,7 @@ pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
     let first = thread::thread_idx_x();
     let mut i = first;
     while i < 4 * SHARED_VECTORS_PER_THREAD * threads {
-        // SAFETY: the launch has room for 4 * SHARED_VECTORS_PER_THREAD words a thread.
+        // SAFETY: the launch has room for 4 * SHARED_VECTORS_PER_THREAD words per thread.
         unsafe { *words.add(i as usize) = value(i, seed) };
         i += threads;
     }
@@ -96,7 +98,7 @@ pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
     let mut part = 0_u32;
     let mut pass = 0;
     while pass < passes {
-        // The addresses turn with the pass: the compiler cannot keep what it has read.
+        // The addresses change with the pass: the compiler cannot keep values that it has read.
         let turned = (first + pass) & (threads - 1);
         for j in 0..SHARED_VECTORS_PER_THREAD {
             // SAFETY: vector turned + j * threads is one of SHARED_VECTORS_PER_THREAD * threads.
@@ -111,11 +113,12 @@ pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
     unsafe { total::add_to(sum, part) }
 }
 
-/// Adds every element of `src` to `sum`. Block: a multiple of 32 threads along x. Grid: as for [`membench_write`].
+/// Adds every element of `src` to `sum`. Block: a multiple of 32 threads along x. Grid: as for
+/// [`membench_write`].
 ///
 /// # Safety
-/// `src` is aligned to 16 bytes and has a multiple of 4 elements; `sum` points to a number that nothing else accesses
-/// during the launch.
+/// `src` is aligned to 16 bytes and has a multiple of 4 elements; `sum` points to a number that
+/// nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn membench_read(src: &[u32], sum: *mut u32) {
     let threads = thread::block_dim_x() as usize;
@@ -143,11 +146,11 @@ pub unsafe fn membench_read(src: &[u32], sum: *mut u32) {
 
 /// Writes [`value`] i to every element i of `dst`.
 ///
-/// Block: any along x. Grid: blocks of 4 * [`VECTORS_PER_THREAD`] elements a thread, rounded up.
+/// Block: any along x. Grid: blocks of 4 * [`VECTORS_PER_THREAD`] elements per thread, rounded up.
 ///
 /// # Safety
-/// `dst` is aligned to 16 bytes and points to `len` elements, a multiple of 4 below 2^32, which nothing else accesses
-/// during the launch.
+/// `dst` is aligned to 16 bytes and points to `len` elements, a multiple of 4 below 2^32, which
+/// nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn membench_write(dst: *mut u32, len: u64, seed: u32) {
     each_vector(len, |i| {
@@ -172,15 +175,17 @@ pub unsafe fn membench_copy(src: &[u32], dst: *mut u32) {
     let threads = thread::block_dim_x() as usize;
     let tile = 4 * VECTORS_PER_THREAD as usize * threads;
     let start = thread::block_idx_x() as usize * tile;
-    // SAFETY: in a whole tile, vectors j * threads + thread are within it; elsewhere `each_vector` gives those in bounds.
+    // SAFETY: in a whole tile, vectors j * threads + thread are within it; elsewhere `each_vector`
+    // gives those in bounds.
     unsafe {
         if start + tile <= src.len() {
             let at = |j: usize| start + 4 * (j * threads + thread::thread_idx_x() as usize);
             let from = |j: usize| mem::load_vector::<u32, 4>(src.as_ptr().add(at(j)));
-            // All loads before the first store.
+            // All loads come before the first store.
             let loaded = [from(0), from(1), from(2), from(3)];
             for (j, &[a, b, c, d]) in loaded.iter().enumerate() {
-                // Element by element: a whole vector that is only moved would become two 8-byte copies.
+                // The vector is rebuilt from its elements: a whole vector that is only moved would
+                // become two 8-byte copies.
                 mem::store_vector(dst.add(at(j)), [a, b, c, d]);
             }
         } else {

@@ -1,20 +1,21 @@
-//! Latency: one thread follows a chain of pointers, each load's result the address of the next.
+//! Latency: one thread follows a chain of pointers. Each load's result is the address of the next.
 //!
-//! A chain visits all its nodes before it repeats. Nodes lie a line apart, in random order, so that each load is of a
-//! line that no other node has loaded and none can foresee.
+//! A chain visits all its nodes before it repeats. Nodes lie a line apart, in random order: each
+//! load is of a line that no other node has loaded, and that a prefetcher cannot predict.
 
 use cuda_std::prelude::*;
 
-/// Timed loads of one turn of the loop: the counter's share of the time stays under the loads' latency.
+/// Timed loads per iteration of the loop: the counter's work overlaps with the loads' latency.
 pub const LOADS_PER_TURN: u32 = 8;
 
-/// Turns node numbers into addresses: node i, at `chain` + i * `words_per_node`, gets the address of node `next[i]`.
+/// Turns node numbers into addresses: node i, at `chain` + i * `words_per_node`, gets the address
+/// of node `next[i]`.
 ///
-/// Grid: at least one thread a node, along x.
+/// Grid: at least one thread per node, along x.
 ///
 /// # Safety
-/// `chain` points to `words_per_node` words for each element of `next`, which nothing else accesses during the launch;
-/// every element of `next` is below their number.
+/// `chain` points to `words_per_node` words for each element of `next`, which nothing else accesses
+/// during the launch; every element of `next` is below their number.
 #[kernel]
 pub unsafe fn membench_link(next: &[u32], chain: *mut u64, words_per_node: u32) {
     let i = thread::index_1d() as usize;
@@ -32,14 +33,15 @@ macro_rules! chases {
     ($($(#[$doc:meta])* $name:ident = $load:path;)*) => {$(
         $(#[$doc])*
         ///
-        /// Follows `warm_loads` pointers from the first node, then `loads`, timed. `places` gets where it was after each,
-        /// in bytes from `chain`; `times` the cycles and the nanoseconds of the timed ones.
+        /// Follows `warm_loads` pointers from the first node, then `loads`, timed. `places` gets
+        /// the place after each of the two parts, in bytes from `chain`. `times` gets the cycles
+        /// and the nanoseconds of the timed part.
         ///
         /// Grid and block: one thread. `loads` is a multiple of [`LOADS_PER_TURN`].
         ///
         /// # Safety
-        /// `chain` was made by [`membench_link`]; `places` and `times` point to two numbers each, which nothing else
-        /// accesses during the launch.
+        /// `chain` was made by [`membench_link`]; `places` and `times` point to two numbers each,
+        /// which nothing else accesses during the launch.
         #[kernel]
         pub unsafe fn $name(
             chain: *const u64,
@@ -48,7 +50,7 @@ macro_rules! chases {
             warm_loads: u32,
             loads: u32,
         ) {
-            // SAFETY: every element of the chain is the address of one.
+            // SAFETY: every element of the chain is the address of an element.
             unsafe {
                 follow(chain as u64, places, times, warm_loads, loads, |address| {
                     $load(address as *const u64)
@@ -63,13 +65,14 @@ chases! {
     membench_chase_ca = mem::load_ca;
     /// By `ld.global.cg`: L2, then device memory.
     membench_chase_cg = mem::load_cg;
-    /// By `ld.global.cv`: fetched anew each time.
+    /// By `ld.global.cv`: fetched again each time.
     membench_chase_cv = mem::load_cv;
 }
 
 /// As the kernels above, in shared memory: `next` becomes a chain there, one word for each node.
 ///
-/// Grid: one block, with 4 bytes of dynamic shared memory for each node; the first thread follows the chain.
+/// Grid: one block, with 4 bytes of dynamic shared memory for each node; the first thread follows
+/// the chain.
 ///
 /// # Safety
 /// Every element of `next` is below their number; `places` and `times` as above.
@@ -90,7 +93,7 @@ pub unsafe fn membench_chase_shared(
     }
     thread::sync_threads();
     if thread::thread_idx_x() == 0 {
-        // SAFETY: every word of the chain is the place of one, in bytes.
+        // SAFETY: every word of the chain is the place of a word, in bytes.
         unsafe {
             follow(0, places, times, warm_loads, loads, |place| {
                 u64::from(*chain.byte_add(place as usize))
@@ -102,7 +105,7 @@ pub unsafe fn membench_chase_shared(
 /// Follows the chain by `load` and writes places, from `first` on, and times.
 ///
 /// # Safety
-/// `places` and `times` as above; `load` may be called with `first` and with what it returns.
+/// `places` and `times` as above; `load` may be called with `first` and with its own results.
 #[inline(always)]
 unsafe fn follow(
     first: u64,
@@ -118,8 +121,8 @@ unsafe fn follow(
         at = load(at);
         i += 1;
     }
-    // SAFETY: the caller's. Storing the place waits for the load that gives it: instructions issue in order. So each
-    // reading of the clock comes after the loads before it.
+    // SAFETY: the caller's. The store of the place waits for the load that gives it. Instructions
+    // issue in order: each reading of the clock comes after the loads before it.
     unsafe {
         places.write_volatile(at - first);
         let ns = clock::globaltimer_ns();

@@ -1,13 +1,13 @@
 //! Memory microbenchmarks: latency, bandwidth, coalescing.
 //!
-//! Every kernel gives a result that the CPU computes too, so that a load that the compiler dropped, or an access that went
-//! elsewhere, shows as a wrong sum or a wrong place, not as a good figure.
+//! Every kernel gives a result that the CPU computes too. If the compiler drops a load, or an
+//! access goes elsewhere, the sum or place is wrong: no good figure results.
 //!
-//! - `chase`: latency, by loads each of which gives the address of the next.
+//! - `chase`: latency, by loads that each give the address of the next.
 //! - `bandwidth`: L1, L2, shared and device memory read, written, copied.
 //!
-//! Coalescing is what the solutions differ in: the same elements summed under different assignments of elements to
-//! threads.
+//! The solutions show coalescing: they sum the same elements under different mappings of elements
+//! to threads.
 
 #[cfg(feature = "kernels")]
 pub mod bandwidth;

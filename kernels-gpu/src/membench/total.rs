@@ -4,7 +4,7 @@ use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, WARP_SIZE};
 
-/// The most warps of a block.
+/// The largest number of warps of a block.
 const WARPS: usize = 32;
 
 /// Adds every thread's `part` to `sum`, modulo 2^32: the order does not change the result.

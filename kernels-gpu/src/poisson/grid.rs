@@ -1,24 +1,25 @@
-//! The cube: which points are on a wall, and which are heated.
+//! The cube: its points, walls and source.
 
 /// The points of the cube.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grid {
-    /// N: points along each axis, walls included; at least 3 and at most [`Grid::MAX_N`], or, for kernels that get some layers of the cube,
-    /// [`Grid::MOST_N`].
+    /// N: points along each axis, walls included. N is at least 3 and at most [`Grid::MAX_N`]. For
+    /// kernels that get some layers of the cube, it is at most [`Grid::MAX_N_IN_LAYERS`].
     pub n: u32,
 }
 
 impl Grid {
-    /// The largest N whose points 32 bits number.
+    /// The largest N for which 32 bits can number all points.
     pub const MAX_N: u32 = 1625;
 
-    /// The largest N whose layers 32 bits number four of: a kernel computes one from three, and loads ahead.
-    pub const MOST_N: u32 = 1 << 15;
+    /// The largest N for which 32 bits can number the points of four layers. A kernel computes one
+    /// layer from three, and loads ahead.
+    pub const MAX_N_IN_LAYERS: u32 = 1 << 15;
 
-    /// f where there is a source.
+    /// f in the source.
     pub const SOURCE: f64 = 200.0;
 
-    /// The point's place in a field, of at most [`Grid::MAX_N`].
+    /// The point's place in a field. N is at most [`Grid::MAX_N`].
     #[inline(always)]
     pub fn index(self, x: u32, y: u32, z: u32) -> usize {
         ((z * self.n + y) * self.n + x) as usize
@@ -47,7 +48,8 @@ impl Grid {
 
     /// Whether the point's x and y are those of the source: -1 <= x <= -3/8 and -1 <= y <= -1/2.
     ///
-    /// In integers, and so without rounding: -1 + 2 x / (N - 1) <= -3/8 if and only if 16 x <= 5 (N - 1), for y likewise.
+    /// The test uses integers, without rounding: -1 + 2 x / (N - 1) <= -3/8 if and only if
+    /// 16 x <= 5 (N - 1). The test of y is similar.
     #[inline(always)]
     pub fn is_source_column(self, x: u32, y: u32) -> bool {
         let intervals = self.n - 1;

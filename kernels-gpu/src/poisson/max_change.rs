@@ -1,6 +1,7 @@
-//! How far two fields are apart: the largest difference between elements with the same place.
+//! The largest difference of two fields between elements at the same place.
 //!
-//! A maximum is the same in any order, so the result is the CPU's bit for bit, whatever the number of threads.
+//! A maximum is the same in any order. The result equals the CPU's bit for bit with any number of
+//! threads.
 
 use cuda_std::atomic::{AtomicU64, Ordering};
 use cuda_std::prelude::*;
@@ -9,7 +10,8 @@ use cuda_std::warp::FULL_MASK;
 /// Threads of a block.
 pub const BLOCK: u32 = 256;
 
-/// |a - b| as an integer that orders as the numbers do: the bits of floats that are not negative. NaN is above all.
+/// The integer with the bits of |a - b|. Floats that are not negative have the order of these
+/// integers. NaN is above all numbers.
 #[inline(always)]
 pub fn change(a: f64, b: f64) -> u64 {
     (a - b).abs().to_bits()
@@ -17,7 +19,7 @@ pub fn change(a: f64, b: f64) -> u64 {
 
 /// Raises `max` to the largest [`change`] between elements of `a` and `b`.
 ///
-/// Block: [`BLOCK`]. Grid: any number of blocks; the threads share the elements out.
+/// Block: [`BLOCK`]. Grid: any number of blocks; the threads divide the elements among them.
 ///
 /// # Safety
 /// - `a` and `b` have `len` elements each, which is below 2^32 minus the number of threads.

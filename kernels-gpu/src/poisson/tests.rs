@@ -1,10 +1,10 @@
-//! What the grid promises.
+//! The promises of the grid.
 
 use proptest::prelude::*;
 
 use super::{Grid, update};
 
-/// -1 + 2 i / (n - 1) compared with p / q, exactly.
+/// Compares -1 + 2 i / (n - 1) with p / q, exactly.
 fn position_cmp(i: u32, n: u32, p: i64, q: i64) -> core::cmp::Ordering {
     let intervals = i64::from(n) - 1;
     ((2 * i64::from(i) - intervals) * q).cmp(&(p * intervals))
@@ -52,7 +52,7 @@ fn the_largest_grid_is_numbered_by_32_bits() {
     let points = |n: u32| u64::from(n).pow(3);
     assert!(points(Grid::MAX_N) <= 1 << 32);
     assert!(points(Grid::MAX_N + 1) > 1 << 32);
-    assert_eq!(4 * u64::from(Grid::MOST_N).pow(2), 1 << 32);
+    assert_eq!(4 * u64::from(Grid::MAX_N_IN_LAYERS).pow(2), 1 << 32);
     let last = Grid::MAX_N - 1;
     let index = Grid { n: Grid::MAX_N }.index(last, last, last);
     assert_eq!(index as u64, points(Grid::MAX_N) - 1);
@@ -95,7 +95,7 @@ proptest! {
 
     #[test]
     fn sixth_is_jacobi_of_any_sum(bits: u64, h2_f in 0.0..1e6_f64) {
-        // All of it in one neighbour: subnormal numbers and infinities as well.
+        // The whole sum is in one neighbour: subnormal numbers and infinities occur as well.
         let west = f64::from_bits(bits);
         let around = update::Neighbours { west, east: -0.0, south: -0.0, north: -0.0, below: -0.0, above: -0.0 };
         for (one, other) in [

@@ -1,4 +1,5 @@
-//! The iteration for one point. Its order of operations is the course's definition of a right result.
+//! The iteration for one point. Its order of operations is the course's definition of a right
+//! result.
 
 use cuda_std::float::GpuFloat;
 
@@ -20,7 +21,7 @@ pub struct Neighbours {
 }
 
 impl Neighbours {
-    /// Their sum, in the order of the iteration.
+    /// The sum of the values, in the order of the iteration.
     #[inline(always)]
     pub fn sum(self) -> f64 {
         let along_x = self.west + self.east;
@@ -34,16 +35,18 @@ const SIXTH: f64 = 1.0 / 6.0;
 
 /// The next value of a point inside the walls; `h2_f` is h^2 f there, rounded to `f64`.
 ///
-/// A product with 1/6, rounded, stands for the division by 6: a GPU divides with a dozen instructions.
+/// A product with 1/6, rounded, replaces the division by 6, for which a GPU needs a dozen
+/// instructions.
 #[inline(always)]
 pub fn jacobi(around: Neighbours, h2_f: f64) -> f64 {
     (around.sum() + h2_f) * SIXTH
 }
 
-/// [`jacobi`] where f is 0, from the [sum](Neighbours::sum) around the point, in one operation for two.
+/// Equals [`jacobi`] where f is 0, from the [sum](Neighbours::sum) around the point, in one
+/// operation instead of two.
 ///
-/// The result is the same to the last bit. To add 0 changes -0 alone, to +0, and so it does after the product: a product that is not 0
-/// is rounded once either way.
+/// The result is the same to the last bit. The addition of 0 changes only -0, to +0, before or
+/// after the product. A product that is not 0 is rounded once either way.
 #[inline(always)]
 pub fn sixth(sum: f64) -> f64 {
     GpuFloat::mul_add(sum, SIXTH, 0.0)

@@ -1,33 +1,34 @@
 //! The coefficients of the finite differences.
 
-/// The 8th-order central second difference, times the squared spacing: what the point itself counts with, and its
-/// neighbours at distance 1 to 4.
+/// The coefficient of the point itself in the 8th-order central second difference, times the
+/// squared spacing. [`NEIGHBOURS`] has those of its neighbours at distance 1 to 4.
 ///
-/// The only symmetric difference of nine values that is exact for polynomials to the ninth degree (Fornberg, "Generation
-/// of finite difference formulas on arbitrarily spaced grids", Mathematics of Computation 51, 1988, table 1); a test
-/// checks that.
+/// This is the only symmetric difference of nine values that is exact for polynomials to the ninth
+/// degree (Fornberg, "Generation of finite difference formulas on arbitrarily spaced grids",
+/// Mathematics of Computation 51, 1988, table 1); a test checks that.
 pub const CENTRE: f64 = -205.0 / 72.0;
 /// See [`CENTRE`].
 pub const NEIGHBOURS: [f64; 4] = [8.0 / 5.0, -1.0 / 5.0, 8.0 / 315.0, -1.0 / 560.0];
 
-/// The coefficients of the scheme, over the squared spacings.
+/// The coefficients of the scheme, divided by the squared spacings.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Coefficients {
-    /// Of the point itself, of all three axes, in 1/m^2.
+    /// The coefficient of the point itself, summed over the three axes, in 1/m^2.
     pub centre: f32,
-    /// Of the neighbours along x, at distance 1 to 4, in 1/m^2.
+    /// The coefficients of the neighbours along x, at distance 1 to 4, in 1/m^2.
     pub x: [f32; 4],
-    /// Along y.
+    /// The coefficients of the neighbours along y.
     pub y: [f32; 4],
-    /// Along z.
+    /// The coefficients of the neighbours along z.
     pub z: [f32; 4],
-    /// 1/(4 d^2) for x, y and z: of the product of two differences over two spacings, in 1/m^2.
+    /// 1/(4 d^2) for x, y and z, in 1/m^2: the coefficients of the product of two differences over
+    /// two spacings.
     pub slopes: [f32; 3],
 }
 
 impl Coefficients {
-    /// Those for these grid spacings in metres, along x, y and z.
+    /// The coefficients for these grid spacings in metres, along x, y and z.
     pub fn new(spacing: [f64; 3]) -> Coefficients {
         let [x, y, z] = spacing.map(|d| NEIGHBOURS.map(|c| (c / (d * d)) as f32));
         let [to_x, to_y, to_z] = spacing.map(|d| 1.0 / (d * d));
@@ -40,8 +41,8 @@ impl Coefficients {
         }
     }
 
-    /// The largest eigenvalue of -lap in 1/m^2, for these spacings: that of the wave with the opposite sign at every
-    /// neighbour.
+    /// The largest eigenvalue of -lap in 1/m^2, for these spacings: that of the wave with the
+    /// opposite sign at every neighbour.
     pub fn largest_eigenvalue(spacing: [f64; 3]) -> f64 {
         let [c1, c2, c3, c4] = NEIGHBOURS;
         let of_one_axis = 2.0 * (c1 - c2 + c3 - c4) - CENTRE;

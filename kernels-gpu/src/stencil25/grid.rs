@@ -1,12 +1,13 @@
 //! The arrays' layout, the inside and the six boxes of the shell.
 
-/// How many neighbours in each direction the Laplacian reaches: the halo's width.
+/// The number of neighbours in each direction that the Laplacian uses: the halo's width.
 pub const RADIUS: u32 = 4;
 
-/// Values of `f32` in a cache line of 128 bytes: every row of points begins with a whole one.
+/// Values of `f32` in a cache line of 128 bytes: every row of points begins at the start of a line.
 pub const LINE: u32 = 32;
 
-/// The number of points along each axis, and how they lie in an array: z contiguous, then y, then x.
+/// The number of points along each axis, and their layout in an array: z contiguous, then y, then
+/// x.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Grid {
@@ -43,7 +44,7 @@ impl Grid {
 
     /// x and y of a row by its number; none for a row of the halo.
     pub const fn column(self, row: usize) -> Option<[u32; 2]> {
-        // Before the first, these wrap to numbers beyond the last.
+        // Before the first row, these wrap to numbers beyond the last.
         let x = (row / self.rows_of_plane()).wrapping_sub(RADIUS as usize);
         let y = (row % self.rows_of_plane()).wrapping_sub(RADIUS as usize);
         if x < self.n_x as usize && y < self.n_y as usize {
@@ -53,13 +54,13 @@ impl Grid {
         }
     }
 
-    /// Values of an array; fits 32 bits where a problem allows the grid.
+    /// Values of an array. The number fits in 32 bits for every grid that a problem allows.
     pub const fn len(self) -> u64 {
         let planes = self.n_x as u64 + 2 * RADIUS as u64;
         planes * self.rows_of_plane() as u64 * self.pitch as u64
     }
 
-    /// Whether there is no value; there always is.
+    /// Whether the array has no values; it always has some.
     pub const fn is_empty(self) -> bool {
         self.len() == 0
     }
@@ -95,7 +96,8 @@ impl Grid {
         }
     }
 
-    /// The points that are not in a shell of this width, of which the grid has twice at most along any axis.
+    /// The points that are not in a shell of this width. Twice the width is at most the grid's
+    /// extent along any axis.
     pub const fn inner(self, shell: u32) -> Region {
         Region {
             low: [shell; 3],
@@ -103,8 +105,9 @@ impl Grid {
         }
     }
 
-    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom (along y) between those;
-    /// front and back (along z) between these. Every point of the shell is in one of them, and no other point is.
+    /// The shell's six boxes: left and right (along x) with all of their points; top and bottom
+    /// (along y) between those; front and back (along z) between these. Every point of the shell is
+    /// in exactly one of them, and no other point is in any.
     pub const fn shell(self, shell: u32) -> [Region; 6] {
         let Region { low, high } = self.inner(shell);
         let [n_x, n_y, n_z] = self.shape();
@@ -158,17 +161,17 @@ impl Region {
         [high[0] - low[0], high[1] - low[1], high[2] - low[2]]
     }
 
-    /// Whether the point is in it.
+    /// Whether the point is in the region.
     #[inline(always)]
     pub const fn contains(self, x: u32, y: u32, z: u32) -> bool {
         let Region { low, high } = self;
-        // Below the first wraps to a large number, so one comparison serves both ends.
+        // A position below the first wraps to a large number: one comparison serves both ends.
         x.wrapping_sub(low[0]) < high[0] - low[0]
             && y.wrapping_sub(low[1]) < high[1] - low[1]
             && z.wrapping_sub(low[2]) < high[2] - low[2]
     }
 
-    /// Where the cache line begins in which a row's first point is: the first position for a warp.
+    /// The start of the cache line that holds a row's first point: the first position for a warp.
     #[inline(always)]
     pub const fn line_z(self) -> u32 {
         self.low[2] / LINE * LINE

@@ -1,9 +1,9 @@
-//! What a launch is told beside the arrays.
+//! A launch's parameters except the arrays.
 
 use super::{Coefficients, Grid, Region};
 
-/// What one launch computes: a kernel gets it by value. The value of the source, which is another at each timestep, comes
-/// apart.
+/// The task of one launch: a kernel gets it by value. The source's value, which changes with each
+/// timestep, is a separate parameter.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Task {
@@ -11,14 +11,15 @@ pub struct Task {
     pub grid: Grid,
     /// The points that the launch advances.
     pub region: Region,
-    /// Those of the scheme.
+    /// The scheme's coefficients.
     pub coefficients: Coefficients,
-    /// The element of the source's point, or `u32::MAX`, where none is.
+    /// The element of the source's point, or `u32::MAX` without a source.
     pub source: u32,
 }
 
 impl Task {
-    /// The next value of the point whose element is `index`, with that of the source if it is there.
+    /// The next value of the point whose element is `index`, with the source's value added at the
+    /// source's point.
     #[inline(always)]
     pub fn with_source(&self, index: u32, next: f32, value: f32) -> f32 {
         if index == self.source {
@@ -28,7 +29,7 @@ impl Task {
         }
     }
 
-    /// Its bytes, as a launch's argument has them.
+    /// The bytes of the task, as in a launch's argument.
     pub fn to_bytes(self) -> [u8; size_of::<Task>()] {
         let words = self.grid.words().into_iter().chain(self.region.words());
         let words = words.chain(self.coefficients.words()).chain([self.source]);

@@ -47,7 +47,7 @@ proptest! {
             }
         }
         prop_assert!(points.windows(2).all(|pair| pair[0] < pair[1]));
-        // What a point's neighbours in the halo are is in the array, and no point.
+        // A point's neighbours in the halo are in the array, and are not points.
         let is_point = |index: u32| points.binary_search(&index).is_ok();
         for x in 0..n_x {
             for y in 0..n_y {
@@ -135,14 +135,14 @@ fn no_absorption_is_the_limit_of_little() {
     let inside = inner(u, v, vp, laplacian);
     assert_eq!(shell(u, v, vp, laplacian, 0.0, 0.0), inside);
     assert!((inside - (2.0 * u - v + vp * laplacian)).abs() < 1e-6);
-    // eta = 1/2: (2 + 1 - 1/4) u - v + vp (laplacian + phi), over 2.
+    // eta = 1/2: ((2 + 1 - 1/4) u - v + vp (laplacian + phi)) / 2.
     let damped = (2.75 * u - v + vp * (laplacian + 10.0)) / 2.0;
     assert!((shell(u, v, vp, laplacian, 0.5, 10.0) - damped).abs() < 1e-6);
 }
 
 #[test]
 fn phi_follows_the_product_of_the_slopes() {
-    // Slopes of eta 0.1, 0.2, 0.3 and of u 1, 2, 3 a metre, with spacings 2, 3 and 4.
+    // Slopes of eta 0.1, 0.2, 0.3 and of u 1, 2, 3 per metre, with spacings 2, 3 and 4.
     let spacing = [2.0_f64, 3.0, 4.0];
     let c = Coefficients::new(spacing);
     let change = |slopes: [f64; 3]| [0, 1, 2].map(|axis| 2.0 * spacing[axis] * slopes[axis]);

@@ -14,7 +14,8 @@ pub struct Pairs<T> {
     pub z: [T; 4],
 }
 
-/// The Laplacian at a point whose value is `u`: the distances in ascending order, of each the axes x, y, z.
+/// The Laplacian at a point whose value is `u`. It sums the distances in ascending order, and for
+/// each the axes x, y, z.
 #[inline(always)]
 pub fn laplacian<T: Fused>(c: &Coefficients, u: T, pairs: Pairs<T>) -> T {
     let mut sum = T::from_f32(c.centre) * u;
@@ -26,7 +27,8 @@ pub fn laplacian<T: Fused>(c: &Coefficients, u: T, pairs: Pairs<T>) -> T {
     sum
 }
 
-/// The next value of a point inside the shell, from its last value `u` and its second-last value `v`.
+/// The next value of a point inside the shell, from its last value `u` and its second-last value
+/// `v`.
 #[inline(always)]
 pub fn inner<T: Fused>(u: T, v: T, vp: T, laplacian: T) -> T {
     let two = T::from_f32(2.0);
@@ -41,8 +43,8 @@ pub fn shell<T: Fused>(u: T, v: T, vp: T, laplacian: T, eta: T, phi: T) -> T {
     a.fused(u, vp.fused(laplacian + phi, -v)) / two.fused(eta, one)
 }
 
-/// The next value of phi: `eta_change` and `u_change` are the differences, along x, y and z, of the values at distance 1
-/// after and before the point.
+/// The next value of phi: `eta_change` and `u_change` are the differences, along x, y and z, of the
+/// values at distance 1 after and before the point.
 #[inline(always)]
 pub fn phi<T: Fused>(c: &Coefficients, phi: T, eta: T, eta_change: [T; 3], u_change: [T; 3]) -> T {
     let slope = |axis: usize| T::from_f32(c.slopes[axis]);

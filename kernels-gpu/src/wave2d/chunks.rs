@@ -1,27 +1,29 @@
 //! Strips divided into chunks of rows that take equal time, on the device.
 //!
-//! A warp takes a chunk. All warps of a launch run at once, and the slowest ends it: so chunks are as short as there are warps for, and rows count by
-//! what they take. A row is *blank* (nothing has to be done for it), or *rough* (it takes longer), or neither.
+//! A warp takes a chunk. All warps of a launch run at once, and the slowest ends it. Chunks are
+//! therefore as short as the number of warps allows, and rows count by their time. A row is *blank*
+//! (it needs no work), or *rough* (it takes longer), or neither.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
 
-/// Numbers of a chunk in the table, which are loaded together: strip, first row, row after the last, and 0.
+/// Numbers of a chunk in the table, which a warp loads together: strip, first row, row after the
+/// last, and 0.
 pub const NUMBERS: u32 = 4;
 /// Threads of the block that [`divide`]s.
 pub const THREADS: u32 = 512;
 
-/// What rows take.
+/// The costs of rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Costs {
-    /// Timesteps of a launch: a chunk takes as many rows' time more than it has rows.
+    /// Timesteps of a launch: a chunk takes the time of this number of rows in addition to its own.
     pub t: u32,
-    /// Hundredths of any other row's time that a rough one takes: 100 or more.
+    /// The time of a rough row in hundredths of any other row's: 100 or more.
     pub rough: u32,
 }
 
-/// The same with a budget of time for each chunk, in hundredths of a row's. A chunk of budget B has B / 100 - T rows that are not rough, or B / rough - T
-/// rough ones.
+/// The costs with a budget of time for each chunk, in hundredths of a row's. A chunk of budget B
+/// has B / 100 - T rows that are not rough, or B / rough - T rough ones.
 #[derive(Clone, Copy)]
 struct Budget {
     costs: Costs,
@@ -36,7 +38,7 @@ struct Rows {
 }
 
 impl Budget {
-    /// What rows take, in parts of [`whole`](Self::whole).
+    /// The share of rows in a chunk, in parts of [`whole`](Self::whole).
     #[inline(always)]
     fn share(self, rows: Rows) -> u64 {
         let Costs { t, rough } = self.costs;
@@ -52,7 +54,7 @@ impl Budget {
         u64::from(self.hundredths - 100 * t) * u64::from(self.hundredths - rough * t)
     }
 
-    /// How many chunks so many rows are: at least 1, and at most a chunk a row.
+    /// The number of chunks for these rows: at least 1, and at most one per row.
     #[inline(always)]
     fn chunks(self, rows: Rows) -> u32 {
         let chunks = self.share(rows).div_ceil(self.whole());
@@ -60,7 +62,7 @@ impl Budget {
     }
 }
 
-/// The least y up to `n_y` of which `is_enough`, which is true of all after the first.
+/// The least y up to `n_y` for which `is_enough` is true. It is true for all y after that.
 #[inline(always)]
 fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     let (mut low, mut high) = (0, n_y);
@@ -75,17 +77,21 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Divides strips into chunks of equal time, as short as can be, without the blank rows that they would begin or end with. Writes `most`
-/// entries of [`NUMBERS`] to `chunks`. Chunks with rough rows come first, strip by strip, then all others: of entries that are `together` all or none have
-/// rough rows, with empty ones between. Empty ones are last, too.
+/// Divides strips into chunks of equal time, as short as possible, without the blank rows that they
+/// would begin or end with. Writes `most` entries of [`NUMBERS`] to `chunks`. Chunks with rough
+/// rows come first, strip by strip, then all others. Empty entries between the two kinds fill a
+/// group of `together` entries: either all or none of a group have rough rows. Empty entries are
+/// last, too.
 ///
-/// `before`: how many of the strip's rows before each row are not blank, and how many of these are rough; 2 (n_y + 1) numbers for each strip.
+/// `before` counts, before each row, the strip's rows that are not blank, and the rough ones among
+/// these: 2 (n_y + 1) numbers for each strip.
 ///
 /// # Safety
 /// - All [`THREADS`] threads of the launch's only block call.
-/// - `before` is what it says, for `strips` strips, `chunks` points to NUMBERS * most numbers, `counts` to two for each strip. Nothing else accesses
-///   these two during the launch.
-/// - `most` is at least `strips` + `together` - 1, since so many entries may stay empty between the two kinds; `costs.t` and `together` are at least 1.
+/// - `before` has its numbers for `strips` strips, `chunks` points to NUMBERS * most numbers,
+///   `counts` to two for each strip. Nothing else accesses `chunks` and `counts` during the launch.
+/// - `most` is at least `strips` + `together` - 1, because up to `together` - 1 entries between the
+///   two kinds may stay empty. `costs.t` and `together` are at least 1.
 #[inline(always)]
 pub unsafe fn divide(
     before: &[u32],
@@ -108,7 +114,7 @@ pub unsafe fn divide(
             }
         }
     };
-    // Every warp finds the least budget for itself: with this every strip is one chunk.
+    // Every warp itself finds the least budget. With this largest one, every strip is one chunk.
     let (mut too_small, mut enough) = (costs.rough * costs.t, costs.rough * (n_y + costs.t));
     while enough - too_small > 1 {
         let hundredths = too_small + (enough - too_small) / 2;
@@ -137,12 +143,13 @@ pub unsafe fn divide(
             unsafe { *chunks.add((at * NUMBERS) as usize + i) = number }
         }
     };
-    // A strip for each warp, a chunk for each lane: from chunk `first` on. Gives how many the strip has, the rows of the lane's own, and which lanes
-    // have one that comes first and which have another.
+    // Each warp takes a strip, each lane a chunk, from chunk `first` on. Returns the strip's number
+    // of chunks, the rows of the lane's chunk, the lanes whose chunk comes first, and the lanes
+    // with another chunk.
     let chunks_from = |strip: u32, first: u32| {
         let rows = rows_before(strip, n_y);
         let (count, share) = (budget.chunks(rows), budget.share(rows));
-        // The first row before which there is the part of the strip's share that is before the chunk.
+        // The first row before which the rows' share reaches the chunk's start.
         let boundary = |chunk: u32| {
             let wanted = share * u64::from(chunk.min(count));
             first_row(n_y, |y| {
@@ -151,7 +158,7 @@ pub unsafe fn divide(
         };
         let (begin, end) = (boundary(first + lane), boundary(first + lane + 1));
         let [before, after] = [begin, end].map(|y| rows_before(strip, y));
-        // What is blank there takes no time, and so is before the chunk's first row with some.
+        // Blank rows there take no time: the chunk begins with the first row that takes some.
         let begin = first_row(n_y, |y| {
             rows_before(strip, (y + 1).min(n_y)).all > before.all
         });
@@ -182,7 +189,7 @@ pub unsafe fn divide(
         strip += THREADS / 32;
     }
     thread::sync_threads();
-    // How many so many strips have of both.
+    // The numbers of chunks of both kinds in the first `strips` strips.
     let in_strips = |strips: u32| {
         let mut both = [0; 2];
         for strip in 0..strips as usize {

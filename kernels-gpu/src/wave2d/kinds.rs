@@ -1,4 +1,5 @@
-//! What cells are, in tables that a run writes once: for kernels with fields that are [padded](super::padded).
+//! The kinds of cells, in tables that a run writes once, for kernels with [padded](super::padded)
+//! fields.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -8,19 +9,20 @@ use super::scene::Domain;
 use super::scenes::AnyScene;
 use super::update::{self, Kind};
 
-/// A table's code for a border or wall cell, and what the ring has for those outside the domain.
+/// A table's code for a border or wall cell. The ring has it for cells outside the domain too.
 pub const ZERO: f32 = 0.0;
 /// A source's code.
 pub const SOURCE: f32 = 1.0;
 
-/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, an undamped cell's.
+/// Whether a code is that of a cell that is zero: [`ZERO`], but not -0, which is an undamped
+/// cell's.
 #[inline(always)]
 pub fn is_zero(code: f32) -> bool {
     code.to_bits() == ZERO.to_bits()
 }
 
-/// The code of a cell. A free cell's has the sign bit: -d where `exact`, so that both orders of operations have what they start with, and
-/// otherwise d - 1, as -(1 - d).
+/// The code of a cell. A free cell's code has the sign bit. It is -d if `exact`, and otherwise d -
+/// 1, as -(1 - d): both orders of operations thus have the number that they start with.
 #[inline(always)]
 pub fn encode(kind: Kind, exact: bool) -> f32 {
     match kind {
@@ -31,22 +33,23 @@ pub fn encode(kind: Kind, exact: bool) -> f32 {
     }
 }
 
-/// Of a row of a strip: some cell is not plain.
+/// A bit of a row of a strip: some cell is not plain.
 pub const IS_ROUGH: u32 = 1;
-/// Of a row of a strip: all cells are border, wall, or outside the domain.
+/// A bit of a row of a strip: all cells are border, wall, or outside the domain.
 pub const IS_ZERO: u32 = 2;
-/// Of a row of a strip: some cell is not what the one above it is.
+/// A bit of a row of a strip: some cell's code differs from that of the cell above it.
 pub const IS_CHANGED: u32 = 4;
-/// Of a row of a strip: some cell is neither plain nor zero.
+/// A bit of a row of a strip: some cell is not plain and not zero.
 pub const IS_OTHER: u32 = 8;
 
-/// Writes what each of the domain's cells is to `kinds`, with padding, and what each row of each strip is to `rough`, rows of the padding included.
+/// Writes the code of each of the domain's cells to `kinds`, with padding. Writes the bits of each
+/// row of each strip to `rough`, rows of the padding included.
 ///
-/// Block: 32 x any. Grid: strips; rows with margins over the block's y, rounded up.
+/// Block: 32 x any. Grid: strips, and rows with margins / the block's y, rounded up.
 ///
 /// # Safety
-/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and strips, which nothing else accesses during the
-///   launch.
+/// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and
+///   strips, which nothing else accesses during the launch.
 /// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
 #[inline(always)]
 pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32, exact: bool) {
@@ -63,7 +66,7 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
     let first = (strip * layout.own()).wrapping_sub(layout.before());
     let plain = encode(Kind::Free { damping: 0.0 }, exact);
     let (mut all_plain, mut all_zero, mut all_same, mut any_other) = (true, true, true, false);
-    // What is outside the domain counts as border.
+    // Cells outside the domain count as border.
     let code = |x: u32, y: u32| {
         if x < n_x && y < n_y {
             encode(update::kind(&scene, domain, x, y), exact)
@@ -71,13 +74,14 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
             ZERO
         }
     };
-    // One column at a time: all scenes stand here.
+    // The loop takes one column at a time, because its code contains all scenes.
     let mut column = lane;
     while column < STRIP {
         let x = first.wrapping_add(column);
         let [above, code] = [y.wrapping_sub(1), y].map(|y| code(x, y));
         if x < n_x && y < n_y && column.wrapping_sub(halo) < layout.own() {
-            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other has.
+            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other strip
+            // has.
             unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
         }
         let (is_plain, is_zero) = (code.to_bits() == plain.to_bits(), is_zero(code));

@@ -1,12 +1,16 @@
-//! A warp's pipeline of timesteps: the rows that are in shared memory, the levels in registers, and how a level advances.
+//! A warp's pipeline of timesteps: the rows that are in shared memory, the levels in registers, and
+//! how a level advances.
 //!
-//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells a lane, and streams downwards over rows. Level s is the field after s of T timesteps.
-//! When row r of the inputs, which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and so on: level s needs rows
-//! r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
+//! A warp owns a strip of [`STRIP`] columns, four neighbouring cells per lane, and streams
+//! downwards over rows. Level s is the field after s of T timesteps. When row r of the inputs,
+//! which are levels 0 and -1, has arrived, level 1 advances to row r - 1, level 2 to row r - 2, and
+//! so on: level s needs rows r - s - 1 to r - s + 1 of level s - 1 and row r - s of level s - 2.
 //!
-//! Of each level a lane keeps its cells of the last row, and what the row after will be, as far as that needs no neighbour to the south (nor to the
-//! west, in fused arithmetic): [`update::begin_fused_cell`] when a row of the level below arrives, [`update::end_fused_cell`] when the next one does.
-//! Neighbours along x are the lane's own, but for two shuffles for four cells.
+//! For each level a lane keeps its cells of the last row, and the partial values of the row after.
+//! These lack the neighbours to the south (and to the west, in fused arithmetic).
+//! [`update::begin_fused_cell`] computes these when a row of the level below arrives, and
+//! [`update::end_fused_cell`] completes them when the next one does. Neighbours along x are the
+//! lane's own, except two shuffles for four cells.
 
 use cuda_std::mem;
 use cuda_std::prelude::*;
@@ -19,30 +23,31 @@ use crate::real::Fused;
 
 /// Floats of shared memory of each warp.
 pub const WARP_FLOATS: u32 = (RING * 2 * ROW + CODE_RING * ROW + SOURCES) as u32;
-/// The most timesteps of a launch.
-pub const MOST_STEPS: u32 = 16;
+/// The largest number of timesteps of a launch.
+pub const MAX_STEPS: u32 = 16;
 
 /// Floats of a strip's row.
 pub const ROW: usize = STRIP as usize;
-/// Its bytes.
+/// Bytes of a strip's row.
 pub const ROW_BYTES: u32 = 4 * STRIP;
-/// Steps of the loop: rows are taken in groups of so many.
+/// Steps of the loop: it takes rows in groups of this size.
 pub const GROUP: usize = 2;
 /// Rows of both inputs in the ring: a power of two of groups.
 pub const RING: usize = 8;
-/// Rows that are on their way when a step begins: the ring has the step's row and the one before, too.
+/// Rows in flight when a step begins. The ring also has the step's row and the one before.
 pub const AHEAD: usize = RING - 2;
-/// Rows of the table in their ring: those in the pipeline and those on their way; a power of two of groups.
+/// Rows of the table in their ring: those in the pipeline and those in flight; a power of two of
+/// groups.
 pub const CODE_RING: usize = 32;
-/// Room for the source's values, and behind them for what a kernel keeps of its own.
+/// Room for the source's values, and behind them for a kernel's own values.
 pub const SOURCES: usize = 32;
 const _: () = assert!(
-    MOST_STEPS as usize + AHEAD + GROUP <= CODE_RING && MOST_STEPS as usize <= SOURCES,
+    MAX_STEPS as usize + AHEAD + GROUP <= CODE_RING && MAX_STEPS as usize <= SOURCES,
     "a table's row stays in the ring until the last level has passed"
 );
 
-/// How `steps` timesteps are divided among kernels of `most`, four and one timestep: the timesteps of each kernel, and how often it is
-/// needed.
+/// The division of `steps` timesteps among kernels of `most`, four and one timestep: the timesteps
+/// of each kernel, and its number of uses.
 pub fn divide(steps: u32, most: u32) -> [(u32, u32); 3] {
     let mut left = steps;
     [most, 4, 1].map(|of_kernel| {
@@ -64,34 +69,36 @@ pub const WALLS: u32 = 3;
 /// A lane's cells of a row of its strip.
 pub type Cells = [f32; 4];
 
-/// What a lane keeps of the levels from a step to the next; levels up to T are in use.
+/// The values of the levels that a lane keeps from a step to the next; levels up to T are in use.
 pub struct Levels {
-    /// The last row of each but level 0, of which the ring has it.
-    pub last: [Cells; MOST_STEPS as usize + 1],
-    /// The row after it, of which the neighbours to the south are not there. Fused arithmetic needs the first of each two.
-    pub begun: [[[f32; 2]; 4]; MOST_STEPS as usize + 1],
+    /// The last row of each level except level 0, whose last row is in the ring.
+    pub last: [Cells; MAX_STEPS as usize + 1],
+    /// The partial values of the row after it, without the neighbours to the south. Fused
+    /// arithmetic needs the first of each two.
+    pub begun: [[[f32; 2]; 4]; MAX_STEPS as usize + 1],
 }
 
 impl Levels {
-    /// Before the first row.
+    /// The levels before the first row.
     pub const NONE: Levels = Levels {
-        last: [[0.0; 4]; MOST_STEPS as usize + 1],
-        begun: [[[0.0; 2]; 4]; MOST_STEPS as usize + 1],
+        last: [[0.0; 4]; MAX_STEPS as usize + 1],
+        begun: [[[0.0; 2]; 4]; MAX_STEPS as usize + 1],
     };
 }
 
-/// What goes from a level to the next in a step: a row that the level has just reached.
+/// The row that goes from a level to the next in a step: the level has just reached it.
 #[derive(Clone, Copy)]
 pub struct Arrived {
-    /// The lane's cells of it.
+    /// The lane's cells of the row.
     pub newest: Cells,
     /// The same row of the level below.
     pub older: Cells,
-    /// The table's, if the path is [`ROUGH`] or [`UNIFORM`]; those of plain cells otherwise.
+    /// The table's codes, if the path is [`ROUGH`] or [`UNIFORM`]; those of plain cells otherwise.
     pub codes: Cells,
 }
 
-/// A warp's shared memory, as one of its lanes sees it: [`RING`] rows of u1 and u0, then [`CODE_RING`] rows of the table, then the source's values.
+/// A lane's view of its warp's shared memory: [`RING`] rows of u1 and u0, then [`CODE_RING`] rows
+/// of the table, then the source's values.
 #[derive(Clone, Copy)]
 pub struct Rows {
     /// The lane's cells of the first row.
@@ -99,19 +106,21 @@ pub struct Rows {
 }
 
 impl Rows {
-    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in the ring.
+    /// Floats from the beginning of shared memory to row `row`, counted from the group's first, in
+    /// the ring.
     #[inline(always)]
     pub fn ring(group: u32, row: i32) -> u32 {
         Self::in_groups(group, row, RING) * 2 * ROW as u32
     }
 
-    /// The same in the table's ring; `row` may be negative, for one of a group before.
+    /// The same in the table's ring. `row` may be negative, for a row of a group before.
     #[inline(always)]
     pub fn codes(group: u32, row: i32) -> u32 {
         (RING as u32 * 2 + Self::in_groups(group, row, CODE_RING)) * ROW as u32
     }
 
-    /// Place of a row in a ring of `ring` rows. Of constants but for the group, so that few additions are for each group, and none for each row.
+    /// The place of a row in a ring of `ring` rows. Only the group is variable: a group takes few
+    /// additions, and a row takes none.
     #[inline(always)]
     fn in_groups(group: u32, row: i32, ring: usize) -> u32 {
         let size = GROUP as i32;
@@ -119,7 +128,7 @@ impl Rows {
         of_group * size as u32 + row.rem_euclid(size) as u32
     }
 
-    /// The source's values: of the launch's first timestep, and so on.
+    /// The source's values, from the launch's first timestep on.
     #[inline(always)]
     pub fn sources(&self) -> *mut f32 {
         let column = 4 * thread::thread_idx_x() as usize;
@@ -128,14 +137,17 @@ impl Rows {
             .wrapping_sub(column)
     }
 
-    /// Writes what a launch or pass of `T` timesteps from `t` on begins with: codes of rows before the first, which levels take though nothing needs what
-    /// comes of it, and the source's values.
+    /// Writes the values with which a launch or pass of `T` timesteps from `t` on begins: the
+    /// source's values, and codes of rows before the first. Levels take these codes, although no
+    /// stored cell depends on them.
     ///
     /// # Safety
-    /// The warp's shared memory is there, all lanes call, and the warp's lanes are in step before one reads what another wrote.
+    /// The warp's shared memory is there, all lanes call, and the lanes synchronise before one
+    /// reads values that another wrote.
     #[inline(always)]
     pub unsafe fn prepare<const T: usize>(&self, scene: &impl Scene, t: u32) {
-        // SAFETY: the caller's; there is room for the values of `T` timesteps, at most MOST_STEPS.
+        // SAFETY: the caller's; the memory has room for the values of `T` timesteps, at most
+        // MAX_STEPS.
         unsafe {
             for row in 0..CODE_RING as i32 {
                 let at = Self::codes(0, row) as usize;
@@ -149,10 +161,11 @@ impl Rows {
         }
     }
 
-    /// The inputs' row in step `step` of the group, as all paths but [`ROUGH`] and [`UNIFORM`] take it: plain cells.
+    /// The inputs' row in step `step` of the group, with the codes of plain cells, for all paths
+    /// except [`ROUGH`] and [`UNIFORM`].
     ///
     /// # Safety
-    /// It is in the ring.
+    /// The row is in the ring.
     #[inline(always)]
     pub unsafe fn arrived<const EXACT: bool>(&self, group: u32, step: usize) -> Arrived {
         // SAFETY: the caller's.
@@ -165,7 +178,8 @@ impl Rows {
         }
     }
 
-    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0, which is `behind` by a row.
+    /// The lane's cells of row `row`, counted from the group's first: of u1, or of u0 if `behind`
+    /// is a row's length.
     ///
     /// # Safety
     /// They are in the ring.
@@ -187,11 +201,13 @@ impl Rows {
         unsafe { mem::load_vector(self.cells.add(at)) }
     }
 
-    /// In step `Q` of the group, takes the row that level `S` - 1 has reached: ends the row before it of level `S`, which takes its place in `arrived`,
-    /// and begins that row of level `S`. `PATH`: what the cells are.
+    /// In step `Q` of the group, takes the row that level `S` - 1 has reached. It ends the row
+    /// before that of level `S`, which replaces it in `arrived`, and begins the row of level `S`.
+    /// `PATH` is the kind of the cells.
     ///
     /// # Safety
-    /// All lanes of the warp call together. If `PATH` is [`ROUGH`] or [`WALLS`], the table's rows are in their ring.
+    /// All lanes of the warp call together. If `PATH` is [`ROUGH`] or [`WALLS`], the table's rows
+    /// are in their ring.
     #[inline(always)]
     pub unsafe fn level<
         const T: usize,
@@ -215,7 +231,8 @@ impl Rows {
             codes,
         } = *arrived;
         let own = if S == 1 {
-            // SAFETY: the row before is still in the ring, or there is none and nothing comes of it.
+            // SAFETY: the row before is still in the ring. If no row is before, the values have no
+            // effect.
             unsafe { self.load_row(group, Q as i32 - 1, 0) }
         } else {
             levels.last[S - 1]
@@ -233,13 +250,16 @@ impl Rows {
                 _ => (codes, 0.0),
             }
         };
-        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those of the row that begins.
+        // Fused arithmetic adds the western neighbours of the row that ends; exact arithmetic those
+        // of the row that begins.
         let row = if EXACT { newest } else { own };
-        // At the strip's edge a lane gets its own value back: wrong, like all that the edge lacks.
-        // SAFETY: all lanes of the warp are here.
+        // At the strip's edge a lane gets its own value back, which is wrong, like every neighbour
+        // beyond the edge. SAFETY: all lanes of the warp are here.
         let west = unsafe { warp::warp_shuffle_up(FULL_MASK, row[3], 1, 32).0 };
         let wests = [west, row[0], row[1], row[2]];
-        // Exact: the row that begins. Fused: west + south of the row that ends, which is north + east of the cell to the west in the row that begins.
+        // In exact arithmetic this is the row that begins. In fused arithmetic it is west + south
+        // of the row that ends, which is north + east of the cell to the west in the row that
+        // begins.
         let mut sums = newest;
         if !EXACT {
             for i in 0..4 {
@@ -255,12 +275,13 @@ impl Rows {
             } else {
                 update::end_fused_cell(begun[i][0], sums[i], k)
             };
-            // Never -0 for a cell that is zero.
+            // The value is never -0 for a cell that is zero.
             let fixed = match PATH {
                 UNIFORM | ROUGH => own_codes[i].fused(source, 0.0),
                 _ => 0.0,
             };
-            // A choice between values that are there, not a branch. Without one where codes are those of plain cells.
+            // This selects between computed values, without a branch. If codes are those of plain
+            // cells, it needs no selection.
             let is_free = (own_codes[i].to_bits() as i32) < 0;
             arrived.newest[i] = if is_free { free } else { fixed };
             let (old, new, code) = (older[i], newest[i], -codes[i]);
@@ -273,7 +294,7 @@ impl Rows {
         }
         levels.last[S - 1] = newest;
         arrived.older = own;
-        // What begins as plain and is zero ends as zero.
+        // A zero cell that begins as plain ends as zero.
         arrived.codes = if PATH == WALLS { codes } else { own_codes };
     }
 }

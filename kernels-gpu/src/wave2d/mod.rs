@@ -5,13 +5,14 @@
 //!
 //! u_next = (2 - d - 4k) u1 - (1 - d) u0 + k (u1[x-1] + u1[x+1] + u1[y-1] + u1[y+1])
 //!
-//! u0 is the second-last field and u1 the last. Border and wall cells are 0, and a source cell takes
-//! its value. The scheme is stable for k <= 1/2 (von Neumann analysis with d = 0).
+//! u0 is the second-last field and u1 the last. Border and wall cells are 0, and a source cell
+//! takes its value. The scheme is stable for k <= 1/2 (von Neumann analysis with d = 0).
 //!
 //! - [`scene`]: where walls and sources are; [`AnyScene`] chooses one at run time.
 //! - [`update`](mod@update): the scheme for one cell, called by kernels and references alike.
-//! - [`padded`], [`kinds`], [`chunks`], [`strips`] and [`levels`]: for kernels of several timesteps a launch, how fields stand in memory, what cells are, who
-//!   works on which rows where strips are divided and where they are not, and a warp's pipeline.
+//! - [`padded`], [`kinds`], [`chunks`], [`strips`] and [`levels`]: for kernels of several timesteps
+//!   per launch: the fields' layout in memory, the kinds of cells, the division of rows among warps
+//!   in chunks of strips or in whole strips, and a warp's pipeline.
 
 pub mod chunks;
 pub mod kinds;

@@ -1,8 +1,10 @@
-//! Fields with room around the domain, in strips: every row begins at a multiple of 16 bytes, and what a strip's edge reads is there.
+//! Fields with padding around the domain, in strips: every row begins at a multiple of 16 bytes,
+//! and a strip's edge reads values within the field.
 //!
-//! A kernel that takes several timesteps a launch divides the domain into strips of [`STRIP`] columns, which overlap by `halo` columns on each
-//! side, since as many are wrong after as many timesteps. Strips have more columns than the domain: half of what is spare is on each side, so that what
-//! is near the domain's left and right borders is in as few strips as can be.
+//! A kernel of several timesteps per launch divides the domain into strips of [`STRIP`] columns.
+//! They overlap by `halo` columns on each side, because one more column is wrong after each
+//! timestep. Strips have more columns than the domain. Half of the spare ones are on each side: as
+//! few strips as possible are near the domain's left and right borders.
 
 use cuda_std::prelude::*;
 
@@ -14,8 +16,9 @@ pub const STRIP: u32 = 128;
 /// Rows of padding before the domain's first row and after its last.
 pub const MARGIN: u32 = 32;
 
-/// Where the cells of such fields are. Rows have at least `halo` floats of padding before the domain's first column, and after its last.
-/// Two fields are one after the other: the last, then the second-last, a [`plane`](Self::plane) behind it.
+/// The layout of the cells in such fields. Rows have at least `halo` floats of padding before the
+/// domain's first column, and after its last. Two fields follow each other: the last, then the
+/// second-last, a [`plane`](Self::plane) behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// The domain's extents, 1 or more.
@@ -27,7 +30,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Columns of a strip that no other strip has. They begin `halo` columns after the strip's first; the first strip's first is a row's first float.
+    /// The number of columns of a strip that no other strip has. They begin `halo` columns after
+    /// the strip's first column. The first strip's first column is a row's first float.
     #[inline(always)]
     pub fn own(self) -> u32 {
         STRIP - 2 * self.halo
@@ -39,8 +43,9 @@ impl Layout {
         self.n_x.div_ceil(self.own())
     }
 
-    /// Floats of padding before the first row, so that the columns that a strip has for itself begin at a multiple of 32 bytes: L2 and device memory move as
-    /// many at once, and two strips' warps would each store a part of them.
+    /// Floats of padding before the first row. With it, a strip's own columns begin at a multiple
+    /// of 32 bytes, which L2 and device memory move at once. Otherwise two strips' warps would each
+    /// store a part of these bytes.
     #[inline(always)]
     fn lead(self) -> u32 {
         self.halo.wrapping_neg() % 8
@@ -71,8 +76,8 @@ impl Layout {
         (2 * self.lead()) as usize + self.pitch() as usize * self.rows() as usize
     }
 
-    /// The first float of row `y` of the domain, which is that of its first strip. Rows of the padding are meant by numbers that wrap around
-    /// below 0, and by `n_y` and more.
+    /// The first float of row `y` of the domain, which is that of its first strip. Numbers that
+    /// wrap around below 0, and numbers from `n_y` on, mean rows of the padding.
     #[inline(always)]
     pub fn row(self, y: u32) -> usize {
         self.lead() as usize + y.wrapping_add(MARGIN) as usize * self.pitch() as usize
@@ -86,13 +91,14 @@ impl Layout {
     }
 }
 
-/// Lays two fields out with padding: writes the domain's cells, and leaves what is around them.
+/// Copies two fields to a padded layout: writes the domain's cells, and leaves the padding
+/// unchanged.
 ///
 /// Block: any. Grid: a thread for each cell.
 ///
 /// # Safety
-/// - `u0` and `u1` have n_x * n_y elements, at most 2^31. `fields` points to two planes of the [`Layout`], which nothing else accesses during
-///   the launch.
+/// - `u0` and `u1` have n_x * n_y elements, at most 2^31. `fields` points to two planes of the
+///   [`Layout`], which nothing else accesses during the launch.
 #[inline(always)]
 pub unsafe fn pad(u0: &[f32], u1: &[f32], fields: *mut f32, layout: Layout) {
     let cell = thread::index_1d();
@@ -106,13 +112,14 @@ pub unsafe fn pad(u0: &[f32], u1: &[f32], fields: *mut f32, layout: Layout) {
     }
 }
 
-/// What [`pad`] does, backwards. If `skips`, rows far inside walls have been left as they were: then cells of border and walls are 0.
+/// Copies two fields back from the padded layout. If `skips`, kernels have not written rows far
+/// inside walls: cells of border and walls are then 0.
 ///
 /// Block: any. Grid: a thread for each cell.
 ///
 /// # Safety
-/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y elements, at most 2^31, which nothing else accesses
-///   during the launch.
+/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y
+///   elements, at most 2^31, which nothing else accesses during the launch.
 #[inline(always)]
 pub unsafe fn unpad(
     fields: &[f32],

@@ -1,4 +1,4 @@
-//! What stands in the domain: the trait that scenes implement.
+//! The trait of scenes: the contents of the domain.
 
 /// The grid's extent in cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,7 +13,7 @@ impl Domain {
     /// Whether (x, y) is outside the domain or on its border.
     #[inline(always)]
     pub fn is_border(self, x: u32, y: u32) -> bool {
-        // Below 1 wraps to the largest number, so one comparison serves both sides.
+        // 0 wraps to the largest number: one comparison serves both sides.
         x.wrapping_sub(1) >= self.n_x - 2 || y.wrapping_sub(1) >= self.n_y - 2
     }
 
@@ -25,7 +25,7 @@ impl Domain {
         from_x.min(from_y)
     }
 
-    /// The width of the damping layer along the borders: 32 cells, less in a small domain.
+    /// The width of the damping layer along the borders: 32 cells, or less in a small domain.
     #[inline(always)]
     pub fn sponge_width(self) -> u32 {
         (self.n_x.min(self.n_y) / 8).min(32)
@@ -90,7 +90,8 @@ impl Region {
         }
     }
 
-    /// Whether the region has cells: no end at or below its first, as one that wrapped around has.
+    /// Whether the region has cells. A region that wrapped around has an end at or below its first,
+    /// and has none.
     #[inline(always)]
     pub fn is_proper(self) -> bool {
         self.x_first < self.x_end && self.y_first < self.y_end
@@ -106,9 +107,9 @@ impl Region {
     }
 }
 
-/// What stands in the domain. The domain's border is a wall besides.
+/// The contents of the domain. The domain's border is a wall too.
 ///
-/// Evaluated by the same code on CPU and GPU, so that both see the same scene.
+/// CPU and GPU run the same code: both see the same scene.
 pub trait Scene: Copy {
     /// Whether the cell is a wall: its value is always 0.
     fn is_wall(&self, x: u32, y: u32) -> bool;
@@ -122,7 +123,7 @@ pub trait Scene: Copy {
     /// The damping d = gamma dt of the cell, 0 to 1.
     fn damping(&self, x: u32, y: u32) -> f32;
 
-    /// Whether every cell of the proper `region` is inside the border and free, with no damping. False is
-    /// always a right answer; true lets a kernel skip the questions above.
+    /// Whether every cell of the proper `region` is inside the border and free, with no damping.
+    /// False is always a right answer; true lets a kernel skip the tests above.
     fn is_plain(&self, region: Region) -> bool;
 }

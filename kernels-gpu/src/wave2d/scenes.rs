@@ -154,7 +154,8 @@ impl DoubleSlit {
         (first, first + 1 + self.domain.n_x / 128)
     }
 
-    /// Whether a slit is at `y`: two of n_y / 24 cells, n_y / 6 apart from centre to centre.
+    /// Whether a slit is at `y`: each of the two has n_y / 24 cells, and they are n_y / 6 apart
+    /// from centre to centre.
     #[inline(always)]
     fn is_open(&self, y: u32) -> bool {
         let from_middle = y.abs_diff(self.domain.n_y / 2);
@@ -208,8 +209,8 @@ pub struct EllipticRoom {
 
 impl EllipticRoom {
     /// The semi-axes are 31/64 of the domain's sides. For sides in the ratio a : b the foci lie at
-    /// sqrt(a^2 - b^2) from the centre; the source is placed as for a : b = 5 : 4, at 3/5 a, and a
-    /// domain of other proportions shows what happens off focus.
+    /// sqrt(a^2 - b^2) from the centre; the source is placed as for a : b = 5 : 4, at 3/5 a. A
+    /// domain of other proportions shows a source off focus.
     #[inline(always)]
     pub fn new(domain: Domain) -> Self {
         Self { domain }
@@ -340,7 +341,7 @@ impl Scene for ParabolicMirror {
 
     #[inline(always)]
     fn is_plain(&self, region: Region) -> bool {
-        // Right of the mirror's rim there is nothing, and the source is left of it.
+        // The domain right of the mirror's rim is empty, and the source is left of it.
         let (vertex, focal_length) = self.shape();
         let half_height = self.half_height() as f32;
         let rim = half_height * half_height / (4.0 * focal_length as f32);
@@ -350,7 +351,7 @@ impl Scene for ParabolicMirror {
     }
 }
 
-/// Nothing but the border: a closed, lossless box, in which standing waves never decay.
+/// Only the border: a closed, lossless box, in which standing waves never decay.
 #[derive(Clone, Copy, Debug)]
 pub struct EmptyBox {
     domain: Domain,
@@ -391,10 +392,11 @@ impl Scene for EmptyBox {
     }
 }
 
-// How sources move. The wavelength is about 20 cells at k = 1/4 (c = 1/2 cell a step, so a period of 40 steps). The
-// amplitude rises over the first two periods, so that no sharp front excites the grid's shortest waves.
+// The oscillation of sources. The wavelength is about 20 cells at k = 1/4, where c = 1/2 cell per
+// step and the period is 40 steps. The amplitude rises over the first two periods: a sharp front
+// would excite the grid's shortest waves.
 
-/// A 40-step period, as a fraction of 2^32 a step.
+/// The phase per step for a period of 40 steps, as a fraction of 2^32.
 const PHASE_PER_STEP: u32 = (1_u64 << 32).div_euclid(40) as u32;
 /// Two periods.
 const RISE_STEPS: u32 = 80;

@@ -1,4 +1,5 @@
-//! What strips' rows are like, and who takes which strip, on the device: for kernels whose warps each take a whole strip.
+//! The kinds of strips' rows, and the assignment of strips to warps, computed on the device, for
+//! kernels whose warps each take a whole strip.
 
 use cuda_std::mem;
 use cuda_std::prelude::*;
@@ -8,27 +9,32 @@ use super::kinds::{IS_CHANGED, IS_OTHER, IS_ROUGH, IS_ZERO};
 use super::levels::{GROUP, PLAIN, ROUGH, UNIFORM, WALLS};
 use super::padded::MARGIN;
 
-/// Rows that take one path: a multiple of [`GROUP`], and of it a power of two. Padding is whole intervals.
+/// Rows that take one path: [`GROUP`] times a power of two. Padding is whole intervals.
 pub const INTERVAL: u32 = 8;
 const _: () = assert!(
     MARGIN.is_multiple_of(INTERVAL) && (INTERVAL / GROUP as u32).is_power_of_two(),
     "intervals are whole groups, and padding is whole intervals"
 );
-/// A path: all rows in the pipeline are plain, and some that are copied will be there together with others.
+/// A path: all rows in the pipeline are plain, but some rows that are copied meanwhile will be in
+/// it together with others.
 pub const NEAR: u32 = 4;
-/// Numbers of a strip in the table of strips, and of a warp in that of warps, which are loaded together.
+/// Numbers of a strip in the table of strips, and of a warp in that of warps. They are loaded
+/// together.
 pub const NUMBERS: u32 = 4;
 
-/// Writes the path of each interval of each strip's rows, with padding, from what [`kinds::write`](super::kinds::write) wrote as `rough`: before an
-/// interval's first row the pipeline still holds `held` rows, and rows are copied `ahead` of it. And writes of each strip its first row that is not
-/// blank, the row after its last, both counted with padding, and whether it is slow: [`NUMBERS`] for each. If `skips`, a row is blank where all cells up
-/// to `held` rows away are zero. A strip is slow if it takes a quarter longer than one that is plain.
+/// Writes the path of each interval of each strip's rows, with padding, from the bits that
+/// [`kinds::write`](super::kinds::write) wrote as `rough`. Before an interval's first row the
+/// pipeline still holds `held` rows, and rows are copied `ahead` of it. It also writes [`NUMBERS`]
+/// for each strip: its first row that is not blank, the row after its last, both counted with
+/// padding, and whether it is slow. If `skips`, a row is blank where all cells up to `held` rows
+/// away are zero. A strip is slow if it takes a quarter longer than a plain one.
 ///
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` has a number for each row, with padding, of each strip. `paths` points to one for each interval of these, `table` to [`NUMBERS`] for
-///   each strip, which nothing else accesses during the launch.
+/// - `rough` has a number for each row, with padding, of each strip. `paths` points to a number for
+///   each interval of these, `table` to [`NUMBERS`] for each strip. Nothing else accesses them
+///   during the launch.
 #[inline(always)]
 pub unsafe fn paths(
     rough: &[u32],
@@ -47,7 +53,7 @@ pub unsafe fn paths(
         // Rows before the first wrap around.
         false => IS_ZERO,
     };
-    // Rows after an interval that are in the pipeline together with what is copied in it.
+    // Rows after an interval that are in the pipeline together with the rows copied in it.
     let later = (ahead + held).next_multiple_of(INTERVAL) + INTERVAL;
     let paths = paths.wrapping_add((strip * intervals) as usize);
     let (mut first, mut end, mut quarters) = (u32::MAX, 0, 0);
@@ -63,7 +69,8 @@ pub unsafe fn paths(
             }
             if other < held + INTERVAL {
                 any |= flags;
-                // Whether the first of them is like one that is not held does not matter.
+                // The first of them may differ from the row before, which the pipeline does not
+                // hold.
                 changed |= if other > 0 { flags } else { 0 };
             } else {
                 any_later |= flags;
@@ -81,7 +88,8 @@ pub unsafe fn paths(
         if row + INTERVAL > MARGIN && row < n_y + MARGIN && !is_blank {
             first = first.min(row);
             end = end.max((row + INTERVAL).min(n_y + MARGIN));
-            // What it takes, in quarters of a plain one, by the instructions of the paths' loops.
+            // The time of the interval in quarters of a plain one's, from the instructions of the
+            // paths' loops.
             quarters += match path {
                 PLAIN | NEAR => 4,
                 ROUGH => 8,
@@ -92,7 +100,7 @@ pub unsafe fn paths(
         unsafe { *paths.add(interval as usize) = path }
         interval += 32;
     }
-    // SAFETY: all lanes are here; there are numbers for the strip.
+    // SAFETY: all lanes are here; the table has numbers for the strip.
     unsafe {
         let first = warp::warp_reduce_min(FULL_MASK, first);
         let end = warp::warp_reduce_max(FULL_MASK, end);
@@ -106,13 +114,15 @@ pub unsafe fn paths(
     }
 }
 
-/// Writes who does what in a pass: first how many warps there are, then of each its strip, first row and the row after its last; [`NUMBERS`] for each. Slow
-/// strips come first. If `apart`, warps are in pairs, and each of these is one with an empty one.
+/// Writes the work of each warp in a pass. The first entry is the number of warps. Then each warp
+/// has its strip, its first row and the row after its last; [`NUMBERS`] for each. Slow strips come
+/// first. If `apart`, warps are in pairs, and the partner of a slow strip's warp is empty.
 ///
 /// Block: 32. Grid: 1.
 ///
 /// # Safety
-/// - `table` has [`NUMBERS`] for each strip, `warps` points to as many for each of 2 (strips + 1), which nothing else accesses during the launch.
+/// - `table` has [`NUMBERS`] for each strip. `warps` points to [`NUMBERS`] for each of 2 (strips +
+///   1) entries, which nothing else accesses during the launch.
 #[inline(always)]
 pub unsafe fn warps(table: &[u32], warps: *mut u32, strips: u32, apart: bool) {
     let lane = thread::thread_idx_x();
@@ -128,7 +138,7 @@ pub unsafe fn warps(table: &[u32], warps: *mut u32, strips: u32, apart: bool) {
             let strip = from + lane;
             let mut numbers = [0; NUMBERS as usize];
             if strip < strips {
-                // SAFETY: the strip's numbers are there, at a multiple of 16 bytes.
+                // SAFETY: the table has the strip's numbers, at a multiple of 16 bytes.
                 numbers =
                     unsafe { mem::load_vector(table.as_ptr().add((NUMBERS * strip) as usize)) };
             }

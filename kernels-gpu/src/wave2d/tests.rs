@@ -1,4 +1,4 @@
-//! Scenes: what they promise to kernels.
+//! The promises of scenes to kernels.
 
 use proptest::prelude::*;
 
@@ -43,7 +43,7 @@ fn the_fused_update_is_the_scheme_but_for_rounding() {
             "{d}: {fused}, {exact}"
         );
     }
-    // Without damping: three products that are not rounded.
+    // Without damping, three products are not rounded.
     let begun = 0.25_f32.mul_add(around.north + around.east, 1.0_f32.mul_add(-0.6, -0.4));
     let by_hand = 0.25_f32.mul_add(around.west + around.south, begun);
     assert_eq!(fused_cell(0.4, -0.6, around, 0.25, 0.0), by_hand);
@@ -133,7 +133,7 @@ proptest! {
         for (_, scene) in scenes(domain) {
             prop_assert!((0.0..=0.25).contains(&scene.damping(x, y)));
             prop_assert!(scene.source_value(t).abs() <= 1.000_001);
-            // A kernel may compute what fixed cells hold, and zero cells hold +0.
+            // A kernel may compute the values of fixed cells, and zero cells hold +0.
             prop_assert!(scene.source_value(t).to_bits() != (-0.0_f32).to_bits());
         }
     }
@@ -141,7 +141,7 @@ proptest! {
 
 #[test]
 fn most_of_a_large_domain_is_plain() {
-    // What the fast path of the shared-memory kernel lives on.
+    // The fast path of the shared-memory kernel needs plain tiles.
     let domain = Domain {
         n_x: 3201,
         n_y: 3201,
@@ -161,7 +161,7 @@ fn most_of_a_large_domain_is_plain() {
                 all += 1;
             }
         }
-        // Outside the ellipse, and left of the mirror, there is no plain tile.
+        // Tiles outside the ellipse, and left of the mirror, are not plain.
         let least = if matches!(number, 2 | 3) { 60 } else { 90 };
         assert!(
             plain * 100 >= all * least,

@@ -16,7 +16,7 @@ pub struct Neighbours<T> {
     pub south: T,
 }
 
-/// The next value of a free cell: neither border, wall nor source.
+/// The next value of a free cell, which is not border, wall or source.
 ///
 /// `u0` and `u1` are the cell's second-last and last values, `k` = (c dt/dx)^2, `d` the damping.
 #[inline(always)]
@@ -25,7 +25,8 @@ pub fn free_cell<T: Real>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T 
     end_free_cell(begun, around.south, k)
 }
 
-/// What of [`free_cell`] needs no neighbour to the south: the sum of the others, `west_east_north`, and the terms of u0 and u1.
+/// The part of [`free_cell`] without the neighbour to the south: the sum of the others,
+/// `west_east_north`, and the terms of u0 and u1.
 #[inline(always)]
 pub fn begin_free_cell<T: Real>(u0: T, u1: T, west_east_north: [T; 3], k: T, d: T) -> [T; 2] {
     let two = T::from_f32(2.0);
@@ -38,17 +39,19 @@ pub fn begin_free_cell<T: Real>(u0: T, u1: T, west_east_north: [T; 3], k: T, d: 
     ]
 }
 
-/// The value that [`begin_free_cell`] began.
+/// Completes the value that [`begin_free_cell`] began.
 #[inline(always)]
 pub fn end_free_cell<T: Real>([sum, own]: [T; 2], south: T, k: T) -> T {
     own + k * (sum + south)
 }
 
-/// [`free_cell`] with fused products and sums, in this order: b = 1 - d, a = (1 - 4k) + b, and the next value is
-/// k (west + south) + (k (north + east) + (a u1 - b u0)), where each product is rounded with the sum that it is in; b u0 is rounded before.
+/// As [`free_cell`], with fused products and sums in this order: b = 1 - d, a = (1 - 4k) + b, and
+/// the next value is k (west + south) + (k (north + east) + (a u1 - b u0)). Each product is rounded
+/// together with its sum; b u0 is rounded before.
 ///
-/// What is north + east here is west + south of the cell to the north-east. So a kernel that goes through the rows from north to south, and keeps these
-/// sums, has four operations for a cell without damping, where a is a constant and b is 1.
+/// The sum north + east of a cell is west + south of the cell to the north-east. A kernel that goes
+/// through the rows from north to south can keep these sums. It then has four operations for a cell
+/// without damping, where a is a constant and b is 1.
 #[inline(always)]
 pub fn fused_cell<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> T {
     let b = T::from_f32(1.0) - d;
@@ -56,7 +59,7 @@ pub fn fused_cell<T: Fused>(u0: T, u1: T, around: Neighbours<T>, k: T, d: T) -> 
     end_fused_cell(begun, around.west + around.south, k)
 }
 
-/// What of [`fused_cell`] needs neither the neighbour to the south nor the one to the west; `b` is 1 - d.
+/// The part of [`fused_cell`] without the neighbours to the south and the west; `b` is 1 - d.
 #[inline(always)]
 pub fn begin_fused_cell<T: Fused>(u0: T, u1: T, north_east: T, k: T, b: T) -> T {
     let one = T::from_f32(1.0);
@@ -65,13 +68,13 @@ pub fn begin_fused_cell<T: Fused>(u0: T, u1: T, north_east: T, k: T, b: T) -> T 
     k.fused(north_east, a.fused(u1, -(b * u0)))
 }
 
-/// The value that [`begin_fused_cell`] began.
+/// Completes the value that [`begin_fused_cell`] began.
 #[inline(always)]
 pub fn end_fused_cell<T: Fused>(begun: T, west_south: T, k: T) -> T {
     k.fused(west_south, begun)
 }
 
-/// What a cell is, whatever the fields hold.
+/// The kind of a cell, independent of the fields.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Kind {
     /// Border or wall: its value is 0.
@@ -90,7 +93,8 @@ const ZERO: f32 = -1.0;
 const SOURCE: f32 = -2.0;
 
 impl Kind {
-    /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative code.
+    /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative
+    /// code.
     #[inline(always)]
     pub fn encode(self) -> f32 {
         match self {
@@ -100,8 +104,8 @@ impl Kind {
         }
     }
 
-    /// The next value of a cell whose kind has `code`: `free` if it is a free one, `source` if it is a source. Both are
-    /// values, so that this is a choice and no branch.
+    /// The next value of a cell whose kind has `code`: `free` for a free cell, `source` for a
+    /// source. Both are computed values: the compiler can select without a branch.
     #[inline(always)]
     pub fn choose<T: Real>(code: f32, free: T, source: T) -> T {
         if code >= 0.0 {
@@ -114,7 +118,7 @@ impl Kind {
     }
 }
 
-/// What cell (x, y) is. A wall on a source's cell hides the source.
+/// The kind of cell (x, y). A wall on a source's cell hides the source.
 #[inline(always)]
 pub fn kind<S: Scene>(scene: &S, domain: Domain, x: u32, y: u32) -> Kind {
     if domain.is_border(x, y) || scene.is_wall(x, y) {

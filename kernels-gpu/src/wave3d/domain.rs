@@ -1,4 +1,4 @@
-//! Extents, the border, and which sites are in a damped layer.
+//! Extents, the border, and the damped layers.
 
 /// Sites of each damped layer, counted inwards from the border.
 pub const LAYER: u32 = 4;
@@ -21,13 +21,14 @@ impl Domain {
     /// Whether the site is outside the domain or on its border.
     #[inline(always)]
     pub fn is_border(self, i: u32, j: u32, k: u32) -> bool {
-        // Below 1 wraps to the largest number, so one comparison serves both ends.
+        // 0 wraps to the largest number: one comparison serves both ends.
         i.wrapping_sub(1) >= self.n_x - 2
             || j.wrapping_sub(1) >= self.n_y - 2
             || k.wrapping_sub(1) >= self.n_z - 2
     }
 
-    /// The position of a site of the domain in a field. Fits where the number of sites does.
+    /// The position of a site of the domain in a field. It fits in 32 bits if the number of sites
+    /// does.
     #[inline(always)]
     pub fn index(self, i: u32, j: u32, k: u32) -> u32 {
         self.column(i, j) * self.n_z + k
@@ -39,8 +40,8 @@ impl Domain {
         i * self.n_y + j
     }
 
-    /// How deep in a damped layer the column is: 0 in the middle, 1 at a layer's inner edge, [`LAYER`] beside the
-    /// border, [`EDGE`] on it.
+    /// The depth of the column in a damped layer: 0 in the middle, 1 at a layer's inner edge,
+    /// [`LAYER`] beside the border, [`EDGE`] on it.
     #[inline(always)]
     pub fn depth_in_layer(self, i: u32, j: u32) -> u32 {
         let along = |position: u32, n: u32| EDGE.saturating_sub(position.min(n - 1 - position));
@@ -48,7 +49,8 @@ impl Domain {
     }
 }
 
-/// How many of an axis's `n` positions are in one of its two edges. All of a short axis are.
+/// The number of an axis's `n` positions that are in one of its two edges. A short axis has only
+/// such positions.
 #[inline(always)]
 pub const fn edge_len(n: u32) -> u32 {
     if n < 2 * EDGE { n } else { 2 * EDGE }
@@ -60,7 +62,7 @@ pub const fn edge_position(n: u32, t: u32) -> u32 {
     if t < EDGE { t } else { n - edge_len(n) + t }
 }
 
-/// How many positions are between the edges; they begin at [`EDGE`].
+/// The number of positions between the edges; they begin at [`EDGE`].
 #[inline(always)]
 pub const fn middle_len(n: u32) -> u32 {
     n - edge_len(n)

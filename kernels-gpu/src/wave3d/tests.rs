@@ -1,4 +1,4 @@
-//! Which sites are where, and the scheme's two formulas.
+//! The places of sites, and the scheme's two formulas.
 
 use proptest::prelude::*;
 

@@ -22,7 +22,7 @@ pub fn laplacian(u: f64, around: Neighbours) -> f64 {
     (west + east) + (south + north) + (above + below) - 6.0 * u
 }
 
-/// What the damping of a column of sites makes of their steps.
+/// The factors of a step for a column of sites, from its damping.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Factors {
     /// 1 - d dt.
@@ -34,10 +34,12 @@ pub struct Factors {
 }
 
 impl Factors {
-    /// value / divisor, as IEEE 754 rounds it, in five operations. Right if [`is_sure`](Self::is_sure) for the value.
+    /// value / divisor, as IEEE 754 rounds it, in five operations. The result is right if
+    /// [`is_sure`](Self::is_sure) holds for the value.
     ///
-    /// A product with the rounded inverse is at most 1.5 units in the last place off. The first correction brings it within one, and then,
-    /// the inverse being rounded right, the second rounds right (Markstein).
+    /// A product with the rounded inverse is at most 1.5 units in the last place off. The first
+    /// correction brings it within one unit. The inverse is rounded right, so the second correction
+    /// rounds right (Markstein).
     #[inline(always)]
     pub fn quotient(self, value: f64) -> f64 {
         let correct = |quotient: f64| {
@@ -48,8 +50,9 @@ impl Factors {
         correct(correct(value * self.inverse)).copysign(value)
     }
 
-    /// Whether the [`quotient`](Self::quotient) of `value` is sure to be right: nothing on the way is subnormal. Since the divisor is at most 2^400, finite
-    /// values from 2^-500 on are safe, and 0.
+    /// Whether the [`quotient`](Self::quotient) of `value` is sure to be right: no intermediate
+    /// result is subnormal. The divisor is at most 2^400: finite values from 2^-500 on are safe,
+    /// and 0.
     #[inline(always)]
     pub fn is_sure(value: f64) -> bool {
         const SMALLEST: u32 = (1023 - 500) << 20;
@@ -81,7 +84,7 @@ impl Scheme {
 
     /// The next value of a site without damping.
     ///
-    /// `laplacian` is that of `u` with the source's value, if the site is the source; `c2` is c^2.
+    /// `laplacian` is that of `u`, with the source's value if the site is the source; `c2` is c^2.
     #[inline(always)]
     pub fn undamped(self, u_prev: f64, u: f64, laplacian: f64, c2: f64) -> f64 {
         2.0 * u - u_prev + self.ratio * c2 * laplacian
@@ -94,7 +97,7 @@ impl Scheme {
         (2.0 * u - (1.0 - d_dt) * u_prev + self.ratio * c2 * laplacian) / (1.0 + d_dt)
     }
 
-    /// What damping `d`, in 1/s, makes of a site's step, for [`undivided`](Self::undivided).
+    /// The factors of a site's step with damping `d`, in 1/s, for [`undivided`](Self::undivided).
     #[inline(always)]
     pub fn factors(self, d: f64) -> Factors {
         let d_dt = d * self.dt;
@@ -106,7 +109,8 @@ impl Scheme {
         }
     }
 
-    /// [`undamped`](Self::undamped), to the last bit, from the product `ratio_c2` of ratio and c^2: a product and a sum less.
+    /// Equals [`undamped`](Self::undamped) to the last bit. It takes the product `ratio_c2` of
+    /// ratio and c^2, and saves a product and a sum.
     ///
     /// 2 u is exact, so the fused difference rounds where the plain one does.
     #[inline(always)]
@@ -114,8 +118,8 @@ impl Scheme {
         GpuFloat::mul_add(u, 2.0, -u_prev) + ratio_c2 * laplacian
     }
 
-    /// [`damped`](Self::damped), to the last bit, but for the division by 1 + d dt; from the product `ratio_c2` of ratio and c^2, and the damping's
-    /// factors.
+    /// Equals [`damped`](Self::damped) to the last bit, without the division by 1 + d dt. It takes
+    /// the product `ratio_c2` of ratio and c^2, and the damping's factors.
     #[inline(always)]
     pub fn undivided(ratio_c2: f64, factors: Factors, u_prev: f64, u: f64, laplacian: f64) -> f64 {
         let before = factors.of_u_prev * u_prev;

@@ -1,31 +1,33 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but two things are missing: TODO 1 here, TODO 2 in `launch.rs`.
+//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in `launch.rs`.
 //!
-//! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add kernels, parameters and
-//!   constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared memory, barriers, atomics.
-//! - `kernels_gpu::poisson` has the cube (`Grid`: numbering, walls, source) and the iteration for one point (`update`). The
-//!   CPU reference computes with the same functions, in the same order of operations, so your result can equal its bit
-//!   for bit.
+//! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
+//!   kernels, parameters and constants as you like; names and signatures are yours.
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps,
+//!   shared memory, barriers, atomics.
+//! - `kernels_gpu::poisson` has the cube (`Grid`: numbering, walls, source) and the iteration for
+//!   one point (`update`). The CPU reference computes with the same functions, in the same order of
+//!   operations: your result can equal the reference's bit for bit.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 use kernels_gpu::poisson::Grid;
 
-/// One iteration: u to u_next, walls included.
+/// Computes one iteration: u to u_next, walls included.
 ///
 /// Launched with at least one thread for each point: x, y and z along x, y and z.
 ///
 /// - `u`: the last field, which this launch only reads.
-/// - `u_next`: the field to compute. A raw pointer, because the kernel writes it.
+/// - `u_next`: the field to compute. It is a raw pointer, because the kernel writes it.
 /// - `n`: points along each axis, walls included; `grid.index` gives a point's element.
 ///
 /// # Safety
 /// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch.
 #[kernel]
 pub unsafe fn poisson_iteration(u: &[f64], u_next: *mut f64, n: u32) {
-    // Which point is this thread's? A grid is made of whole blocks, so some threads are past the last point.
+    // Which point is this thread's? A grid is made of whole blocks, so some threads are past the
+    // last point.
     let UVec3 { x, y, z } = thread::index_3d();
     if x >= n || y >= n || z >= n {
         return;
@@ -35,12 +37,14 @@ pub unsafe fn poisson_iteration(u: &[f64], u_next: *mut f64, n: u32) {
     let next = if grid.is_wall(x, y, z) {
         grid.wall_value(y)
     } else {
-        // TODO 1: this keeps the old value. The new one is `update::jacobi(around, h2_f)`, where `around` are the last values
-        // of the six neighbours (`Neighbours`, also of `kernels_gpu::poisson::update`) and h2_f is h^2 f:
-        // `grid.h2() * grid.source(x, y, z)`. A point inside the walls has all six: west and east along x, south and north
-        // along y, below and above along z. West is element i - 1; how far is the neighbour along y, and along z?
+        // TODO 1: this keeps the old value. The new one is `update::jacobi(around, h2_f)`, where
+        // `around` are the last values of the six neighbours (`Neighbours`, also of
+        // `kernels_gpu::poisson::update`) and h2_f is h^2 f: `grid.h2() * grid.source(x, y, z)`. A
+        // point inside the walls has all six: west and east along x, south and north along y, below
+        // and above along z. West is element i - 1; how far is the neighbour along y, and along z?
         u[i]
     };
-    // SAFETY: the point is in the cube, so i is below n^3, and no other thread has this element of u_next.
+    // SAFETY: the point is in the cube, so i is below n^3, and no other thread has this element of
+    // u_next.
     unsafe { *u_next.add(i) = next }
 }

@@ -1,22 +1,22 @@
 //! Your host code: which kernels run, in which order, on which buffers.
 //!
-//! It does not touch a GPU. It records a *plan*: a list of launches and copies, which the harness checks against your kernels'
-//! signatures and then runs, on a GPU or on the emulated device, as often as it likes. So nothing here can depend on what
-//! the buffers hold.
+//! It does not touch a GPU. It records a *plan*: a list of launches and copies. The harness checks
+//! the plan against your kernels' signatures, and then runs it any number of times, on a GPU or on
+//! the emulated device. Nothing here can therefore depend on the contents of the buffers.
 
 use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
     /// Records the whole computation: `problem.steps` timesteps.
     ///
-    /// Before the plan runs, `buffers.u` holds the last field, `buffers.v` the second-last, and `buffers.phi` the shell's; `vp` and
-    /// `eta` stay as they are. The returned `Outputs` name the buffers that hold the three fields afterwards, which may be any
-    /// buffers of the plan.
+    /// Before the plan runs, `buffers.u` holds the last field, `buffers.v` the second-last, and
+    /// `buffers.phi` the shell's; `vp` and `eta` stay as they are. The returned `Outputs` name the
+    /// buffers that hold the three fields afterwards, which may be any buffers of the plan.
     fn record(
         &self,
         problem: &Problem,
@@ -25,7 +25,7 @@ impl Solution for Submission {
     ) -> Result<Outputs, PlanError> {
         let Buffers { u, v, vp, eta, phi } = buffers;
         let grid = Grid::new([problem.n_x, problem.n_y, problem.n_z]);
-        // What a kernel is told of a box of points.
+        // A kernel's parameters for a box of points.
         let task = |region: Region| {
             let task = Task {
                 grid,
@@ -35,15 +35,17 @@ impl Solution for Submission {
             };
             task.to_bytes().to_vec()
         };
-        // As many blocks of 32 x 4 x 2 threads as cover the box, z first: it is the contiguous axis.
+        // As many blocks of 32 x 4 x 2 threads as cover the box, z first: it is the contiguous
+        // axis.
         let config = |region: Region| {
             let [n_x, n_y, n_z] = region.shape();
             LaunchConfig::covering((n_z, n_y, n_x), (32, 4, 2))
         };
 
-        // TODO 4: this is the inside in the first timestep. Record all timesteps, each with its own value of the source:
-        // `problem.source_values` has one for each. In each, `grid.shell(problem.shell)` has the six boxes around the inside,
-        // for `stencil25_shell_step`. After each timestep u and v change names.
+        // TODO 4: this is the inside in the first timestep. Record all timesteps, each with its own
+        // value of the source: `problem.source_values` has one for each. In each,
+        // `grid.shell(problem.shell)` has the six boxes around the inside, for
+        // `stencil25_shell_step`. After each timestep u and v change names.
         let _ = (eta, phi);
         if let Some(&value) = problem.source_values.first() {
             let inner = grid.inner(problem.shell);
@@ -54,7 +56,8 @@ impl Solution for Submission {
             )?;
         }
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs { u: v, v: u, phi })
     }
 }

@@ -1,12 +1,14 @@
 //! Your kernels: the code that runs on the GPU.
 //!
-//! It compiles and runs as it stands, but two things are missing: TODO 1 here, TODO 2 in `launch.rs`.
+//! It already compiles and runs, but two things are missing: TODO 1 here, TODO 2 in `launch.rs`.
 //!
-//! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add kernels, parameters and
-//!   constants as you like; names and signatures are yours.
-//! - There is no standard library here. `cuda_std` has what a GPU has: threads, warps, shared memory, barriers, atomics.
-//! - `kernels_gpu::wave2d` has what stands in the domain (`scene`) and the scheme for one cell (`update`). The CPU
-//!   reference computes with the same functions, in the same order of operations, so your result can equal its bit for bit.
+//! - Each `pub unsafe fn` marked `#[kernel]` is a kernel; `launch.rs` launches it by its name. Add
+//!   kernels, parameters and constants as you like; names and signatures are yours.
+//! - Kernels have no standard library. `cuda_std` has the functions of a GPU: threads, warps,
+//!   shared memory, barriers, atomics.
+//! - `kernels_gpu::wave2d` has the contents of the domain (`scene`) and the scheme for one cell
+//!   (`update`). The CPU reference computes with the same functions, in the same order of
+//!   operations: your result can equal the reference's bit for bit.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
@@ -17,8 +19,10 @@ use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 ///
 /// Launched with at least one thread for each cell: x along x, y along y.
 ///
-/// - `u0`: the second-last field on entry, the next one on return. A raw pointer, because the kernel writes it.
-/// - `u1`: the last field, which this launch only reads. A slice, so that the loads may go through the read-only cache.
+/// - `u0`: the second-last field on entry, the next one on return. It is a raw pointer, because the
+///   kernel writes it.
+/// - `u1`: the last field, which this launch only reads. It is a slice, so that the loads may go
+///   through the read-only cache.
 /// - `n_x`, `n_y`: cells along x and y; cell (x, y) is element y * n_x + x.
 /// - `scene`, `k`, `t`: the scene's number, (c dt/dx)^2, and the number of this timestep.
 ///
@@ -34,7 +38,8 @@ pub unsafe fn wave2d_step(
     k: f32,
     t: u32,
 ) {
-    // Which cell is this thread's? A grid is made of whole blocks, so some threads are past the last cell.
+    // Which cell is this thread's? A grid is made of whole blocks, so some threads are past the
+    // last cell.
     let UVec2 { x, y } = thread::index_2d();
     if x >= n_x || y >= n_y {
         return;
@@ -42,15 +47,17 @@ pub unsafe fn wave2d_step(
     let domain = Domain { n_x, n_y };
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
-    // SAFETY: the cell is in the domain, so i is below n_x * n_y, and no other thread has this element of u0.
+    // SAFETY: the cell is in the domain, so i is below n_x * n_y, and no other thread has this
+    // element of u0.
     unsafe {
         let cell = u0.add(i);
         *cell = match update::kind(&scene, domain, x, y) {
             Kind::Zero => 0.0,
             Kind::Source => scene.source_value(t),
             Kind::Free { damping } => {
-                // TODO 1: the last values of the four neighbours, out of `u1`. Only cells inside the border are free, so all
-                // four exist: west is element i - 1; north, at y - 1, is one whole row before i.
+                // TODO 1: the last values of the four neighbours, out of `u1`. Only cells inside
+                // the border are free, so all four exist: west is element i - 1; north, at y - 1,
+                // is one whole row before i.
                 let around = Neighbours {
                     west: 0.0,
                     east: 0.0,

@@ -1,20 +1,22 @@
 //! Your host code: which kernels run, in which order, on which buffers.
 //!
-//! It does not touch a GPU. It records a *plan*: a list of launches and copies, which the harness checks against your kernels'
-//! signatures and then runs, on a GPU or on the emulated device, as often as it likes. So nothing here can depend on what
-//! the buffers hold.
+//! It does not touch a GPU. It records a *plan*: a list of launches and copies. The harness checks
+//! the plan against your kernels' signatures, and then runs it any number of times, on a GPU or on
+//! the emulated device. Nothing here can therefore depend on the contents of the buffers.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
-    /// Records the whole computation: `problem.steps` timesteps, the first of which has number `problem.first_step`.
+    /// Records the whole computation: `problem.steps` timesteps, numbered from
+    /// `problem.first_step`.
     ///
-    /// Before the plan runs, `buffers.u0` holds the second-last field and `buffers.u1` the last. The returned `Outputs` name
-    /// the buffers that hold these two afterwards, which may be any two buffers of the plan.
+    /// Before the plan runs, `buffers.u0` holds the second-last field and `buffers.u1` the last.
+    /// The returned `Outputs` name the buffers that hold these two afterwards, which may be any two
+    /// buffers of the plan.
     fn record(
         &self,
         problem: &Problem,
@@ -27,8 +29,9 @@ impl Solution for Submission {
         // As many blocks of 32 x 8 threads as cover the domain.
         let config = LaunchConfig::covering((n_x, n_y), (32, 8))?;
 
-        // TODO 2: this is the first timestep. Record all of them, each with its own number. After each the two buffers change
-        // names: what was the last field is the second-last now, and the buffer in which that one was has the newest.
+        // TODO 2: this is the first timestep. Record all of them, each with its own number. After
+        // each the two buffers change names: the last field becomes the second-last, and the buffer
+        // of the old second-last holds the newest.
         plan.launch(
             "wave2d_step",
             config,
@@ -43,7 +46,8 @@ impl Solution for Submission {
             ],
         )?;
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs { u0: u1, u1: u0 })
     }
 }

@@ -1,21 +1,21 @@
 //! Your host code: which kernels run, in which order, on which buffers.
 //!
-//! It does not touch a GPU. It records a *plan*: a list of launches and copies, which the harness checks against your kernels'
-//! signatures and then runs, on a GPU or on the emulated device, as often as it likes. So nothing here can depend on what
-//! the buffers hold.
+//! It does not touch a GPU. It records a *plan*: a list of launches and copies. The harness checks
+//! the plan against your kernels' signatures, and then runs it any number of times, on a GPU or on
+//! the emulated device. Nothing here can therefore depend on the contents of the buffers.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
-/// What the harness grades.
+/// The solution that the harness grades.
 pub struct Submission;
 
 impl Solution for Submission {
     /// Records the whole computation: `problem.steps` timesteps.
     ///
-    /// Before the plan runs, `buffers.u_prev` holds the second-last field and `buffers.u` the last; `c2` and `d` are tables
-    /// that stay as they are. The returned `Outputs` name the buffers that hold the two fields afterwards, which may be any
-    /// two buffers of the plan.
+    /// Before the plan runs, `buffers.u_prev` holds the second-last field and `buffers.u` the last;
+    /// `c2` and `d` are tables that stay as they are. The returned `Outputs` name the buffers that
+    /// hold the two fields afterwards, which may be any two buffers of the plan.
     fn record(
         &self,
         problem: &Problem,
@@ -25,12 +25,14 @@ impl Solution for Submission {
         let Buffers { u_prev, u, c2, d } = buffers;
         let (n_x, n_y, n_z) = (problem.n_x, problem.n_y, problem.n_z);
 
-        // As many blocks of 32 x 4 x 2 threads as cover the domain, k first: it is the contiguous axis.
+        // As many blocks of 32 x 4 x 2 threads as cover the domain, k first: it is the contiguous
+        // axis.
         let config = LaunchConfig::covering((n_z, n_y, n_x), (32, 4, 2))?;
 
-        // TODO 4: this is the first timestep. Record all of them, each with its own value of the source:
-        // `problem.source_values` has one for each. After each timestep the two buffers change names: what was the last field
-        // is the second-last now, and the buffer in which that one was has the newest.
+        // TODO 4: this is the first timestep. Record all of them, each with its own value of the
+        // source: `problem.source_values` has one for each. After each timestep the two buffers
+        // change names: the last field becomes the second-last, and the buffer of the old
+        // second-last holds the newest.
         plan.launch(
             "wave3d_step",
             config,
@@ -49,7 +51,8 @@ impl Solution for Submission {
             ],
         )?;
 
-        // After one timestep. After several it depends on their number, unless your loop exchanges the names itself.
+        // This is right after one timestep. After several it depends on their number, unless your
+        // loop exchanges the names itself.
         Ok(Outputs {
             u_prev: u,
             u: u_prev,

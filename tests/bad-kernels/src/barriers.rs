@@ -73,7 +73,7 @@ pub unsafe fn reverse_early_return_fixed(x: &[f32], out: *mut f32) {
     }
 }
 
-/// Even and odd threads each have a barrier of their own.
+/// Even and odd threads each have their own barrier.
 #[kernel]
 pub unsafe fn swap_pairs(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 32];
@@ -157,7 +157,7 @@ unsafe fn named_barrier<const ID: u32>() {
     cuda_std::gpu_only("bar.sync")
 }
 
-/// The tile is empty at first: only "full" is waited for.
+/// The tile is empty at first: threads wait only for "full".
 #[kernel]
 pub unsafe fn hand_over_fixed(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 32];

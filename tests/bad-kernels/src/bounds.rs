@@ -2,7 +2,7 @@
 
 use cuda_std::prelude::*;
 
-/// No guard: the last block has more threads than there are elements left.
+/// Without a guard: the last block has more threads than elements are left.
 #[kernel]
 pub unsafe fn scale_unguarded(a: f32, x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -112,7 +112,7 @@ pub unsafe fn sum_of_four_fixed(x: *const f32, out: *mut f32) {
     *out.add(i) = *x + *x.add(1) + *x.add(2) + *x.add(3);
 }
 
-/// What a layer adds to its input.
+/// A layer's additions to its input.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Layer {
@@ -145,7 +145,7 @@ pub unsafe fn apply_layer_fixed(x: &[f32], layer: Layer, out: *mut f32) {
     }
 }
 
-/// `&[f32]` promises that the elements do not change; called with the same buffer as x and as y, this breaks it.
+/// `&[f32]` promises constant elements; a call with one buffer as x and y breaks the promise.
 #[kernel]
 pub unsafe fn shift_left(x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -167,7 +167,7 @@ pub unsafe fn shift_left_fixed(n: usize, y: *mut f32) {
     *y.add(i) = next;
 }
 
-/// The tile has room for the block, and none for its halo.
+/// The tile has room for the block, but not for its halo.
 #[kernel]
 pub unsafe fn tile_without_halo(u: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 64];
@@ -180,7 +180,7 @@ pub unsafe fn tile_without_halo(u: *const f32, out: *mut f32) {
     *out.add(i) = *tile.add(t) + *tile.add(t + 2);
 }
 
-/// Room for two elements more.
+/// The tile has room for two more elements.
 #[kernel]
 pub unsafe fn tile_without_halo_fixed(u: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 66];

@@ -1,11 +1,11 @@
-//! Clusters: what the barrier of the block does not order, and blocks that are not there. Blocks have 64 threads.
+//! Accesses that the block's barrier does not order, and missing blocks. Blocks have 64 threads.
 
 use core::sync::atomic::{AtomicU32, Ordering};
 
 use cuda_std::prelude::*;
 
-/// Each thread adds its right neighbour's value, in the next block of the cluster where the tile ends. The barrier is that of
-/// the block alone.
+/// Each thread adds its right neighbour's value. Where the tile ends, that is in the cluster's next
+/// block. The barrier is only the block's.
 #[kernel(capability = "9.0")]
 pub unsafe fn halo(x: *const f32, out: *mut f32) {
     let tile = shared_array![f32; 64];

@@ -1,8 +1,8 @@
-//! Asynchronous copies: of a word a thread, and in bulk. Blocks have 64 threads.
+//! Asynchronous copies: one word per thread, and in bulk. Blocks have 64 threads.
 
 use cuda_std::prelude::*;
 
-/// Mean of a cell and its neighbours; cells beyond the ends count as zero, which the copies see to. The wait is left out.
+/// Mean of a cell and its neighbours. Copies set cells beyond the ends to 0. The wait is left out.
 #[kernel]
 pub unsafe fn mean(x: *const f32, out: *mut f32, n: u32) {
     let tile = shared_array![f32; 66];
@@ -39,8 +39,8 @@ pub unsafe fn mean_fixed(x: *const f32, out: *mut f32, n: u32) {
     }
 }
 
-/// Rows of 128 `f32`, doubled, one after the other by one block: the next comes in bulk while this one is computed. `EXPECTED` bytes are
-/// expected of a row, from `SKIPPED` cells on; `WAITS`: whether the block waits for a row.
+/// One block doubles rows of 128 `f32`, and copies the next in bulk. It expects `EXPECTED` bytes of
+/// a row, from cell `SKIPPED` on. `WAITS` says whether the block waits for a row.
 #[inline(always)]
 unsafe fn double_rows<const EXPECTED: u32, const SKIPPED: usize, const WAITS: bool>(
     x: *const f32,
@@ -94,13 +94,13 @@ pub unsafe fn rows_at_once(x: *const f32, out: *mut f32, rows: usize) {
     double_rows::<512, 0, false>(x, out, rows); //~ fault
 }
 
-/// Less is expected than is copied.
+/// The block expects fewer bytes than it copies.
 #[kernel(capability = "9.0")]
 pub unsafe fn rows_in_part(x: *const f32, out: *mut f32, rows: usize) {
     double_rows::<128, 0, true>(x, out, rows); //~ fault
 }
 
-/// More is expected than is copied, the elements of the ring.
+/// The block expects more bytes than it copies: those of the ring.
 #[kernel(capability = "9.0")]
 pub unsafe fn rows_and_more(x: *const f32, out: *mut f32, rows: usize) {
     double_rows::<1024, 0, true>(x, out, rows); //~ fault

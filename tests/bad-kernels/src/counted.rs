@@ -1,9 +1,9 @@
-//! Kernels whose traffic is known: `tests/kernels/counts.rs` has the numbers, worked out by hand.
+//! Kernels with known traffic: `tests/kernels/counts.rs` has the numbers, computed by hand.
 
 use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
-/// One element a thread.
+/// One element per thread.
 #[kernel]
 pub unsafe fn copy(x: *const f32, y: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -18,7 +18,7 @@ pub unsafe fn gather(x: *const f32, y: *mut f32, stride: u32) {
     *y.add(i) = *x.add(i * stride as usize);
 }
 
-/// Four elements a thread, in one access.
+/// Four elements per thread, in one access.
 #[kernel]
 pub unsafe fn copy_by_four(x: *const f32, y: *mut f32) {
     let i = 4 * thread::index_1d() as usize;
@@ -58,7 +58,7 @@ pub unsafe fn transpose_tiled(x: *const f32, y: *mut f32, n: u32) {
     transpose_by_tiles::<32>(shared_array![f32; 1024], x, y, n);
 }
 
-/// One element of padding a row puts them in all banks.
+/// One element of padding per row puts them in all banks.
 #[kernel]
 pub unsafe fn transpose_padded(x: *const f32, y: *mut f32, n: u32) {
     transpose_by_tiles::<33>(shared_array![f32; 1056], x, y, n);
@@ -115,7 +115,7 @@ pub unsafe fn shared_wide_16(x: *const f32, y: *mut f32, stride: u32) {
 unsafe fn either(bit: u32, y: *mut u32) {
     let i = thread::index_1d();
     let cell = y.add(i as usize);
-    // Not to be merged into one path: the two arms have nothing in common.
+    // The two arms have no common instructions: the compiler cannot merge them.
     if i & bit == 0 {
         //~^ branch
         *cell = i;

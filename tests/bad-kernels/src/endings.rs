@@ -73,7 +73,7 @@ pub unsafe fn search_fixed(sorted: &[u32], wanted: &[u32], out: *mut u32) {
     *out.add(i) = low as u32;
 }
 
-/// Waits for blocks that, of a grid larger than the device holds, start only when this one has ended.
+/// Waits for all blocks. In a grid larger than the device holds, some start only when others end.
 #[kernel]
 pub unsafe fn wait_for_all_blocks(x: *const u32, sums: *mut u32, done: *mut u32, out: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
@@ -113,7 +113,7 @@ pub unsafe fn most_frequent(values: &[u32], out: *mut u32) {
     *out.add(t) = counts[t];
 }
 
-/// As many counters as there are values.
+/// One counter for each value.
 #[kernel]
 pub unsafe fn most_frequent_fixed(values: &[u32], out: *mut u32) {
     let mut counts = [0u32; 64];
@@ -130,8 +130,8 @@ pub unsafe fn tree_depth(tree: &[u32], out: *mut u32) {
     *out = depth(tree, 0);
 }
 
-/// Depth of a tree in an array: node i has children 2 i + 1 and 2 i + 2, value 0 means no node. Looks for another
-/// value, which no node has.
+/// Depth of a tree in an array. Node i has children 2 i + 1 and 2 i + 2, and value 0 means no node.
+/// The function tests for another value, which no node has.
 fn depth(tree: &[u32], node: usize) -> u32 {
     if tree[node % tree.len()] == u32::MAX {
         return 0;
@@ -145,7 +145,7 @@ pub unsafe fn tree_depth_fixed(tree: &[u32], out: *mut u32) {
     *out = depth_fixed(tree, 0);
 }
 
-/// Ends where there is no node.
+/// Ends at a missing node.
 fn depth_fixed(tree: &[u32], node: usize) -> u32 {
     if node >= tree.len() || tree[node] == 0 {
         return 0;

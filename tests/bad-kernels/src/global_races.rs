@@ -3,7 +3,7 @@
 use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::prelude::*;
 
-/// Each cell becomes the mean of its neighbours, some of which are new already.
+/// Each cell becomes the mean of its neighbours, and some neighbours are already new.
 #[kernel]
 pub unsafe fn jacobi(u: *mut f32, n: u32) {
     let i = thread::index_1d();
@@ -25,7 +25,7 @@ pub unsafe fn jacobi_fixed(u: *const f32, new: *mut f32, n: u32) {
     }
 }
 
-/// Two steps in one launch, with a barrier between, which does not hold back the neighbouring block.
+/// Two steps in one launch. The barrier between them does not stop the neighbouring block.
 #[kernel]
 pub unsafe fn two_steps(u: *const f32, middle: *mut f32, out: *mut f32, n: usize) {
     let i = thread::index_1d() as usize;
@@ -43,7 +43,7 @@ unsafe fn step(u: *const f32, i: usize, n: usize) -> f32 {
     0.5 * (*u.add(i - 1) + *u.add(i + 1)) //~ fault
 }
 
-/// One step, to be launched twice.
+/// One step, for two launches.
 #[kernel]
 pub unsafe fn two_steps_fixed(u: *const f32, out: *mut f32, n: usize) {
     let i = thread::index_1d() as usize;
@@ -120,7 +120,7 @@ pub unsafe fn count_positive_fixed(x: &[f32], count: *mut u32) {
     }
 }
 
-/// The last block adds up what the others stored, without a fence between their store and their count.
+/// The last block adds the others' sums. No fence is between a block's store and its count.
 #[kernel]
 pub unsafe fn last_block_adds(x: *const u32, sums: *mut u32, done: *mut u32, out: *mut u32) {
     let block = thread::block_idx_x() as usize;

@@ -1,9 +1,9 @@
-//! Several steps in one launch, with a barrier of all blocks between them. Blocks have 64 threads; a thread has cells of its own as far apart
-//! as the grid has threads.
+//! Several steps in one launch, with a barrier of all blocks between them. Blocks have 64 threads.
+//! A thread's own cells are as far apart as the grid has threads.
 
 use cuda_std::prelude::*;
 
-/// The cell a step later, from its old value and the sum of its neighbours'.
+/// The next value of a cell, from its old value and the sum of its neighbours'.
 #[inline(always)]
 fn mixed(old: u32, sum: u32) -> u32 {
     sum.wrapping_mul(5) ^ old
@@ -47,8 +47,8 @@ pub unsafe fn steps_fixed(mut a: *mut u32, mut b: *mut u32, n: u32, steps: u32, 
     }
 }
 
-/// Each block sums what the next has stored, once, and hides its own work between arrival and wait. A block of the grid's last row
-/// returns without waiting.
+/// Each block sums the next one's values once, and works between arrival and wait. A block of the
+/// grid's last row returns without waiting.
 #[kernel]
 pub unsafe fn leave_early(x: *const u32, middle: *mut u32, out: *mut u32, counter: *mut u32) {
     let block = thread::block_idx_y() * thread::grid_dim_x() + thread::block_idx_x();

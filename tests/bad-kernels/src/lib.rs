@@ -1,8 +1,8 @@
 //! Kernels with the mistakes that students make, each beside its correction.
 //!
-//! `tests/kernels` launches them on the emulated device: `NAME` must fail, with a message that leads to the
-//! mistake; `NAME_fixed` must compute the right numbers from the same input. The comment `//~ fault` marks the
-//! lines that the message may name: those to look at.
+//! `tests/kernels` launches them on the emulated device. `NAME` must fail, with a message that
+//! leads to the mistake; `NAME_fixed` must compute the right numbers from the same input. The
+//! comment `//~ fault` marks the lines that the message may name.
 //!
 //! | module | mistakes |
 //! |---|---|
@@ -10,13 +10,13 @@
 //! | [`unwritten`] | reads of memory that was not written |
 //! | [`shared_races`] | missing barriers between accesses to shared memory |
 //! | [`global_races`] | threads, warps and blocks that share global memory without order |
-//! | [`clusters`] | blocks of a cluster that share memory without order, or while one is not there |
+//! | [`clusters`] | blocks of a cluster that share memory without order, or while one is missing |
 //! | [`grids`] | blocks that compute several steps in one launch, and do not wait for each other |
-//! | [`copies`] | asynchronous copies that nobody waits for, or of the wrong size |
+//! | [`copies`] | asynchronous copies without a wait, or of the wrong size |
 //! | [`barriers`] | barriers that only a part of the block reaches |
 //! | [`warps`] | shuffles with lanes missing |
 //! | [`endings`] | panics, endless loops, too much stack, too large blocks, unknown instructions |
-//! | [`counted`] | none: traffic that is known by hand |
+//! | [`counted`] | none: traffic that is computed by hand |
 
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]

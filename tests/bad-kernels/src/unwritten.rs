@@ -21,7 +21,7 @@ unsafe fn block_sum(value: f32) -> f32 {
     *tile
 }
 
-/// A block that has no full share of the elements leaves its sum unwritten.
+/// A block without a full share of the elements leaves its sum unwritten.
 #[kernel]
 pub unsafe fn block_sums(x: &[f32], sums: *mut f32) {
     let i = thread::index_1d() as usize;
@@ -95,7 +95,7 @@ pub unsafe fn blur_tile_fixed(u: *const f32, out: *mut f32) {
     *out.add(i) = *tile.add(t) + *tile.add(t + 2);
 }
 
-/// Counts the bits of each thread's element, in counters of its own that nothing sets to zero.
+/// Counts the bits of each thread's element, in its own counters, which nothing sets to zero.
 #[kernel]
 pub unsafe fn own_counters(x: &[u32], out: *mut u32) {
     let i = thread::index_1d() as usize;

@@ -1,9 +1,9 @@
-//! The harness, with three commands more, for the corpus of `tests/submissions`:
+//! The harness, with three more commands for the corpus of `tests/submissions`:
 //!
 //! ```text
-//! submissions pack-corpus DIR                     packs it, for a machine without Rust
-//! submissions grade-corpus DIR [--device cuda]    grades what `pack-corpus` packed, and prints the kill rate
-//! submissions fuzz DIR SECONDS [SEED]             grades changes of a packed bundle for so long: each gets a report
+//! submissions pack-corpus DIR                   packs it, for a machine without Rust
+//! submissions grade-corpus DIR [--device cuda]  grades a packed corpus, prints the kill rate
+//! submissions fuzz DIR SECONDS [SEED]           grades changed bundles: each gets a report
 //! ```
 //!
 //! Everything else is the harness's own command line.
@@ -39,7 +39,7 @@ fn grader(device: &str, scratch: PathBuf) -> Result<Grader, String> {
     })
 }
 
-/// Packs every submission that can be packed, and copies what is expected of them.
+/// Packs every submission that can be packed, and copies the expectations.
 fn pack(target: &Path) -> Result<ExitCode, String> {
     let corpus = Corpus::of_the_project();
     corpus.copy_expectations(target)?;
@@ -63,7 +63,7 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
-/// Grades changes of a bundle of a packed corpus until the time is over.
+/// Grades changed bundles of a packed corpus until the time is over.
 fn fuzz(folder: &Path, seconds: &str, seed: &str) -> Result<ExitCode, String> {
     let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
     let (seconds, seed): (u64, u64) = (number(seconds)?, number(seed)?);
@@ -83,7 +83,7 @@ fn fuzz(folder: &Path, seconds: &str, seed: &str) -> Result<ExitCode, String> {
     let done = fuzz
         .run(seed, Duration::from_secs(seconds), 1)
         .inspect_err(|_| {
-            // What ended it stays.
+            // The bundle that ended the run stays.
             let _ = scratch.keep();
         })?;
     println!("{done} changed bundles, and a report for each");

@@ -1,6 +1,7 @@
 //! Results rounded in any direction, from the result rounded to nearest and the sign of its error.
 //!
-//! The error's sign comes from an exact sum in fixed point, wide enough for any product of two doubles.
+//! The error's sign comes from an exact sum in fixed point, wide enough for any product of two
+//! doubles.
 
 use std::cmp::Ordering;
 
@@ -46,7 +47,8 @@ pub trait Float: Copy + PartialEq {
     fn fma(self, b: Self, c: Self) -> Self;
     fn root(self) -> Self;
     fn negate(self) -> Self;
-    /// The NaN that an operation gives, one of whose operands is NaN; where several are, the first in this order counts.
+    /// The NaN that an operation gives if an operand is NaN. If several are, the first in this
+    /// order counts.
     fn nan_of(operands: &[Self]) -> u64;
 }
 
@@ -116,19 +118,19 @@ pub fn fma<F: Float>(a: F, b: F, c: F, mode: Mode) -> u64 {
     )
 }
 
-/// `a + b`. Of two NaNs the second counts, as an H100 does.
+/// `a + b`. Of two NaNs the second counts, as on an H100.
 pub fn add<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     let unit = F::from_raw(one::<F>());
     let differ = a.wide().is_sign_negative() != b.wide().is_sign_negative();
     sum(a.add(b), &[b, a], &[(a, unit), (b, unit)], differ, mode)
 }
 
-/// `a * b`. Of two NaNs the second counts, as an H100 does.
+/// `a * b`. Of two NaNs the second counts, as on an H100.
 pub fn mul<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     sum(a.mul(b), &[b, a], &[(a, b)], false, mode)
 }
 
-/// `a / b`. Of two NaNs the first counts, as an H100 does.
+/// `a / b`. Of two NaNs the first counts, as on an H100.
 pub fn div<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     let nearest = a.div(b);
     if let Some(bits) = special(nearest, &[a, b]) {
@@ -185,8 +187,9 @@ pub fn from_integer(x: i128, mode: Mode) -> u64 {
     directed(nearest, x.cmp(&(nearest as i128)), mode).raw()
 }
 
-/// The number of 53 bits nearest to an integer from which any rounding to at most 51 bits gives what rounding the
-/// integer itself would: truncated, with the last bit set if that lost anything (round to odd).
+/// A number of 53 bits: any rounding of it to at most 51 bits gives the same result as rounding the
+/// integer itself. It is the truncated integer, with the last bit set if the truncation lost
+/// anything (round to odd).
 pub fn sticky(x: i128) -> f64 {
     let truncated = f64::from_bits(from_integer(x, Mode::Zero));
     let inexact = truncated as i128 != x;
@@ -201,7 +204,7 @@ fn one<F: Float>() -> u64 {
     }
 }
 
-/// The result where no rounding takes place: a NaN, or an operation on infinities.
+/// The result of an operation without rounding: a NaN, or an operation on infinities.
 fn special<F: Float>(nearest: F, operands: &[F]) -> Option<u64> {
     if operands.iter().any(|x| x.wide().is_nan()) {
         return Some(F::nan_of(operands));
@@ -213,7 +216,7 @@ fn special<F: Float>(nearest: F, operands: &[F]) -> Option<u64> {
     infinite.then(|| nearest.raw())
 }
 
-/// On which side of an infinity that came of finite operands the exact result lies.
+/// The side of an infinite result on which the exact result lies, if the operands are finite.
 fn beyond<F: Float>(nearest: F) -> Option<Ordering> {
     match nearest.wide() {
         x if x == f64::INFINITY => Some(Ordering::Less),
@@ -248,7 +251,8 @@ fn sum<F: Float>(
     directed(nearest, residual, mode).raw()
 }
 
-/// The result in direction `mode`, where `residual` is the sign of the exact result minus the nearest one.
+/// The result in direction `mode`, where `residual` is the sign of the exact result minus the
+/// nearest one.
 fn directed<F: Float>(nearest: F, residual: Ordering, mode: Mode) -> F {
     let mode = match mode {
         Mode::Zero if nearest.wide().is_sign_negative() => Mode::Up,

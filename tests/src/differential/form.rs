@@ -1,4 +1,4 @@
-//! What a form consists of, and its PTX text.
+//! The parts of a form, and its PTX text.
 
 use std::fmt::Write;
 
@@ -21,7 +21,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// Its name in a declaration.
+    /// The class's name in a declaration.
     pub fn name(self) -> &'static str {
         match self {
             Class::Pred => "pred",
@@ -41,7 +41,7 @@ impl Class {
         }
     }
 
-    /// Its bits.
+    /// A mask of the class's bits.
     pub fn mask(self) -> u64 {
         u64::MAX >> (64 - self.bits())
     }
@@ -51,40 +51,42 @@ type Each = Box<dyn Fn(Row) -> Row + Send + Sync>;
 type Together = Box<dyn Fn(&[Row]) -> Vec<Row> + Send + Sync>;
 type Within = Box<dyn Fn(Row) -> Target + Send + Sync>;
 
-/// What the results should be, evaluated in Rust.
+/// The expected results, evaluated in Rust.
 pub enum Expect {
     /// Each thread's results follow from its own sources.
     Each(Each),
-    /// The results of this many neighbouring threads (0: of all) follow from all their sources.
+    /// The results of this number of neighbouring threads (0: of all) follow from all their
+    /// sources.
     Together(usize, Together),
     /// The only result is an approximation.
     Within(Within),
 }
 
-/// An instruction with its type and modifiers, ready to be tried.
+/// An instruction with its type and modifiers, for a test.
 ///
-/// The text of `body` finds the sources in `%a %b %c %e` and leaves the results in `%x %y %z %w`. It may use
-/// `%thread` (thread in the block, 32 bits), `%lane`, `%scratch` (64-bit generic-free global address of the thread's own
-/// [`Form::SCRATCH_BYTES`]), `%pool` (global address of the whole scratch memory, which begins as zeros), and the
-/// temporaries `%p0`.., `%h0`.., `%r0`.., `%d0`.. .
+/// The text of `body` finds the sources in `%a %b %c %e` and leaves the results in `%x %y %z %w`.
+/// It may use `%thread` (thread in the block, 32 bits), `%lane`, `%scratch` (64-bit generic-free
+/// global address of the thread's own [`Form::SCRATCH_BYTES`]), `%pool` (global address of the
+/// whole scratch memory, which begins as zeros), and the temporaries `%p0`.., `%h0`.., `%r0`..,
+/// `%d0`.. .
 pub struct Form {
     /// The family, which [`all`](super::all) sets.
     pub group: &'static str,
     /// The instruction as it is written.
     pub name: String,
-    /// Where the sources come from.
+    /// The operands that give the sources.
     pub sources: Vec<Operand>,
     /// The files of the results.
     pub results: Vec<Class>,
     /// Text of the kernel.
     pub body: String,
-    /// Text of a second kernel, launched after the first; the results are then taken from it alone.
+    /// Text of a second kernel, launched after the first. The results then come only from it.
     pub collect: Option<String>,
     /// Text in front of the kernel.
     pub module: String,
     /// Sources instead of combinations of the operands' values; a multiple of [`Form::BLOCK`].
     pub rows: Option<Vec<Row>>,
-    /// What the results should be.
+    /// The expected results.
     pub expect: Expect,
 }
 
@@ -119,8 +121,8 @@ impl Form {
         }
     }
 
-    /// A form of one instruction whose text is its name, `%x` and the sources. The result is in a register like the first
-    /// source's.
+    /// A form of one instruction whose text is its name, `%x` and the sources. The result is in a
+    /// register like the first source's.
     pub fn simple<const N: usize>(
         name: impl Into<String>,
         sources: [Operand; N],
@@ -132,7 +134,7 @@ impl Form {
         Form::new(name, sources, [result], body, move |row| [f(row)])
     }
 
-    /// The same with its only result in another register.
+    /// The same form with its only result in another register.
     pub fn to(self, result: Class) -> Form {
         Form {
             results: vec![result],
@@ -175,7 +177,7 @@ impl Form {
         }
     }
 
-    /// The same with text in front of the kernel.
+    /// The same form with text in front of the kernel.
     pub fn with_module(self, module: impl Into<String>) -> Form {
         Form {
             module: module.into(),
@@ -183,7 +185,7 @@ impl Form {
         }
     }
 
-    /// The same with these sources.
+    /// The same form with these sources.
     pub fn with_rows(self, rows: Vec<Row>) -> Form {
         assert!(!rows.is_empty() && rows.len().is_multiple_of(Form::BLOCK));
         Form {
@@ -192,7 +194,7 @@ impl Form {
         }
     }
 
-    /// The same with a second kernel.
+    /// The same form with a second kernel.
     pub fn with_collect(self, body: impl Into<String>) -> Form {
         Form {
             collect: Some(body.into()),
@@ -224,8 +226,8 @@ impl Form {
 const SOURCES: [&str; 4] = ["%a", "%b", "%c", "%e"];
 const RESULTS: [&str; 4] = ["%x", "%y", "%z", "%w"];
 
-/// The form's module: the kernel `apply`, and `collect` if it has one. Both take the operands, the results and the
-/// scratch memory, as 64-bit pointers to 64-bit values.
+/// The form's module: the kernel `apply`, and `collect` if it has one. Both take the operands, the
+/// results and the scratch memory, as 64-bit pointers to 64-bit values.
 pub fn module_text(form: &Form) -> String {
     let mut text = format!(
         "// {}\n.version 8.3\n.target sm_90\n.address_size 64\n\n{}\n",

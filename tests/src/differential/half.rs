@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::exact::Mode;
 
-/// A 16-bit format: every non-negative value in order, the last one in the place of infinity.
+/// A 16-bit format: every non-negative value in order, with the last one at the place of infinity.
 pub struct Half {
     values: Vec<f64>,
 }

@@ -1,20 +1,25 @@
-//! Every instruction that the emulated device executes, on operands that show what it does.
+//! Tests of every instruction that the emulated device executes, on operands that show its effect.
 //!
-//! A [`Form`] is an instruction with its type and modifiers: operands, PTX text, and an evaluation in Rust that shares
-//! no code with the emulated device. [`run_form`] makes a module of it, runs it as a plan on the emulated device, and on
-//! CUDA where there is a device, and compares:
+//! A [`Form`] is an instruction with its type and modifiers: operands, PTX text, and an evaluation
+//! in Rust that shares no code with the emulated device. [`run_form`] makes a module from it and
+//! runs that as a plan on the emulated device, and on a CUDA device if there is one. Then it
+//! compares:
 //!
-//! - emulated device and Rust: bit for bit, or within the stated tolerance for `.approx` and `.full`;
-//! - CUDA and emulated device: bit for bit; for `.approx` and `.full`, CUDA and Rust within the same tolerance.
+//! - emulated device and Rust: bit for bit, or within the stated tolerance for `.approx` and
+//!   `.full`;
+//! - CUDA and emulated device: bit for bit; for `.approx` and `.full`, CUDA and Rust within the
+//!   same tolerance.
 //!
-//! Each form is a module of its own, so that one that the driver's compiler refuses does not keep others from running.
+//! Each form is a separate module: a form that the driver's compiler refuses does not keep others
+//! from running.
 //!
-//! Not here, because their values are the machine's own: `%warpid`, `%nwarpid`, `%smid`, `%nsmid`, `%gridid`, `%clock`,
-//! `%clock_hi`, `%clock64`, `%globaltimer` and its halves, `%total_smem_size` (rounded up to what the hardware allocates);
-//! and what ends a launch: `trap`, `brkpt`.
+//! Some forms are missing because their values depend on the machine: `%warpid`, `%nwarpid`,
+//! `%smid`, `%nsmid`, `%gridid`, `%clock`, `%clock_hi`, `%clock64`, `%globaltimer` and its halves,
+//! `%total_smem_size` (rounded up to the hardware's allocation unit). Instructions that end a
+//! launch are missing too: `trap`, `brkpt`.
 //!
-//! - `form`: what a form consists of, and its PTX text;
-//! - `forms`: all of them, by family;
+//! - `form`: the parts of a form, and its PTX text;
+//! - `forms`: all forms, by family;
 //! - `operands`: edge values and seeded random ones;
 //! - `exact`, `half`, `tolerance`: rounding and error bounds, written from the standard;
 //! - `run`: one form on the devices;

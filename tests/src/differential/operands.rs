@@ -4,29 +4,29 @@ use fastrand::Rng;
 
 use super::{Class, Form, Row};
 
-/// How many cases to make.
+/// The number of cases to make.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Amount {
-    /// Rows of random operands, beside those made of edge values.
+    /// Rows of random operands, in addition to those made of edge values.
     pub random: usize,
     /// Whether one source of 16 bits takes every value.
     pub exhaustive: bool,
 }
 
 impl Amount {
-    /// For the emulated device alone: seconds without optimisation.
+    /// For the emulated device only: it takes seconds without optimisation.
     pub const QUICK: Amount = Amount {
         random: 512,
         exhaustive: false,
     };
-    /// Where there is a GPU to compare with.
+    /// For a machine with a GPU to compare with.
     pub const THOROUGH: Amount = Amount {
         random: 16384,
         exhaustive: true,
     };
 }
 
-/// What a source's values are taken from.
+/// The set that a source's values come from.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Operand {
     /// True and false.
@@ -45,7 +45,7 @@ pub enum Operand {
     F32,
     /// Double precision.
     F64,
-    /// These alone.
+    /// Only these values.
     Of(Class, Vec<u64>),
 }
 
@@ -57,7 +57,7 @@ impl Operand {
     /// Integers of 64 bits.
     pub const I64: Operand = Operand::Int(64);
 
-    /// The file of its register.
+    /// The file of the operand's register.
     pub fn class(&self) -> Class {
         match self {
             Operand::Pred => Class::Pred,
@@ -132,8 +132,8 @@ impl Operand {
     }
 }
 
-/// The rows of sources that a form is tried on: combinations of edge values, then random ones. Their number is a multiple
-/// of [`Form::BLOCK`].
+/// The rows of sources for a form: combinations of edge values, then random ones. Their number is a
+/// multiple of [`Form::BLOCK`].
 pub(super) fn rows(form: &Form, amount: Amount) -> Vec<Row> {
     if let Some(rows) = &form.rows {
         return rows.clone();
@@ -170,7 +170,7 @@ pub(super) fn rows(form: &Form, amount: Amount) -> Vec<Row> {
     for _ in 0..amount.random {
         rows.push(std::array::from_fn(|i| match sources.get(i) {
             None => 0,
-            // Beside a random value, an edge value now and then.
+            // Some random values are replaced by an edge value.
             Some(_) if rng.u8(..8) == 0 => *rng.choice(&edges[i]).expect("edges"),
             Some(source) => source.random(&mut rng),
         }));
@@ -212,8 +212,8 @@ fn random_integer(rng: &mut Rng, bits: u32) -> u64 {
     x & mask
 }
 
-/// A float of any kind, by the widths of exponent and fraction: bits at random, magnitudes near 1 and near the limits,
-/// fractions of few bits (ties of a rounding).
+/// A float of any kind, by the widths of exponent and fraction: bits at random, magnitudes near 1
+/// and near the limits, fractions of few bits (ties of a rounding).
 fn random_float(rng: &mut Rng, exponent_bits: u32, fraction_bits: u32) -> u64 {
     let sign = u64::from(rng.bool()) << (exponent_bits + fraction_bits);
     let fraction_mask = (1u64 << fraction_bits) - 1;
@@ -250,8 +250,8 @@ fn small_floats(exponent_bits: u32, fraction_bits: u32) -> Vec<u64> {
     all
 }
 
-/// Small numbers, patterns, and what is around the widths of registers and conversions: the 24 bits of `mul24`, the 53 of
-/// an f64, the range of an f16.
+/// Small numbers, patterns, and numbers around the widths of registers and conversions: the 24 bits
+/// of `mul24`, the 53 of an f64, the range of an f16.
 #[rustfmt::skip]
 const INTEGER_EDGES: [u64; 30] = [
     0, 1, 2, 3, 7, 10, 0x7f, 0x80, 0xff, 0x100,
@@ -287,9 +287,10 @@ const F64_FEW: [u64; 16] = [
     0xfff0_1234_5678_9abc, 0x7fff_ffff_ffff_ffff,
 ];
 
-/// Zeros, subnormals, the smallest and largest normals, 1 and its neighbours, halves, powers of two around the widths of
-/// the integers and of an f16, infinities, quiet and signalling NaNs with payloads; and what comes near the smallest
-/// normal number: the last two have the product `2^-126 (1 - 2^-46)`.
+/// Zeros, subnormals, the smallest and largest normals, 1 and its neighbours, halves, powers of two
+/// around the widths of the integers and of an f16, infinities, quiet and signalling NaNs with
+/// payloads, and numbers with products near the smallest normal number: that of the last two is
+/// `2^-126 (1 - 2^-46)`.
 #[rustfmt::skip]
 const F32_EDGES: [u32; 65] = [
     0x0000_0000, 0x8000_0000, 0x0000_0001, 0x8000_0001, 0x0000_0002, 0x007f_ffff, 0x807f_ffff,

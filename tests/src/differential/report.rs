@@ -5,16 +5,16 @@ use std::fmt;
 
 use super::{DeviceOutcome, Outcome};
 
-/// Lines of a refusal that are shown.
+/// The number of lines shown of a refusal.
 const REASON_LINES: usize = 6;
 
-/// Everything that was tried.
+/// The outcomes of all forms.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     outcomes: Vec<Outcome>,
 }
 
-/// What came of some forms on a device.
+/// The outcome of some forms on a device.
 struct Tally {
     /// Forms that did not run.
     refused: usize,
@@ -33,7 +33,7 @@ impl Tally {
         }
     }
 
-    /// What `summary` says of a device.
+    /// The sentence of `summary` on a device.
     fn sentence(&self, device: &str, against: &str) -> String {
         let Tally {
             refused,
@@ -45,7 +45,7 @@ impl Tally {
         )
     }
 
-    /// What the table says.
+    /// The text of the table's cell.
     fn cell(&self) -> String {
         match self {
             Tally {
@@ -85,7 +85,7 @@ impl Report {
         Report { outcomes }
     }
 
-    /// Whether every form ran, and every result is what it should be.
+    /// Whether every form ran, and every result is as expected.
     pub fn holds(&self) -> bool {
         let holds = |outcome: &Outcome| {
             outcome.emulated.holds() && outcome.cuda.as_ref().is_none_or(DeviceOutcome::holds)
@@ -97,7 +97,7 @@ impl Report {
         self.outcomes.iter().any(|outcome| outcome.cuda.is_some())
     }
 
-    /// One line: what was tried and what came of it.
+    /// One line on the number of forms and their outcome.
     pub fn summary(&self) -> String {
         let all: Vec<&Outcome> = self.outcomes.iter().collect();
         let cuda = match self.has_cuda() {
@@ -138,7 +138,7 @@ impl Report {
         Ok(())
     }
 
-    /// The largest errors of the approximations, as parts of what is allowed.
+    /// The largest errors of the approximations, as parts of the allowed ones.
     fn errors(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "\nlargest error / bound          emulated       cuda")?;
         let shown = |error: f64| format!("{error:.4}");

@@ -11,35 +11,35 @@ use super::operands::rows;
 use super::tolerance::Nearness;
 use super::{Amount, Class, Expect, Form, Row, Target, module_text};
 
-/// Differences of one form that are kept with their operands.
+/// The number of differences of one form that are kept with their operands.
 const SHOWN: usize = 24;
 
 const RESULTS: [&str; 4] = ["x", "y", "z", "w"];
 
-/// One result that is not what it should be.
+/// One result that is not as expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
     /// The sources.
     pub operands: String,
-    /// The result and what it is compared with, in bits.
+    /// The result and the expected one, in bits.
     pub bits: String,
 }
 
-/// What came of a form on one device.
+/// The outcome of a form on one device.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct DeviceOutcome {
-    /// Why it did not run.
+    /// The reason why it did not run.
     pub refused: Option<String>,
-    /// Results that are not what they should be.
+    /// The number of results that are not as expected.
     pub differences: usize,
-    /// Some of them, no two of the same sources, spread over all.
+    /// Some of these differences, spread over all, each of other sources.
     pub some: Vec<Difference>,
-    /// Of an approximation, the largest error as a part of what is allowed.
+    /// For an approximation, the largest error as a part of the allowed one.
     pub worst: Option<f64>,
 }
 
 impl DeviceOutcome {
-    /// Whether it ran, and every result is what it should be.
+    /// Whether it ran, and every result is as expected.
     pub fn holds(&self) -> bool {
         self.refused.is_none() && self.differences == 0
     }
@@ -56,7 +56,7 @@ impl DeviceOutcome {
 fn spread<T>(all: Vec<T>) -> impl Iterator<Item = T> {
     let count = all.len();
     let shown = count.min(SHOWN);
-    // Of `count` items in order, those with which `i * shown / count` grows.
+    // Takes those of `count` items in order at which `i * shown / count` grows.
     let grows = move |i: usize| i == 0 || i * shown / count > (i - 1) * shown / count;
     all.into_iter()
         .enumerate()
@@ -64,7 +64,7 @@ fn spread<T>(all: Vec<T>) -> impl Iterator<Item = T> {
         .map(|(_, item)| item)
 }
 
-/// What came of a form.
+/// The outcome of a form.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Outcome {
     /// [`Form::group`].
@@ -77,12 +77,12 @@ pub struct Outcome {
     pub cases: usize,
     /// The emulated device against the evaluation in Rust.
     pub emulated: DeviceOutcome,
-    /// CUDA against the emulated device, or for an approximation against the evaluation in Rust; `None` without a
-    /// device.
+    /// CUDA against the emulated device, or for an approximation against the evaluation in Rust;
+    /// `None` without a device.
     pub cuda: Option<DeviceOutcome>,
 }
 
-/// Tries a form. `cuda` is used by one form at a time.
+/// Runs a form and compares its results. One form at a time uses `cuda`.
 pub fn run_form(
     form: &Form,
     emulated: &dyn Device,
@@ -118,8 +118,8 @@ pub fn run_form(
     }
 }
 
-/// The results evaluated in Rust, as many for each thread as the form has; those of approximations are checked one by one
-/// instead.
+/// The results evaluated in Rust: for each thread those of the form. Results of approximations are
+/// checked one by one instead.
 fn expected(form: &Form, rows: &[Row]) -> Vec<u64> {
     let all: Vec<Row> = match &form.expect {
         Expect::Each(f) => rows.iter().map(|&row| f(row)).collect(),
@@ -186,7 +186,7 @@ fn execute(
     run().map_err(|error| error.to_string())
 }
 
-/// Compares one device's results with what they should be.
+/// Compares one device's results with the expected ones.
 fn compare(
     form: &Form,
     rows: &[Row],

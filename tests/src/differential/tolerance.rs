@@ -1,41 +1,42 @@
-//! How far an approximation may be from the true value.
+//! Bounds for the error of an approximation.
 
 /// An error bound.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Bound {
-    /// In units of the last place of a single-precision result at the true value.
+    /// A bound in units of the last place of a single-precision result at the true value.
     Ulps(f64),
-    /// In parts of the true value.
+    /// A bound in parts of the true value.
     Relative(f64),
-    /// As it is.
+    /// An absolute bound.
     Absolute(f64),
 }
 
-/// What an approximation should give.
+/// The expected result of an approximation.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Target {
     /// Any NaN.
     Nan,
     /// These bits.
     Exactly(u64),
-    /// Near a value, which may lie beyond the range of the type. `flushed`: a subnormal result is a zero.
+    /// Near a value, which may lie beyond the range of the type. If `flushed`, a subnormal result
+    /// is a zero.
     Near {
         /// The true value.
         value: f64,
-        /// How near.
+        /// The error bound.
         bound: Bound,
         /// `.ftz`.
         flushed: bool,
     },
-    /// Not stated.
+    /// The PTX ISA does not state the result.
     Unspecified,
 }
 
-/// Whether a result of 32 or 64 bits is what it should be.
+/// Whether a result of 32 or 64 bits is as expected.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Nearness {
     pub holds: bool,
-    /// Its error as a part of the bound, where there is one.
+    /// Its error as a part of the bound, if there is a bound.
     pub error: Option<f64>,
 }
 
@@ -64,7 +65,7 @@ impl Target {
 fn near(value: f64, got: f64, bound: Bound, flushed: bool, is_double: bool) -> Nearness {
     let (smallest, largest) = match is_double {
         true => (f64::MIN_POSITIVE, f64::MAX),
-        // Infinity is where the next power of two would be.
+        // Infinity counts as the next power of two.
         false => (f64::from(f32::MIN_POSITIVE), 2f64.powi(128)),
     };
     let (value, got) = (value.clamp(-largest, largest), got.clamp(-largest, largest));

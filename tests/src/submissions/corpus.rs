@@ -1,4 +1,4 @@
-//! Which submissions there are, and their source.
+//! The submissions, and their source.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,7 +14,7 @@ pub struct Corpus {
     root: PathBuf,
 }
 
-/// Which side of the corpus a submission is on.
+/// A submission's side of the corpus.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
     /// Must earn nothing by its trick.
@@ -34,38 +34,40 @@ impl Side {
     }
 }
 
-/// A submission with what is expected of it: a table of one of the corpus' TOML files.
+/// A submission with its expectation: a table of one of the corpus' TOML files.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Submission {
     /// The table's name, unique in the corpus.
     #[serde(skip)]
     pub name: String,
-    /// Which side it is on.
+    /// The submission's side.
     #[serde(skip)]
     pub side: Side,
-    /// What it tries, or what is unusual about it.
+    /// The submission's trick or peculiarity.
     pub about: String,
     /// The lab.
     pub lab: String,
-    /// The folder of `programs/` that it is an edit of. Default: the lab's name.
+    /// The folder of `programs/` that the edits change. Default: the lab's name.
     base: Option<String>,
-    /// What differs from the base, in order.
+    /// The differences from the base, in order.
     #[serde(default)]
     edits: Vec<Edit>,
     /// Other files in its folder, by name.
     #[serde(default)]
     files: BTreeMap<String, String>,
-    /// The file of `labs/`, without `.toml`, that it is graded by. Default: the lab's name.
+    /// The file of `labs/`, without `.toml`, for its grade. Default: the lab's name.
     lab_file: Option<String>,
-    /// What becomes of it.
+    /// The expected verdict.
     pub verdict: ExpectedVerdict,
-    /// What else may become of its large cases on a GPU: the emulated device executes some of their blocks only, and a GPU
-    /// shows the same fault in another way. For one that is undecided, what becomes of its cases on a GPU.
+    /// Another verdict that is allowed for its large cases on a GPU. The emulated device executes
+    /// only some of their blocks, and a GPU shows the same fault in another way. For an undecided
+    /// submission, this is the verdict on its cases on a GPU.
     pub cuda: Option<ExpectedVerdict>,
     /// The cases that fail. Default: all.
     pub cases: Option<Vec<String>>,
-    /// A part of the failure's message. A GPU's deadline has no reason, so that it is not looked for there.
+    /// A part of the failure's message. A GPU's deadline has no reason: the part is not expected
+    /// there.
     pub message: Option<String>,
 }
 
@@ -74,7 +76,7 @@ pub struct Submission {
 #[serde(deny_unknown_fields)]
 struct Edit {
     file: SourceFile,
-    /// Occurs exactly once in the file, as earlier edits left it.
+    /// The text to replace. It occurs exactly once in the file after the earlier edits.
     find: String,
     replace: String,
 }
@@ -112,7 +114,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// What cannot be read, is malformed, or has the name of another submission.
+    /// A file that cannot be read, a malformed table, or a name that occurs twice.
     pub fn submissions(&self) -> Result<Vec<Submission>, String> {
         let mut all = BTreeMap::new();
         for side in [Side::Hostile, Side::Honest] {
@@ -151,23 +153,24 @@ impl Corpus {
         Ok(files)
     }
 
-    /// The lab file that a submission is graded by.
+    /// The lab file for a submission's grade.
     pub fn lab_file(&self, submission: &Submission) -> PathBuf {
         let name = submission.lab_file.as_ref().unwrap_or(&submission.lab);
         self.root.join("labs").join(name).with_extension("toml")
     }
 
-    /// Where a submission's bundle is, in a packed corpus.
+    /// The path of a submission's bundle in a packed corpus.
     pub fn bundle(&self, submission: &Submission) -> PathBuf {
         let name = format!("{}.bundle", submission.name);
         self.root.join("bundles").join(name)
     }
 
-    /// The files of a submission's folder, by name: those of its base with its edits, and its other files.
+    /// The files of a submission's folder, by name: those of its base with its edits, and its other
+    /// files.
     ///
     /// # Errors
     ///
-    /// What cannot be read; an edit whose `find` does not occur exactly once.
+    /// A file that cannot be read; an edit whose `find` does not occur exactly once.
     pub fn sources(&self, submission: &Submission) -> Result<BTreeMap<String, String>, String> {
         let base = submission.base.as_ref().unwrap_or(&submission.lab);
         let folder = self.root.join("programs").join(base);
@@ -189,7 +192,7 @@ impl Corpus {
     ///
     /// # Errors
     ///
-    /// As [`Corpus::sources`], and what cannot be written.
+    /// As [`Corpus::sources`], and a file that cannot be written.
     pub fn write(&self, submission: &Submission, folder: &Path) -> Result<(), String> {
         fs::create_dir_all(folder).map_err(|error| at(folder, error))?;
         for (name, text) in self.sources(submission)? {
@@ -199,11 +202,11 @@ impl Corpus {
         Ok(())
     }
 
-    /// Copies everything but the programs, for a corpus that is packed.
+    /// Copies everything except the programs, for a packed corpus.
     ///
     /// # Errors
     ///
-    /// What cannot be copied.
+    /// A file that cannot be copied.
     pub fn copy_expectations(&self, target: &Path) -> Result<(), String> {
         for folder in ["labs", Side::Hostile.name(), Side::Honest.name()] {
             let to = target.join(folder);

@@ -1,4 +1,4 @@
-//! What is expected of a submission, and whether a report is that.
+//! The expectations of submissions, compared with reports.
 
 use std::fmt;
 
@@ -7,21 +7,23 @@ use serde::Deserialize;
 use super::Submission;
 use crate::grade::{Category, Failing, GradeReport, Group, Kind, Outcome};
 
-/// How much faster than its base a harmless submission may seem: what two timings of one program differ by.
+/// The largest base time / time of a harmless submission: two timings of one program differ by this
+/// factor.
 const NO_FASTER: f64 = 1.2;
 
-/// What becomes of a submission.
+/// The expected verdict on a submission.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ExpectedVerdict {
-    /// It is right, and earns all points for that.
+    /// It is right, and earns all points for correctness.
     Passes,
-    /// Its trick never pays: either the trick gets no chance, so that the submission is right and no faster than its base;
-    /// or its results are wrong, and it earns nothing for them.
+    /// Its trick never pays. Either the trick gets no chance: the submission is right and not
+    /// faster than its base. Or its results are wrong, and it earns nothing for them.
     Harmless,
-    /// What it does keeps cases from being graded: they count, earn nothing, and the grade says so.
+    /// The submission prevents the grading of cases. They count, earn nothing, and the grade says
+    /// so.
     Undecided,
-    /// It fails in this way, and earns no points for the cases in which it does.
+    /// It fails in this way, and earns no points for the failing cases.
     #[serde(untagged)]
     Fails(Kind),
     /// It fails in one of these ways, which depend on the machine.
@@ -39,7 +41,7 @@ impl ExpectedVerdict {
         }
     }
 
-    /// Whether it counts how fast the submission is.
+    /// Whether the submission's speed counts.
     pub fn is_timed(&self) -> bool {
         matches!(self, ExpectedVerdict::Passes | ExpectedVerdict::Harmless)
     }
@@ -56,12 +58,12 @@ impl fmt::Display for ExpectedVerdict {
     }
 }
 
-/// Compares a report from this device, `emulated` or `cuda`, with what is expected of the submission. Returns what became
-/// of it in a word.
+/// Compares a report from this device, `emulated` or `cuda`, with the submission's expectation.
+/// Returns the verdict in a word.
 ///
 /// # Errors
 ///
-/// What is not as expected.
+/// The difference from the expectation.
 pub fn check(
     submission: &Submission,
     report: &GradeReport,
@@ -89,7 +91,7 @@ pub fn check(
     Ok(outcome(report))
 }
 
-/// The code of the first way in which it failed, or `passes`.
+/// The code of its first kind of failure, or `passes`.
 pub fn outcome(report: &GradeReport) -> String {
     let in_cases = report.cases.iter().filter_map(|case| case.status.failing());
     let first = report.refused.iter().chain(in_cases).next();
@@ -98,7 +100,7 @@ pub fn outcome(report: &GradeReport) -> String {
         .to_owned()
 }
 
-/// Whether some result is wrong, and nothing that failed has earned anything.
+/// Whether some result is wrong, and no failed case has earned points.
 fn is_found_out(report: &GradeReport) -> bool {
     let in_cases = report
         .cases
@@ -265,7 +267,7 @@ fn is_expected(
     }
     let sanitizer = failing.sanitizer.as_deref().unwrap_or_default();
     match &submission.message {
-        // A GPU does not say what it waits for.
+        // A GPU does not give a reason for its wait.
         _ if device == "cuda" && failing.kind == Kind::Deadline => Ok(()),
         Some(part) if !failing.message.contains(part) && !sanitizer.contains(part) => {
             Err(format!("`{part}` is not in: {}", described(failing)))

@@ -1,4 +1,5 @@
-//! Bundles that are changed at random, and graded: whatever is in one, it gets a report, and the grader goes on.
+//! Bundles that are changed at random, and graded. With any contents, a bundle gets a report, and
+//! the grader goes on.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -16,12 +17,12 @@ use crate::grade::{GradeReport, sha256};
 
 /// The address space of the grader and of each process that it starts, in KiB.
 const MEMORY_KIB: u64 = 6 << 20;
-/// What a part that is repeated comes to at most, in bytes.
-const MOST_REPEATED_BYTES: usize = 16 << 20;
-/// The largest report, in bytes: texts that are cut, and a picture for each case.
-const MOST_REPORT_BYTES: u64 = 8 << 20;
+/// The largest total length of a repeated part, in bytes.
+const MAX_REPEATED_BYTES: usize = 16 << 20;
+/// The largest report, in bytes: truncated texts, and a picture for each case.
+const MAX_REPORT_BYTES: u64 = 8 << 20;
 
-/// A bundle to change, and what grades it.
+/// A bundle to change, and the program that grades it.
 #[derive(Debug, Clone)]
 pub struct Fuzz {
     /// `harness`, or a program that understands the same command line.
@@ -30,18 +31,19 @@ pub struct Fuzz {
     pub bundle: PathBuf,
     /// Its lab.
     pub lab: String,
-    /// What it is graded by.
+    /// The lab file for its grade.
     pub lab_file: PathBuf,
     /// A folder for bundles and reports.
     pub scratch: PathBuf,
 }
 
 impl Fuzz {
-    /// Grades changed bundles until the time is over, at least `least` of them; equal seeds give equal ones. How many were graded.
+    /// Grades changed bundles until the time is over, at least `least` of them, and returns their
+    /// number. Equal seeds give equal bundles.
     ///
     /// # Errors
     ///
-    /// The first whose grade ended in another way than with a report; it is kept in the folder.
+    /// The first bundle whose grade ended without a report. It is kept in the folder.
     pub fn run(&self, seed: u64, time: Duration, least: u32) -> Result<u32, String> {
         let began = Instant::now();
         let right = fs::read(&self.bundle).map_err(|error| error.to_string())?;
@@ -80,7 +82,7 @@ impl Fuzz {
             return Err(format!("{said:.2000}"));
         }
         let size = fs::metadata(&report).map_err(|error| error.to_string())?;
-        if size.len() > MOST_REPORT_BYTES {
+        if size.len() > MAX_REPORT_BYTES {
             return Err(format!("the report has {} bytes", size.len()));
         }
         let text = fs::read(&report).map_err(|error| error.to_string())?;
@@ -94,7 +96,7 @@ impl Fuzz {
     }
 }
 
-/// A changed bundle, and what was changed.
+/// A changed bundle, and a name for the change.
 fn changed(right: &[u8], random: &mut Rng) -> (&'static str, Vec<u8>) {
     let mut bytes = right.to_vec();
     let Some(json) = content(right) else {
@@ -174,7 +176,7 @@ fn spoil(bytes: &mut Vec<u8>, random: &mut Rng) {
     }
 }
 
-/// PTX with lines and words exchanged, removed, repeated, and numbers that are large.
+/// PTX with lines and words exchanged, removed, repeated, and with large numbers.
 fn kernels(ptx: &str, random: &mut Rng) -> String {
     const NUMBERS: [&str; 8] = [
         "0",
@@ -222,7 +224,7 @@ fn kernels(ptx: &str, random: &mut Rng) -> String {
     lines.join("\n")
 }
 
-/// A part of the value, any.
+/// Some part of the value.
 fn part<'v>(value: &'v mut Value, random: &mut Rng) -> &'v mut Value {
     let parts = match value {
         Value::Array(values) => values.len(),
@@ -241,7 +243,7 @@ fn part<'v>(value: &'v mut Value, random: &mut Rng) -> &'v mut Value {
     part(inner.expect("there are so many"), random)
 }
 
-/// What to put in a part's place.
+/// A replacement for a part.
 fn something(other: Value, random: &mut Rng) -> Value {
     match random.u32(0..10) {
         0 => Value::Null,
@@ -251,7 +253,7 @@ fn something(other: Value, random: &mut Rng) -> Value {
         4 => random.u64(..).into(),
         5 => "x".repeat(random.usize(0..2 << 20)).into(),
         6 => {
-            let most = MOST_REPEATED_BYTES / other.to_string().len();
+            let most = MAX_REPEATED_BYTES / other.to_string().len();
             vec![other; random.usize(0..2000).min(most)].into()
         }
         7 => (0..90).fold(other, |inner, _| vec![inner].into()),

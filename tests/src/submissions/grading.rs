@@ -1,4 +1,4 @@
-//! The program, started on submissions, and the table of what became of them.
+//! The program, started on submissions, and the table of results.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -9,13 +9,14 @@ use rayon::prelude::*;
 use super::{Corpus, Side, Submission, check};
 use crate::grade::GradeReport;
 
-/// The deadline of a run in seconds: many times what the slowest honest one needs, on a busy machine too.
+/// The deadline of a run in seconds: many times the time of the slowest honest one, even on a busy
+/// machine.
 const DEADLINE_S: &str = "10";
 
-/// What drawn cases of bundles follow from. Those of folders are drawn anew for each.
+/// The seed for drawn cases of bundles. Cases of folders are drawn again for each.
 const DRAW: &str = "20261122";
 
-/// The program, and what it grades on.
+/// The program, and its device.
 #[derive(Debug, Clone)]
 pub struct Grader {
     /// `harness`, or a program that understands the same command line.
@@ -31,7 +32,7 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// If there is no report.
+    /// If the program gives no report.
     pub fn grade(
         &self,
         submission: &Path,
@@ -91,7 +92,7 @@ impl Grader {
             .arg(lab_file)
             .arg("-o")
             .arg(output)
-            // Where there is no Landlock, the rest must do.
+            // On a machine without Landlock, the other means must suffice.
             .arg("--without-landlock");
         command
     }
@@ -103,7 +104,8 @@ impl Grader {
             .map_err(|error| format!("{}: {error}", self.program.display()))
     }
 
-    /// Grades a submission of the corpus, from its bundle if there is one, and compares the report with what is expected.
+    /// Grades a submission of the corpus, from its bundle if there is one, and compares the report
+    /// with the expectation.
     pub fn row(&self, corpus: &Corpus, submission: &Submission) -> Row {
         let start = Instant::now();
         let result = self
@@ -127,8 +129,9 @@ impl Grader {
         self.grade(&folder, &submission.lab, &lab_file)
     }
 
-    /// Grades several submissions at a time, some more than there are cores: those that never end spend their time waiting. On a GPU, those whose
-    /// speed counts come after that, one at a time.
+    /// Grades several submissions at a time, some more than the number of cores: those that never
+    /// end spend their time waiting. On a GPU, submissions whose speed counts come after that, one
+    /// at a time.
     ///
     /// # Errors
     ///
@@ -155,14 +158,14 @@ impl Grader {
     }
 }
 
-/// What became of a submission.
+/// The result of a submission.
 #[derive(Debug)]
 pub struct Row {
-    /// Which.
+    /// The submission.
     pub submission: Submission,
-    /// In a word, if it is as expected; otherwise what is not.
+    /// A word if it is as expected; otherwise the difference.
     pub result: Result<String, String>,
-    /// How long it took.
+    /// The time that the grade took.
     pub seconds: f64,
 }
 
@@ -181,7 +184,7 @@ impl Row {
     }
 }
 
-/// What is below the table: the rows that are not as expected, and the rates.
+/// The text below the table: the rows that are not as expected, and the rates.
 pub fn summary(rows: &[Row]) -> String {
     let mut text = String::new();
     for row in rows {
@@ -191,7 +194,7 @@ pub fn summary(rows: &[Row]) -> String {
             text += &format!("    expected: {}\n    {miss}\n", it.verdict);
         }
     }
-    // How many are as expected, of how many.
+    // The number of submissions that are as expected, and the number of all.
     let rate = |side| {
         let of_side: Vec<&Row> = rows
             .iter()

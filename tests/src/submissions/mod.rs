@@ -1,13 +1,13 @@
-//! The corpus of submissions: hostile ones, which must earn nothing by their trick, and honest but unusual ones, which must
-//! earn everything.
+//! The corpus of submissions: hostile ones, which must earn nothing by their trick, and honest but
+//! unusual ones, which must earn everything.
 //!
-//! `tests/submissions/README.md` describes the files. Each submission is graded by the program itself, as a user would, and
-//! the report is compared with what is expected.
+//! `tests/submissions/README.md` describes the files. The program itself grades each submission, as
+//! for a user. The tests compare the report with the expectation.
 //!
 //! | module          | what it holds                                             |
 //! |-----------------|-----------------------------------------------------------|
-//! | `corpus`        | which submissions there are, and their source             |
-//! | `expectation`   | what is expected of one, and whether a report is that     |
+//! | `corpus` | the submissions, and their source |
+//! | `expectation` | the expectations, compared with reports |
 //! | `fuzz`          | bundles changed at random: each gets a report             |
 //! | `grading`       | the program, started on them; the table of results        |
 

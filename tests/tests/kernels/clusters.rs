@@ -1,4 +1,4 @@
-//! Clusters: what the barrier of the block does not order, and blocks that are not there.
+//! Clusters: accesses that the block's barrier does not order, and blocks that are not there.
 
 use insta::assert_snapshot;
 use plan::{LaunchConfig, args};

@@ -1,4 +1,4 @@
-//! Asynchronous copies: of a word a thread, and in bulk.
+//! Asynchronous copies: one word per thread, and in bulk.
 
 use device::Error;
 use insta::assert_snapshot;
@@ -32,7 +32,7 @@ fn words_that_nobody_waits_for() {
     }
 }
 
-/// So many rows of 128, and a cell more.
+/// Runs the kernel on `rows` rows of 128 cells, and one more cell.
 fn rows(kernel: &str, rows: usize) -> Result<Vec<f32>, Error> {
     let mut scene = Scene::new();
     let x = scene.input("x", &ramp(128 * rows + 1));

@@ -1,7 +1,8 @@
-//! What the emulated device counts of kernels written in Rust, against numbers worked out by hand.
+//! The emulated device's counts for kernels written in Rust, against numbers computed by hand.
 //!
-//! A warp is 32 threads, a sector 32 bytes, so a warp that reads 4 contiguous bytes a lane touches 4 sectors. Shared
-//! memory has 32 banks of 4 bytes, and serves one word of each at once: a wavefront. Buffers start at a multiple of 256.
+//! A warp is 32 threads, and a sector is 32 bytes: a warp that reads 4 contiguous bytes per lane
+//! touches 4 sectors. Shared memory has 32 banks of 4 bytes, and serves one word of each at once: a
+//! wavefront. Buffers start at a multiple of 256.
 
 use device::{Counts, InstructionClass as Class, KernelReport};
 use device::{Element, Module};
@@ -82,8 +83,8 @@ fn a_coalesced_copy() {
 /// 2 warps read every `stride`th float: lane i reads byte 4 * stride * i.
 #[test]
 fn strided_loads() {
-    // The span of a warp is 128 * stride bytes, every sector of it touched as long as the stride is at most 32 bytes;
-    // beyond that, a sector for each lane.
+    // The span of a warp is 128 * stride bytes. If the stride is at most 32 bytes, every sector of
+    // it is touched; beyond that, each lane touches its own sector.
     for (stride, sectors) in [(1u32, 4), (2, 8), (4, 16), (8, 32), (32, 32)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &ramp(64 * stride as usize));
@@ -97,7 +98,7 @@ fn strided_loads() {
     }
 }
 
-/// All lanes read the same float: one sector, and no more is ideal.
+/// All lanes read the same float: one sector, which is also the ideal number.
 #[test]
 fn a_broadcast_load() {
     let mut scene = Scene::new();
@@ -120,7 +121,7 @@ fn a_copy_off_by_one_element() {
     assert_eq!(counts.global_stores, global(2, 8, 8, 256));
 }
 
-/// 16 bytes a lane: 512 contiguous bytes, 16 sectors, one request.
+/// 16 bytes per lane: 512 contiguous bytes, 16 sectors, one request.
 #[test]
 fn a_copy_of_four_floats_a_thread() {
     let mut scene = Scene::new();
@@ -149,7 +150,7 @@ fn an_uncoalesced_transpose() {
     let counts = transpose("transpose_naive", (2, 8));
     // A warp reads 32 elements of a row: 4 sectors.
     assert_eq!(counts.global_loads, global(128, 128 * 4, 128 * 4, 16384));
-    // And writes 32 of a column, 256 bytes apart: 32 sectors.
+    // It writes 32 elements of a column, 256 bytes apart: 32 sectors.
     assert_eq!(counts.global_stores, global(128, 128 * 32, 128 * 4, 16384));
     assert_eq!(counts.global_stores.efficiency(), 0.125);
     assert_eq!(counts.bank_conflicts(), 0);
@@ -177,7 +178,7 @@ fn a_transpose_by_padded_tiles() {
     assert_eq!(counts.global_loads, global(128, 512, 512, 16384));
     assert_eq!(counts.global_stores, global(128, 512, 512, 16384));
     assert_eq!(counts.shared_stores, shared(128, 128, 128, 16384));
-    // Word 33 i + row is in bank (i + row) mod 32: another for every i.
+    // Word 33 i + row is in bank (i + row) mod 32: a different bank for every i.
     assert_eq!(counts.shared_loads, shared(128, 128, 128, 16384));
     assert_eq!(counts.bank_conflicts(), 0);
 }
@@ -225,11 +226,11 @@ fn broadcasts_from_shared_memory() {
     assert_eq!(report.total.counts.bank_conflicts(), 1);
 }
 
-/// 8 bytes a lane: half a warp, 128 bytes, at once. Lane i is at word 2 * stride * i.
+/// 8 bytes per lane: half a warp, 128 bytes, at once. Lane i is at word 2 * stride * i.
 #[test]
 fn bank_conflicts_of_8_byte_accesses() {
-    // Of 16 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i and i + 8, at words 4 i
-    // and 4 i + 32; with stride 16 all, 32 words apart.
+    // These of 16 lanes start in the same bank: with stride 1 none; with stride 2, lanes i and i +
+    // 8, at words 4 i and 4 i + 32; with stride 16 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (16, 16)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &[1f64; 32]);
@@ -244,11 +245,11 @@ fn bank_conflicts_of_8_byte_accesses() {
     }
 }
 
-/// 16 bytes a lane: a quarter of a warp, 128 bytes, at once. Lane i is at word 4 * stride * i.
+/// 16 bytes per lane: a quarter of a warp, 128 bytes, at once. Lane i is at word 4 * stride * i.
 #[test]
 fn bank_conflicts_of_16_byte_accesses() {
-    // Of 8 lanes, those that start in the same bank: with stride 1 none; with stride 2, lanes i and i + 4, at words 8 i
-    // and 8 i + 32; with stride 8 all, 32 words apart.
+    // These of 8 lanes start in the same bank: with stride 1 none; with stride 2, lanes i and i +
+    // 4, at words 8 i and 8 i + 32; with stride 8 all, 32 words apart.
     for (stride, ways) in [(1, 1), (2, 2), (8, 8)] {
         let mut scene = Scene::new();
         let x = scene.input("x", &ramp(128));
@@ -281,7 +282,8 @@ fn lanes_that_branch_apart() {
     let counts = &report.total.counts;
     assert_eq!(counts.divergent_branches, 4);
     assert_eq!(at(&report, "branch").divergent_branches, 4);
-    // Every warp executes both arms, with 16 lanes: every second word of 128 bytes, 4 sectors where 2 are ideal.
+    // Every warp executes both arms, with 16 lanes: every second word of 128 bytes, in 4 sectors,
+    // where 2 would be ideal.
     assert_eq!(counts.global_stores, global(4, 16, 8, 256));
     assert_eq!(counts.global_atomics, global(4, 16, 8, 256));
     let executed = executed(4, 64);
@@ -322,10 +324,10 @@ fn atomics() {
     let args = args![total, each, blocks];
     scene.launch("count", LaunchConfig::new(2, 64), args);
     let report = scene.report();
-    // One word for all lanes: one sector a warp.
+    // One word for all lanes: one sector per warp.
     let one_word = at(&report, "total");
     assert_eq!(one_word.global_atomics, global(4, 4, 4, 512));
-    // A word for each lane: 4 sectors a warp.
+    // One word per lane: 4 sectors per warp.
     let a_word_each = at(&report, "each");
     assert_eq!(a_word_each.global_atomics, global(4, 16, 16, 512));
     // One word of shared memory, which changes 32 times for each warp.
@@ -338,7 +340,8 @@ fn atomics() {
     assert_eq!(scene.run::<u32>(blocks).unwrap(), [64, 64]);
 }
 
-/// One instruction after another, each with its class; written in PTX, so that no compiler chooses them.
+/// One instruction after another, each with its class. The module is PTX text, so that no compiler
+/// chooses the instructions.
 static STRAIGHT: Module = Module::from_static(
     "straight",
     r#"
@@ -426,8 +429,8 @@ fn classes_and_bytes_of_a_straight_line() {
     assert_eq!((counts.branches, counts.divergent_branches), (0, 0));
 }
 
-/// Without branches, every instruction of the kernel's PTX is executed once by each of 8 warps, whatever the compiler
-/// made.
+/// Without branches, each of 8 warps executes every instruction of the kernel's PTX once, for any
+/// compiler.
 #[test]
 fn every_instruction_of_a_straight_kernel() {
     let (_, text) = KERNELS.ptx().split_once(".entry copy(").expect("a kernel");
@@ -461,7 +464,7 @@ fn counts_by_source_line() {
     assert_eq!(load.global_stores, GlobalTraffic::default());
     assert_eq!(store.global_stores, global(8, 32, 32, 1024));
     assert_eq!(store.global_loads, GlobalTraffic::default());
-    // Every instruction belongs to one line, so that the lines add up to the whole.
+    // Every instruction belongs to one line: the lines add up to the whole.
     let lines = report.total.lines();
     let sum: Counts = lines.iter().map(|line| &line.counts).sum();
     assert_eq!(sum, report.total.counts);

@@ -56,7 +56,7 @@ fn a_loop_without_end() {
         scene.launch(kernel, LaunchConfig::new(1, 32), args);
         scene.run::<u32>(out)
     };
-    // Which line of the loop it is depends on the compiler.
+    // The reported line of the loop depends on the compiler.
     let message = fault(run("search"));
     assert_snapshot!(redact(&message, "endings.rs:", " "), @r"
     plan `demo`, command 0 (launch of `search`)
@@ -75,7 +75,7 @@ fn a_block_that_waits_for_blocks_after_it() {
         let sums = scene.scratch("sums", Element::U32, blocks as usize);
         let done = scene.input("done", &[0u32]);
         let out = scene.input("out", &vec![0u32; blocks as usize]);
-        // Of so much shared memory, a multiprocessor holds one block.
+        // A multiprocessor holds one block with this shared memory.
         let config = LaunchConfig::new(blocks, 1).with_shared_mem_bytes(200 << 10);
         if fixed {
             scene.launch("wait_for_all_blocks_fixed", config, args![x, sums]);
@@ -94,7 +94,7 @@ fn a_block_that_waits_for_blocks_after_it() {
     // Sums are 4 b + 1; of neighbours, 8 b + 6; of the last and the first, 29 + 1.
     let right = [6, 14, 22, 30, 38, 46, 54, 30];
     assert_eq!(run(8, true).unwrap(), right);
-    // Those of a small grid run together.
+    // The blocks of a small grid run together.
     assert_eq!(run(8, false).unwrap(), right);
 }
 
@@ -119,7 +119,7 @@ fn an_array_too_large_for_the_stack() {
 fn recursion_without_end() {
     let run = |kernel| {
         let mut scene = Scene::new();
-        // A root with two children, the left of which has a left child.
+        // A root with two children; the left one has a left child.
         let tree = scene.input("tree", &[1u32, 1, 1, 1, 0, 0, 0]);
         let out = scene.input("out", &[0u32]);
         scene.launch(kernel, LaunchConfig::new(1, 1), args![tree.slice(), out]);

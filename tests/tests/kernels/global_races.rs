@@ -37,7 +37,8 @@ fn a_stencil_in_place() {
 #[test]
 fn a_barrier_taken_to_hold_back_all_blocks() {
     let config = LaunchConfig::new(2, 64);
-    // What block 0 reads of block 1 before that has run: the values of a launch before, or nothing.
+    // Block 0 reads values of block 1 before that has run: those of a launch before, or unwritten
+    // ones.
     let run = |written| {
         let mut scene = Scene::new();
         let u = scene.input("u", &squares(128));
@@ -67,7 +68,8 @@ fn a_barrier_taken_to_hold_back_all_blocks() {
     let out = scene.scratch("out", Element::F32, 128);
     scene.launch("two_steps_fixed", config, args![u, middle, 128u64]);
     scene.launch("two_steps_fixed", config, args![middle, out, 128u64]);
-    // Two steps add 2, but beside the border, whose value does not grow: there the mean adds 1/2 less.
+    // Two steps add 2, except beside the border, whose value does not grow: there the mean adds 1/2
+    // less.
     let mut twice: Vec<f32> = one_step().iter().map(|m| m + 1.0).collect();
     (twice[0], twice[127]) = (0.0, 127.0 * 127.0);
     (twice[1], twice[126]) = (twice[1] - 0.5, twice[126] - 0.5);
@@ -168,7 +170,7 @@ fn an_atomic_load_and_an_atomic_addition_are_not_one() {
       in kernel `append` at tests/bad-kernels/src/global_races.rs:161 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
       earlier store at tests/bad-kernels/src/global_races.rs:161 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // In which order the lanes and warps append is not defined.
+    // The order in which lanes and warps append is not defined.
     for mut appended in run("append_fixed").unwrap() {
         appended.truncate(32);
         appended.sort_unstable();

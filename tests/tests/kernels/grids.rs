@@ -11,7 +11,7 @@ fn cells(len: u32) -> Vec<u32> {
     (0..len).map(|i| i.wrapping_mul(2654435761)).collect()
 }
 
-/// `step` of the kernels.
+/// One step of the kernels, computed on the CPU.
 fn stepped(cells: &[u32]) -> Vec<u32> {
     let n = cells.len();
     let step = |i: usize| {
@@ -21,12 +21,12 @@ fn stepped(cells: &[u32]) -> Vec<u32> {
     (0..n).map(step).collect()
 }
 
-/// Launches of so many steps each, by so many blocks, with one counter.
+/// Runs launches with these numbers of blocks and steps, with one counter.
 fn run(kernel: &str, n: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error> {
     run_of(kernel, n, 64, launches)
 }
 
-/// The same with blocks of so many threads.
+/// As [`run`], with blocks of `threads` threads.
 fn run_of(kernel: &str, n: u32, threads: u32, launches: &[(u32, u32)]) -> Result<Vec<u32>, Error> {
     let mut scene = Scene::new();
     let mut from = scene.input("a", &cells(n));
@@ -47,7 +47,7 @@ fn run_of(kernel: &str, n: u32, threads: u32, launches: &[(u32, u32)]) -> Result
 
 #[test]
 fn steps_of_one_launch() {
-    // Odd and even counts of steps, launches after one another, blocks without a cell.
+    // Odd and even numbers of steps, consecutive launches, blocks without a cell.
     let cases: [(u32, &[(u32, u32)]); 5] = [
         (300, &[(4, 5)]),
         (300, &[(3, 1), (5, 4), (1, 3)]),

@@ -1,7 +1,8 @@
 //! Kernels of `bad-kernels` on the emulated device.
 //!
-//! Most are wrong as students write them: the message names the line to change, and the corrected kernel computes the right
-//! numbers from the same input. Those of [`counts`] are right; what the device counts of them is known by hand.
+//! Most have mistakes of students: the message names the line to change, and the corrected kernel
+//! computes the right numbers from the same input. The kernels of [`counts`] are right, and their
+//! counts are computed by hand.
 
 mod barriers;
 mod bounds;

@@ -1,4 +1,4 @@
-//! What a message says, checked against the sources.
+//! Checks of messages against the sources.
 
 use std::path::Path;
 
@@ -7,10 +7,12 @@ use device::Error;
 
 use crate::scene::KERNELS;
 
-/// The message of a launch that must fail, without the numbers that change with the compiler: lines of PTX.
+/// The message of a launch that must fail, without the numbers that change with the compiler: lines
+/// of PTX.
 ///
-/// Every place that it names must be an instruction of the kernel in PTX, and a line of the kernel's Rust source that
-/// has the mark `//~ fault` (`//~^ fault`: the line above does), or of a function that was inlined into it.
+/// Every place that it names must be an instruction of the kernel in PTX. It must also be a line of
+/// Rust source with the mark `//~ fault` (`//~^ fault` marks the line above), of the kernel or of a
+/// function inlined into it.
 pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     let message = match result {
         Ok(values) => panic!("no fault; the result is {values:?}"),
@@ -37,7 +39,7 @@ pub fn fault<T: std::fmt::Debug>(result: Result<T, Error>) -> String {
     redact(&message, "(PTX line ", ")")
 }
 
-/// What kind of fault it is: the message's words before the first colon.
+/// The kind of the fault: the message's words before the first colon.
 pub fn kind(error: &Error) -> String {
     match error {
         Error::Device(DeviceError::Emulated { fault, .. }) => {
@@ -48,7 +50,7 @@ pub fn kind(error: &Error) -> String {
     }
 }
 
-/// `text` with an underscore wherever there is something between `open` and `close`.
+/// Replaces all texts between `open` and `close` in `text` by an underscore.
 pub fn redact(text: &str, open: &str, close: &str) -> String {
     let mut parts = text.split(open);
     let mut redacted = parts.next().unwrap_or_default().to_owned();
@@ -66,7 +68,7 @@ fn between<'a>(text: &'a str, open: &str, close: &str) -> Option<&'a str> {
         .map(|found| found.0)
 }
 
-/// The PTX line is an instruction of the kernel, or of a function that it may call.
+/// Asserts that the PTX line is an instruction of the kernel, or of a function that it may call.
 fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
     let before = KERNELS.ptx().lines().take(line).collect::<Vec<_>>();
     let function = before
@@ -85,7 +87,8 @@ fn assert_in_ptx(kernel: &str, line: usize, message: &str) {
     );
 }
 
-/// `source`, as `file:line`, has the mark: in the kernel, or without one, anywhere in the file.
+/// Asserts that `source`, as `file:line`, has the mark: in the kernel, or, if that is `None`,
+/// anywhere in the file.
 fn assert_marked(kernel: Option<&str>, source: &str, message: &str) {
     let (file, line) = source.rsplit_once(':').expect("file:line");
     let line: usize = line.parse().expect("a line number");

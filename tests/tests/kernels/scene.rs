@@ -22,7 +22,7 @@ pub struct Scene {
 }
 
 impl Scene {
-    /// Of kernels of `bad-kernels`.
+    /// A scene for the kernels of `bad-kernels`.
     pub fn new() -> Scene {
         Scene::of(&KERNELS)
     }
@@ -62,7 +62,8 @@ impl Scene {
             .expect("a launch that can be recorded");
     }
 
-    /// Runs, and reads `result`, which must not depend on the order of blocks and warps.
+    /// Runs the launches and reads `result`, which must not depend on the order of blocks and
+    /// warps.
     pub fn run<T: Scalar + PartialEq>(&self, result: BufferId) -> Result<Vec<T>, Error> {
         let mut results = self.run_in_any_order(result)?;
         let first = results.swap_remove(0);
@@ -70,9 +71,9 @@ impl Scene {
         Ok(first)
     }
 
-    /// Runs with blocks and warps in order of their index, then in some random orders, then with two blocks at a time,
-    /// and reads `result` each time. Whether there is a fault must not depend on the order; nor, one block at a time,
-    /// of what kind it is.
+    /// Runs with blocks and warps in order of their index, then in some random orders, then with
+    /// two blocks at a time. It reads `result` each time. Whether there is a fault must not depend
+    /// on the order. With one block at a time, its kind must not depend on the order either.
     pub fn run_in_any_order<T: Scalar>(&self, result: BufferId) -> Result<Vec<Vec<T>>, Error> {
         let in_order = self.run_in(Schedule::InOrder, 1);
         let fault = in_order.as_ref().err().map(kind);
@@ -92,7 +93,7 @@ impl Scene {
         Ok([in_order?].into_iter().chain(others).map(values).collect())
     }
 
-    /// What the launches of the only kernel did.
+    /// The counts of the launches of the only kernel.
     pub fn report(&self) -> KernelReport {
         match self.run_in(Schedule::InOrder, 1) {
             Ok((_, report)) => report,

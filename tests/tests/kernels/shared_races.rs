@@ -40,7 +40,8 @@ fn no_second_barrier_before_the_tile_is_overwritten() {
       in kernel `sum_of_tiles` at tests/bad-kernels/src/shared_races.rs:33 (PTX line _), block (0, 0, 0), thread (32, 0, 0)
       earlier store at tests/bad-kernels/src/shared_races.rs:31 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
-    // Tile k holds 64 k + t; thread t reads element t + 32 (mod 64) of each: 64 (0 + 1 + 2) + 3 (t + 32 mod 64).
+    // Tile k holds 64 k + t. Thread t reads element t + 32 (mod 64) of each tile:
+    // 64 (0 + 1 + 2) + 3 (t + 32 mod 64).
     let sums: Vec<f32> = (0..64)
         .map(|t| (192 + 3 * ((t + 32) % 64)) as f32)
         .collect();

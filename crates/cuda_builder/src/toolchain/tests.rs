@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use super::{Settings, find_with, llvm_major, rustup_toolchains};
 use crate::Error;
 
-/// A program that prints `output`, whatever it is asked.
+/// A program that prints `output` for any arguments.
 fn program(path: &Path, output: &str) {
     std::fs::create_dir_all(path.parent().unwrap()).unwrap();
     std::fs::write(path, format!("#!/bin/sh\n{output}\n")).unwrap();

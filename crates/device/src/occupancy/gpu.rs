@@ -21,9 +21,9 @@ impl From<UnknownGpu> for CommandError {
 
 /// The resources of a multiprocessor, and the units in which they are allocated.
 ///
-/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the sections on shared
-/// memory of each capability; for the units (allocation granularities), NVIDIA's occupancy calculator,
-/// `cuda_occupancy.h` of the CUDA toolkit.
+/// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the
+/// sections on shared memory of each capability; for the units (allocation granularities), NVIDIA's
+/// occupancy calculator, `cuda_occupancy.h` of the CUDA toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
     /// As users type it.
@@ -32,33 +32,34 @@ pub struct Gpu {
     pub products: &'static str,
     /// Major and minor.
     pub compute_capability: (u32, u32),
-    /// Most warps that a multiprocessor holds.
+    /// The largest number of warps that a multiprocessor holds.
     pub warps: u32,
-    /// Most blocks that it holds.
+    /// The largest number of blocks that it holds.
     pub blocks: u32,
-    /// Registers of a multiprocessor, and the most of a block, of 32 bits each.
+    /// 32-bit registers of a multiprocessor, and the limit of a block.
     pub registers: u32,
-    /// Most registers of a thread.
+    /// The largest number of registers of a thread.
     pub registers_per_thread: u32,
     /// A warp gets registers in multiples of this.
     pub register_unit: u32,
-    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are distributed evenly.
+    /// Parts of a multiprocessor, each with a scheduler and a share of the registers; warps are
+    /// distributed evenly.
     pub partitions: u32,
     /// Shared memory of a multiprocessor.
     pub shared_mem_bytes: u32,
-    /// Most shared memory of a block, for a kernel that opts in to more than 48 KiB.
+    /// The largest shared memory of a block, for a kernel that opts in to more than 48 KiB.
     pub shared_mem_per_block_bytes: u32,
-    /// Shared memory of each block that the driver reserves.
+    /// Shared memory that the driver reserves in each block.
     pub reserved_shared_mem_bytes: u32,
     /// A block gets shared memory in multiples of this.
     pub shared_mem_unit_bytes: u32,
-    /// Size of the memory that shared memory and L1 cache share.
+    /// Size of the memory that shared memory and L1 cache divide between them.
     pub l1_and_shared_bytes: u32,
 }
 
 const KIB: u32 = 1024;
 
-/// What the known capabilities have in common.
+/// The limits that the known capabilities have in common.
 const COMMON: Gpu = Gpu {
     name: "",
     products: "",
@@ -155,7 +156,7 @@ static KNOWN: [Gpu; 7] = [
 impl Gpu {
     /// Threads of a warp.
     pub const WARP: u32 = 32;
-    /// Most threads of a block.
+    /// The largest number of threads of a block.
     pub const THREADS_PER_BLOCK: u32 = 1024;
 
     /// Every GPU that has a name here, by compute capability.
@@ -178,7 +179,7 @@ impl Gpu {
             })
     }
 
-    /// The limits of this compute capability, if they are known.
+    /// The GPU of this compute capability, if its limits are known.
     pub fn of_capability(compute_capability: (u32, u32)) -> Option<&'static Gpu> {
         KNOWN
             .iter()

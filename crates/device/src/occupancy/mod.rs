@@ -1,5 +1,6 @@
-//! Occupancy: how many blocks and warps of a kernel a multiprocessor holds at once, and what limits them. Pure arithmetic
-//! over the limits of a GPU, which need not be present.
+//! Occupancy: the number of blocks and warps of a kernel that a multiprocessor holds at once, and
+//! the resource that limits it. This is pure arithmetic over the limits of a GPU, which need not be
+//! present.
 //!
 //! - [`Gpu`]: the limits of a compute capability, and the GPUs that are known by name;
 //! - [`occupancy`]: registers, threads and shared memory of a block against those limits.
@@ -23,7 +24,7 @@ use thiserror::Error;
 
 pub use gpu::{Gpu, UnknownGpu};
 
-/// What a block needs.
+/// The resources that a block needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct BlockNeeds {
     /// Registers of a thread.
@@ -60,25 +61,25 @@ impl Limiter {
     }
 }
 
-/// What a multiprocessor holds of a kernel.
+/// The blocks of a kernel that a multiprocessor holds.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Occupancy {
     /// Blocks at once; 0 if a single one does not fit.
     pub blocks: u32,
     /// Warps of those blocks.
     pub warps: u32,
-    /// Those warps over the most that a multiprocessor holds, from 0 to 1.
+    /// Those warps / the most that a multiprocessor holds, from 0 to 1.
     pub share: f64,
-    /// How many blocks each resource allows by itself, in the order of [`Limiter`].
+    /// The number of blocks that each resource allows by itself, in the order of [`Limiter`].
     pub allowed: [(Limiter, u32); 4],
-    /// Registers that a warp gets: what its threads need, rounded up to whole units.
+    /// Registers that a warp gets: the need of its threads, rounded up to whole units.
     pub registers_per_warp: u32,
-    /// Shared memory that a block gets: what it needs plus the driver's part, rounded up to whole units.
+    /// Shared memory that a block gets: its need plus the driver's part, rounded up to whole units.
     pub shared_mem_per_block_bytes: u32,
 }
 
 impl Occupancy {
-    /// What limits the number of blocks: one resource, or several that allow equally few.
+    /// The resources that limit the number of blocks: one, or several that allow equally few.
     pub fn limiters(&self) -> impl Iterator<Item = Limiter> + '_ {
         self.allowed
             .iter()
@@ -102,7 +103,7 @@ pub enum OccupancyError {
     Registers {
         /// As asked.
         registers: u32,
-        /// Of this GPU.
+        /// The limit of this GPU.
         most: u32,
     },
     /// More shared memory than a block can have.
@@ -110,20 +111,22 @@ pub enum OccupancyError {
     SharedMemory {
         /// As asked.
         shared_mem_bytes: u32,
-        /// Of this GPU.
+        /// The limit of this GPU.
         most_bytes: u32,
-        /// Which.
+        /// The GPU's name.
         gpu: &'static str,
     },
 }
 
-/// How many blocks with these needs a multiprocessor of `gpu` holds at once.
+/// The number of blocks with these needs that a multiprocessor of `gpu` holds at once.
 ///
-/// The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`), the same that
-/// `cuOccupancyMaxActiveBlocksPerMultiprocessor` applies, with all of a multiprocessor's shared memory given to blocks:
+/// The rules are those of NVIDIA's occupancy calculator (`cuda_occupancy.h`), which
+/// `cuOccupancyMaxActiveBlocksPerMultiprocessor` applies too, with all of a multiprocessor's shared
+/// memory given to blocks:
 ///
-/// - registers are allocated to warps, in whole units, from the partition that the warp runs on; a block whose warps,
-///   rounded up to all partitions, need more than a multiprocessor has does not fit;
+/// - registers are allocated to warps, in whole units, from the partition that the warp runs on. A
+///   block does not fit if its warps, rounded up to all partitions, need more than a multiprocessor
+///   has;
 /// - shared memory is allocated to blocks, in whole units, the driver's own part included.
 ///
 /// # Errors

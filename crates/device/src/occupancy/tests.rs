@@ -1,11 +1,12 @@
-//! Against NVIDIA's calculator, and by hand.
+//! The results against NVIDIA's calculator, and by hand.
 
 use proptest::prelude::*;
 
 use super::{BlockNeeds, Gpu, Limiter, OccupancyError, occupancy};
 
-/// What `cuda_occupancy.h` of CUDA 13 computes for random blocks: blocks of a multiprocessor, and how many each limit
-/// allows (-1: no limit). Its device properties are those that the driver reports for these GPUs.
+/// Results of `cuda_occupancy.h` of CUDA 13 for random blocks: blocks of a multiprocessor, and the
+/// number that each limit allows (-1: no limit). Its device properties are those that the driver
+/// reports for these GPUs.
 const CALCULATOR: &str = include_str!("calculator.csv");
 
 #[test]
@@ -65,7 +66,7 @@ fn the_limiter_is_named() {
     assert_eq!(limiters("h100", 16, 32, 0), [Limiter::Blocks]);
     assert_eq!(limiters("h100", 128, 256, 0), [Limiter::Registers]);
     assert_eq!(limiters("h100", 32, 128, 60_000), [Limiter::SharedMemory]);
-    // 32 registers a thread are just what fills a multiprocessor of 64 warps.
+    // 32 registers per thread exactly fill a multiprocessor of 64 warps.
     let both = [Limiter::Warps, Limiter::Registers];
     assert_eq!(limiters("a100", 32, 256, 0), both);
 }
@@ -82,7 +83,7 @@ fn resources_are_allocated_in_whole_units() {
     // 33 * 32 = 1056 registers in units of 256; 1 byte and the driver's 1024 in units of 128.
     assert_eq!(held.registers_per_warp, 1280);
     assert_eq!(held.shared_mem_per_block_bytes, 1152);
-    // A second warp for one thread.
+    // The last thread needs a second warp.
     assert_eq!(held.warps, 2 * held.blocks);
 }
 

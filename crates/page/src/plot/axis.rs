@@ -5,11 +5,11 @@ use units::three;
 /// One of the two axes.
 #[derive(Clone)]
 pub struct Axis {
-    /// What it shows, with the unit.
+    /// The axis' quantity, with the unit.
     pub label: String,
-    /// Whether equal distances are equal ratios; the base of the ticks.
+    /// The base of the ticks, if the axis is logarithmic (equal distances are equal ratios).
     pub log_base: Option<f64>,
-    /// How a tick is written.
+    /// Writes a tick.
     pub tick: fn(f64) -> String,
     /// Whether the axis starts at 0, where it is not logarithmic.
     pub from_zero: bool,
@@ -25,7 +25,7 @@ pub fn tick(value: f64) -> String {
     }
 }
 
-/// A tick of what is counted: nothing between whole numbers.
+/// A tick for counts: nothing between whole numbers.
 pub fn whole(value: f64) -> String {
     if (value - value.round()).abs() < 1e-9 {
         tick(value)

@@ -1,8 +1,8 @@
-//! What a plot shows: series, and the colours and marks that tell them apart.
+//! The series of a plot, and the colours and marks that tell them apart.
 //!
-//! A plot is drawn in fixed colours, each of which stands for one of the page's: in the end it is replaced by the name of
-//! the style sheet's variable, so that one drawing serves the light and the dark page. Each series also has its own mark,
-//! so that colours are not needed to distinguish them.
+//! A plot is drawn in fixed colours, each a stand-in for one of the page's. In the end the name of
+//! the style sheet's variable replaces it: one drawing thus serves the light and the dark page.
+//! Each series also has its own mark, so that colours are not needed to distinguish them.
 
 use std::iter::{Once, once};
 
@@ -36,7 +36,7 @@ pub struct Series {
     pub points: Vec<(f64, f64)>,
     /// How they are drawn.
     pub shape: Shape,
-    /// Which of the page's colours, and which of the marks; `None` for the colour of secondary text.
+    /// The number of one of the page's colours and marks; `None` for the colour of secondary text.
     pub colour: Option<usize>,
 }
 
@@ -48,7 +48,7 @@ impl Series {
 }
 
 impl Shape {
-    /// Lengths of a dash and of the gap behind it, of a line that has them.
+    /// Lengths of a dash and of the gap after it, for a dashed or dotted line.
     pub(super) fn dashes(self) -> [i32; 2] {
         match self {
             Shape::Dots => [2, 5],
@@ -64,7 +64,7 @@ pub(super) const GRID: RGBColor = RGBColor(0xdf, 0xe3, 0x01);
 /// The colour of axes, limits and secondary text.
 pub(super) const MUTED: RGBColor = RGBColor(0x5d, 0x66, 0x01);
 
-/// How many colours there are for series.
+/// The number of colours for series.
 const SERIES: u8 = 8;
 
 /// The colour of a series: the stand-in for the style sheet's variable `--sN`.
@@ -91,7 +91,7 @@ pub(super) fn in_page(svg: &str) -> String {
 pub(super) struct Mark<C> {
     /// Where it is.
     pub at: C,
-    /// Of which series: each of eight has its own shape.
+    /// The number of its series: each of eight has its own shape.
     pub series: usize,
     /// The series' colour.
     pub colour: RGBColor,

@@ -1,24 +1,25 @@
-//! Which thread gets which element.
+//! Mappings of elements to threads.
 //!
-//! Each mapping is written once, as a function that gives a thread its elements, and used by a kernel that adds and by
-//! [`matadd_check_index`], which shows it.
+//! Each mapping is written once, as a function that gives a thread its elements. A kernel that adds
+//! uses it, and [`matadd_check_index`], which shows it.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
 
 use kernels_gpu::matadd::add;
 
-/// How threads are laid over the matrix.
+/// The mappings of threads to the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Mapping {
-    /// A 2D grid of 2D blocks: one thread an element.
+    /// A 2D grid of 2D blocks: one thread per element.
     Grid2dBlock2d,
-    /// A 1D grid of 1D blocks: one thread a column, which loops over its rows.
+    /// A 1D grid of 1D blocks: one thread per column, which loops over its rows.
     Grid1dBlock1d,
-    /// A 2D grid of 1D blocks: one thread an element, one row of blocks a row of the matrix.
+    /// A 2D grid of 1D blocks: one thread per element, one row of blocks per row of the matrix.
     Grid2dBlock1d,
-    /// A 1D grid of 1D blocks over the elements as they lie in memory; a thread loops in strides of the whole grid.
+    /// A 1D grid of 1D blocks over the elements in memory order. A thread loops in strides of the
+    /// whole grid.
     GridStride,
 }
 
@@ -96,18 +97,18 @@ unsafe fn add_element(a: &[f32], b: &[f32], c: *mut f32, i: usize) {
     unsafe { *c.add(i) = add(*a.get_unchecked(i), *b.get_unchecked(i)) }
 }
 
-/// [`Mapping::Grid2dBlock2d`]. Block: any 2D shape. Grid: at least one thread an element.
+/// [`Mapping::Grid2dBlock2d`]. Block: any 2D shape. Grid: at least one thread per element.
 ///
 /// # Safety
 /// - `a` and `b` have n_x * n_y elements; n_x * n_y is below 2^31.
-/// - `c` points to as many, which nothing else accesses during the launch.
+/// - `c` points to n_x * n_y elements, which nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid2d_block2d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
     // SAFETY: the mapping gives each element of the matrix to one thread.
     grid2d_block2d(Shape { n_x, n_y }, |i| unsafe { add_element(a, b, c, i) });
 }
 
-/// [`Mapping::Grid1dBlock1d`]. Grid: at least one thread a column.
+/// [`Mapping::Grid1dBlock1d`]. Grid: at least one thread per column.
 ///
 /// # Safety
 /// As [`matadd_grid2d_block2d`].
@@ -117,7 +118,8 @@ pub unsafe fn matadd_grid1d_block1d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32,
     grid1d_block1d(Shape { n_x, n_y }, |i| unsafe { add_element(a, b, c, i) });
 }
 
-/// [`Mapping::Grid2dBlock1d`]. Grid: at least one thread a column along x, and n_y blocks along y.
+/// [`Mapping::Grid2dBlock1d`]. Grid: at least one thread per column along x, and n_y blocks along
+/// y.
 ///
 /// # Safety
 /// As [`matadd_grid2d_block2d`], and the grid has exactly n_y blocks along y.
@@ -137,14 +139,17 @@ pub unsafe fn matadd_grid_stride(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_
     grid_stride(n_x * n_y, |i| unsafe { add_element(a, b, c, i) });
 }
 
-/// [`Mapping::GridStride`] over vectors of four elements, one 16-byte access each; the first threads add what is left.
+/// [`Mapping::GridStride`] over vectors of four elements, one 16-byte access each. The first
+/// threads add the rest.
 ///
 /// # Safety
-/// As [`matadd_grid2d_block2d`]; `a`, `b` and `c` are aligned to 16 bytes; the grid has at least 3 threads.
+/// As [`matadd_grid2d_block2d`]; `a`, `b` and `c` are aligned to 16 bytes; the grid has at least 3
+/// threads.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid_stride_vector4(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
     let elements = n_x * n_y;
-    // SAFETY: vector i is elements 4i to 4i + 3, all within the matrix; what is left of it is fewer than four elements.
+    // SAFETY: vector i is elements 4i to 4i + 3, all within the matrix. The rest is fewer than four
+    // elements.
     unsafe {
         grid_stride(elements / 4, |i| {
             let a: [f32; 4] = mem::load_vector(a.as_ptr().add(4 * i));
@@ -164,13 +169,14 @@ pub unsafe fn matadd_grid_stride_vector4(a: &[f32], b: &[f32], c: *mut f32, n_x:
     }
 }
 
-/// Writes who owns each element under the [`Mapping`] of that number: the linear index of its block in the grid, and the
-/// thread's in the whole grid, block by block. Linear indices run along x first, then y.
+/// Writes the owner of each element under the [`Mapping`] of that number. The owner is given by the
+/// linear index of its block in the grid, and by its own in the whole grid, block by block. Linear
+/// indices run along x first, then y.
 ///
 /// # Safety
-/// - `threads` and `blocks` point to n_x * n_y elements each, which nothing else accesses during the launch; n_x * n_y
-///   is at most 2^31.
-/// - The grid is what the mapping's kernel asks for, with fewer than 2^32 threads.
+/// - `threads` and `blocks` point to n_x * n_y elements each, which nothing else accesses during
+///   the launch; n_x * n_y is at most 2^31.
+/// - The grid is as for the mapping's kernel, with fewer than 2^32 threads.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_check_index(
     threads: *mut u32,

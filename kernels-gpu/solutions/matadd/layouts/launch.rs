@@ -8,19 +8,20 @@ use super::kernels::Mapping;
 /// A mapping of threads to elements, with the block's shape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Layout {
-    /// How threads are laid over the matrix.
+    /// The mapping of threads to the matrix.
     pub mapping: Mapping,
     /// Threads of a block along x and y.
     pub block: [u32; 2],
-    /// The kernel that adds so.
+    /// The kernel that adds with this mapping.
     pub kernel: &'static str,
 }
 
-/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any GPU several times.
+/// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any
+/// GPU several times.
 const GRID_STRIDE_BLOCKS: u32 = 4096;
 
 impl Layout {
-    /// The best of those tried; docs/performance.md has the reasons.
+    /// The best layout of those tried; docs/performance.md has the reasons.
     pub const DEFAULT: Layout = Layout {
         mapping: Mapping::GridStride,
         block: [256, 1],

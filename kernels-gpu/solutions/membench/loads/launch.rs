@@ -6,21 +6,21 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 /// A kernel and its blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Loads {
-    /// A kernel that gives each block x elements for each of its threads.
+    /// A kernel that gives each thread of a block x elements.
     pub kernel: &'static str,
     /// Threads of a block.
     pub block: u32,
 }
 
 impl Loads {
-    /// The best of those tried; docs/performance.md has the reasons.
+    /// The best shape of those tried; docs/performance.md has the reasons.
     pub const DEFAULT: Loads = Loads {
         kernel: "membench_vector_load",
         block: 256,
     };
 }
 
-/// The default.
+/// The default shape.
 pub struct Submission;
 
 impl Solution for Submission {

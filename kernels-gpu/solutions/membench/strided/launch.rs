@@ -1,4 +1,4 @@
-//! One launch of as many passes as neighbouring lanes are elements apart.
+//! One launch of `stride` passes. Neighbouring lanes load elements that are `stride` apart.
 
 use plan::membench::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
@@ -6,13 +6,13 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 /// The passes and their blocks.
 #[derive(Debug, Clone, Copy)]
 pub struct Strided {
-    /// Elements from one lane's to the next's, and passes.
+    /// The distance in elements from one lane's element to the next's, and the number of passes.
     pub stride: u32,
     /// Threads of a block.
     pub block: u32,
 }
 
-/// A sector for each lane.
+/// Each lane loads its own sector.
 pub struct Submission;
 
 impl Solution for Submission {

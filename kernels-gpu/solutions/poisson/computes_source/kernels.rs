@@ -1,15 +1,19 @@
-//! f from the point's position, and several layers a thread: 16 bytes a point must move, u read and u_next written.
+//! These kernels compute f from the point's position, and several layers per thread. 16 bytes per
+//! point must move: u is read and u_next written.
 //!
-//! A thread owns a column of points along z. What is above a point is the next point itself and then below the one after
-//! it, so these values stay in registers, and a point costs one load of the column and four of its neighbours in the layer.
-//! The column is loaded one layer ahead. Its neighbours' columns belong to other threads of the block, but for those at
-//! its faces, so that their loads hit L1; and while these are waited for, the next load from memory is on its way.
+//! A thread owns a column of points along z. The value above a point is the next point's own value,
+//! and then the value below the one after it: these stay in registers. A point thus costs one load
+//! of the column and four of its neighbours in the layer. The column is loaded one layer ahead. The
+//! neighbours' columns belong to other threads of the block, except at its faces: their loads hit
+//! L1. While a thread waits for them, the next load from memory is in flight.
 //!
-//! A launch computes a part of the cube, and gets only that and what is beside it: one device computes all, several a part each.
+//! A launch computes a part of the cube, and gets only that part and its neighbouring points. One
+//! device computes the whole cube; each of several devices computes a part.
 //!
-//! - [`poisson_computes_source`]: some layers, of memory that has those beside them too.
-//! - [`poisson_dual`]: some layers; the ones beside them may be in the memory of another device.
-//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather rows to be sent, and put them in place.
+//! - [`poisson_computes_source`]: some layers; the memory also holds the layers beside them.
+//! - [`poisson_dual`]: some layers; the layers beside them may be in the memory of another device.
+//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather
+//!   rows to send, and put received rows in place.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, UVec3};
@@ -17,27 +21,30 @@ use cuda_std::{UVec2, UVec3};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Threads of a block; the best of those tried, as [`LAYERS`] is: docs/performance.md has the reasons.
+/// Threads of a block. This and [`LAYERS`] are the best of those tried; docs/performance.md has the
+/// reasons.
 pub const BLOCK: [u32; 3] = [32, 8, 1];
 /// Layers of points that a thread computes, one above the other.
 pub const LAYERS: u32 = 32;
 
-/// The most layers of so many points in memory that a launch computes: 32 bits number the points of these, the two beside them, and
-/// one more.
+/// The largest number of layers, of `points` points each in memory, that a launch computes. 32 bits
+/// number the points of these layers, the two beside them, and one more.
 pub fn most_layers(points: u64) -> u64 {
     ((1 << 32) / points).saturating_sub(3)
 }
 
-/// One iteration in the layers from `first_z` on: u to the points of u_next inside the walls (and on the walls at either end of x, so that
-/// whole rows are written).
+/// One iteration in the layers from `first_z` on: u to the points of u_next inside the walls (and
+/// on the walls at either end of x, so that whole rows are written).
 ///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, n - 2
-/// along y, and layers / column, rounded up, along z.
+/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n
+/// threads along x, n - 2 along y, and layers / column, rounded up, along z.
 ///
 /// # Safety
-/// - n is at least 3, first_z at least 1, first_z + layers at most n - 1, and layers 1 to [`most_layers`]; `h2` is the grid's.
-/// - `u` has layers + 2 layers of n^2 elements: the first lies below that of first_z.
-/// - `u_next` points to the layer of first_z and those above it, which nothing else accesses during the launch.
+/// - n is at least 3, first_z at least 1, first_z + layers at most n - 1, and layers 1 to
+///   [`most_layers`]; `h2` is the grid's.
+/// - `u` has layers + 2 layers of n^2 elements. The first is the layer below first_z.
+/// - `u_next` points to the layer of first_z and those above it, which nothing else accesses during
+///   the launch.
 /// - 1 <= column, and column times the threads along z fits in 32 bits.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_computes_source(
@@ -50,9 +57,9 @@ pub unsafe fn poisson_computes_source(
     h2: f64,
 ) {
     let thread = thread::index_3d();
-    // Along x threads start on the wall, so that a warp's elements start where a row does.
+    // Along x, threads start on the wall: a warp's elements start at the start of a row.
     let (x, y) = (thread.x, thread.y + 1);
-    // Layers of u; its first is below those computed.
+    // Numbers of layers in u; its first layer is below the computed ones.
     let first = thread.z * column + 1;
     let end = (first + column).min(layers + 1);
     if x >= n || y >= n - 1 || first >= end {
@@ -61,9 +68,10 @@ pub unsafe fn poisson_computes_source(
     let layer = n * n;
     let at = |z: u32| z * layer + y * n + x;
     let last = at(end);
-    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has the last of the row before as its west,
-    // one at x = n - 1 the first of the row after as its east: in the layer too. Layers first - 1 to end are in u.
-    // Each thread touches its own elements of u_next, which has no layer for u's first.
+    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has
+    // the last point of the row before as its west; one at x = n - 1 has the first point of the row
+    // after as its east. Both are in the layer too. Layers first - 1 to end are in u. Each thread
+    // touches its own elements of u_next, which has no layer for u's first.
     unsafe {
         let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
         let points = Column {
@@ -78,11 +86,12 @@ pub unsafe fn poisson_computes_source(
     }
 }
 
-/// As [`poisson_computes_source`], where `u` has only the layers that are computed: `below` is the layer before them, and `above` the
-/// one after.
+/// As [`poisson_computes_source`], but `u` has only the computed layers. `below` is the layer
+/// before them, and `above` the one after.
 ///
 /// # Safety
-/// As [`poisson_computes_source`], but for the layers of `u`; n^2 elements each in `below` and `above`.
+/// As [`poisson_computes_source`], except the layers of `u`. `below` and `above` have n^2 elements
+/// each.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_dual(
     below: &[f64],
@@ -105,7 +114,7 @@ pub unsafe fn poisson_dual(
     let layer = n * n;
     let at = |z: u32| z * layer + y * n + x;
     let (last, all) = (at(end), layers * layer);
-    // SAFETY: as above; and what is beyond the elements of u is a layer's.
+    // SAFETY: as above. An index beyond the elements of u is in `below` or `above`.
     unsafe {
         let in_column = |i: u32| match i.min(last) {
             i if i < all => *u.get_unchecked(i as usize),
@@ -125,15 +134,19 @@ pub unsafe fn poisson_dual(
     }
 }
 
-/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory whose layers have `stride` elements.
+/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory
+/// whose layers have `stride` elements.
 ///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, `rows`
-/// along y, and layers / column, rounded up, along z.
+/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n
+/// threads along x, `rows` along y, and layers / column, rounded up, along z.
 ///
 /// # Safety
-/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most [`most_layers`] of stride; `h2` is the grid's.
-/// - `u` begins with the row before the first in the layer below the first, and has what is beside the points.
-/// - `u_next` points to the first row of the first layer, and the points lie as in `u`; nothing else accesses them during the launch.
+/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most
+///   [`most_layers`] of stride; `h2` is the grid's.
+/// - `u` begins with the row before the first row, in the layer below the first layer, and holds
+///   all neighbours of the points.
+/// - `u_next` points to the first row of the first layer, and has the layout of `u`. Nothing else
+///   accesses its points during the launch.
 /// - 1 <= column, and column times the threads along z fits in 32 bits.
 #[kernel(max_threads = 512, min_blocks = 3)]
 pub unsafe fn poisson_block(
@@ -156,7 +169,7 @@ pub unsafe fn poisson_block(
     }
     let at = |z: u32| z * stride + (y + 1) * n + x;
     let last = at(end);
-    // SAFETY: each point has a row before and after it in its layer; the rest is as above.
+    // SAFETY: each point's layer has a row before and after it; the rest is as above.
     unsafe {
         let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
         let points = Column {
@@ -171,12 +184,15 @@ pub unsafe fn poisson_block(
     }
 }
 
-/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to `packed`.
+/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to
+/// `packed`.
 ///
-/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one for each of `layers` along y.
+/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one per layer
+/// along y.
 ///
 /// # Safety
-/// `u` has those elements, from its first on; `packed` points to len * layers, which nothing else accesses during the launch.
+/// `u` has those elements, from its first on. `packed` points to len * layers elements, which
+/// nothing else accesses during the launch.
 #[kernel]
 pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, stride: u32) {
     let UVec2 { x, y: z } = thread::index_2d();
@@ -191,7 +207,8 @@ pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, s
 /// Block and grid: as [`poisson_pack`].
 ///
 /// # Safety
-/// `packed` has len * layers elements; `u` points to the first of those that are written, which nothing else accesses during the launch.
+/// `packed` has len * layers elements. `u` points to the first written element; nothing else
+/// accesses the written ones during the launch.
 #[kernel]
 pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32, stride: u32) {
     let UVec2 { x, y: z } = thread::index_2d();
@@ -201,19 +218,20 @@ pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32,
     }
 }
 
-/// Element `x` of layer `z` of so many.
+/// Element `x` of layer `z`, for layers of `layer` elements.
 #[inline(always)]
 fn at(z: u32, layer: u32, x: u32) -> usize {
     z as usize * layer as usize + x as usize
 }
 
-/// The points of one thread, and where they are in memory.
+/// The points of one thread, and their places in memory.
 struct Column {
-    /// The first's z, and one past the last's.
+    /// The first point's z, and one past the last one's.
     z: [u32; 2],
-    /// The first's element. Numbers of 32 bits: LLVM would turn wider ones into a pointer for each load of the loop, out of registers.
+    /// The first point's element. It has 32 bits: LLVM would turn wider numbers into a pointer for
+    /// each load of the loop, and run out of registers.
     i: u32,
-    /// The value below it.
+    /// The value below the first point.
     below: f64,
     /// Elements from a row to the next.
     row: u32,
@@ -221,10 +239,10 @@ struct Column {
     layer: u32,
 }
 
-/// What all points of one thread share.
+/// Properties that all points of one thread share.
 struct Site {
     grid: Grid,
-    /// On the walls at either end of x.
+    /// Whether x is on one of the walls at its ends.
     is_wall: bool,
     /// Whether x and y are the source's.
     is_source: bool,
@@ -244,8 +262,8 @@ impl Site {
         }
     }
 
-    /// Advances the column's points. `in_column` is an element of the column: of a point, of the one above the last, or, unused, of one
-    /// beyond.
+    /// Advances the column's points. `in_column` gives an element of the column: of a point, of the
+    /// one above the last, or of one beyond, which is not used.
     ///
     /// # Safety
     /// - The points' neighbours west, east, south and north are in `u`.

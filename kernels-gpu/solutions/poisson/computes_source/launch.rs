@@ -1,4 +1,4 @@
-//! Each iteration is one launch, of a thread for each column of some layers.
+//! Each iteration is one launch, with a thread for each column of some layers.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -6,7 +6,7 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{BLOCK, LAYERS};
 
-/// How the kernel is launched.
+/// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Threads of a block along x, y, z.
@@ -16,13 +16,14 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The best of those tried; docs/performance.md has the reasons.
+    /// The best shape of those tried; docs/performance.md has the reasons.
     pub const DEFAULT: Shape = Shape {
         block: BLOCK,
         layers: LAYERS,
     };
 
-    /// What `harness tune` tries: each of these blocks with each of these numbers of layers.
+    /// The shapes that `harness tune` tries: each of these blocks with each of these numbers of
+    /// layers.
     pub const SPACE: &[Shape] = &{
         const BLOCKS: [[u32; 3]; 8] = [
             [32, 4, 1],
@@ -83,7 +84,7 @@ impl Solution for Shape {
         let n = problem.n;
         let (inside, layer) = (n - 2, u64::from(n).pow(2));
         let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         plan.copy(u, u_next)?;
         let threads = (n, inside, inside.div_ceil(self.layers.max(1)));
         let config = LaunchConfig::covering(threads, self.block)?;

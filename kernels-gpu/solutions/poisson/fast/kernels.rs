@@ -1,21 +1,28 @@
-//! Several iterations a launch: u is read and u_next written once for T of them, 16 bytes a point in T iterations.
+//! Several iterations per launch: a launch reads u and writes u_next once for T of them. 16 bytes
+//! per point move in T iterations.
 //!
-//! A block owns a tile of 64 points along x and W R rows along y, and streams through a chunk of planes along z. Level s of the
-//! iteration is at plane p - s when plane p arrives: it needs that plane and the two beside it of level s - 1. A point at the tile's edge
-//! lacks a neighbour, so each level makes one more ring of points wrong; what is right after T levels is written, and tiles overlap.
+//! A block owns a tile of 64 points along x and W R rows along y, and streams through a chunk of
+//! planes along z. When plane p arrives, level s of the iteration is at plane p - s: it needs that
+//! plane and the two beside it of level s - 1. A point at the tile's edge lacks a neighbour: each
+//! level makes one more ring of points wrong. The block writes the points that are right after T
+//! levels, and tiles overlap.
 //!
-//! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level but the last a lane keeps two planes in
-//!   registers, and it computes a third. So the loop over planes is unrolled by three, and nothing is moved.
-//! - Neighbours along y are the lane's own registers, but for a warp's first and last row: warps leave these in shared memory when they
-//!   compute them, one plane before they are needed. So there is one barrier a plane for all levels.
+//! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level
+//!   except the last, a lane keeps two planes in registers and computes a third. The loop over
+//!   planes is unrolled by three: no register is moved.
+//! - Neighbours along y are in the lane's own registers, except at a warp's first and last row.
+//!   Warps write these rows to shared memory when they compute them, one plane before they are
+//!   needed: one barrier per plane is enough for all levels.
 //! - Neighbours along x come by shuffle.
-//! - Planes of u come to a ring in shared memory by asynchronous copies, ahead of their use. It has S slots, three or twice three:
-//!   places in it are constants but for which half comes first. Three fit GPUs with 99 KB of shared memory a block.
-//! - Tiles without a wall and without the source run code that knows neither, and those without the source code that does not know it. The
-//!   first and the last planes along z, odd n, and launches of fewer iterations than levels have code of their own, for all tiles.
+//! - Planes of u come to a ring in shared memory by asynchronous copies, ahead of their use. The
+//!   ring has S slots, three or twice three: places in it are constants, except the order of the
+//!   halves. Three slots fit GPUs with 99 KB of shared memory per block.
+//! - Tiles without a wall and without the source run code for neither, and tiles without the source
+//!   run code without it. The first and the last planes along z, odd n, and launches of fewer
+//!   iterations than levels have separate code, for all tiles.
 //!
-//! Launches take the chunks upwards and downwards in turns: a launch begins with the planes that the one before wrote last, which
-//! are in L2.
+//! Launches take the chunks upwards and downwards in turns. A launch thus begins with the planes
+//! that the one before wrote last, which are in L2.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -26,24 +33,26 @@ use kernels_gpu::poisson::update::{Neighbours, sixth};
 
 /// Points of a tile along x: two for each lane.
 pub const COLUMNS: u32 = 64;
-/// Columns at either side of a tile that are not written, of at most so many levels: what is written begins at a sector.
+/// Columns at either side of a tile that a block does not write, and the largest number of levels.
+/// The written columns begin at a sector.
 pub const MARGIN: u32 = 4;
 
 const ROW: usize = COLUMNS as usize;
 
-/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and last row for each level between the first
-/// and the last.
+/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and
+/// last row for each level between the first and the last.
 pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) -> u32 {
     8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
 }
 
-/// Tiles along an axis of n points, of so many points each, of which `margin` at either side overlap.
+/// Tiles along an axis of n points. Each tile has `points` points, and overlaps its neighbours by
+/// `margin` at either side.
 pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
     let tiles = n.saturating_sub(2 * margin).div_ceil(points - 2 * margin);
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// What a launch computes.
+/// The task of a launch.
 #[derive(Clone, Copy)]
 struct Task {
     u: *const f64,
@@ -53,7 +62,7 @@ struct Task {
     iterations: u32,
     /// Planes that a block computes.
     chunk: u32,
-    /// Planes are numbered from the last.
+    /// Whether planes are numbered from the last.
     descends: bool,
     /// h^2 f in the source.
     h2_f: f64,
@@ -62,19 +71,23 @@ struct Task {
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
-/// Defines a kernel of T levels, R rows a warp, W warps and S slots, and so many threads a block.
+/// Defines a kernel of T levels, R rows per warp, W warps, S slots, and a number of threads per
+/// block.
 macro_rules! fast {
     ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $threads:literal) => {
-        /// `iterations` iterations: u to the points of u_next inside the walls (and on the walls at either end of x). See the module.
+        /// Computes `iterations` iterations: u to the points of u_next inside the walls (and on the
+        /// walls at either end of x). See the module.
         ///
-        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T, and (n - 2) / `chunk`, rounded
-        /// up. Dynamic shared memory: [`shared_mem_bytes`]. `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is
-        /// the grid's h^2 f in the source.
+        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T,
+        /// and (n - 2) / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
+        /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
+        /// grid's h^2 f in the source.
         ///
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
         /// - `u` has n^3 elements, and begins at a multiple of 16 bytes.
-        /// - `u_next` points to as many, likewise, which nothing else accesses during the launch.
+        /// - `u_next` points to n^3 elements at a multiple of 16 bytes, which nothing else accesses
+        ///   during the launch.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $name(
             u: &[f64],
@@ -117,7 +130,8 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const S: usize>(ta
             stream.fetch::<ANY>(S - 1, after);
         }
         stream.first_plane();
-        // Three planes each time; of those after the last nothing comes. A loop for each kind: where kinds meet, registers are moved.
+        // Each iteration takes three planes; those after the last have no effect. Each kind has its
+        // own loop: registers move where kinds meet.
         while stream.p <= stream.last {
             match stream.tile {
                 PLAIN => stream.inner_planes::<PLAIN>(),
@@ -131,7 +145,7 @@ unsafe fn run<const T: usize, const R: usize, const W: usize, const S: usize>(ta
     }
 }
 
-/// Which planes of u a function is for: any.
+/// A kind of planes of u, for which a function is compiled: any plane.
 const ANY: u32 = 0;
 /// Inner ones: each level computes a plane inside the walls along z, and n is even.
 const INNER: u32 = 1;
@@ -140,51 +154,59 @@ const WALLED: u32 = 2;
 /// Inner planes of a tile without a wall along x or y, too.
 const PLAIN: u32 = 3;
 
-/// Flags of a thread. Whether the second point of a row is in the cube, if the first is.
+/// A flag of a thread: whether the second point of a row is in the cube, if the first is.
 const SECOND: u32 = 1;
-/// Whether it writes its points in row 0; in the next bits, in the rows after.
+/// Whether the thread writes its points in row 0; the next bits are for the rows after.
 const WRITTEN: u32 = 1 << 8;
-/// Whether the first point of row 0 is on a wall along x or y; in the next bits, the second, and those of the rows after.
+/// Whether the first point of row 0 is on a wall along x or y; the next bits are for the second
+/// point and for the rows after.
 const WALL: u32 = 1 << 16;
-/// Whether the x of the first point of each row is the source's; in the next bit, the second.
+/// Whether the x of the first point of each row is in the source; the next bit is for the second
+/// point.
 const SOURCE: u32 = 1 << 24;
-/// Whether the source is in the tile, and the y of row 0 the source's; in the next bits, the rows after.
+/// Whether the source is in the tile, and the y of row 0 in the source; the next bits are for the
+/// rows after.
 const SOURCE_ROW: u32 = 1 << 26;
-/// All of these.
+/// All [`SOURCE_ROW`] bits.
 const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
-/// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the direction of the stream.
+/// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the
+/// direction of the stream.
 struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize> {
     task: &'a Task,
-    /// What is asked of this thread's points, a bit for each answer: one register holds all.
+    /// Properties of this thread's points, one bit each: one register holds all.
     flags: u32,
-    /// What the tile's inner planes are: [`INNER`], [`WALLED`] or [`PLAIN`].
+    /// The kind of the tile's inner planes: [`INNER`], [`WALLED`] or [`PLAIN`].
     tile: u32,
     /// The last plane of level 0.
     last: u32,
     /// Planes to write.
     written: u32,
-    /// How many [inner](INNER) planes have two more after them.
+    /// The number of [inner](INNER) planes that have two more after them.
     inner: u32,
     /// The plane of level 0.
     p: u32,
-    /// Where this lane's part of its warp's first row is, in elements of shared memory: in the slot of the next of three planes, and in that of
-    /// the one three planes later, if there are six slots.
+    /// The place of this lane's part of its warp's first row, in elements of shared memory. The
+    /// first is in the slot of the next of three planes, the second in that of the plane three
+    /// later, if the ring has six slots.
     halves: [u32; 2],
     /// The address of shared memory.
     shared: u32,
-    /// How many bytes after its warp's first row the row before that is, and the row after its last one.
+    /// The distances in bytes from its warp's first row to the row before it, and to the row after
+    /// its last one.
     beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
-    /// This thread's points of the last two planes of each level but the last, and room for the next one.
+    /// This thread's points of the last two planes of each level except the last, and room for the
+    /// next one.
     planes: [[[Pair; R]; 3]; T],
 }
 
 impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<'a, T, R, W, S> {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
-    /// Planes under way while a plane is computed. The other two slots are its own, and that of the one before, whose rows level 1 still reads.
+    /// Planes in flight while a plane is computed. The other two slots hold that plane, and the one
+    /// before, whose rows level 1 still reads.
     const AHEAD: u32 = S as u32 - 2;
 
     #[inline(always)]
@@ -197,7 +219,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
             tile_x * (COLUMNS - 2 * MARGIN),
             tile_y * (rows - 2 * levels),
         ];
-        // If any column is the source's, the one with the least x and y is.
+        // If any column is in the source, the one with the least x and y is.
         let has_source = grid.is_source_column(first[0], first[1]);
         let has_wall =
             first[0] == 0 || first[1] == 0 || first[0] + COLUMNS >= n || first[1] + rows >= n;
@@ -222,7 +244,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(x + 1 < n) * SECOND;
         let mut copied = [0; R];
-        // Of an odd row no two points are aligned, and the second may be beyond it. What is beyond the cube is as its last points.
+        // If n is odd, pairs of points are not aligned, and the second may be beyond the row.
+        // Points beyond the cube read its last points.
         let copied_x = x.min(n - 2 + n % 2);
         for r in 0..R as u32 {
             let row = in_tile_y + r;
@@ -244,7 +267,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let end = (from + task.chunk).min(n - 1);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
-        // From T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
+        // Inner planes are T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
         let inner = match task.iterations == levels && n.is_multiple_of(2) {
             true => n.saturating_sub(levels + 3),
             false => 0,
@@ -258,7 +281,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
             inner,
             p,
             halves: [own, own + 3 * Self::PLANE as u32],
-            // SAFETY: it is the beginning.
+            // SAFETY: it is the beginning of shared memory.
             shared: unsafe { shared::address(shared::dynamic_shared_mem::<f64>()) },
             beside: [row(before * R + R - 1), row(after * R)],
             copied,
@@ -266,22 +289,24 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// The warps before and after this one. Where there is none this one stands for it: what comes of its rows is wrong, and not written.
+    /// The warps before and after this one. At the tile's edge this warp's own number is used:
+    /// points computed from its rows are wrong, and not written.
     #[inline(always)]
     fn warps_beside() -> [usize; 2] {
         let warp = thread::thread_idx_y() as usize;
         [warp.max(1) - 1, (warp + 1).min(W - 1)]
     }
 
-    /// Where this lane's part of its warp's first row is, in elements of shared memory, in the slot of the plane that is `q` after the next of
-    /// three; `q` counts modulo S.
+    /// The place of this lane's part of its warp's first row, in elements of shared memory. The
+    /// slot is that of the plane that is `q` after the next of three; `q` counts modulo S.
     #[inline(always)]
     fn in_ring(&self, q: usize) -> u32 {
         let q = q % S;
         self.halves[q / 3] + (q % 3 * Self::PLANE) as u32
     }
 
-    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each level has a set for each of three planes.
+    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each
+    /// level has a set for each of three planes.
     #[inline(always)]
     fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
         let lane = 2 * thread::thread_idx_x() as usize;
@@ -299,15 +324,16 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// A plane's first element. As a product, not by adding: LLVM would make pointers of their own of all that is at a fixed distance from
-    /// what the loop adds to.
+    /// A plane's first element. It is a product, not a running sum: LLVM would keep a separate
+    /// pointer for every place at a fixed distance from the running sum.
     #[inline(always)]
     fn first_of(&self, plane: u32) -> usize {
         let n = self.task.n;
         (u64::from(self.z(plane) * n) * u64::from(n)) as usize
     }
 
-    /// Starts the copies of plane p + `after`, or, of what is not needed any more, of the last plane again: nothing comes of it.
+    /// Starts the copies of plane p + `after`. After the last plane it copies the last one again,
+    /// without effect.
     ///
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
@@ -326,7 +352,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
                     async_copy::copy_16_to(to, from);
                 } else {
                     async_copy::copy_8_to(to, from);
-                    // Without a second, the first.
+                    // Without a second point, this is the first.
                     let second = from.wrapping_add((self.flags & SECOND) as usize);
                     async_copy::copy_8_to(to + 8, second);
                 }
@@ -343,9 +369,10 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
     unsafe fn arrive<const PLANES: u32>(&mut self, q: usize) -> [Pair; R] {
         let own = shared::dynamic_shared_mem::<f64>().wrapping_add(self.in_ring(q) as usize);
         let mut plane = [[0.0; 2]; R];
-        // SAFETY: a slot is copied to after the barrier that follows its last use, and read after the one that follows the copies' arrival.
+        // SAFETY: a slot is copied to after the barrier that follows its last use, and read after
+        // the one that follows the copies' arrival.
         unsafe {
-            // All but the `AHEAD` - 1 planes after this one.
+            // Waits for all planes except the `AHEAD` - 1 after this one.
             match S {
                 3 => async_copy::wait::<0>(),
                 _ => async_copy::wait::<3>(),
@@ -359,7 +386,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         plane
     }
 
-    /// Begins with the first plane of level 0. Those of the other levels are not needed: anything will do.
+    /// Begins with the first plane of level 0. The planes of the other levels may hold any value,
+    /// because they are not needed.
     ///
     /// # Safety
     /// All threads of the block call together.
@@ -377,10 +405,10 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         self.p += 1;
     }
 
-    /// Advances every level as long as three inner planes come, and the first is needed.
+    /// Advances every level while three inner planes follow, and the first is needed.
     ///
     /// # Safety
-    /// All threads of the block call together; those of the tile are `PLANES`.
+    /// All threads of the block call together; the tile's planes are of `PLANES`.
     #[inline(always)]
     unsafe fn inner_planes<const PLANES: u32>(&mut self) {
         while self.p.wrapping_sub(T as u32 + 1) < self.inner && self.p <= self.last {
@@ -406,7 +434,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// Advances every level by a plane, of three the one with number `q`.
+    /// Advances every level by a plane, which has number `q` of three.
     ///
     /// # Safety
     /// All threads of the block call together; the plane is one of `PLANES`.
@@ -430,7 +458,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         self.p += 1;
     }
 
-    /// Computes plane p - s of level s, where `above` is plane p - s + 1 of level s - 1, and keeps that.
+    /// Computes plane p - s of level s, and keeps `above`, which is plane p - s + 1 of level s - 1.
     ///
     /// # Safety
     /// As [`plane`](Self::plane).
@@ -444,7 +472,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let last = (q + 2) % 3;
         let [below, here] = [self.planes[s - 1][(q + 1) % 3], self.planes[s - 1][last]];
         let plane = self.p.wrapping_sub(s as u32);
-        // Walls stay as they are, and so does all in levels beyond the iterations.
+        // Walls keep their values, and so do all points in levels beyond the iterations.
         let is_computed = PLANES != ANY
             || s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
         let kept = if is_computed { self.flags } else { u32::MAX };
@@ -467,7 +495,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         self.planes[s - 1][q] = above;
         if s < T {
             let warp = thread::thread_idx_y() as usize;
-            // SAFETY: nothing reads this set before the next barrier, and the places are this lane's.
+            // SAFETY: nothing reads this set before the next barrier, and the places are this
+            // lane's.
             unsafe {
                 mem::store_vector(self.in_edges(s, q, 2 * warp), next[0]);
                 mem::store_vector(self.in_edges(s, q, 2 * warp + 1), next[R - 1]);
@@ -476,7 +505,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         next
     }
 
-    /// The next values of this thread's points in plane z. `beside` are the points before and after them along y, `kept` has the [`WALL`]s.
+    /// The next values of this thread's points in plane z. `beside` are the points before and after
+    /// them along y, `kept` has the [`WALL`]s.
     ///
     /// # Safety
     /// All lanes of the warp call together.
@@ -529,7 +559,7 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         next
     }
 
-    /// Adds h^2 f to the sums around this thread's points in plane z, of a tile with the source.
+    /// Adds h^2 f to the sums around this thread's points in plane z of a tile with the source.
     #[inline(always)]
     fn heat(&self, sums: &mut [Pair; R], z: u32) {
         if !(Grid { n: self.task.n }).is_source_layer(z) {
@@ -542,7 +572,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let h2_f = [h2_f(0), h2_f(1)];
         for (r, sum) in sums.iter_mut().enumerate() {
             if self.flags & SOURCE_ROW << r != 0 {
-                // Opaque: one instruction that is executed or not. LLVM would add first, and choose afterwards.
+                // `opaque` gives one addition that is executed or not. LLVM would add first, and
+                // choose afterwards.
                 *sum = [
                     hint::opaque(sum[0] + h2_f[0]),
                     hint::opaque(sum[1] + h2_f[1]),
@@ -551,7 +582,8 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
     }
 
-    /// Writes this thread's points of plane p - T, if the chunk has it and the tile has them right.
+    /// Writes this thread's points of plane p - T, if the plane is in the chunk and the points are
+    /// right.
     ///
     /// # Safety
     /// As the kernels'.
@@ -562,16 +594,16 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         let flags = if is_written { self.flags } else { 0 };
         let first = self.first_of(self.p.wrapping_sub(T as u32));
         let target = self.task.u_next.wrapping_add(first);
-        // Its first point is the one that it copies: if that is clamped, it writes none.
+        // The thread's first point is the one that it copies. If that is clamped, it writes none.
         let target = target.wrapping_add(self.copied[0] as usize);
-        // Opaque: computed before the branches below, not in them.
+        // `opaque` makes the values be computed before the branches below, not in them.
         let plane = plane.map(|pair| pair.map(hint::opaque));
         for (r, &[first, second]) in plane.iter().enumerate() {
             if flags & WRITTEN << r == 0 {
                 continue;
             }
             let to = target.wrapping_add(r * self.task.n as usize);
-            // SAFETY: the points are in the cube, and no other thread's.
+            // SAFETY: the points are in the cube, and no other thread writes them.
             unsafe {
                 if PLANES != ANY || self.task.n.is_multiple_of(2) {
                     mem::store_vector(to, [first, second]);

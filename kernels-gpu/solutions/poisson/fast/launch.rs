@@ -1,5 +1,6 @@
-//! A launch for every T iterations, on tiles in chunks of planes. Another has what is left of the iterations but one, and the last launch
-//! has that one: so the fields of the last two iterations are there at the end, and it can be asked how far they are apart.
+//! One launch for every T iterations, on tiles in chunks of planes. Another launch computes the
+//! rest of the iterations except one, and the last launch computes that one. The fields of the last
+//! two iterations thus exist at the end, and their difference can be computed.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -7,7 +8,7 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{COLUMNS, MARGIN, shared_mem_bytes, tiles};
 
-/// Which of the kernels, and what it was made for.
+/// The choice of a kernel, and the parameters that it was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// T: iterations of a launch.
@@ -18,15 +19,15 @@ pub struct Shape {
     pub warps: u32,
     /// Planes of u in shared memory: 3 or 6.
     pub slots: u32,
-    /// Planes that a block computes; none: as few as fill an H100 with blocks.
+    /// Planes that a block computes. `None` means as few as fill an H100 with blocks.
     pub planes: Option<u32>,
 }
 
 impl Shape {
-    /// The one that GPUs with 99 KB of shared memory a block can run.
+    /// The shape that GPUs with 99 KB of shared memory per block can run.
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 3);
 
-    /// Every kernel; and chunks of other lengths than those that fill an H100.
+    /// Every kernel, and chunks of other lengths than those that fill an H100.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(2, 4, 8, 6),
@@ -48,7 +49,7 @@ impl Shape {
         }
     }
 
-    /// The shape with chunks of so many planes.
+    /// The shape with chunks of `planes` planes.
     pub const fn with_planes(self, planes: u32) -> Shape {
         Shape {
             planes: Some(planes),
@@ -62,7 +63,7 @@ impl Shape {
         format!("{}{}", self.kernel(), planes.unwrap_or_default())
     }
 
-    /// As in the name of its kernel.
+    /// The kernel's name.
     fn kernel(&self) -> String {
         format!(
             "t{}_r{}_w{}_s{}",
@@ -70,7 +71,7 @@ impl Shape {
         )
     }
 
-    /// How many launches that many iterations take.
+    /// The number of launches that `iterations` iterations take.
     pub fn launches(&self, iterations: u32) -> u32 {
         match iterations {
             0 => 0,
@@ -86,22 +87,24 @@ impl Shape {
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
-        // As many waves of blocks as there will be, and most of one more: tiles with walls or the source take longer, and some of them are last.
-        // Each of as many planes as a chunk has, those before it, and what a block takes to begin and end.
+        // The cost is the number of waves of blocks, plus most of one more: tiles with walls or the
+        // source take longer, and some of them are last. It is multiplied by the time of a block in
+        // planes: those of the chunk, those before it, and the time to begin and end.
         let cost = |chunks: u32| {
             let tenths = 10 * (x * y * chunks).div_ceil(MULTIPROCESSORS) + 7;
             tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)
         };
-        let chunks = (1..=planes.min(MOST_CHUNKS)).min_by_key(|&chunks| cost(chunks));
+        let chunks = (1..=planes.min(MAX_CHUNKS)).min_by_key(|&chunks| cost(chunks));
         let chunk = planes.div_ceil(chunks.unwrap_or(1));
         ([x, y, planes.div_ceil(chunk)], chunk)
     }
 }
 
-/// An H100's, which the chunks are to fill.
+/// The number of an H100, which the chunks should fill.
 const MULTIPROCESSORS: u32 = 132;
-/// The most chunks: shorter ones would be all beginning.
-const MOST_CHUNKS: u32 = 64;
+/// The largest number of chunks. In shorter ones, blocks would spend most of their time on the
+/// beginning.
+const MAX_CHUNKS: u32 = 64;
 
 /// The default shape.
 pub struct Submission;
@@ -131,7 +134,7 @@ impl Solution for Shape {
         }
         let n = problem.n;
         let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         plan.copy(u, u_next)?;
         let (blocks, chunk) = self.blocks(n);
         let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.slots);

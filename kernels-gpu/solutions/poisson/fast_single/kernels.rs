@@ -1,13 +1,19 @@
-//! One iteration a launch, at the speed at which memory is copied: 16 bytes a point, u read and u_next written.
+//! One iteration per launch, at the speed of a copy of memory: 16 bytes per point, u read and
+//! u_next written.
 //!
-//! As in `computes_source` a thread owns a column of points, and f comes from the point's position. What differs is what L2 is asked for:
+//! As in `computes_source`, a thread owns a column of points, and f comes from the point's
+//! position. The kernels differ in their demand on L2:
 //!
-//! - Columns are short, and blocks take all rows of some layers before the next layers: the layer above a column is read twice, but the
-//!   second time soon after the first, from L2. With 32 layers a thread it had long gone, and memory moved 34 layers for 32.
-//! - Up to 64 warps a multiprocessor, in 32 registers a thread: only the layer above comes from device memory, and each warp has one of its
-//!   rows on the way. `poisson_fast_single_ahead` asks L2 for all of a column at its start, which needs no register.
-//! - Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's points fill whole lines.
-//! - Launches take the layers upwards and downwards in turns: each begins with what the one before wrote last, which is in L2.
+//! - Columns are short, and blocks take all rows of some layers before the next layers. The layer
+//!   above a column is read twice, but the second time soon after the first, from L2. With 32
+//!   layers per thread it would no longer be in L2, and memory would move 34 layers for 32.
+//! - A multiprocessor holds up to 64 warps, with 32 registers per thread. Only the layer above
+//!   comes from device memory, and each warp has one of its rows in flight.
+//!   `poisson_fast_single_ahead` asks L2 for all of a column at its start, which needs no register.
+//! - Rows begin anywhere in a cache line. The threads of each row begin at the start of that line:
+//!   a warp's points fill whole lines.
+//! - Launches take the layers upwards and downwards in turns. Each begins with the layers that the
+//!   one before wrote last, which are in L2.
 
 use cuda_std::mem;
 use cuda_std::prelude::*;
@@ -16,21 +22,25 @@ use kernels_gpu::cache_line;
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Points in a sector, the smallest part of a line that is fetched.
+/// Points in a sector, the smallest part of a line that L2 fetches.
 const SECTOR: u32 = 4;
 
-/// Defines a kernel whose registers allow 2048 threads a multiprocessor.
+/// Defines a kernel whose registers allow 2048 threads per multiprocessor.
 macro_rules! fast_single {
     ($name:ident, $ahead:literal) => {
-        /// One iteration: u to the points of u_next inside the walls (and on the walls at either end of x, so that whole rows are written).
+        /// Computes one iteration: u to the points of u_next inside the walls (and on the walls at
+        /// either end of x, so that whole rows are written).
         ///
-        /// Each thread computes `column` points along z. `descends` is 1 to take the layers from the last to the first, or 0; `h2_f` is
-        /// the grid's h^2 f in the source. Block: x and y of any shape, 1 along z. Grid: at least [`cache_line::row_threads`]`(n)` threads along x,
-        /// n - 2 along y, and (n - 2) / `column` blocks, rounded up, along z.
+        /// Each thread computes `column` points along z. `descends` is 1 to take the layers from
+        /// the last to the first, or 0; `h2_f` is the grid's h^2 f in the source. Block: x and y of
+        /// any shape, 1 along z. Grid: at least [`cache_line::row_threads`]`(n)` threads along x,
+        /// `n - 2` along y, and `(n - 2) / column` blocks, rounded up, along z.
         ///
         /// # Safety
-        /// - n is 3 to [`Grid::MAX_N`]; column is at least 1, and column times the blocks along z fits in 32 bits.
-        /// - `u` has n^3 elements; `u_next` points to as many, which nothing else accesses during the launch.
+        /// - n is 3 to [`Grid::MAX_N`]; column is at least 1, and column times the blocks along z
+        ///   fits in 32 bits.
+        /// - `u` has n^3 elements. `u_next` points to n^3 elements, which nothing else accesses
+        ///   during the launch.
         #[kernel(max_registers = 32)]
         pub unsafe fn $name(
             u: &[f64],
@@ -49,7 +59,7 @@ macro_rules! fast_single {
 fast_single!(poisson_fast_single, false);
 fast_single!(poisson_fast_single_ahead, true);
 
-/// If `AHEAD`, L2 is asked for all layers of the column at its start.
+/// If `AHEAD`, the thread asks L2 for all layers of the column at its start.
 ///
 /// # Safety
 /// As the kernels'.
@@ -88,9 +98,10 @@ unsafe fn advance<const AHEAD: bool>(
     } else {
         n * n
     };
-    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has the last of the row before as its west,
-    // one at x = n - 1 the first of the row after as its east: in the layer too. Layers p - 1 to `end` are in u. Each thread touches its own
-    // elements of u_next.
+    // SAFETY: y is inside the walls, so that y - 1 and y + 1 are in the layer. A point at x = 0 has
+    // the last point of the row before as its west; one at x = n - 1 has the first point of the row
+    // after as its east. Both are in the layer too. Layers p - 1 to `end` are in u. Each thread
+    // touches its own elements of u_next.
     unsafe {
         let in_u = |i: u32| *u.get_unchecked(i as usize);
         let mut i = row + x;

@@ -1,27 +1,27 @@
-//! Each iteration is one launch. Every other one takes the layers from the last to the first, so that it begins with those with which the
-//! one before ended: they are in L2.
+//! Each iteration is one launch. Every other launch takes the layers from the last to the first. It
+//! thus begins with the layers with which the one before ended, which are in L2.
 
 use kernels_gpu::cache_line;
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-/// Which of the kernels, and how it is launched.
+/// The choice of a kernel, and the shape of its launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Threads of a block along x and y.
     pub block: [u32; 2],
     /// Layers of points that a thread computes, one above the other.
     pub layers: u32,
-    /// Whether L2 is asked for a column at its start.
+    /// Whether a thread asks L2 for its column at its start.
     pub ahead: bool,
 }
 
 impl Shape {
-    /// Among the fastest on an H100; the best differs with N.
+    /// A shape among the fastest on an H100; the best depends on N.
     pub const DEFAULT: Shape = Shape::new([64, 8], 4).ahead();
 
-    /// What may be the fastest on some GPU.
+    /// Shapes that may be the fastest on some GPU.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new([64, 8], 4),
@@ -87,7 +87,7 @@ impl Solution for Shape {
         }
         let n = problem.n;
         let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         plan.copy(u, u_next)?;
         let [x, y] = self.block;
         let threads = (

@@ -1,18 +1,24 @@
-//! All iterations in one launch of one cluster, for small cubes: the field stays in the blocks' registers and shared memory.
+//! All iterations in one launch of one cluster, for small cubes: the field stays in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the cube out in boxes of layers and rows. A thread owns some rows of some layers of its box at one x, in
-//! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each iteration. A point's neighbours along z and y are the thread's own registers, but for its outermost; those along x are in the tile.
+//! The cluster's blocks divide the cube into boxes of layers and rows. A thread owns some rows of
+//! some layers of its box at one x, in registers. Each block has two tiles in shared memory, its
+//! box with a ring of halo around it: one with the last field, one for the next. They swap roles
+//! with each iteration. A point's neighbours along z and y are in the thread's own registers,
+//! except at its outermost points; neighbours along x are in the tile.
 //!
-//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two iterations: a barrier of the block, and for threads whose
-//! points have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
-//! slowest.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). Between two
+//! iterations is a barrier of the block. Threads whose points have neighbours in other blocks also
+//! wait for the values from these blocks. The cluster's barrier would wait for all values that a
+//! thread has sent, and for the slowest block.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that a thread still needs. Threads read the block's own values before
+//! its barrier, and overwrite them after it. The threads that read a halo send to the block that
+//! the halo comes from. That block sends again when it has received all values that they computed
+//! from the halo.
 //!
-//! Boxes are whole: they have all layers and rows that their threads have. Those beyond the cube keep their value as walls do, so that no thread asks
-//! what it has.
+//! Boxes are whole: they have all layers and rows of their threads. Points beyond the cube keep
+//! their value as walls do: a thread need not test which points it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
@@ -21,13 +27,15 @@ use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Shared memory of a block whose box has so many layers and rows, in a cube of `n`: the inboxes, and two tiles.
+/// Shared memory of a block whose box has this number of layers and rows, in a cube of `n`: the
+/// inboxes, and two tiles.
 pub const fn shared_mem_bytes(layers: u32, rows: u32, n: u32) -> usize {
     Inboxes::BYTES
         + 2 * size_of::<f64>() * (layers as usize + 2) * (rows as usize + 2) * (n as usize + 2)
 }
 
-/// The body for each of so many layers, or rows, written out: a long loop would stay one, and the fields be in local memory.
+/// Writes the body out for each layer or row. LLVM would not unroll a long loop, and the fields
+/// would be in local memory.
 macro_rules! for_layers {
     ($layer:ident in $first:expr, $end:expr => $body:block) => {
         for_layers!(@ $layer $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -48,34 +56,37 @@ macro_rules! for_rows {
 /// One field of a thread's points: rows of layers at one x.
 type Field<const LAYERS: usize, const ROWS: usize> = [[f64; ROWS]; LAYERS];
 
-/// What a thread knows of its points.
+/// A thread's knowledge of its points.
 #[derive(Clone, Copy)]
 struct Points<const LAYERS: usize, const ROWS: usize> {
-    /// Whether there are any.
+    /// Whether the thread has points.
     any: bool,
-    /// Those inside the walls: point (layer, row) is bit layer * ROWS + row.
+    /// The points inside the walls: point (layer, row) is bit layer * ROWS + row.
     inside: u32,
-    /// Those that are heated.
+    /// The points in the source.
     heated: u32,
-    /// h^2 f of these.
+    /// h^2 f of the points in the source.
     h2_source: f64,
-    /// From a value of a tile to the next along z and y, and from one tile to the other.
+    /// Distances from a value of a tile to the next along z and y, and from one tile to the other.
     strides: [u32; 3],
     /// The first point's place in the first tile.
     place: *mut f64,
-    /// Who needs the first layer's values, and the last one's; the first row's, and the last one's.
+    /// The blocks that need the first layer's values and the last one's; below, the first row's and
+    /// the last one's.
     along_z: [Beside<f64>; 2],
     along_y: [Beside<f64>; 2],
-    /// Whether there is anybody.
+    /// Whether another block needs values.
     has_others: bool,
     inboxes: Inboxes,
 }
 
 impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
-    /// One iteration: `next` becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the iterations of this kind.
+    /// Computes one iteration: `next` becomes the next field, which also goes to a tile, the second
+    /// if `ODD`. `number` counts the iterations of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn iterate<const ODD: bool>(
         &self,
@@ -84,14 +95,15 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         number: u32,
     ) {
         const { assert!(LAYERS <= 16 && ROWS <= 4 && LAYERS * ROWS <= 32) };
-        // Or there would be an address for each point and each neighbour, all the time.
+        // Otherwise LLVM would keep an address for each point and each neighbour in registers.
         let points = Self {
             strides: self.strides.map(hint::opaque),
             along_z: self.along_z.map(Beside::opaque),
             along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
-        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
+        // they read a halo.
         unsafe {
             if self.any {
                 points.compute::<ODD>(next, u);
@@ -104,7 +116,7 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         }
     }
 
-    /// The next field.
+    /// Computes the next field.
     ///
     /// # Safety
     /// As [`iterate`](Self::iterate).
@@ -138,7 +150,7 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
         });
     }
 
-    /// Writes the next field to a tile, and sends what other blocks need of it.
+    /// Writes the next field to a tile, and sends the values that other blocks need.
     ///
     /// # Safety
     /// As [`iterate`](Self::iterate).
@@ -146,7 +158,8 @@ impl<const LAYERS: usize, const ROWS: usize> Points<LAYERS, ROWS> {
     unsafe fn publish<const ODD: bool>(&self, next: &Field<LAYERS, ROWS>) {
         let [along_z, along_y, other] = self.strides.map(|stride| stride as usize);
         let to = if ODD { other } else { 0 };
-        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer point.
+        // SAFETY: the places are the thread's own, and their images in other blocks. The inboxes
+        // expect a value of each outer point.
         unsafe {
             if self.has_others {
                 let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
@@ -199,7 +212,7 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
     let along_y = n + 2;
     let along_z = (rows + 2) * along_y;
     let cells = (layers + 2) * along_z;
-    // The blocks beside this one: a layer before and after, a row before and after.
+    // The blocks beside this one: before and after it along the layers, and along the rows.
     let others = [
         [number[0] > 0, number[0] + 1 < boxes_z],
         [number[1] > 0, number[1] + 1 < boxes_y],
@@ -208,7 +221,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
     let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f64>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each point is one thread's.
+    // SAFETY: this holds for the whole block: the shared memory has room for inboxes and two tiles.
+    // Each point belongs to one thread.
     unsafe {
         let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
         let values = (sides(others[0]) * rows + sides(others[1]) * layers) * n;
@@ -228,7 +242,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
             cell += threads;
         }
 
-        // This thread's x, and its first layer and row in the box. The last threads may have none.
+        // This thread's x, and its first layer and row in the box. The last threads may have no
+        // points.
         let rows_of_threads = rows / ROWS as u32;
         let has_points = thread < layers / LAYERS as u32 * rows_of_threads * n;
         let group = if has_points { thread / n } else { 0 };
@@ -265,13 +280,13 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
                 }
             });
         });
-        // All tiles are filled, and nobody reads the field any more.
+        // All tiles are filled, and no thread reads the field any more.
         cluster::sync();
 
         if has_points {
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
-            // From the first point's place: a first layer goes behind the last one of the block before, a last one before the first one of the block
-            // after.
+            // The distances are from the first point's place. A first layer goes behind the last
+            // one of the block before, a last layer before the first one of the block after.
             let before = |extent: u32, stride: u32| points.place.add((extent * stride) as usize);
             let after = |last: u32, stride: u32| points.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && layer == 0 {
@@ -292,7 +307,7 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
                 .any(Beside::is_there);
         }
         let mut done = 0;
-        // Two at a time, so that the fields swap roles without being moved.
+        // Two iterations at a time: the fields swap roles without moves.
         while done < iterations {
             points.iterate::<true>(&mut next, &u, done / 2);
             done += 1;
@@ -304,7 +319,8 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
         }
 
         if has_points {
-            // After an odd number, the last field is where the one before was.
+            // After an odd number of iterations, the last field is in the registers of the one
+            // before.
             let (to_next, to_u) = match iterations % 2 {
                 0 => (field_before, field),
                 _ => (field, field_before),
@@ -326,20 +342,24 @@ unsafe fn resident<const LAYERS: usize, const ROWS: usize>(
 /// The kernels, by the layers and rows of a thread.
 macro_rules! instances {
     ($($name:ident: $layers:literal, $rows:literal, $threads:literal;)*) => {
-        /// What kernels there are: name, layers and rows of a thread, the most threads of a block.
+        /// The kernels: name, layers and rows of a thread, the largest number of threads of a
+        /// block.
         pub const INSTANCES: &[(&str, u32, u32, u32)] =
             &[$((stringify!($name), $layers, $rows, $threads)),*];
 
         $(
-        /// So many iterations, at least one, of `u`; `before` becomes the field before the last. The points on the walls keep their values.
+        /// Computes `iterations` iterations, at least one, of `u`; `before` becomes the field
+        /// before the last. The points on the walls keep their values.
         ///
         /// `h2` is the grid's. A box has `layers` layers of `rows` whole rows.
         ///
-        /// Block: along x a thread for each x, times the box's layers and rows by those of a thread. Grid: one cluster along x, of a block for each
-        /// box, those along y first, with [`shared_mem_bytes`].
+        /// Block: along x, n * (`layers` / a thread's layers) * (`rows` / a thread's rows) threads.
+        /// Grid: one cluster along x, with a block for each box, those along y first, with
+        /// [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u` and `before` point to n^3 values each, which nothing else accesses during the launch.
+        /// - `u` and `before` point to n^3 values each, which nothing else accesses during the
+        ///   launch.
         /// - `layers` and `rows` are multiples of the thread's.
         /// - n is at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
@@ -366,12 +386,14 @@ instances! {
     poisson_resident_4x4: 4, 4, 384;
 }
 
-/// One iteration in a cube that fits no cluster, from global memory: u to `u_next`, but for the walls, which it leaves alone.
+/// Computes one iteration of a cube that does not fit a cluster, from global memory: u to `u_next`.
+/// It does not write the walls.
 ///
 /// `h2` is the grid's. Block: any shape, x along a warp. Grid: at least one thread for each point.
 ///
 /// # Safety
-/// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch; n is at least 3 and at most [`Grid::MAX_N`].
+/// `u` and `u_next` have n^3 elements, and nothing else accesses `u_next` during the launch; n is
+/// at least 3 and at most [`Grid::MAX_N`].
 #[kernel]
 pub unsafe fn poisson_resident_one_iteration(u: &[f64], u_next: *mut f64, n: u32, h2: f64) {
     let UVec3 { x, y, z } = thread::index_3d();
@@ -381,7 +403,8 @@ pub unsafe fn poisson_resident_one_iteration(u: &[f64], u_next: *mut f64, n: u32
     }
     let i = grid.index(x, y, z);
     let (along_y, along_z) = (n as usize, (n * n) as usize);
-    // SAFETY: a point inside the walls has all neighbours, and its element of u_next is this thread's alone.
+    // SAFETY: a point inside the walls has all neighbours, and only this thread writes its element
+    // of u_next.
     unsafe {
         let last = |i: usize| *u.get_unchecked(i);
         let around = Neighbours {

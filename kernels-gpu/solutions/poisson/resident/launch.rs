@@ -1,4 +1,5 @@
-//! All iterations in one launch of one cluster, where the cube fits in its blocks; one launch an iteration where not.
+//! All iterations in one launch of one cluster if the cube fits in its blocks; otherwise one launch
+//! per iteration.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -6,16 +7,17 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
 
-/// The most shared memory of a block, on compute capability 9.0.
-const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
+/// The largest shared memory of a block on compute capability 9.0.
+const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// How the cube is shared out in boxes, one a block, and a box to its threads.
+/// The division of the cube into boxes, one per block, and of a box among its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Layers and rows of a thread.
     pub layers: u32,
     pub rows: u32,
-    /// The most boxes along z and y. More than eight in all need a device that allows it.
+    /// The largest numbers of boxes along z and y. More than eight in all need a device that allows
+    /// it.
     pub boxes: [u32; 2],
 }
 
@@ -23,7 +25,8 @@ impl Shape {
     /// For N = 32, eight boxes of eight layers and 16 rows.
     pub const DEFAULT: Shape = Shape::new(4, 2, 4, 2);
 
-    /// What may be tried. What does not fit a shape takes the first of eight boxes that it fits.
+    /// Shapes to try. A cube that does not fit a shape takes the first one of eight boxes that it
+    /// fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(4, 4, 4, 2),
@@ -67,10 +70,10 @@ impl Shape {
         let config = LaunchConfig::new(blocks, threads.next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config, [layers, rows]))
+        (bytes <= MAX_SHARED_MEM_BYTES).then_some((name, config, [layers, rows]))
     }
 
-    /// This shape, or the first of eight boxes, if there is one that the cube fits.
+    /// The launch of this shape, or of the first shape of eight boxes that the cube fits.
     fn fitting(&self, n: u32) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
         let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);
         [self].into_iter().chain(portable).find_map(|s| s.launch(n))
@@ -112,7 +115,7 @@ impl Solution for Shape {
     }
 }
 
-/// One launch an iteration, for cubes of any size.
+/// One launch per iteration, for cubes of any size.
 fn one_by_one(problem: &Problem, buffers: Buffers, plan: &mut Plan) -> Result<Outputs, PlanError> {
     problem.at_most(Grid::MAX_N)?;
     let Problem { n, iterations } = *problem;
@@ -121,7 +124,7 @@ fn one_by_one(problem: &Problem, buffers: Buffers, plan: &mut Plan) -> Result<Ou
         return Ok(Outputs { u });
     }
     let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-    // The kernel leaves the walls alone.
+    // The kernel does not write the walls.
     plan.copy(u, u_next)?;
     let config = LaunchConfig::covering((n, n, n), (32, 4, 2))?;
     for _ in 0..iterations {

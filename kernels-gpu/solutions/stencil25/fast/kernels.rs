@@ -1,8 +1,10 @@
-//! A timestep in one launch. Blocks stream along x: planes of u come to shared memory by asynchronous copies, one plane ahead of its
-//! use; a thread has four neighbouring points of a plane, and the values behind them in registers.
+//! One launch per timestep. Blocks stream along x: planes of u come to shared memory by
+//! asynchronous copies, one plane ahead of their use. A thread has four neighbouring points of a
+//! plane, and the values behind them in registers.
 //!
-//! A block's tile and planes are either all inside the shell, or it runs the code that also knows the shell, with eta in
-//! shared memory as well. So the many pay nothing for the few: the shell's code takes a fifth of the time in a tenth of the points.
+//! If a block's tile and planes have a point in the shell, the block runs code for the shell, with
+//! eta in shared memory as well. Other blocks do not pay for it: the shell's code takes a fifth of
+//! the time for a tenth of the points.
 
 use cuda_std::prelude::*;
 
@@ -11,22 +13,25 @@ use kernels_gpu::stencil25::{Grid, RADIUS, Region, Task};
 
 /// Points of a tile along z and y.
 pub const TILE: [u32; 2] = [64, 8];
-/// Points of a thread, neighbours along z: what one access moves.
+/// Points of a thread, neighbours along z: one access moves them.
 pub const POINTS: usize = 4;
 /// Threads of a block along z and y.
 pub const BLOCK: [u32; 3] = [TILE[0] / POINTS as u32, TILE[1], 1];
 /// Shared memory of a block.
 pub const SHARED_MEM_BYTES: u32 = 4 * (U.len() + ETA.len() + OWN * POINTS * THREADS) as u32;
 
-/// Blocks that keep any GPU busy to the end.
+/// A number of blocks that keeps any GPU busy to the end.
 const ENOUGH_BLOCKS: u32 = 8192;
-/// Planes of a block: before the first it reads eight, and fewer are soon done, so that neighbours stay near each other.
+/// The least and the largest number of planes of a block. It reads eight planes before the first.
+/// Fewer planes are done sooner, which keeps neighbouring blocks near each other.
 const PLANES: [u32; 2] = [24, 48];
-/// About as many blocks as run at once. A band of rows of tiles has so many, and goes through all planes before the next band starts: the planes that a block reads
-/// before its first are in L2 still, since the block before it has just used them.
+/// About the number of blocks that run at once. A band of rows of tiles has this number of blocks,
+/// and goes through all planes before the next band starts. The planes that a block reads before
+/// its first are still in L2, because the block before it has just used them.
 const BAND: u32 = 640;
 
-/// The grid of blocks for a task, and how many planes of its region along x a block takes.
+/// The grid of blocks for a task, and the number of planes of its region along x that a block
+/// takes.
 pub fn blocks(task: &Task) -> ([u32; 3], u32) {
     let Grid { n_y, n_z, .. } = task.grid;
     let [planes, ..] = task.region.shape();
@@ -34,7 +39,7 @@ pub fn blocks(task: &Task) -> ([u32; 3], u32) {
     let parts = ENOUGH_BLOCKS.div_ceil(tiles[0].saturating_mul(tiles[1]));
     let of_block = planes.div_ceil(parts).clamp(PLANES[0], PLANES[1]);
     let parts = planes.div_ceil(of_block);
-    // Of equal parts none is much shorter than the others.
+    // The parts are equal: none is much shorter than the others.
     let of_block = planes.div_ceil(parts.max(1)).max(1);
     let bands = tiles[0].saturating_mul(tiles[1]).saturating_add(BAND / 2) / BAND;
     let rows = tiles[1].div_ceil(bands.max(1));
@@ -45,23 +50,23 @@ pub fn blocks(task: &Task) -> ([u32; 3], u32) {
 const THREADS: usize = (BLOCK[0] * BLOCK[1]) as usize;
 const HALO: usize = RADIUS as usize;
 
-/// A ring of planes in shared memory, each with the tile and what is around it.
+/// A ring of planes in shared memory, each with the tile and the values around it.
 struct Ring {
     planes: usize,
     /// Rows before and after the tile's.
     halo: usize,
 }
 
-/// The plane of the points, the four ahead of it, one on its way.
+/// The plane of the points, the four ahead of it, one in flight.
 const U: Ring = Ring {
     planes: HALO + 2,
     halo: HALO,
 };
-/// The plane behind, that of the points, the one ahead of it, one on its way.
+/// The plane behind, that of the points, the one ahead of it, one in flight.
 const ETA: Ring = Ring { planes: 4, halo: 1 };
 
 impl Ring {
-    /// Values of a row: whole accesses, so four beside the tile on either side.
+    /// Values of a row. Accesses are whole, so the row has four values on either side of the tile.
     const ROW: usize = TILE[0] as usize + 2 * POINTS;
 
     const fn rows(&self) -> usize {
@@ -77,12 +82,13 @@ impl Ring {
         self.planes * self.plane()
     }
 
-    /// Copies of 16 bytes that a plane takes of each thread, at most.
+    /// The largest number of copies of 16 bytes that a thread makes for a plane.
     const fn copies(&self) -> usize {
         (self.plane() / POINTS).div_ceil(THREADS)
     }
 
-    /// Where the plane so many after the one at `place` is. In 32 bits, which take half the instructions.
+    /// The place of the plane that is `planes` after the one at `place`. It has 32 bits, which take
+    /// half the instructions.
     #[inline(always)]
     const fn next(&self, place: u32, planes: usize) -> u32 {
         let (place, len) = (place + (planes * self.plane()) as u32, self.len() as u32);
@@ -90,14 +96,15 @@ impl Ring {
     }
 }
 
-/// Arrays of which a thread's own values of the next plane come to shared memory as well, in the shell's code: v, vp and phi.
+/// In the shell's code, a thread's own values of the next plane of these arrays come to shared
+/// memory as well: v, vp and phi.
 const OWN: usize = 3;
 
 /// An access that a thread does not make.
 const NONE: u32 = u32::MAX;
 
-/// Which four values of a plane in global memory this thread copies, from the plane's first row of halo on: those with
-/// positions (y, z) that are needed.
+/// The places of the groups of four values of a plane in global memory that this thread copies,
+/// counted from the plane's first row of halo. It copies the needed positions (y, z).
 #[inline(always)]
 fn copies<const N: usize>(
     ring: &Ring,
@@ -109,7 +116,8 @@ fn copies<const N: usize>(
     let mut number = thread_number();
     for copy in &mut copies {
         let (row, four) = (number / (Ring::ROW / POINTS), number % (Ring::ROW / POINTS));
-        // Positions count from the halo's first row and from the four before the row's first point.
+        // Positions count from the halo's first row, and from the four values before the row's
+        // first point.
         let y = first[0] + row as u32 + (HALO - ring.halo) as u32;
         let z = first[1] + (four * POINTS) as u32;
         if row < ring.rows() && is_needed(y, z, row, four) {
@@ -128,14 +136,15 @@ fn thread_number() -> usize {
 /// Starts this thread's copies of a plane.
 ///
 /// # Safety
-/// From `plane` on are the values of one, its first row of halo first; `place` is a plane of the ring in shared memory, which no thread reads any
-/// more.
+/// `plane` points to a plane's values, beginning with its first row of halo. `place` is a plane of
+/// the ring in shared memory, which no thread reads any more.
 #[inline(always)]
 unsafe fn fetch<const N: usize>(place: *mut f32, plane: *const f32, copies: &[u32; N]) {
     let mut to = POINTS * thread_number();
     for &copy in copies {
         if copy != NONE {
-            // SAFETY: the value is in the plane, aligned since rows and tiles are, and its place this copy's alone.
+            // SAFETY: the value is in the plane, and aligned because rows and tiles are. No other
+            // copy has its place.
             unsafe { async_copy::copy_16_at(place.add(to), plane, copy) }
         }
         to += POINTS * THREADS;
@@ -145,14 +154,15 @@ unsafe fn fetch<const N: usize>(place: *mut f32, plane: *const f32, copies: &[u3
 type Four = [f32; POINTS];
 
 /// # Safety
-/// `pointer` is aligned to 16 bytes, and there are four values.
+/// `pointer` is aligned to 16 bytes, and points to four values.
 #[inline(always)]
 unsafe fn load(pointer: *const f32) -> Four {
     // SAFETY: the caller's.
     unsafe { mem::load_vector(pointer) }
 }
 
-/// The arrays of a timestep. Of v and phi there may be the planes of points alone: then their pointers are before the memory.
+/// The arrays of a timestep. v and phi may have only the planes of points: their pointers are then
+/// before the memory.
 struct Arrays {
     u: *const f32,
     v: *mut f32,
@@ -161,11 +171,12 @@ struct Arrays {
     phi: *mut f32,
 }
 
-/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`, if there are any. With `SHELL`, each point is in the
-/// shell or not; without, none is.
+/// Advances the tile whose first point is (y, z) = `first`, from plane `x` to `end`, if there are
+/// any. With `SHELL`, points may be in the shell; without, none is.
 ///
 /// # Safety
-/// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`], aligned to 16.
+/// As [`stencil25_fast`]; no other block has these points, and `shared` has [`SHARED_MEM_BYTES`],
+/// aligned to 16.
 #[inline(always)]
 unsafe fn stream<const SHELL: bool>(
     arrays: &Arrays,
@@ -207,13 +218,14 @@ unsafe fn stream<const SHELL: bool>(
     let (u_ring, eta_ring) = (shared, shared.wrapping_add(U.len()));
     let own_place = eta_ring.wrapping_add(ETA.len() + POINTS * thread_number());
     let own_place = |array: usize| own_place.wrapping_add(array * POINTS * THREADS);
-    // Whether any of the four points is in the shell is the same for all planes of this call.
+    // This is the same for all planes of this call: whether all four points are inside the shell.
     let is_inside =
         z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && is_middle;
     let has_shell = SHELL && has_points && !is_inside;
     // Starts the copies of this thread's own values.
     let fetch_own = |from: usize| {
-        // SAFETY: a thread's own elements, which it writes only after it has read them; nothing else has its places.
+        // SAFETY: these are a thread's own elements, which it writes only after it has read them.
+        // No other thread has its places.
         unsafe {
             if has_points {
                 async_copy::copy_16(own_place(0), arrays.v.wrapping_add(from).cast_const());
@@ -224,11 +236,12 @@ unsafe fn stream<const SHELL: bool>(
             }
         }
     };
-    // So many values into an array, a plane begins, counted from the halo's first.
+    // The place in an array where a plane begins, by the plane's number from the halo's first.
     let plane = |number: u32| number as usize * stride;
 
-    // SAFETY: for all that follows: planes from 4 before x to 4 after end - 1 are in the arrays. A thread accesses elements of v and phi
-    // that are its own: four of them begin at `index`, of which those from n_z on are halo that it leaves as it is.
+    // SAFETY: this holds for the whole block: planes from 4 before x to 4 after end - 1 are in the
+    // arrays. A thread accesses its own elements of v and phi: four of them begin at `index`.
+    // Elements from n_z on are halo, which it does not change.
     unsafe {
         for ahead in 0..HALO + 1 {
             let next = x + ahead as u32;
@@ -237,7 +250,8 @@ unsafe fn stream<const SHELL: bool>(
                 arrays.u.add(plane(next + RADIUS)),
                 &of_u,
             );
-            // The planes of eta from the one behind x on, as late as the first needs them.
+            // The planes of eta, from the one behind x on, start only when the first plane needs
+            // them.
             if SHELL && ahead >= 2 {
                 let eta = arrays.eta.add(plane(next + RADIUS - 3));
                 fetch(eta_ring.add((ahead - 2) * ETA.plane()), eta, &of_eta);
@@ -278,7 +292,7 @@ unsafe fn stream<const SHELL: bool>(
                 phi = load(own_place(2));
             }
             thread::sync_threads();
-            // Where the plane behind was, which all have done with.
+            // The place of the plane behind, which no thread needs any more.
             let free = U.next(u_place, HALO + 1);
             if x + 1 < end {
                 fetch(
@@ -403,18 +417,21 @@ unsafe fn stream<const SHELL: bool>(
     }
 }
 
-/// All points, in tiles that stream along x.
+/// Advances all points, in tiles that stream along x.
 ///
-/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
-/// are `task.region`. They may be some planes of a larger grid: the kernel needs no more of it.
+/// v of each point becomes its next value, and so does phi of each point of the shell. At the
+/// source, `value` is added to v. The points inside the shell are `task.region`. The arrays may
+/// hold some planes of a larger grid: the kernel needs no others.
 ///
-/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x a block for each [`TILE`] of a band of rows of tiles, those of a row next to each other; along y one for
-/// the shell's planes before `task.region`, for each `planes` planes of it, and for the shell's after it; along z a block for each band.
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`]. Grid: along x a block for each [`TILE`] of a band
+/// of rows of tiles, row by row. Along y one block is for the shell's planes before `task.region`,
+/// one for each `planes` planes of it, and one for the shell's planes after it. Along z a block for
+/// each band.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`, whose rows are aligned to 16 bytes.
-/// - `v` and `phi` point to the values of its planes of points, without the halo's planes before and after them; nothing else accesses them during
-///   the launch.
+/// - `v` and `phi` point to the values of the planes of points, without the halo's planes before
+///   and after them. Nothing else accesses them during the launch.
 #[kernel(max_threads = 128, min_blocks = 5)]
 pub unsafe fn stencil25_fast(
     u: &[f32],

@@ -1,4 +1,4 @@
-//! One launch a timestep, which replaces v; then u and v swap names.
+//! One launch per timestep, which replaces v; then u and v swap names.
 
 use kernels_gpu::stencil25::{Coefficients, Grid, RADIUS, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};

@@ -1,8 +1,9 @@
-//! A timestep in seven launches: one for the points inside, one for each of the shell's six boxes.
+//! Seven launches per timestep: one for the points inside, one for each of the shell's six boxes.
 //!
-//! Each point is written by one launch, and none reads what another of the same timestep writes: their order is free.
-//! Threads are laid along z, y and x, of which z is contiguous. Rows of points begin with a cache line, and so do the
-//! threads of a row: a warp's loads of one array are whole lines, and those of the neighbours along z are at most two.
+//! One launch writes each point, and no launch reads values that another of the same timestep
+//! writes: their order is free. Threads lie along z, y and x; z is contiguous. Rows of points begin
+//! with a cache line, and so do the threads of a row. A warp's loads of one array are whole lines,
+//! and its loads of neighbours along z touch at most two.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -10,10 +11,12 @@ use cuda_std::prelude::*;
 use kernels_gpu::stencil25::update::{self, Pairs};
 use kernels_gpu::stencil25::{RADIUS, Region, Task};
 
-/// Threads of a block of [`stencil25_gmem`] and, where a box is wide along z, of [`stencil25_shell`], along z, y and x.
+/// Threads of a block of [`stencil25_gmem`] and, where a box is wide along z, of
+/// [`stencil25_shell`], along z, y and x.
 pub const BLOCK: [u32; 3] = [32, 4, 2];
 
-/// The same of [`stencil25_shell`] for a box of at most so many points along z.
+/// Threads of a block of [`stencil25_shell`] for a thin box, which has at most this number of
+/// points along z.
 pub const THIN_BLOCK: [u32; 3] = [16, 4, 4];
 
 /// An array around one of its elements.
@@ -26,7 +29,7 @@ impl Around {
     /// The array `values` around its element `index`.
     ///
     /// # Safety
-    /// It has that element.
+    /// The array has that element.
     #[inline(always)]
     unsafe fn new(values: *const f32, index: u32) -> Around {
         // SAFETY: the caller's.
@@ -72,23 +75,24 @@ impl Around {
     }
 }
 
-/// This thread's point: positions along x, y and z, the first thread of a row where the cache line begins.
+/// This thread's point: positions along x, y and z, the first thread of a row where the cache line
+/// begins.
 #[inline(always)]
 fn point_of_thread(region: Region) -> [u32; 3] {
     let UVec3 { x: z, y, z: x } = thread::index_3d();
     [region.low[0] + x, region.low[1] + y, region.line_z() + z]
 }
 
-/// Points inside the shell, all from global memory, one a thread.
+/// Advances the points inside the shell, all from global memory, one point per thread.
 ///
 /// v of each point of `task.region` becomes its next value; at the source, `value` is added to it.
 ///
-/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of the region, from
-/// [`Region::line_z`] on along z.
+/// Block: [`BLOCK`], z along x, y along y, x along z. Grid: at least one thread for each point of
+/// the region, from [`Region::line_z`] on along z.
 ///
 /// # Safety
 /// - `u` and `vp` have the values of `task.grid`.
-/// - `v` points to as many, of which nothing else accesses those of the region during the launch.
+/// - `v` points to as many values. Nothing else accesses those of the region during the launch.
 #[kernel(max_threads = 256)]
 pub unsafe fn stencil25_gmem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, value: f32) {
     let Task { grid, region, .. } = task;
@@ -97,7 +101,7 @@ pub unsafe fn stencil25_gmem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
         return;
     }
     let index = grid.index(x, y, z);
-    // SAFETY: the point is in the grid, and its element of v this thread's alone.
+    // SAFETY: the point is in the grid, and only this thread writes its element of v.
     unsafe {
         let u = Around::new(u.as_ptr(), index);
         let v = v.add(index as usize);
@@ -114,9 +118,10 @@ pub unsafe fn stencil25_gmem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
     }
 }
 
-/// Points of a box of the shell, all from global memory, one a thread.
+/// Advances the points of a box of the shell, all from global memory, one point per thread.
 ///
-/// v and phi of each point of `task.region` become their next values; at the source, `value` is added to it.
+/// v and phi of each point of `task.region` become their next values; at the source, `value` is
+/// added to it.
 ///
 /// Block: [`BLOCK`] or [`THIN_BLOCK`]. Grid: as [`stencil25_gmem`].
 ///
@@ -138,7 +143,7 @@ pub unsafe fn stencil25_shell(
         return;
     }
     let index = grid.index(x, y, z);
-    // SAFETY: the point is in the grid, and its elements of v and phi this thread's alone.
+    // SAFETY: the point is in the grid, and only this thread writes its elements of v and phi.
     unsafe {
         let u = Around::new(u.as_ptr(), index);
         let eta = Around::new(eta.as_ptr(), index);
@@ -155,14 +160,15 @@ pub unsafe fn stencil25_shell(
     }
 }
 
-/// Threads of a block of [`stencil25_smem`] along z, y and x, which are the points of its tile.
+/// Threads of a block of [`stencil25_smem`] along z, y and x, one for each point of its tile.
 pub const TILE_BLOCK: [u32; 3] = [32, 8, 4];
 
 /// The extents of a tile with its halo, along z, y and x.
 const TILE: [usize; 3] = [32 + 2 * HALO, 8 + 2 * HALO, 4 + 2 * HALO];
 const HALO: usize = RADIUS as usize;
 
-/// Points inside the shell, one a thread: those of a block and their halo come to shared memory first.
+/// Advances the points inside the shell, one per thread. A block's points and their halo come to
+/// shared memory first.
 ///
 /// Parameters, grid and safety: as [`stencil25_gmem`]. Block: [`TILE_BLOCK`].
 ///
@@ -183,8 +189,9 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
         + local.x as usize
         + HALO;
 
-    // A value is needed up to the halo of the region, and not beyond, where there may be none. Each thread loads its own,
-    // and those at the block's faces the halo's on both sides. A halo has no edges or corners.
+    // Values are needed up to the region's halo. Beyond it, the array may have none. Each thread
+    // loads its own value; threads at the block's faces also load the halo's values on both sides.
+    // A halo has no edges or corners.
     let is_needed = |position: u32, axis: usize| position < region.high[axis] + RADIUS;
     if is_needed(x, 0) && is_needed(y, 1) && is_needed(z, 2) {
         let load = |from: u32, to: usize| {
@@ -209,7 +216,8 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
     if !region.contains(x, y, z) {
         return;
     }
-    // SAFETY: the point is in the grid, its element of v this thread's alone, and its neighbours in the tile or its halo.
+    // SAFETY: the point is in the grid, only this thread writes its element of v, and its
+    // neighbours are in the tile or its halo.
     unsafe {
         let u = Around::new(tile, t as u32);
         let v = v.add(index as usize);
@@ -226,14 +234,15 @@ pub unsafe fn stencil25_smem(u: &[f32], v: *mut f32, vp: &[f32], task: Task, val
     }
 }
 
-/// Threads of a block that streams along x, along z and y: each has a column of points, and a warp a row of the plane.
+/// Threads along z and y of a block that streams along x. Each thread has a column of points, and a
+/// warp has a row of the plane.
 pub const PLANE_BLOCK: [u32; 3] = [32, 16, 1];
 
 /// The extents of a plane of points with its halo, along z and y.
 const PLANE: [usize; 2] = [32 + 2 * HALO, 16 + 2 * HALO];
 
-/// The planes of `region` along x that this block takes, of as many equal parts as the grid has blocks along z: the first,
-/// and one past the last. None for a block that has no column of the region.
+/// The planes of `region` along x that this block takes: the first, and one past the last. The
+/// grid's blocks along z take equal parts. A block without a column of the region takes none.
 #[inline(always)]
 fn planes_of_block(region: Region) -> [u32; 2] {
     let Region { low, high } = region;
@@ -247,7 +256,7 @@ fn planes_of_block(region: Region) -> [u32; 2] {
     [first, (first + planes).min(high[0])]
 }
 
-/// A column of points along x, of which a block has a plane of columns; and where in it the block is.
+/// A column of points along x, and the block's position in it. A block has a plane of columns.
 struct Column<'a> {
     u: &'a [f32],
     v: *mut f32,
@@ -258,19 +267,20 @@ struct Column<'a> {
     index: u32,
     /// Whether its points are in the region.
     is_inside: bool,
-    /// Which element of the plane's halo this thread loads, if any, where the block is.
+    /// The element of the halo of the block's plane that this thread loads, if any.
     halo_index: u32,
     has_halo: bool,
-    /// This thread's elements of the plane in shared memory that is filled next: of the points, of the halo.
+    /// This thread's elements of the plane in shared memory that is filled next: its point's, and
+    /// below, its halo's.
     own: *mut f32,
     halo: *mut f32,
-    /// From there to the other plane in shared memory.
+    /// The distance to the other plane in shared memory.
     to_other: isize,
 }
 
 impl<'a> Column<'a> {
-    /// This thread's, before plane `x`. `planes` has the values of two planes: they are filled in turn, so that one
-    /// barrier a plane is enough.
+    /// This thread's column, before plane `x`. `planes` has the values of two planes. They are
+    /// filled in turn: one barrier per plane is enough.
     ///
     /// # Safety
     /// As [`stencil25_gmem`]; `planes` is in shared memory.
@@ -288,8 +298,8 @@ impl<'a> Column<'a> {
         let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
         let first_y = region.low[1] + thread::block_idx_y() * height;
         let first_z = region.line_z() + thread::block_idx_x() * width;
-        // Eight warps have a row of the halo each; four have the columns beside four rows. Row and column count from the
-        // halo's first.
+        // Eight warps load a row of the halo each; four warps load the columns beside four rows
+        // each. Row and column count from the halo's first.
         let (row, column) = if warp < HALOS {
             let before = if warp < RADIUS { 0 } else { height };
             (before + warp, lane + RADIUS)
@@ -299,7 +309,8 @@ impl<'a> Column<'a> {
             let before = if column < RADIUS { 0 } else { width };
             (row + RADIUS, before + column)
         };
-        // Beyond the last row of a plane, which no point in the region needs, is the halo before the next one's first.
+        // Beyond the last row of a plane is the halo before the next plane's first row. No point in
+        // the region needs it.
         let last_row = grid.n_y + HALOS - 1;
         let index = |row: u32, column: u32| {
             let row = (first_y + row).min(last_row);
@@ -347,15 +358,16 @@ impl<'a> Column<'a> {
         }
     }
 
-    /// v and vp, `ahead` planes from here; 0 unless the block has that plane and the column is in the region. Elsewhere others may
-    /// be writing v, and vp would be loaded for nothing: at 1000^3 by 6 % of the threads.
+    /// v and vp, `ahead` planes from here; 0 unless the block has that plane and the column is in
+    /// the region. Elsewhere other threads may be writing v, and a load of vp would be useless: at
+    /// 1000^3 for 6 % of the threads.
     ///
     /// # Safety
     /// The array has that plane. If `has_plane`, the block does, and has not written it yet.
     #[inline(always)]
     unsafe fn v_and_vp(&self, ahead: i32, has_plane: bool) -> [f32; 2] {
         let index = self.ahead(self.index, ahead) as usize;
-        // SAFETY: in the region, the element of v is this thread's alone.
+        // SAFETY: in the region, only this thread writes the element of v.
         unsafe {
             match self.is_inside && has_plane {
                 true => [*self.v.add(index), *self.vp.get_unchecked(index)],
@@ -383,15 +395,15 @@ impl<'a> Column<'a> {
         index.wrapping_add_signed(planes.wrapping_mul(self.task.grid.stride_x() as i32))
     }
 
-    /// Fills a plane in shared memory with u where the block is, and waits until the other threads have: what is around
-    /// this thread's point.
+    /// Fills a plane in shared memory with u of the block's plane, waits until all threads have,
+    /// and returns the array around this thread's point.
     ///
     /// # Safety
     /// All threads of the block call it.
     #[inline(always)]
     unsafe fn share(&mut self, own: f32, halo: f32) -> Around {
-        // SAFETY: each element has one writer. What was there was last read before the barrier after which the other plane
-        // was read.
+        // SAFETY: each element has one writer. The old values were last read before the barrier
+        // after which the other plane was read.
         unsafe {
             *self.own = own;
             if self.has_halo {
@@ -414,29 +426,32 @@ impl<'a> Column<'a> {
     }
 }
 
-/// A column with u in registers that stay where they are: each value is in one register from the plane where it is first
-/// needed to the last, nine planes later. So nine planes are nine different pieces of code.
+/// A column with u in fixed registers: each value stays in one register from the first plane that
+/// needs it to the last, nine planes later. Nine consecutive planes therefore have nine different
+/// pieces of code.
 struct Fixed<'a> {
     column: Column<'a>,
-    /// How many planes are left, with the one where the block is.
+    /// The number of planes left, including the block's plane.
     left: u32,
-    /// u of nine planes: in phase p, that of the fourth before the block's is number p, and the others follow in turn.
+    /// u of nine planes. In phase p, the fourth plane before the block's has number p, and the
+    /// others follow in turn.
     u: [f32; 9],
-    /// What the next plane needs, on its way since this one's barrier.
+    /// The values for the next plane, in flight since this one's barrier.
     halo: f32,
     v_and_vp: [f32; 2],
 }
 
 impl Fixed<'_> {
-    /// Advances the point of this plane, and goes to the next: whether there is one.
+    /// Advances the point of this plane and goes to the next. Returns whether there is one.
     ///
     /// # Safety
-    /// The column's; all threads of the block call it.
+    /// As the column's functions; all threads of the block call it.
     #[inline(always)]
     unsafe fn step<const PHASE: usize>(&mut self) -> bool {
         let u = |plane: usize| self.u[(PHASE + plane) % 9];
         let own = u(4);
-        // SAFETY: the block has this plane and, if one is left, the next; u has a halo of four more.
+        // SAFETY: the block has this plane and, if one is left, the next; u has a halo of four
+        // more.
         unsafe {
             let around = self.column.share(own, self.halo);
             let [v, vp] = self.v_and_vp;
@@ -459,11 +474,11 @@ impl Fixed<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x. A thread has its column's u in registers, fixed ones, and shares the
-/// plane where the block is.
+/// Advances the points inside the shell: blocks stream along x. A thread has its column's u in
+/// fixed registers, and shares the block's plane.
 ///
-/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as there; along z any number
-/// of blocks, each of which takes an equal part of the planes.
+/// Parameters and safety: as [`stencil25_gmem`]. Block: [`PLANE_BLOCK`]. Grid: along x and y as
+/// there; along z any number of blocks, which take equal parts of the planes.
 ///
 /// # Safety
 /// As [`stencil25_gmem`].
@@ -498,30 +513,31 @@ pub unsafe fn stencil25_st_reg_fixed(u: &[f32], v: *mut f32, vp: &[f32], task: T
     }
 }
 
-/// A column with partial sums in registers: a plane's u is added to the sums of the four planes before it, and to a sum
-/// of its own, which four more planes complete.
+/// A column with partial sums in registers. A plane's u is added to the sums of the four planes
+/// before it, and to its own sum, which four more planes complete.
 struct Semi<'a> {
     column: Column<'a>,
-    /// How many planes have had their forward phase, and how many there are.
+    /// The number of planes that have had their forward phase, and below, the number of all planes.
     done: u32,
     planes: u32,
-    /// u of the four planes before the block's: in phase p, that of the fourth before is number p, and the others follow
-    /// in turn.
+    /// u of the four planes before the block's. In phase p, the fourth before has number p, and the
+    /// others follow in turn.
     u: [f32; 4],
-    /// Their Laplacians, as far as they are known.
+    /// The partial Laplacians of these planes.
     sums: [f32; 4],
-    /// What the next plane needs, on its way since this one's barrier: u, its halo, and what the point that is complete
-    /// then needs.
+    /// The values for the next plane, in flight since this one's barrier: u, its halo, and the
+    /// values for the point that is complete then.
     own: f32,
     halo: f32,
     v_and_vp: [f32; 2],
 }
 
 impl Semi<'_> {
-    /// Adds this plane to sums, advances the point four planes before, and goes to the next plane: whether there is one.
+    /// Adds this plane to sums, advances the point four planes before, and goes to the next plane.
+    /// Returns whether there is one.
     ///
     /// # Safety
-    /// The column's; all threads of the block call it.
+    /// As the column's functions; all threads of the block call it.
     #[inline(always)]
     unsafe fn step<const PHASE: usize>(&mut self) -> bool {
         let before = |planes: usize| (PHASE + 4 - planes) % 4;
@@ -530,9 +546,10 @@ impl Semi<'_> {
         let [v, vp] = self.v_and_vp;
         let (has_forward, has_backward) = (self.done < self.planes, self.done >= 4);
         let is_last = self.done + 1 == self.planes + 4;
-        // SAFETY: u has four planes more than the block on either side; points are advanced in the block's planes only.
+        // SAFETY: u has four planes more than the block on either side. Only points in the block's
+        // planes advance.
         unsafe {
-            // Forward: the sum of this plane's point begins with what is known of it.
+            // Forward: the sum of this plane's point begins with the known values.
             let mut sum = 0.0;
             if has_forward {
                 let around = self.column.share(own, self.halo);
@@ -551,7 +568,8 @@ impl Semi<'_> {
             for r in 0..4 {
                 sum = c.x[r].mul_add(self.u[before(r + 1)], sum);
             }
-            // Backward: this plane completes the sum of the fourth before, and comes to the three between.
+            // Backward: this plane completes the sum of the fourth plane before, and is added to
+            // the three between.
             for r in 0..4 {
                 let sum = &mut self.sums[before(r + 1)];
                 *sum = c.x[r].mul_add(own, *sum);
@@ -569,10 +587,10 @@ impl Semi<'_> {
     }
 }
 
-/// Points inside the shell: blocks stream along x, and a plane's u is added, as soon as it is there, to the sums of all
-/// planes that need it (a semi-stencil: de la Cruz and Araya-Polo, "Algorithm 942: Semi-stencil", ACM Transactions on
-/// Mathematical Software 40(3), 2014). So u is read once, not kept for four planes, and the sums are of another order
-/// than the scheme's.
+/// Advances the points inside the shell: blocks stream along x. As soon as a plane's u has arrived,
+/// it is added to the sums of all planes that need it (a semi-stencil: de la Cruz and Araya-Polo,
+/// "Algorithm 942: Semi-stencil", ACM Transactions on Mathematical Software 40(3), 2014). u is thus
+/// read once and not kept for four planes, and the sums have another order than the scheme's.
 ///
 /// Parameters, block, grid and safety: as [`stencil25_st_reg_fixed`].
 ///

@@ -1,5 +1,5 @@
-//! Seven launches a timestep, for the points inside and for the shell's six boxes: together they replace v, and u and v swap
-//! names.
+//! Seven launches per timestep, for the points inside and for the shell's six boxes. Together they
+//! replace v; then u and v swap names.
 
 use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
@@ -7,7 +7,7 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{BLOCK, PLANE_BLOCK, THIN_BLOCK, TILE_BLOCK};
 
-/// How the points inside are advanced.
+/// The kernel for the points inside, and its launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Inner {
     /// The kernel.
@@ -16,15 +16,17 @@ pub struct Inner {
     pub block: [u32; 3],
     /// Whether blocks stream along x, and take many planes each.
     pub streams: bool,
-    /// Whether the seven launches of a timestep may run at once: each writes its own box of v and phi, and reads u and its own box.
+    /// Whether the seven launches of a timestep may overlap. Each writes its own box of v and phi,
+    /// and reads u and its own box.
     pub at_once: bool,
-    /// Blocks of a cluster along the grid's x, y and z, which are the points' z, y and x; the grid is rounded up to whole clusters. More
-    /// than one need compute capability 9.0.
+    /// Blocks of a cluster along the grid's x, y and z, which are the points' z, y and x. The grid
+    /// is rounded up to whole clusters. Clusters of more than one block need compute capability
+    /// 9.0.
     pub cluster: [u32; 3],
 }
 
 impl Inner {
-    /// One point a thread, all from global memory.
+    /// One point per thread, all from global memory.
     pub const GMEM: Inner = Inner {
         kernel: "stencil25_gmem",
         block: BLOCK,
@@ -33,13 +35,13 @@ impl Inner {
         cluster: [1; 3],
     };
 
-    /// The same, at once with the shell.
+    /// As [`Inner::GMEM`], with launches that may overlap.
     pub const GMEM_AT_ONCE: Inner = Inner {
         at_once: true,
         ..Inner::GMEM
     };
 
-    /// One point a thread, a block's and their halo from shared memory.
+    /// One point per thread; a block's points and their halo come from shared memory.
     pub const SMEM: Inner = Inner {
         kernel: "stencil25_smem",
         block: TILE_BLOCK,
@@ -60,7 +62,7 @@ impl Inner {
         ..Inner::ST_REG_FIXED
     };
 
-    /// The same in clusters of this many blocks, along the grid's x, y and z.
+    /// The same kernel in clusters of these numbers of blocks, along the grid's x, y and z.
     pub const fn in_clusters(self, cluster: [u32; 3]) -> Inner {
         Inner { cluster, ..self }
     }
@@ -77,12 +79,13 @@ impl Inner {
     }
 }
 
-/// Blocks that keep any GPU busy, many times over, so that it does not wait for the last.
+/// A number of blocks that fills any GPU many times: the wait for the last ones is short.
 const ENOUGH_BLOCKS: u32 = 4096;
-/// Planes that a streaming block takes at least, if there are as many: before the first, it loads eight.
+/// The least number of planes of a streaming block, if the region has as many. The block loads
+/// eight planes before the first.
 const FEWEST_PLANES: u32 = 32;
 
-/// With [`Inner::ST_REG_FIXED`].
+/// The solution with [`Inner::ST_REG_FIXED`].
 pub struct Submission;
 
 impl Solution for Submission {

@@ -1,5 +1,6 @@
-//! A timestep in one launch: a block's points and their halo come to shared memory first. What other blocks of its cluster have of that
-//! halo comes from their shared memory (distributed shared memory), the rest from global memory.
+//! One launch per timestep: a block's points and their halo come to shared memory first. The part
+//! of the halo that other blocks of the cluster hold comes from their shared memory (distributed
+//! shared memory), the rest from global memory.
 
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
@@ -7,7 +8,7 @@ use cuda_std::prelude::*;
 use kernels_gpu::stencil25::update::{self, Pairs};
 use kernels_gpu::stencil25::{RADIUS, Task};
 
-/// Threads of a block along z, y and x, which are the points of its tile.
+/// Threads of a block along z, y and x, one for each point of its tile.
 pub const BLOCK: [u32; 3] = [32, 8, 4];
 
 const HALO: usize = RADIUS as usize;
@@ -19,29 +20,32 @@ const TILE: [usize; 3] = [
     BLOCK[2] as usize + 2 * HALO,
 ];
 
-/// From a value of a tile to the next along x, y and z.
+/// The distances from a value of a tile to the next along x, y and z.
 const IN_TILE: [usize; 3] = [TILE[0] * TILE[1], TILE[0], 1];
 
 /// The sides of a block by their numbers: before and after it along x, y and z.
 const ALL_SIDES: [usize; 6] = [0, 1, 2, 3, 4, 5];
 
-/// A side of a block: what a thread fetches of the halo there, which is as wide as the stencil's radius and has no edges or corners. On
-/// each side of an axis, the threads of the first positions along it fetch a value.
+/// A side of a block, and a thread's part in fetching the halo there. The halo is as wide as the
+/// stencil's radius and has no edges or corners. For both sides of an axis, the threads at the
+/// first positions along it fetch a value.
 #[derive(Clone, Copy)]
 struct Side {
-    /// Whether this thread fetches one, if its own value is needed.
+    /// Whether this thread fetches a value, if its own value is needed.
     is_fetched: bool,
     /// The rank of the block there, if the cluster has it.
     rank: Option<u32>,
-    /// From the thread's own value to this one, in an array (modulo 2^32) and in the tile.
+    /// The distance from the thread's own value to this one, in an array (modulo 2^32) and in the
+    /// tile.
     in_array: u32,
     in_tile: isize,
-    /// From the thread's own place in the tile to that of the value in the other block's.
+    /// The distance from the thread's own place in the tile to that of the value in the other
+    /// block's tile.
     in_theirs: usize,
 }
 
-/// [`ALL_SIDES`] as this thread at `position` sees them. A halo's values are needed before `end`,
-/// and not beyond, where there may be none.
+/// [`ALL_SIDES`] for this thread at `position`. A halo's values are needed before `end`. Beyond it,
+/// the array may have none.
 #[inline(always)]
 fn sides(task: &Task, position: [u32; 3], end: [u32; 3]) -> [Side; 6] {
     let from_slowest = |UVec3 { x, y, z }| [z, y, x];
@@ -75,13 +79,13 @@ fn sides(task: &Task, position: [u32; 3], end: [u32; 3]) -> [Side; 6] {
     })
 }
 
-/// All points, one a thread.
+/// Advances all points, one per thread.
 ///
-/// v of each point becomes its next value, and phi of each of the shell; at the source, `value` is added to v. The points inside the shell
-/// are `task.region`.
+/// v of each point becomes its next value, and so does phi of each point of the shell. At the
+/// source, `value` is added to v. The points inside the shell are `task.region`.
 ///
-/// Block: [`BLOCK`]. Grid: at least a thread for each point. Clusters of any shape: the grid's x, y and z, and so the cluster's, are the
-/// points' z, y and x.
+/// Block: [`BLOCK`]. Grid: at least a thread for each point. Clusters may have any shape. The x, y
+/// and z of grid and cluster are the points' z, y and x.
 ///
 /// # Safety
 /// - `u`, `vp` and `eta` have the values of `task.grid`.
@@ -108,16 +112,18 @@ pub unsafe fn stencil25_smem_dsm(
     let UVec3 { x, y, z } = thread::thread_idx();
     let t = (z as usize + HALO) * IN_TILE[0] + (y as usize + HALO) * IN_TILE[1] + x as usize + HALO;
 
-    // SAFETY: for all that follows: the values are in the arrays, and this thread's elements of v and phi its own. Each element of the
-    // tile has one writer. Of other blocks' tiles, their own points are read, between a barrier of the cluster after which they are there,
-    // and one that those blocks pass before they end.
+    // SAFETY: this holds for the whole block: the values are in the arrays, and only this thread
+    // writes its elements of v and phi. Each element of the tile has one writer. A thread reads
+    // only the own points of other blocks' tiles. It does so after the cluster's barrier that
+    // follows their writes, and before the barrier that those blocks pass before they end.
     unsafe {
         let here = tile.add(t);
         if is_needed {
             *here = *u.get_unchecked(index as usize);
         }
         let arrival = cluster::arrive();
-        // Until the others are here: what comes from global memory. All is loaded before any of it is stored, which waits for it.
+        // Until the other blocks are here, load the values from global memory. All loads start
+        // before the first store, which waits for its load.
         let from_global = |n: usize| {
             let Side {
                 is_fetched,
@@ -156,11 +162,12 @@ pub unsafe fn stencil25_smem_dsm(
                 *here.offset(sides[n].in_tile) = halo[n];
             }
         };
-        // Not over the array itself: an array's iterator is in local memory.
+        // The loop is not over the array itself: an array's iterator would be in local memory.
         for n in 0..ALL_SIDES.len() {
             store(n);
         }
-        // This block has what it needs of others. An arrival waits for stores, so it comes before those of the results.
+        // This block has all values of others that it needs. An arrival waits for stores, so it
+        // comes before the stores of the results.
         let done = cluster::arrive();
         thread::sync_threads();
         if is_point {
@@ -189,7 +196,7 @@ pub unsafe fn stencil25_smem_dsm(
             };
             *v.add(at) = task.with_source(index, next, value);
         }
-        // The tile stays until the others have what they need of it.
+        // The tile stays until the other blocks have read it.
         done.wait();
     }
 }

@@ -1,4 +1,4 @@
-//! One launch a timestep, in clusters, which replaces v; then u and v swap names.
+//! One launch per timestep, in clusters, which replaces v; then u and v swap names.
 
 use kernels_gpu::stencil25::{Coefficients, Grid, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
@@ -6,11 +6,12 @@ use plan::{LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::BLOCK;
 
-/// In clusters of so many blocks along the grid's x, y and z, which are the points' z, y and x. The grid is rounded up to whole clusters.
+/// The solution with clusters of these numbers of blocks along the grid's x, y and z, which are the
+/// points' z, y and x. The grid is rounded up to whole clusters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Clusters(pub [u32; 3]);
 
-/// In clusters of two blocks along y and two along x.
+/// The solution with clusters of two blocks along y and two along x.
 pub struct Submission;
 
 impl Solution for Submission {

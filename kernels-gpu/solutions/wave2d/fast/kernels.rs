@@ -1,18 +1,22 @@
-//! Many timesteps a launch, in a pipeline that each warp has for itself.
+//! Many timesteps per launch, in a pipeline of each warp.
 //!
-//! A warp streams down a chunk of a strip's rows, in the [pipeline](kernels_gpu::wave2d::levels) of T timesteps: when row r of the two inputs arrives, row r - T
-//! of the last two levels leaves. No warp waits for another. The loop takes two steps at a time, so that a level's last row and the one before can
-//! change places.
+//! A warp streams down a chunk of a strip's rows, in the [pipeline](kernels_gpu::wave2d::levels) of
+//! T timesteps: when row r of the two inputs arrives, row r - T of the last two levels leaves. No
+//! warp waits for another. The loop takes two steps at a time: a level's last row and the one
+//! before can thus change places.
 //!
-//! While they are worked on, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): so every lane's four cells are 16
-//! aligned bytes, all of which are there. They come through a ring in shared memory by asynchronous copies, and leave by one store. [`wave2d_fast_pad`]
-//! lays them out like that, once in a run, and [`wave2d_fast_unpad`] takes them back. T columns on each side of a strip are wrong after T
-//! timesteps, so strips overlap; chunks overlap by T rows on each side.
+//! During a run, fields have padding, by [`padded`](kernels_gpu::wave2d::padded): every lane's four
+//! cells are 16 aligned bytes within the field. The cells come through a ring in shared memory by
+//! asynchronous copies, and leave by one store. [`wave2d_fast_pad`] pads the fields once in a run,
+//! and [`wave2d_fast_unpad`] removes the padding. T columns on each side of a strip are wrong after
+//! T timesteps, so strips overlap; chunks overlap by T rows on each side.
 //!
-//! What a cell is stands in a table, which [`wave2d_fast_kinds`] writes once in a run. While all cells that the pipeline holds are plain (inside,
-//! free, undamped), a warp takes a path that asks nothing of them; otherwise one that reads the table's rows through shared memory, too, and
-//! takes about twice as long. So [`wave2d_fast_chunks`] makes chunks of equal time, not of equal length, and of rows far inside walls none. An instruction cache
-//! has 32 KiB, less than the two paths together: so all warps of a block take chunks with such rows, or all take others.
+//! A table has the kinds of cells; [`wave2d_fast_kinds`] writes it once in a run. While all cells
+//! in the pipeline are plain (inside, free, undamped), a warp takes a path without tests. Otherwise
+//! it takes a path that also reads the table's rows through shared memory, and takes about twice as
+//! long. [`wave2d_fast_chunks`] therefore makes chunks of equal time, not of equal length, and
+//! leaves out rows far inside walls. An instruction cache has 32 KiB, less than the two paths
+//! together. Therefore either all warps of a block take chunks with rough rows, or none does.
 
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -20,13 +24,13 @@ use cuda_std::{async_copy, hint, mem};
 
 use kernels_gpu::wave2d::kinds::{self, IS_ROUGH, IS_ZERO};
 use kernels_gpu::wave2d::levels::{
-    AHEAD, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, WARP_FLOATS,
+    AHEAD, GROUP, Levels, MAX_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene, chunks};
 
 const _: () = assert!(
-    MOST_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
+    MAX_STEPS as usize + AHEAD + GROUP < MARGIN as usize,
     "there is padding for all rows that a chunk copies, a group at a time"
 );
 
@@ -47,7 +51,7 @@ pub unsafe fn wave2d_fast_pad(
     unsafe { padded::pad(u0, u1, fields, Layout { n_x, n_y, halo }) }
 }
 
-/// Takes them back, as [`padded::unpad`] does.
+/// Removes the padding, as [`padded::unpad`] does.
 ///
 /// # Safety
 /// As there.
@@ -67,7 +71,7 @@ pub unsafe fn wave2d_fast_unpad(
     unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
 }
 
-/// Writes what cells and rows are, as [`kinds::write`] does.
+/// Writes the kinds of cells and rows, as [`kinds::write`] does.
 ///
 /// # Safety
 /// As there.
@@ -86,20 +90,23 @@ pub unsafe fn wave2d_fast_kinds(
     unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
 }
 
-/// Of a group's rows of a strip: the bit that says that they are in the pipeline together with a rough one.
+/// The bit of a group's flags that says that its rows are in the pipeline together with a rough
+/// row.
 const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 
-/// Writes the flags of each row of each strip, from what [`wave2d_fast_kinds`] wrote; and how many of the strip's rows before each row, and in
-/// all, are not blank, and how many of these are near rough ones: 2 (n_y + 1) numbers for each strip. A row is blank, if `skips`, where all cells up to
+/// Writes the flags of each row of each strip, from the output of [`wave2d_fast_kinds`]. It also
+/// counts, before each row and in all, the strip's rows that are not blank, and those of them near
+/// rough ones: 2 (n_y + 1) numbers for each strip. If `skips`, a row is blank where all cells up to
 /// `reach` rows away are zero.
 ///
-/// Flags are for the group of which the row is the last. Bits 0 and 1: whether it and the one above are rough. [`IS_NEAR_ROUGH`]: some row up to
-/// `reach` from the row is.
+/// A row's flags are for the group that ends with the row. Bits 0 and 1 say whether the row and the
+/// one above are rough. [`IS_NEAR_ROUGH`] says whether some row up to `reach` from the row is.
 ///
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) * strips.
+/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) *
+///   strips.
 /// - Nothing else accesses `flags` and `before` during the launch. `reach` is less than MARGIN.
 #[kernel]
 pub unsafe fn wave2d_fast_flags(
@@ -142,7 +149,8 @@ pub unsafe fn wave2d_fast_flags(
         let y = row.wrapping_sub(MARGIN);
         let counted = [!is_blank, !is_blank && is_near].map(|is| y < n_y && is);
         for i in 0..2 {
-            // SAFETY: all lanes are here; there are two numbers for each y of the strip and one more.
+            // SAFETY: all lanes are here; the array has two numbers for each y of the strip, and
+            // for one more.
             unsafe {
                 let lanes = warp::warp_vote_ballot(FULL_MASK, counted[i]);
                 if y <= n_y {
@@ -156,7 +164,7 @@ pub unsafe fn wave2d_fast_flags(
     }
 }
 
-/// Divides strips into chunks, from what [`wave2d_fast_flags`] wrote.
+/// Divides strips into chunks, from the output of [`wave2d_fast_flags`].
 ///
 /// Block: [`chunks::THREADS`]. Grid: 1.
 ///
@@ -179,47 +187,52 @@ pub unsafe fn wave2d_fast_chunks(
     unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
 }
 
-/// A warp's pipeline over its chunk, as one of its lanes sees it. Rows are numbered by the step that takes them from the ring.
+/// A lane's view of its warp's pipeline over the chunk. The number of a row is that of the step
+/// that takes it from the ring.
 struct Pipeline {
     k: f32,
     /// Rows of the chunk.
     rows: u32,
-    /// Whether this lane stores them, and not another warp's.
+    /// Whether this lane stores its cells, rather than a lane of another warp.
     is_own: bool,
-    /// From a row of fields to the next.
+    /// The distance from a row of fields to the next.
     pitch: u32,
-    /// From a field to the one behind it, in lanes' cells: 32 bits count up to 2^34 floats.
+    /// The distance from a field to the one behind it, in lanes' cells: 32 bits count up to 2^34
+    /// floats.
     plane: u32,
     /// The lane's cells of the next row to copy, of u1.
     next: *const f32,
-    /// Those of level T of the next step, whether it is to be stored or not.
+    /// The lane's cells of level T in the next step, stored or not.
     out: *mut f32,
-    /// From the fields to the table of kinds, in bytes.
+    /// The distance from the fields to the table of kinds, in bytes.
     to_kinds: isize,
-    /// The flags of the group to copy next, and where those after it are.
+    /// The flags of the group to copy next, and below, the place of those after it.
     flags: u32,
     next_flags: *const u32,
-    /// Whether rows are rough: bit 0 is the latest that was copied.
+    /// Whether rows are rough: bit 0 is for the row copied last.
     rough: u32,
-    /// What is in shared memory.
+    /// The rows in shared memory.
     shared: Rows,
 }
 
 impl Pipeline {
-    /// The same cells of the field behind. Here and for rows, a distance of 32 bits that LLVM does not know: an address is one instruction, and
-    /// the distance in bytes takes no registers.
+    /// The same cells of the field behind. Here and for rows, the distance has 32 bits and is
+    /// unknown to LLVM. An address then takes one instruction, and the distance in bytes no
+    /// registers.
     #[inline(always)]
     fn behind(&self, cells: *const f32) -> *const f32 {
         cells.wrapping_add(4 * hint::opaque(self.plane) as usize)
     }
 
-    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if it is in the pipeline together with a rough one.
+    /// Starts to copy the next row, number `row` counted from the group's first. It copies the
+    /// row's codes too, if the row is in the pipeline together with a rough one.
     ///
     /// # Safety
-    /// This lane has read what is in the row's place.
+    /// This lane has read the old values in the row's place.
     #[inline(always)]
     unsafe fn copy(&mut self, group: u32, row: i32, is_near_rough: bool) {
-        // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for whole rows.
+        // SAFETY: the layout has padding for all rows that a chunk copies; the ring has room for
+        // whole rows.
         unsafe {
             let cells = shared::address(self.shared.cells);
             let place = cells + 4 * Rows::ring(group, row);
@@ -243,7 +256,7 @@ impl Pipeline {
     /// Takes the flags of the group to copy next, and loads those of the one after.
     ///
     /// # Safety
-    /// There are some.
+    /// The strip has flags at that place.
     #[inline(always)]
     unsafe fn take_flags(&mut self) {
         self.rough = self.rough << GROUP | self.flags & (IS_NEAR_ROUGH - 1);
@@ -252,8 +265,9 @@ impl Pipeline {
         self.next_flags = self.next_flags.wrapping_add(GROUP);
     }
 
-    /// One step: takes a row from the ring, starts to copy another, advances each level by a row, and stores a row of the last two.
-    /// `BEGINS`: levels that nothing needs yet are skipped, four at a time.
+    /// One step takes a row from the ring, starts to copy another, advances each level by a row,
+    /// and stores a row of the last two. With `BEGINS`, levels that are not needed yet are skipped,
+    /// four at a time.
     ///
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
@@ -271,8 +285,8 @@ impl Pipeline {
         is_near_rough: bool,
     ) {
         let step = GROUP as u32 * group + Q as u32;
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The row whose place the next one gets is two
-        // steps old, and was last read in the step before.
+        // SAFETY: the caller's. Each lane waits for its own copies, and reads nothing else. The
+        // next row replaces a row that is two steps old and was last read in the step before.
         unsafe {
             async_copy::wait::<{ AHEAD as u32 - 1 }>();
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
@@ -280,7 +294,7 @@ impl Pipeline {
             if PATH == ROUGH {
                 arrived.codes = self.shared.load_codes(group, Q as i32);
             }
-            // What the last but one level has reached, the last one reaches in this step.
+            // In this step, the last level reaches the row that the last but one has reached.
             let is_stored = self.is_own && step.wrapping_sub(2 * T as u32) < self.rows;
             if is_stored {
                 let last = if T == 1 {
@@ -294,7 +308,8 @@ impl Pipeline {
                 () => {};
                 ([$first:literal $($level:literal)*] $($rest:tt)*) => {
                     if $first <= T {
-                        // A row of level s that is needed ends in step 2 s at first, and begins in the step before.
+                        // The first row of level s that is needed ends in step 2 s, and begins in
+                        // the step before.
                         if !BEGINS || step + 1 >= 2 * $first {
                             self.shared.level::<T, EXACT, PATH, Q, $first>(self.k, levels, &mut arrived, group);
                             $(self.shared.level::<T, EXACT, PATH, Q, $level>(self.k, levels, &mut arrived, group);)*
@@ -306,7 +321,8 @@ impl Pipeline {
                 };
             }
             levels!([1 2 3 4] [5 6 7 8] [9 10 11 12] [13 14 15 16]);
-            // Not in the branch, where nothing else would be computed meanwhile.
+            // `opaque` keeps the computation out of the branch, where it would not overlap with
+            // other work.
             let newest = arrived.newest.map(hint::opaque);
             if is_stored {
                 mem::store_vector(self.out, newest);
@@ -315,7 +331,8 @@ impl Pipeline {
         }
     }
 
-    /// The steps of a group. Neither [`ROUGH`] nor `BEGINS`: no row to copy is in the pipeline together with a rough one.
+    /// The steps of a group. If the path is not [`ROUGH`] and `BEGINS` is false, no row to copy is
+    /// in the pipeline together with a rough one.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -334,10 +351,11 @@ impl Pipeline {
         }
     }
 
-    /// All of the chunk.
+    /// Computes the whole chunk.
     ///
     /// # Safety
-    /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller promises.
+    /// All lanes of the warp call together; arrays, domain and chunk are as the kernel's caller
+    /// promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(&mut self, scene: &impl Scene, t: u32) {
         let mut levels = Levels::NONE;
@@ -355,9 +373,11 @@ impl Pipeline {
             }
 
             let groups = (self.rows + 2 * T as u32).div_ceil(GROUP as u32);
-            // From here on all levels are needed: the first of the last four is that of the last level.
+            // From this group on, all levels are needed: the last four levels, which include the
+            // last one, have begun.
             let begun = (2 * ((T as u32 - 1) / 4 * 4 + 1) - 1).div_ceil(GROUP as u32);
-            // The rows that a group's steps begin or end cells of, in bits of `rough`, the last of which is the ring's last.
+            // The rows whose cells a group's steps begin or end, in bits of `rough`. The last bit
+            // is for the ring's last row.
             let held = ((1 << (T + GROUP)) - 1) << (AHEAD - GROUP);
             let mut group = 0;
             while group < groups {
@@ -378,7 +398,7 @@ impl Pipeline {
     }
 }
 
-/// What a launch works on.
+/// The arrays of a launch.
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     fields: &'a [f32],
@@ -388,10 +408,10 @@ struct Arrays<'a> {
     chunks: &'a [u32],
 }
 
-/// What the kernels below do.
+/// The body of the kernels below.
 ///
 /// # Safety
-/// As theirs.
+/// As the kernels'.
 #[inline(always)]
 unsafe fn pass<const T: usize, const EXACT: bool>(
     arrays: Arrays,
@@ -404,8 +424,8 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
     if chunk as usize >= arrays.chunks.len() {
         return;
     }
-    // SAFETY: all numbers of the chunk are there; the block has WARP_FLOATS for each warp. Rows and flags are those of the chunk and its
-    // margins.
+    // SAFETY: the table has all numbers of the chunk; the block has WARP_FLOATS for each warp. Rows
+    // and flags are those of the chunk and its margins.
     unsafe {
         let [strip, first, end, _]: [u32; 4] =
             mem::load_vector(arrays.chunks.as_ptr().add(chunk as usize));
@@ -414,7 +434,7 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
         }
         let row_0 = first.wrapping_sub(T as u32);
         let column = 4 * lane;
-        // A group has its last row's.
+        // A group has the flags of its last row.
         let first_flags = (strip * layout.rows() + row_0.wrapping_add(MARGIN)) as usize + GROUP - 1;
         let next = layout.row(row_0) + (strip * layout.own() + column) as usize;
         let is_own = column.wrapping_sub(layout.halo) < layout.own();
@@ -451,16 +471,19 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes that many timesteps of `fields`, from timestep `t` on; `out` is what they are then.
+        /// Computes the number of timesteps in the kernel's name, from `fields` and timestep `t`
+        /// on, and writes the result to `out`.
         ///
-        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: at least a warp for each chunk.
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
+        /// at least a warp for each chunk.
         ///
         /// # Safety
-        /// - `fields` has two planes of the [`Layout`], each of fewer than 2^34 floats, of which n_x * n_y is at most 2^31, and n_x and n_y at least 2;
-        ///   `kinds` has one.
+        /// - `fields` has two planes of the [`Layout`], and `kinds` has one. A plane has fewer than
+        ///   2^34 floats. n_x * n_y is at most 2^31, and n_x and n_y are at least 2.
         /// - `out` points to two planes, which nothing else accesses during the launch.
-        /// - `kinds`, `flags` and `chunks` are what the kernels above wrote for this layout, scene and arithmetic, with a reach of at
-        ///   least the timesteps and 2. `halo` is at least the timesteps.
+        /// - The kernels above wrote `kinds`, `flags` and `chunks` for this layout, scene and
+        ///   arithmetic, with a reach of at least the timesteps plus 2. `halo` is at least the
+        ///   timesteps.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
             fields: &[f32],

@@ -1,5 +1,5 @@
-//! Launches of many timesteps, then of four and of one for what is left. Before them, one that lays the fields out with padding and three that
-//! prepare tables for all; after them, one that takes the fields back.
+//! Launches of many timesteps, then of four and of one for the rest. Before them, one launch pads
+//! the fields and three prepare tables for all; after them, one removes the padding.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -8,7 +8,8 @@ use kernels_gpu::wave2d::chunks;
 use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
 use kernels_gpu::wave2d::padded::Layout;
 
-/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
+/// The shape that equals the course's reference to the last bit, as its rule requires. Where a
+/// course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -22,35 +23,38 @@ impl Solution for Submission {
     }
 }
 
-/// What can be chosen without a change of the results.
+/// Parameters that do not change the results, except `exact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// The most timesteps of a launch, a multiple of 4: there are kernels for 16, of exact ones for 12.
+    /// The largest number of timesteps of a launch, a multiple of 4. Fused kernels exist for 16,
+    /// exact ones for 12.
     pub steps: u32,
-    /// Warps of a block, 1 to 8. They share nothing.
+    /// Warps of a block, 1 to 8. They do not share data.
     pub block_warps: u32,
-    /// Warps of a launch: as many as the device runs at once.
+    /// Warps of a launch: the number that the device runs at once.
     pub warps: u32,
-    /// What a row near rough ones costs, in hundredths of a plain one.
+    /// The cost of a row near rough ones, in hundredths of a plain row's.
     pub rough: u32,
-    /// The order of operations of `free_cell`, not of `fused_cell`.
+    /// Whether the order of operations is that of `free_cell`, not of `fused_cell`.
     pub exact: bool,
 }
 
-/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has more than 168 registers.
+/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has
+/// more than 168 registers.
 const RESIDENT: u32 = 132 * 8;
 
-/// Rows that a chunk has at least, but for a domain's last: fewer are less than the rows that it repeats.
+/// The least number of rows of a chunk, except the domain's last. With fewer, a chunk would repeat
+/// more rows than it has.
 const FEWEST_ROWS: u32 = 8;
 
 impl Shape {
-    /// The fastest, as far as is known, in blocks whose shared memory every GPU has.
+    /// The fastest known shape in blocks whose shared memory every GPU has.
     pub const DEFAULT: Shape = Shape::fused(16, 4, 200);
 
-    /// The one for results that equal `free_cell`'s.
+    /// The shape for results that equal `free_cell`'s.
     pub const EXACT: Shape = Shape::fused(12, 4, 200).exact();
 
-    /// Those that are worth a try.
+    /// Shapes that are worth a try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::fused(16, 8, 170),
@@ -59,7 +63,7 @@ impl Shape {
         Shape::fused(16, 8, 200),
     ];
 
-    /// The same of [`EXACT`](Self::EXACT).
+    /// Variations of [`EXACT`](Self::EXACT) that are worth a try.
     pub const EXACT_SPACE: &[Shape] = &[
         Shape::EXACT,
         Shape::fused(12, 8, 170).exact(),
@@ -85,7 +89,7 @@ impl Shape {
         }
     }
 
-    /// Timesteps of a launch, warps of a block, cost of a rough row.
+    /// A label with the timesteps of a launch, the warps of a block, and the cost of a rough row.
     pub fn label(&self) -> String {
         format!("t{}_w{}_{}", self.steps, self.block_warps, self.rough)
     }
@@ -112,10 +116,12 @@ impl Solution for Shape {
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
         let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        // A chunk for each strip at least, and the empty places between chunks with rough rows and others.
+        // At least one chunk for each strip, and the empty places between chunks with rough rows
+        // and others.
         let least_chunks = strips + self.block_warps - 1;
         let most_chunks = most_chunks.min(self.warps).max(least_chunks);
-        // Five planes in all. With 2^34 floats in each, which is what the kernels count to, no GPU has the memory.
+        // Five planes in all. The kernels count up to 2^34 floats; no GPU has memory for five
+        // planes of that size.
         let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
         let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
         let kinds = plan.scratch("kinds", Element::F32, layout.plane());
@@ -132,7 +138,7 @@ impl Solution for Shape {
             Element::U32,
             (chunks::NUMBERS * most_chunks) as usize,
         );
-        // Padding is read, and what comes of it is not: zeros do.
+        // Kernels read padding, but do not use values computed from it: zeros suffice.
         for padded in [fields, out, kinds] {
             plan.fill(padded, 0)?;
         }
@@ -155,9 +161,11 @@ impl Solution for Shape {
                 u32::from(self.exact)
             ],
         )?;
-        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        // Cells that stay zero are zero in both fields after two timesteps. Nothing else need be
+        // done there.
         let skips = u32::from(problem.steps >= 2);
-        // What a group of two steps computes cells of are T + 2 rows: so far at most is one of them from a group's last row.
+        // A group of two steps computes cells of T + 2 rows: this is their largest distance from
+        // the group's last row.
         let reach = self.steps + 2;
         plan.launch(
             "wave2d_fast_flags",

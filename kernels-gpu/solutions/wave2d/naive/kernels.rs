@@ -1,6 +1,7 @@
-//! One launch a timestep, one thread a cell, everything from global memory.
+//! One launch per timestep, one thread per cell, everything from global memory.
 //!
-//! 12 bytes a cell and step must move: u1 read, u0 read and written. The neighbours' loads hit L1.
+//! 12 bytes per cell and step must move: u1 is read, u0 is read and written. The neighbours' loads
+//! hit L1.
 
 use cuda_std::UVec2;
 use cuda_std::prelude::*;
@@ -33,8 +34,8 @@ pub unsafe fn wave2d_naive(
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
     let stride = n_x as usize;
-    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a free cell is inside the border, so it has all
-    // four neighbours. Each thread touches one element of u0, its own.
+    // SAFETY: (x, y) is in the domain, so i < n_x * n_y; a free cell is inside the border, so it
+    // has all four neighbours. Each thread touches one element of u0, its own.
     unsafe {
         let last = |i: usize| *u1.get_unchecked(i);
         let cell = u0.add(i);

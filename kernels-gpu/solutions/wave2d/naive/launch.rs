@@ -1,4 +1,4 @@
-//! One launch a timestep: the new field replaces the second-last, and the two swap names.
+//! One launch per timestep: the new field replaces the second-last, and the two swap names.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
@@ -15,7 +15,7 @@ impl Solution for Submission {
     ) -> Result<Outputs, PlanError> {
         let Buffers { mut u0, mut u1 } = buffers;
         let (n_x, n_y) = (problem.n_x, problem.n_y);
-        // One row a block is fastest, but a grid has no more than 65535 blocks along y.
+        // One row per block is fastest, but a grid has at most 65535 blocks along y.
         let rows = n_y.div_ceil(65_535);
         let config = LaunchConfig::covering((n_x, n_y), (128, rows))?;
         for step in 0..problem.steps {

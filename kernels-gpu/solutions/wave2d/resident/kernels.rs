@@ -1,17 +1,24 @@
-//! All timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
+//! All timesteps in one launch of one cluster, for small domains: the fields stay in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in slabs of rows. A thread owns some neighbouring rows at one x, their last two values and their kinds in
-//! registers. Each block has two tiles in shared memory, its slab with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each timestep. A cell's neighbours along y are the thread's own registers, but for its first and last; those along x are in the tile.
+//! The cluster's blocks divide the domain into slabs of rows. A thread owns some neighbouring rows
+//! at one x, with their last two values and their kinds in registers. Each block has two tiles in
+//! shared memory, its slab with a ring of halo around it: one with the last field, one for the
+//! next. They swap roles with each timestep. A cell's neighbours along y are in the thread's own
+//! registers, except at its first and last cell; neighbours along x are in the tile.
 //!
-//! A thread sends the values of the slab's first and last row to the tiles of the blocks beside it ([`Inboxes`]). What is between two timesteps: a barrier of the
-//! block, and for the threads of these rows a wait for what the blocks beside have sent. The cluster's barrier would wait for all that a thread
-//! has sent, and each block for the slowest.
+//! A thread sends the values of the slab's first and last row to the tiles of the blocks beside it
+//! ([`Inboxes`]). Between two timesteps is a barrier of the block. The threads of these rows also
+//! wait for the values from the blocks beside. The cluster's barrier would wait for all values that
+//! a thread has sent, and for the slowest block.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that a thread still needs. Threads read the block's own values before
+//! its barrier, and overwrite them after it. The threads that read a halo send to the block that
+//! the halo comes from. That block sends again when it has received all values that they computed
+//! from the halo.
 //!
-//! Slabs are whole: they have all rows that their threads have. Those beyond the domain are 0, as its border is, so that no thread asks what it has.
+//! Slabs are whole: they have all rows of their threads. Cells beyond the domain are 0, as on its
+//! border: a thread need not test which cells it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec2, hint};
@@ -20,12 +27,13 @@ use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
-/// Shared memory of a block whose slab has so many rows of `n_x` cells: the inboxes, and two tiles.
+/// Shared memory of a block whose slab has `rows` rows of `n_x` cells: the inboxes, and two tiles.
 pub const fn shared_mem_bytes(rows: u32, n_x: u32) -> usize {
     Inboxes::BYTES + 2 * size_of::<f32>() * (rows as usize + 2) * (n_x as usize + 2)
 }
 
-/// The body for each of so many rows, written out: a long loop would stay one, and the fields be in local memory.
+/// Writes the body out for each row. LLVM would not unroll a long loop, and the fields would be in
+/// local memory.
 macro_rules! for_rows {
     ($row:ident in $end:expr => $body:block) => {
         for_rows!(@ $row $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12)
@@ -38,31 +46,33 @@ macro_rules! for_rows {
     )*};
 }
 
-/// What a thread knows of its cells.
+/// A thread's knowledge of its cells.
 #[derive(Clone, Copy)]
 struct Cells<const ROWS: usize> {
-    /// Whether there are any.
+    /// Whether the thread has cells.
     any: bool,
     k: f32,
-    /// Their kinds, as [`Kind::encode`] has them.
+    /// The cells' kinds, encoded by [`Kind::encode`].
     kinds: [f32; ROWS],
-    /// From a row of a tile to the next, and from one tile to the other.
+    /// The distance from a row of a tile to the next, and below, from one tile to the other.
     stride: u32,
     other: usize,
     /// The first cell's place in the first tile.
     place: *mut f32,
-    /// Who needs the first row's value, and the last one's.
+    /// The blocks that need the first row's value, and the last one's.
     beside: [Beside<f32>; 2],
-    /// Whether there is anybody.
+    /// Whether another block needs values.
     has_others: bool,
     inboxes: Inboxes,
 }
 
 impl<const ROWS: usize> Cells<ROWS> {
-    /// One timestep: u0 becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
+    /// Computes one timestep: u0 becomes the next field, which also goes to a tile, the second if
+    /// `ODD`. `number` counts the steps of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn step<const ODD: bool>(
         &self,
@@ -72,16 +82,16 @@ impl<const ROWS: usize> Cells<ROWS> {
         number: u32,
     ) {
         const { assert!(2 <= ROWS && ROWS <= 13) };
-        // Or there would be an address for each row, all the time.
+        // Otherwise LLVM would keep an address for each row in registers.
         let cells = Self {
             stride: hint::opaque(self.stride),
             ..*self
         };
-        // SAFETY: the caller's. The inboxes expect a value of each outer cell. The block's first thread waits for each turn; others wait where they
-        // read a halo.
+        // SAFETY: the caller's. The inboxes expect a value of each outer cell. The block's first
+        // thread waits for each turn; others wait where they read a halo.
         unsafe {
             if self.any {
-                // First what others wait for.
+                // First the values that other blocks wait for.
                 cells.row::<ODD>(0, u0, u1, source);
                 cells.row::<ODD>(ROWS - 1, u0, u1, source);
                 if self.has_others {
@@ -116,13 +126,13 @@ impl<const ROWS: usize> Cells<ROWS> {
         }
     }
 
-    /// How far the tile that is written is from the first.
+    /// The distance of the written tile from the first.
     #[inline(always)]
     fn tile<const ODD: bool>(&self) -> usize {
         if ODD { self.other } else { 0 }
     }
 
-    /// The cell of one row.
+    /// Computes the cell of one row.
     ///
     /// # Safety
     /// As [`step`](Self::step).
@@ -138,7 +148,7 @@ impl<const ROWS: usize> Cells<ROWS> {
         let stride = self.stride as usize;
         let first = self.place.wrapping_add(row * stride);
         let at = first.wrapping_add(from);
-        // SAFETY: the tile has all neighbours; the place that is written is the thread's own.
+        // SAFETY: the tile has all neighbours; the written place is the thread's own.
         unsafe {
             let around = Neighbours {
                 west: *at.sub(1),
@@ -187,7 +197,8 @@ unsafe fn resident<const ROWS: usize>(
     let tiles = memory.wrapping_add(Inboxes::BYTES / size_of::<f32>());
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes and two tiles. Each cell is one thread's.
+    // SAFETY: this holds for the whole block: the shared memory has room for inboxes and two tiles.
+    // Each cell belongs to one thread.
     unsafe {
         let neighbours = u32::from(rank > 0) + u32::from(rank + 1 < blocks);
         let inboxes = Inboxes::new(memory.cast(), neighbours * n_x * size_of::<f32>() as u32);
@@ -204,10 +215,10 @@ unsafe fn resident<const ROWS: usize>(
             *tiles.add((len + place) as usize) = 0.0;
             place += threads;
         }
-        // Before kinds take the place of some zeros.
+        // All zeros are written before kinds replace some of them.
         thread::sync_threads();
 
-        // This thread's x, and its first row in the slab. The last threads may have none.
+        // This thread's x, and its first row in the slab. The last threads may have no cells.
         let any = thread < rows / ROWS as u32 * n_x;
         let number = if any { thread } else { 0 };
         let (row, x) = (number / n_x * ROWS as u32, number % n_x);
@@ -223,7 +234,8 @@ unsafe fn resident<const ROWS: usize>(
             inboxes,
         };
         let (mut before, mut last) = ([0.0; ROWS], [0.0; ROWS]);
-        // One loop, which is too long to be unrolled, since all scenes stand in it: the kinds come through the tile that is not used yet.
+        // This is one loop, which is too long to unroll because it contains all scenes. The kinds
+        // come through the tile that is not in use yet.
         let mut r = 0;
         while r < ROWS as u32 {
             let y = first_y + row + r;
@@ -248,7 +260,7 @@ unsafe fn resident<const ROWS: usize>(
                 (before[r], last[r]) = (*u0.add(i), *u1.add(i));
             }
         });
-        // All tiles are filled, and nobody reads the fields any more.
+        // All tiles are filled, and no thread reads the fields any more.
         cluster::sync();
 
         if any && rank > 0 && row == 0 {
@@ -265,7 +277,7 @@ unsafe fn resident<const ROWS: usize>(
             cells.has_others = true;
         }
         let mut step = 0;
-        // Two at a time, so that the fields swap roles without being moved.
+        // Two steps at a time: the fields swap roles without moves.
         while step < steps {
             let source = scene.source_value(t.wrapping_add(step));
             cells.step::<true>(&mut before, &last, source, step / 2);
@@ -279,7 +291,7 @@ unsafe fn resident<const ROWS: usize>(
         }
 
         if any {
-            // After an odd number, the last field is where the second-last was.
+            // After an odd number of steps, the last field is in the registers of the second-last.
             let (to_u0, to_u1) = if steps.is_multiple_of(2) {
                 (u0, u1)
             } else {
@@ -299,17 +311,19 @@ unsafe fn resident<const ROWS: usize>(
 /// The kernels, by the rows of a thread.
 macro_rules! instances {
     ($($name:ident: $rows:literal, $threads:literal;)*) => {
-        /// What kernels there are: name, rows of a thread, the most threads of a block.
+        /// The kernels: name, rows of a thread, the largest number of threads of a block.
         pub const INSTANCES: &[(&str, u32, u32)] = &[$((stringify!($name), $rows, $threads)),*];
 
         $(
-        /// Computes timesteps `t` to `t + steps - 1`: both fields are replaced. A slab has `rows` rows.
+        /// Computes timesteps `t` to `t + steps - 1`: both fields are replaced. A slab has `rows`
+        /// rows.
         ///
-        /// Block: along x a thread for each x, times the slab's rows by those of a thread. Grid: one cluster along x, of a block for each slab, with
-        /// [`shared_mem_bytes`].
+        /// Block: along x, n_x * (`rows` / a thread's rows) threads. Grid: one cluster along x,
+        /// with a block for each slab, with [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u0` and `u1` point to n_x * n_y values, which nothing else accesses during the launch; n_x and n_y are at least 2.
+        /// - `u0` and `u1` point to n_x * n_y values, which nothing else accesses during the
+        ///   launch; n_x and n_y are at least 2.
         /// - The slabs cover the domain; `rows` is a multiple of the thread's.
         #[kernel(max_threads = $threads, capability = "9.0")]
         pub unsafe fn $name(
@@ -337,7 +351,8 @@ instances! {
     wave2d_resident_4: 4, 1024;
 }
 
-/// Timestep `t` of a domain that fits no cluster, from global memory: the new field replaces `u0`.
+/// Computes timestep `t` of a domain that does not fit a cluster, from global memory: the new field
+/// replaces `u0`.
 ///
 /// Block: any 2D shape, x along a warp. Grid: at least one thread for each cell.
 ///
@@ -361,8 +376,8 @@ pub unsafe fn wave2d_resident_one_step(
     let domain = Domain { n_x, n_y };
     let scene = AnyScene::new(scene, domain);
     let i = (y * n_x + x) as usize;
-    // SAFETY: the cell is in the domain, and its element of u0 this thread's alone. A free cell is inside the border, so it has all four
-    // neighbours.
+    // SAFETY: the cell is in the domain, and only this thread accesses its element of u0. A free
+    // cell is inside the border, so it has all four neighbours.
     unsafe {
         let last = |i: usize| *u1.get_unchecked(i);
         let cell = u0.add(i);

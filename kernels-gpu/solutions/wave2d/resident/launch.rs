@@ -1,27 +1,29 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
+//! All timesteps in one launch of one cluster if the domain fits in its blocks; otherwise one
+//! launch per timestep.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, shared_mem_bytes};
 
-/// The most shared memory of a block, on compute capability 9.0.
-const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
+/// The largest shared memory of a block on compute capability 9.0.
+const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// How the domain is shared out in slabs, one a block.
+/// The division of the domain into slabs, one per block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Rows of a thread.
     pub rows: u32,
-    /// The most blocks: more than 8 need a device that allows it.
+    /// The largest number of blocks. More than 8 need a device that allows it.
     pub blocks: u32,
 }
 
 impl Shape {
-    /// 201 rows are eight slabs of two times 13, of which 7 are unused.
+    /// 201 rows take eight slabs of two times 13 rows, with 7 unused rows.
     pub const DEFAULT: Shape = Shape::new(13, 8);
 
-    /// What may be tried. What does not fit a shape takes the first of eight blocks that it fits.
+    /// Shapes to try. A domain that does not fit a shape takes the first one of eight blocks that
+    /// it fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(7, 8),
@@ -55,10 +57,10 @@ impl Shape {
         let config = LaunchConfig::new(blocks, (threads as u32).next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((*name, config, rows))
+        (bytes <= MAX_SHARED_MEM_BYTES).then_some((*name, config, rows))
     }
 
-    /// This shape, or the first of eight blocks, if there is one that the domain fits.
+    /// The launch of this shape, or of the first shape of eight blocks that the domain fits.
     fn fitting(&self, n_x: u32, n_y: u32) -> Option<(&'static str, LaunchConfig, u32)> {
         let portable = Self::SPACE.iter().filter(|shape| shape.blocks <= 8);
         let mut shapes = [self].into_iter().chain(portable);
@@ -112,7 +114,7 @@ impl Solution for Shape {
     }
 }
 
-/// One launch a timestep, for domains of any size.
+/// One launch per timestep, for domains of any size.
 fn step_by_step(
     problem: &Problem,
     buffers: Buffers,

@@ -1,15 +1,15 @@
-//! Several timesteps a launch, on tiles held in registers, with shared memory between warps.
+//! Several timesteps per launch, on tiles in registers, with shared memory between warps.
 //!
 //! A block loads a tile of [`TILE_X`] by [`TILE_Y`] cells and advances it by `steps` timesteps. A
-//! cell at the tile's edge lacks a neighbour, so each step makes one more ring of cells wrong; what
-//! is left right after `steps` steps, the tile less `steps` cells on each side, is written. Tiles
-//! overlap so that these parts cover the domain (overlapped temporal blocking). Global memory is
-//! read and written once in `steps` timesteps.
+//! cell at the tile's edge lacks a neighbour: each step makes one more ring of cells wrong. The
+//! block writes the cells that are right after `steps` steps: the tile less `steps` cells on each
+//! side. Tiles overlap so that these parts cover the domain (overlapped temporal blocking). Global
+//! memory is read and written once in `steps` timesteps.
 //!
 //! Within the tile, a warp owns [`ROWS`] whole rows and a lane four neighbouring cells of each, all
-//! in registers. Neighbours along y are the lane's own registers, but for the first and the last
-//! row, which warps exchange through shared memory: one barrier a step. Neighbours along x are the
-//! lane's own too, but for the first and last cell, which come by shuffle.
+//! in registers. Neighbours along y are in the lane's own registers, except at the first and the
+//! last row. Warps exchange these rows through shared memory, with one barrier per step. Neighbours
+//! along x are the lane's own too, except at the first and last cell: these come by shuffle.
 //!
 //! Blocks read each other's cells, so results go to other buffers than the inputs.
 
@@ -29,13 +29,13 @@ pub const WARPS: u32 = 16;
 pub const TILE_Y: u32 = WARPS * ROWS as u32;
 /// Threads of a block along x and y: a warp is one row of threads.
 pub const BLOCK: [u32; 2] = [32, WARPS];
-/// The most timesteps of a launch: some cells of the tile must be left.
+/// The largest number of timesteps of a launch: some cells of the tile must stay right.
 pub const MAX_STEPS: u32 = TILE_Y / 2 - 1;
 
 /// Floats of a tile's row.
 const ROW: usize = TILE_X as usize;
-/// Staging space: a warp's own rows. As edges, the same memory is two sets (even and odd steps) of two rows for each
-/// warp.
+/// Staging space: each warp's own rows. The same memory also holds the edges: two sets (even and
+/// odd steps) of two rows for each warp.
 const STAGING: usize = WARPS as usize * ROWS * ROW;
 const _: () = assert!(
     ROWS >= 4,
@@ -45,20 +45,23 @@ const _: () = assert!(
 /// Cells of a tile.
 const TILE: usize = (TILE_X * TILE_Y) as usize;
 
-/// Dynamic shared memory of a block: staging space or edges, the cells' kinds, and the source's values.
+/// Dynamic shared memory of a block: staging space or edges, the cells' kinds, and the source's
+/// values.
 pub const SHARED_MEM_BYTES: u32 = 4 * (STAGING + TILE + MAX_STEPS as usize) as u32;
 
 /// One field of a lane's cells: [row][four neighbouring cells].
 type Cells = [[f32; 4]; ROWS];
 
-/// How many cells of each tile are written along x and y, in a launch of `steps` timesteps.
+/// The numbers of cells of each tile that are written along x and y, in a launch of `steps`
+/// timesteps.
 pub const fn written(steps: u32) -> [u32; 2] {
     [TILE_X - 2 * steps, TILE_Y - 2 * steps]
 }
 
-/// Computes timesteps `t` to `t + steps - 1`: `out0` is the second-last field then, `out1` the last.
+/// Computes timesteps `t` to `t + steps - 1`. `out0` is then the second-last field, `out1` the
+/// last.
 ///
-/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`] of dynamic shared memory. Grid: n_x and n_y over
+/// Block: [`BLOCK`], with [`SHARED_MEM_BYTES`] of dynamic shared memory. Grid: n_x and n_y /
 /// [`written`], rounded up.
 ///
 /// # Safety
@@ -86,7 +89,8 @@ pub unsafe fn wave2d_shmem(
         domain,
         lane: thread::thread_idx_x(),
         warp: thread::thread_idx_y(),
-        // Left of and above the domain these wrap around, and so are outside it like those beyond.
+        // Left of and above the domain these numbers wrap around, and are outside it like those
+        // beyond.
         x: (thread::block_idx_x() * written_x).wrapping_sub(steps),
         y: (thread::block_idx_y() * written_y).wrapping_sub(steps),
         shared,
@@ -95,8 +99,8 @@ pub unsafe fn wave2d_shmem(
         // SAFETY: as above.
         sources: unsafe { shared.add(STAGING + TILE) },
     };
-    // SAFETY: the shared memory has the size that `Tile` wants, all threads of the block are here, and the
-    // fields are as the caller promises.
+    // SAFETY: the shared memory has the size that `Tile` needs, all threads of the block are here,
+    // and the fields are as the caller promises.
     unsafe {
         let region = tile.region();
         if region.is_proper() && scene.is_plain(region) {
@@ -107,7 +111,7 @@ pub unsafe fn wave2d_shmem(
     }
 }
 
-/// A block's tile, as one of its threads sees it.
+/// A thread's view of its block's tile.
 #[derive(Clone, Copy)]
 struct Tile {
     domain: Domain,
@@ -118,7 +122,7 @@ struct Tile {
     y: u32,
     /// Staging space or edges: `STAGING` floats.
     shared: *mut f32,
-    /// The cells' kinds, as [`Kind::encode`] has them: `TILE` floats.
+    /// The cells' kinds, encoded by [`Kind::encode`]: `TILE` floats.
     kinds: *mut f32,
     /// The source's value at each step of the launch: `MAX_STEPS` floats.
     sources: *mut f32,
@@ -142,8 +146,9 @@ impl Tile {
         self.y.wrapping_add(self.warp * ROWS as u32)
     }
 
-    /// Where the first of this lane's columns is in this warp's row `row`, from the first cell of a field. Left of and
-    /// above the domain there is no such cell, but the columns right of it may be there.
+    /// The place of this lane's first column in this warp's row `row`, from the first cell of a
+    /// field. Left of and above the domain this cell does not exist, but the columns right of it
+    /// may.
     #[inline(always)]
     fn offset(&self, row: usize) -> isize {
         let y = self.first_row().wrapping_add(row as u32);
@@ -158,8 +163,8 @@ impl Tile {
         unsafe { self.shared.add(self.warp as usize * ROWS * ROW) }
     }
 
-    /// Loads the tile, advances it, stores what is right. `PLAIN`: all of its cells are inside the border,
-    /// free and undamped.
+    /// Loads the tile, advances it, and stores the cells that are right. With `PLAIN`, all of its
+    /// cells are inside the border, free and undamped.
     ///
     /// # Safety
     /// As the kernel's; all threads of the block call together.
@@ -173,13 +178,14 @@ impl Tile {
         t: u32,
         steps: u32,
     ) {
-        // SAFETY: the caller's. The barriers part the uses of shared memory: staging, edges, staging.
+        // SAFETY: the caller's. The barriers separate the uses of shared memory: staging, edges,
+        // staging.
         unsafe {
-            // First, while the lane has no cells to keep: questions to the scene take registers.
+            // This comes first, while the lane keeps no cells: tests of the scene take registers.
             if !PLAIN {
                 self.classify(scene, t, steps);
             }
-            // Both fields are under way before the first is waited for.
+            // Both fields' loads are in flight before the first wait.
             let (second_last, last) = (self.load::<PLAIN>(u0), self.load::<PLAIN>(u1));
             let fields = (self.hand_over(&second_last), self.hand_over(&last));
             thread::sync_threads();
@@ -190,18 +196,19 @@ impl Tile {
         }
     }
 
-    /// Loads `field` with neighbouring lanes at neighbouring cells: each lane gets every 32nd cell of its warp's rows.
-    /// Cells outside the domain are 0.
+    /// Loads `field`, neighbouring lanes at neighbouring cells: each lane gets every 32nd cell of
+    /// its warp's rows. Cells outside the domain are 0.
     ///
     /// # Safety
-    /// `field` has as many elements as the domain; all of the tile's cells are among them if `PLAIN`.
+    /// `field` has as many elements as the domain. If `PLAIN`, all cells of the tile are among
+    /// them.
     #[inline(always)]
     unsafe fn load<const PLAIN: bool>(&self, field: &[f32]) -> Cells {
         let Domain { n_x, n_y } = self.domain;
         let mut loaded: Cells = [[0.0; 4]; ROWS];
         for (row, cells) in loaded.iter_mut().enumerate() {
             let y = self.first_row().wrapping_add(row as u32);
-            // One address for each row: the columns are constants beside it.
+            // Each row has one address: the columns are at constant distances from it.
             let first = field.as_ptr().wrapping_offset(self.offset(row));
             for (quarter, cell) in cells.iter_mut().enumerate() {
                 let x = self.x.wrapping_add(self.lane + 32 * quarter as u32);
@@ -214,8 +221,8 @@ impl Tile {
         loaded
     }
 
-    /// Hands over what [`load`](Self::load) loaded through the warp's staging space, so that each lane gets four
-    /// neighbours.
+    /// Exchanges the values that [`load`](Self::load) loaded through the warp's staging space, so
+    /// that each lane gets four neighbours.
     ///
     /// # Safety
     /// All lanes of the warp call together, and no other warp uses this one's staging space.
@@ -240,18 +247,20 @@ impl Tile {
         own
     }
 
-    /// Writes the part of this lane's cells that is right after `steps` timesteps: the other way round.
+    /// Writes the part of this lane's cells that is right after `steps` timesteps. The exchange
+    /// goes the other way round.
     ///
     /// # Safety
-    /// As [`load`](Self::load) and [`hand_over`](Self::hand_over), and nothing else accesses `field`.
+    /// As [`load`](Self::load) and [`hand_over`](Self::hand_over), and nothing else accesses
+    /// `field`.
     #[inline(always)]
     unsafe fn store<const PLAIN: bool>(&self, own: &Cells, field: *mut f32, steps: u32) {
         let Domain { n_x, n_y } = self.domain;
         let [written_x, written_y] = written(steps);
         let staging = self.staging();
         let lane = self.lane as usize;
-        // SAFETY: as in `hand_over`; a cell is written if it is in the domain and in the written part
-        // of this tile, which no other tile shares.
+        // SAFETY: as in `hand_over`; a cell is written if it is in the domain and in the written
+        // part of this tile, which no other tile shares.
         unsafe {
             for (row, cells) in own.iter().enumerate() {
                 mem::store_vector(staging.add(row * ROW + 4 * lane), *cells);
@@ -277,8 +286,8 @@ impl Tile {
         }
     }
 
-    /// Writes what the scene says of the tile to shared memory: this lane's cells' kinds, and the source's values at
-    /// timesteps `t` to `t + steps - 1`.
+    /// Writes the scene's properties to shared memory: the kinds of this lane's cells, and the
+    /// source's values at timesteps `t` to `t + steps - 1`.
     ///
     /// # Safety
     /// All threads of the block call together.
@@ -286,10 +295,10 @@ impl Tile {
     unsafe fn classify<S: Scene>(&self, scene: &S, t: u32, steps: u32) {
         let step = 32 * self.warp + self.lane;
         if step < steps {
-            // SAFETY: `steps` is at most MAX_STEPS, and each thread writes a value of its own.
+            // SAFETY: `steps` is at most MAX_STEPS, and each thread writes its own value.
             unsafe { *self.sources.add(step as usize) = scene.source_value(t.wrapping_add(step)) }
         }
-        // One flat loop, which is too long to be unrolled: all scenes stand in it.
+        // This is one flat loop, which is too long to unroll because it contains all scenes.
         for cell in 0..4 * ROWS as u32 {
             let (row, i) = (cell / 4, cell % 4);
             let x = self.x.wrapping_add(4 * self.lane + i);
@@ -300,7 +309,7 @@ impl Tile {
         }
     }
 
-    /// Where the kinds of this lane's four cells of a row are.
+    /// The place of the kinds of this lane's four cells of a row.
     #[inline(always)]
     fn kinds(&self, row: usize) -> *mut f32 {
         let row = self.warp as usize * ROWS + row;
@@ -308,12 +317,12 @@ impl Tile {
         unsafe { self.kinds.add(row * ROW + 4 * self.lane as usize) }
     }
 
-    /// Advances the tile by `steps` timesteps: the second-last and last field before become
-    /// those after. `PLAIN`: all of its cells are free and undamped.
+    /// Advances the tile by `steps` timesteps: the second-last and last field before become those
+    /// after. With `PLAIN`, all of its cells are free and undamped.
     ///
     /// # Safety
-    /// All threads of the block call together, with nothing pending on shared memory, after
-    /// [`classify`](Self::classify) if not `PLAIN`.
+    /// All threads of the block call together, after a barrier that follows other uses of shared
+    /// memory, and after [`classify`](Self::classify) if not `PLAIN`.
     #[inline(always)]
     unsafe fn advance<const PLAIN: bool>(
         &self,
@@ -346,7 +355,7 @@ impl Tile {
         }
     }
 
-    /// One timestep: the next field, from the second-last, `cells`, and the last.
+    /// Computes one timestep: the next field, from the second-last, `cells`, and the last.
     ///
     /// # Safety
     /// As [`advance`](Self::advance); `parity` differs from that of the step before.
@@ -359,8 +368,9 @@ impl Tile {
         k: f32,
         source: f32,
     ) -> Cells {
-        // SAFETY: the caller's. The edges of one parity are written before the barrier and read after it;
-        // they are written again two steps later, when every warp has passed the barrier between.
+        // SAFETY: the caller's. The edges of one parity are written before the barrier and read
+        // after it; they are written again two steps later, when every warp has passed the barrier
+        // between.
         let (north_edge, south_edge) = unsafe { self.exchange_edges(&last, parity) };
         for row in 0..ROWS {
             let north = if row == 0 { north_edge } else { last[row - 1] };
@@ -370,8 +380,8 @@ impl Tile {
                 last[row + 1]
             };
             let own = last[row];
-            // At the tile's edge a lane gets its own value back: wrong, like all that the edge lacks.
-            // SAFETY: all lanes of the warp are here.
+            // At the tile's edge a lane gets its own value back, which is wrong, like every
+            // neighbour beyond the edge. SAFETY: all lanes of the warp are here.
             let (before, after) = unsafe {
                 (
                     warp::warp_shuffle_up(FULL_MASK, own[3], 1, 32).0,
@@ -394,7 +404,7 @@ impl Tile {
                 cells[row][i] = if PLAIN {
                     update::free_cell(cells[row][i], own[i], around, k, 0.0)
                 } else {
-                    // The free cell's value is computed whatever the cell is: choosing a value is
+                    // The free cell's value is computed for every kind of cell: a selection is
                     // cheaper than a branch.
                     let free = update::free_cell(cells[row][i], own[i], around, k, kinds[i]);
                     Kind::choose(kinds[i], free, source)
@@ -416,7 +426,8 @@ impl Tile {
             // SAFETY: parity < 2 and warp < WARPS, so row < STAGING / ROW.
             unsafe { self.shared.add(row * ROW + 4 * self.lane as usize) }
         };
-        // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and reads.
+        // SAFETY: `edge` is within `shared`, aligned to 16 bytes; the barrier orders writes and
+        // reads.
         unsafe {
             mem::store_vector(edge(self.warp, 0), cells[0]);
             mem::store_vector(edge(self.warp, 1), cells[ROWS - 1]);

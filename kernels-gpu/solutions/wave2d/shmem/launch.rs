@@ -1,22 +1,23 @@
-//! Several timesteps a launch, from two fields to two others.
+//! Several timesteps per launch, from two fields to two others.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels;
 
-/// How the kernel is launched.
+/// The shape of a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Timesteps of one launch, 1 to [`kernels::MAX_STEPS`]. More of them save memory traffic and waste more of each tile.
+    /// Timesteps of one launch, 1 to [`kernels::MAX_STEPS`]. More timesteps save memory traffic and
+    /// waste more of each tile.
     pub steps: u32,
 }
 
 impl Shape {
-    /// The best of those tried on an H100: docs/performance.md has the figures.
+    /// The best shape of those tried on an H100; docs/performance.md has the figures.
     pub const DEFAULT: Shape = Shape { steps: 10 };
 
-    /// What `harness tune` tries.
+    /// The shapes that `harness tune` tries.
     pub const SPACE: &[Shape] = &{
         let mut space = [Shape { steps: 0 }; 8];
         let mut i = 0;
@@ -27,7 +28,7 @@ impl Shape {
         space
     };
 
-    /// `t10`: of so many timesteps a launch.
+    /// `t10`: a launch of 10 timesteps.
     pub fn label(&self) -> String {
         format!("t{}", self.steps)
     }

@@ -1,13 +1,15 @@
-//! One launch a timestep, a few rows of a column a thread, everything from global memory.
+//! One launch per timestep, a few rows of a column per thread, everything from global memory.
 //!
-//! Rows begin anywhere in a cache line, and the threads of each row begin where that line does: a warp's cells fill a whole line, of u0 and of
-//! u1. So a row's threads are shifted against those of the row before, and a cell's neighbours come from L1 and not from registers.
+//! Rows begin anywhere in a cache line. The threads of each row begin at the start of that line: a
+//! warp's cells fill a whole line, of u0 and of u1. A row's threads are thus shifted against those
+//! of the row before, and a cell's neighbours come from L1 and not from registers.
 //!
-//! A block first asks the scene whether all of its cells are free and undamped. Then a thread sends all of its loads before it waits for the
-//! first; where the answer is no, those of two rows at a time, after their cells' kinds.
+//! A block first asks the scene whether all of its cells are free and undamped. If they are, a
+//! thread starts all of its loads before it waits for the first. Otherwise it starts the loads of
+//! two rows at a time, after it has computed their cells' kinds.
 //!
-//! Blocks go through the domain in one direction in even launches and in the other in odd ones: a launch begins with what the last one has
-//! left in L2.
+//! Blocks go through the domain in one direction in even launches and in the other in odd ones. A
+//! launch thus begins with the cells that the last one has left in L2.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -22,9 +24,11 @@ const LINE: u32 = cache_line::len::<f32>();
 /// Rows of a thread.
 pub const ROWS: u32 = 4;
 
-/// Computes timestep `t` of every cell: the new field replaces `u0`. `backwards`, unless 0: the last blocks have the first cells.
+/// Computes timestep `t` of every cell: the new field replaces `u0`. If `backwards` is not 0, the
+/// last blocks have the first cells.
 ///
-/// Block: at most 256 threads, x a multiple of a warp. Grid: at least [`cache_line::row_threads`]`(n_x)` threads along x, and along y n_y over [`ROWS`].
+/// Block: at most 256 threads, x a multiple of a warp. Grid: at least
+/// [`cache_line::row_threads`]`(n_x)` threads along x, and n_y / [`ROWS`], rounded up, along y.
 ///
 /// # Safety
 /// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
@@ -51,7 +55,8 @@ pub unsafe fn wave2d_single(
     };
     let (columns, rows) = (thread::block_dim_x(), thread::block_dim_y() * ROWS);
     let (x_first, y_first) = (block_x * columns, block_y * rows);
-    // The cells of the block are in here: a row's threads begin up to a line before it.
+    // The region contains the cells of the block. A row's threads begin up to a line before the
+    // row.
     let region = Region {
         x_first: x_first.saturating_sub(LINE - 1),
         x_end: x_first + columns,
@@ -74,7 +79,8 @@ pub unsafe fn wave2d_single(
         }
         return;
     }
-    // SAFETY: all cells of the block are inside the border, so that they have four neighbours; each thread touches its own elements of u0.
+    // SAFETY: all cells of the block are inside the border and have four neighbours. Each thread
+    // touches its own elements of u0.
     unsafe {
         let u1 = |i: u32| *u1.get_unchecked(i as usize);
         let values = Values::<{ ROWS as usize }>::load(|row| *column.cell(row), u1, column);
@@ -84,7 +90,8 @@ pub unsafe fn wave2d_single(
     }
 }
 
-/// Computes the first `ROWS` cells of a column, of any kind; there may be none.
+/// Computes the first `ROWS` cells of a column, of any kind. Some or all of them may be outside the
+/// domain.
 ///
 /// # Safety
 /// As the kernels'.
@@ -98,7 +105,8 @@ unsafe fn advance_any<const ROWS: usize>(
     k: f32,
     t: u32,
 ) {
-    // What the five scenes know stays out of registers: it is worked out for each cell, in a loop that is not unrolled.
+    // The constants of the five scenes stay out of registers: a loop that is not unrolled computes
+    // each cell's kind.
     let mut codes = [0.0; ROWS];
     let mut has_source = false;
     let (mut row, rows) = (0, hint::opaque(ROWS as u32) as usize);
@@ -121,7 +129,8 @@ unsafe fn advance_any<const ROWS: usize>(
     } else {
         0.0
     };
-    // Cells that are not free load what is there, without a branch: all loads are under way together here too.
+    // Cells that are not free load too, without a branch: all loads are in flight together here
+    // too.
     let end = domain.n_x * domain.n_y - 1;
     // SAFETY: free cells are in the domain; each thread touches its own elements of u0.
     unsafe {
@@ -143,7 +152,8 @@ unsafe fn advance_any<const ROWS: usize>(
     }
 }
 
-/// A thread's cells: one in each row from `y_first` on, number `x` from the start of the cache line in which the row begins.
+/// A thread's cells: one in each row from `y_first` on. `x` counts from the start of the cache line
+/// in which the row begins.
 #[derive(Clone, Copy)]
 struct Column {
     u0: *mut f32,
@@ -172,14 +182,14 @@ impl Column {
         (self.y(row) * self.n_x).wrapping_add(self.x_in(row))
     }
 
-    /// Where the cell is in u0.
+    /// The cell's place in u0.
     #[inline(always)]
     fn cell(self, row: usize) -> *mut f32 {
         self.u0.wrapping_add(self.index(row) as usize)
     }
 }
 
-/// What a thread loads.
+/// The values that a thread loads.
 struct Values<const ROWS: usize> {
     u0: [f32; ROWS],
     u1: [f32; ROWS],

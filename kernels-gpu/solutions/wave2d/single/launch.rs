@@ -1,4 +1,4 @@
-//! One launch a timestep: the new field replaces the second-last, and the two swap names.
+//! One launch per timestep: the new field replaces the second-last, and the two swap names.
 
 use kernels_gpu::cache_line;
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
@@ -20,7 +20,7 @@ impl Solution for Submission {
     }
 }
 
-/// What can be chosen without a change of the results.
+/// Parameters that do not change the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Threads of a block along x and y.
@@ -30,10 +30,10 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The fastest on an H100.
+    /// The fastest shape on an H100.
     pub const DEFAULT: Shape = Shape::new([128, 2]);
 
-    /// Those that are worth a try.
+    /// Shapes that are worth a try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape {

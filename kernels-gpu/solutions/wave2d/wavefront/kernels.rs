@@ -1,22 +1,29 @@
 //! Many passes in one launch, one behind the other.
 //!
-//! A pass takes all fields T timesteps on. In a pass a warp owns a whole strip, and streams down its rows in the [pipeline](kernels_gpu::wave2d::levels)
-//! of `fast`: no row is computed twice, as where strips are divided into chunks. While it does, warps of later passes are
-//! behind it in the same strip: a warp may copy a row when the pass before has stored it, in its own strip and those on both sides. So
-//! each warp says how far it has come, once in a few rows ([`atomic::store_release`]), and looks up how far the three are ([`atomic::load_acquire`]).
+//! A pass advances all fields by T timesteps. In a pass a warp owns a whole strip, and streams down
+//! its rows in the [pipeline](kernels_gpu::wave2d::levels) of `fast`. No row is computed twice,
+//! unlike in strips divided into chunks. Meanwhile warps of later passes follow it in the same
+//! strip. A warp may copy a row when the pass before has stored it, in its own strip and those on
+//! both sides. Each warp therefore publishes its progress once in a few rows
+//! ([`atomic::store_release`]), and reads the progress of the three ([`atomic::load_acquire`]).
 //!
-//! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and by then all who read it have: a warp that
-//! stores a row has copied rows below it, which the pass before had stored, who had copied others further below before that.
+//! Fields change places from pass to pass. A row is overwritten two passes after it was stored, and
+//! by then all its readers have read it. A warp that stores a row has copied rows below it. The
+//! pass before had stored these, and before that had copied rows further below.
 //!
-//! Blocks take turns from a counter until there are no more, and in each turn the next warps of one pass after the other. Who waits, waits for earlier turns,
-//! which running blocks have: no grid is too large. More blocks than rows have room for passes behind one another would only wait.
+//! Blocks take turns from a counter until none is left. Turns go through the warps of one pass
+//! after the other. A warp waits only for earlier turns, which running blocks have: no grid is too
+//! large. If the rows have no room for more passes behind one another, more blocks would only wait.
 //!
-//! The slowest strip sets the pace of all. So what a strip's rows are like is [worked out before](strips), for [`INTERVAL`] rows at a time: plain; all
-//! alike, as where the left and right borders are; plain but for walls; or anything. A warp that takes a quarter longer than one with plain rows has a scheduler
-//! of its multiprocessor for itself: its partner's place stays empty, where blocks have eight warps.
+//! The slowest strip sets the pace of all. A kernel therefore [computes before](strips) the kind of
+//! a strip's rows, for [`INTERVAL`] rows at a time: plain; all alike, as at the left and right
+//! borders; plain except for walls; or anything. A warp that takes a quarter longer than one with
+//! plain rows has a scheduler of its multiprocessor for itself: in blocks of eight warps, its
+//! partner's place stays empty.
 //!
-//! What a pass stores is read once more, soon, by the next one: L2 is told to keep it until then, and not after ([`l2`]). A load that acquires empties L1,
-//! and with it local memory and all that is looked up once an interval. So that stands in shared memory.
+//! The next pass soon reads the rows that a pass stores once more. Hints tell L2 to keep them until
+//! then, and not after ([`l2`]). A load that acquires empties L1, which holds local memory and
+//! values that a warp needs once per interval. Shared memory therefore holds these values.
 
 use cuda_std::atomic::{self, AtomicU32, Ordering};
 use cuda_std::prelude::*;
@@ -25,16 +32,17 @@ use cuda_std::{async_copy, hint, l2, mem};
 
 use kernels_gpu::wave2d::kinds;
 use kernels_gpu::wave2d::levels::{
-    AHEAD, Cells, GROUP, Levels, MOST_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM,
-    WALLS, WARP_FLOATS,
+    AHEAD, Cells, GROUP, Levels, MAX_STEPS, PLAIN, ROUGH, ROW_BYTES, Rows, SOURCES, UNIFORM, WALLS,
+    WARP_FLOATS,
 };
 use kernels_gpu::wave2d::padded::{self, Layout, MARGIN, STRIP};
 use kernels_gpu::wave2d::strips::{self, INTERVAL, NEAR, NUMBERS};
 use kernels_gpu::wave2d::{AnyScene, Domain, Scene};
 
-/// The halo of strips, and how many rows before the first one a pass begins: for the most timesteps of a pass.
-pub const HALO: u32 = MOST_STEPS;
-/// Intervals after which a warp says how far it is.
+/// The halo of strips, and the number of rows before the first one at which a pass begins. Both are
+/// enough for the largest number of timesteps of a pass.
+pub const HALO: u32 = MAX_STEPS;
+/// Intervals after which a warp publishes its progress.
 const PUBLISHED: u32 = 3;
 /// Paths of intervals that a warp has in shared memory: one for each lane.
 const PATHS: u32 = 32;
@@ -63,7 +71,7 @@ pub unsafe fn wave2d_wavefront_pad(
     unsafe { padded::pad(u0, u1, fields, Layout { n_x, n_y, halo }) }
 }
 
-/// Takes them back, as [`padded::unpad`] does.
+/// Removes the padding, as [`padded::unpad`] does.
 ///
 /// # Safety
 /// As there.
@@ -83,7 +91,7 @@ pub unsafe fn wave2d_wavefront_unpad(
     unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
 }
 
-/// Writes what cells and rows are, as [`kinds::write`] does.
+/// Writes the kinds of cells and rows, as [`kinds::write`] does.
 ///
 /// # Safety
 /// As there.
@@ -102,7 +110,7 @@ pub unsafe fn wave2d_wavefront_kinds(
     unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
 }
 
-/// Writes what strips' rows are like, as [`strips::paths`] does.
+/// Writes the paths for the strips' rows, as [`strips::paths`] does.
 ///
 /// # Safety
 /// As there.
@@ -118,7 +126,7 @@ pub unsafe fn wave2d_wavefront_paths(
     unsafe { strips::paths(rough, paths, table, n_y, [HELD, AHEAD as u32], skips != 0) }
 }
 
-/// Writes who does what in a pass, as [`strips::warps`] does.
+/// Writes the warps' strips in a pass, as [`strips::warps`] does.
 ///
 /// # Safety
 /// As there.
@@ -128,13 +136,15 @@ pub unsafe fn wave2d_wavefront_warps(table: &[u32], warps: *mut u32, strips: u32
     unsafe { strips::warps(table, warps, strips, apart != 0) }
 }
 
-/// Prepares a launch of `passes`: writes how far all passes are, and one before the first, in strips and one more on each side: nowhere, or at the end where
-/// there is nothing to do; and that no block has had a turn.
+/// Prepares a launch of `passes`. It writes the progress of all passes, and of one before the
+/// first, in all strips and one more on each side: at the start, or at the end where nothing is to
+/// do. It also sets the counter to the first turn.
 ///
 /// Block: any. Grid: a thread for each of (passes + 1) (strips + 2) numbers.
 ///
 /// # Safety
-/// - `table` has [`NUMBERS`] for each strip; `progress` points to as many numbers, `counter` to one, which nothing else accesses during the launch.
+/// - `table` has [`NUMBERS`] for each strip. `progress` points to a number per thread of the grid,
+///   `counter` to one. Nothing else accesses them during the launch.
 #[kernel]
 pub unsafe fn wave2d_wavefront_start(
     table: &[u32],
@@ -164,45 +174,48 @@ pub unsafe fn wave2d_wavefront_start(
     }
 }
 
-/// What a warp needs once an interval, and keeps in shared memory, behind the source's values: registers are for the levels.
+/// Values that a warp needs once per interval. It keeps them in shared memory, behind the source's
+/// values, because registers are for the levels.
 #[derive(Clone, Copy)]
 enum Kept {
     /// The place of the warp's number in `progress`.
     Place,
-    /// The place of the first of three that it waits for: the same strip and those on both sides, in the pass before.
+    /// The place of the first of three that it waits for: the same strip and those on both sides,
+    /// in the pass before.
     Before,
     /// The first step's row, with padding.
     Row,
     /// Intervals of the strip.
     Intervals,
-    /// The first one's place in `paths`.
+    /// The first interval's place in `paths`.
     Paths,
-    /// The row, with padding, before which all may be copied, as far as is known.
+    /// The row, with padding, before which all rows are known to be free to copy.
     Admitted,
-    /// What follows: [`PATHS`] of them, a byte each.
+    /// The paths that follow: [`PATHS`] of them, a byte each.
     Copied,
 }
 const _: () = assert!(
-    MOST_STEPS as usize + Kept::Copied as usize + PATHS as usize / 4 <= SOURCES,
+    MAX_STEPS as usize + Kept::Copied as usize + PATHS as usize / 4 <= SOURCES,
     "all that is kept has room behind the source's values"
 );
 
-/// A warp's pipeline over its strip, as one of its lanes sees it. Places are counted in lanes' cells: 32 bits count up to 2^34 floats.
+/// A lane's view of its warp's pipeline over the strip. Places are counted in lanes' cells: 32 bits
+/// count up to 2^34 floats.
 struct Pass<'a> {
     k: f32,
-    /// From a row of fields to the next.
+    /// The distance from a row of fields to the next.
     pitch: u32,
-    /// From a field to the one behind it.
+    /// The distance from a field to the one behind it.
     plane: u32,
     /// The four planes of the fields, and the table of kinds behind them.
     fields: *mut f32,
-    /// From the field that is read to the table.
+    /// The distance from the field that is read to the table.
     to_kinds: u32,
     /// The lane's cells of the next row to copy.
     next: u32,
-    /// Those of level T of the next step, whether it is to be stored or not.
+    /// The lane's cells of level T in the next step, stored or not.
     out: u32,
-    /// What is in shared memory.
+    /// The rows in shared memory.
     shared: Rows,
     paths: &'a [u32],
     progress: *mut u32,
@@ -211,7 +224,7 @@ struct Pass<'a> {
 /// A lane's cells of the rows that the last level and the last but one have reached in a step.
 type Reached = [Cells; 2];
 
-/// Whether a lane's cells are its strip's own, and not another's.
+/// Whether a lane's cells belong to its strip, not to another.
 #[inline(always)]
 fn is_own(lane: u32) -> bool {
     (4 * lane).wrapping_sub(HALO) < STRIP - 2 * HALO
@@ -224,30 +237,32 @@ impl Pass<'_> {
         self.fields.wrapping_add(4 * place as usize)
     }
 
-    /// Where what is kept stands.
+    /// The place of a kept value.
     #[inline(always)]
     fn kept(&self, what: Kept) -> *mut u32 {
-        let behind = self.shared.sources().wrapping_add(MOST_STEPS as usize);
+        let behind = self.shared.sources().wrapping_add(MAX_STEPS as usize);
         behind.cast::<u32>().wrapping_add(what as usize)
     }
 
-    /// What is kept.
+    /// Reads a kept value.
     ///
     /// # Safety
-    /// It has been written.
+    /// The value has been written.
     #[inline(always)]
     unsafe fn get(&self, what: Kept) -> u32 {
-        // SAFETY: the caller's. Volatile, or it would take a register after all.
+        // SAFETY: the caller's. The read is volatile: otherwise the value would take a register.
         unsafe { self.kept(what).read_volatile() }
     }
 
-    /// Starts to copy the next row, which is `row`, counted from the group's first; with its codes, if any path but [`PLAIN`] needs them.
+    /// Starts to copy the next row, number `row` counted from the group's first. Every path except
+    /// [`PLAIN`] also copies the row's codes.
     ///
     /// # Safety
-    /// This lane has read what is in the row's place, and the row is admitted.
+    /// This lane has read the old values in the row's place, and the row is admitted.
     #[inline(always)]
     unsafe fn copy<const PATH: u32>(&mut self, group: u32, row: i32) {
-        // SAFETY: the layout has padding for all rows that a pass copies; the ring has room for whole rows.
+        // SAFETY: the layout has padding for all rows that a pass copies; the ring has room for
+        // whole rows.
         unsafe {
             let cells = shared::address(self.shared.cells);
             let place = cells + 4 * Rows::ring(group, row);
@@ -262,7 +277,8 @@ impl Pass<'_> {
         self.next += self.pitch;
     }
 
-    /// One step: takes a row from the ring, advances each level by a row, and returns what is to be stored. The first step of a group starts to copy two rows.
+    /// One step takes a row from the ring, advances each level by a row, and returns the rows to
+    /// store. The first step of a group starts to copy two rows.
     ///
     /// # Safety
     /// As [`Rows::level`]'s; groups count up from 0.
@@ -272,13 +288,14 @@ impl Pass<'_> {
         levels: &mut Levels,
         group: u32,
     ) -> Reached {
-        // SAFETY: the caller's. Each lane waits for what it copied itself, and reads nothing else. The rows whose places the next two get were last
-        // read by the step before and by this one's first level.
+        // SAFETY: the caller's. Each lane waits for its own copies, and reads nothing else. The
+        // rows whose places the next two get were last read by the step before and by this one's
+        // first level.
         unsafe {
             if Q == 0 {
                 async_copy::wait::<{ AHEAD as u32 - 1 }>();
             } else {
-                // The first step copied no row of this one's.
+                // At most `AHEAD` - 2 rows stay in flight: this step's row has arrived.
                 async_copy::wait::<{ AHEAD as u32 - 2 }>();
             }
             let mut arrived = self.shared.arrived::<EXACT>(group, Q);
@@ -292,17 +309,19 @@ impl Pass<'_> {
             }
             levels!(1);
             if Q == 0 {
-                // Both steps' rows at once, so that they have arrived when the warp says how far it is, which waits for them.
+                // Both steps' rows start at once: they have arrived when the warp publishes its
+                // progress, which waits for them.
                 self.copy::<PATH>(group, AHEAD as i32);
                 self.copy::<PATH>(group, AHEAD as i32 + 1);
             }
             levels!(2 3 4 5 6 7 8 9 10 11 12 13 14 15 16);
-            // Not in the branch of `store`, where nothing else would be computed meanwhile.
+            // `opaque` keeps the computation out of the branch of `store`, where it would not
+            // overlap with other work.
             [arrived.newest.map(hint::opaque), arrived.older]
         }
     }
 
-    /// Stores what a step has reached.
+    /// Stores the rows that a step has reached.
     ///
     /// # Safety
     /// Nothing else accesses the rows meanwhile.
@@ -319,7 +338,8 @@ impl Pass<'_> {
         self.out = self.out.wrapping_add(self.pitch);
     }
 
-    /// The steps of an interval. Fused, returns what the last one has reached; exact, stores it, too.
+    /// The steps of an interval. Fused arithmetic returns the rows that the last step has reached;
+    /// exact arithmetic stores these too.
     ///
     /// # Safety
     /// As [`step`](Self::step)'s.
@@ -330,12 +350,12 @@ impl Pass<'_> {
         group: &mut u32,
     ) -> Reached {
         loop {
-            // One number and two places go from a group to the next, and no addresses.
+            // One number and two places go from a group to the next, but no addresses.
             *group = hint::opaque(*group);
             self.next = hint::opaque(self.next);
             self.out = hint::opaque(self.out);
             let step = *group * GROUP as u32;
-            // SAFETY: the caller's; rows of the last two levels are this warp's to store.
+            // SAFETY: the caller's; this warp stores its rows of the last two levels.
             unsafe {
                 let reached = self.step::<T, EXACT, PATH, 0>(levels, *group);
                 self.store::<T>(step, reached);
@@ -352,7 +372,7 @@ impl Pass<'_> {
         }
     }
 
-    /// Says that all rows before this one are stored.
+    /// Publishes that all rows before this one are stored.
     ///
     /// # Safety
     /// All lanes of the warp call together, after their stores.
@@ -374,14 +394,16 @@ impl Pass<'_> {
     /// All lanes of the warp call together.
     #[inline(always)]
     unsafe fn admit(&self, row: u32) {
-        // SAFETY: the caller's; there is a pass before the first, and a strip more on each side.
+        // SAFETY: the caller's; `progress` has a pass before the first, and a strip more on each
+        // side.
         unsafe {
             while self.get(Kept::Admitted) < row {
                 let lane = thread::thread_idx_x();
                 let place = self.get(Kept::Before) + lane.min(2);
                 let done = atomic::load_acquire(self.progress.add(place as usize));
                 let admitted = warp::warp_reduce_min(FULL_MASK, done);
-                // All lanes see what the three have seen, and have read what was here.
+                // All lanes see the rows that the three lanes have seen, and have read the old
+                // value here.
                 warp::sync_warp(FULL_MASK);
                 if lane == 0 {
                     self.kept(Kept::Admitted).write_volatile(admitted);
@@ -398,14 +420,15 @@ impl Pass<'_> {
     #[inline(always)]
     unsafe fn path(&self, interval: u32) -> u32 {
         let copied = self.kept(Kept::Copied).cast::<u8>();
-        // SAFETY: the caller's; there are `PATHS` bytes.
+        // SAFETY: the caller's; the place has `PATHS` bytes.
         unsafe {
             if interval.is_multiple_of(PATHS) {
                 let lane = thread::thread_idx_x();
                 let last = self.get(Kept::Intervals) - 1;
                 let place = self.get(Kept::Paths) + (interval + lane).min(last);
                 let path = *self.paths.get_unchecked(place as usize);
-                // After all lanes have read the last of those before, and before one reads the first of these.
+                // All lanes have read the last of the old paths, and none has read the first of the
+                // new ones.
                 warp::sync_warp(FULL_MASK);
                 let byte = copied.wrapping_add(lane as usize);
                 byte.write_volatile(path as u8);
@@ -416,10 +439,11 @@ impl Pass<'_> {
         }
     }
 
-    /// All of the strip.
+    /// Computes the whole strip.
     ///
     /// # Safety
-    /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller promises.
+    /// All lanes of the warp call together; arrays, domain and strip are as the kernel's caller
+    /// promises.
     #[inline(always)]
     unsafe fn run<const T: usize, const EXACT: bool>(
         &mut self,
@@ -430,7 +454,8 @@ impl Pass<'_> {
         let mut levels = Levels::NONE;
         // SAFETY: the caller's.
         unsafe {
-            // The first level takes the row before the first, and nothing needs what comes of it.
+            // The first level takes the row before the first, but no cell that is stored depends on
+            // it.
             let before = Rows::ring(0, -1) as usize;
             mem::store_vector(self.shared.cells.add(before), [0.0; 4]);
             self.shared.prepare::<T>(scene, t);
@@ -460,8 +485,9 @@ impl Pass<'_> {
                     WALLS => self.interval::<T, EXACT, WALLS>(&mut levels, &mut group),
                     _ => self.interval::<T, EXACT, ROUGH>(&mut levels, &mut group),
                 };
-                // Fused, the last step's rows are stored after the warp has said how far it is, which waits for all that it has stored before.
-                // (Exact, the compiler makes more moves of that than it saves.)
+                // In fused arithmetic, the last step's rows are stored after the warp has published
+                // its progress, which waits for all earlier stores. (In exact arithmetic, this
+                // would add more moves than it saves.)
                 let end = group * GROUP as u32;
                 let stored = if EXACT { end } else { end - 1 };
                 if end.is_multiple_of(PUBLISHED * INTERVAL) && end > HALO + T as u32 {
@@ -471,14 +497,14 @@ impl Pass<'_> {
                     self.store::<T>(stored, reached);
                 }
             }
-            // Who overwrites what this warp has read waits for this, too.
+            // The warp that overwrites rows that this one has read waits for this, too.
             async_copy::wait::<0>();
             self.publish(u32::MAX);
         }
     }
 }
 
-/// What a launch works on.
+/// The arrays of a launch.
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     fields: *mut f32,
@@ -488,10 +514,10 @@ struct Arrays<'a> {
     counter: *mut u32,
 }
 
-/// What the kernels below do.
+/// The body of the kernels below.
 ///
 /// # Safety
-/// As theirs.
+/// As the kernels'.
 #[inline(always)]
 unsafe fn passes<const T: usize, const EXACT: bool>(
     arrays: Arrays,
@@ -500,7 +526,8 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
     (t, from, passes): (u32, u32, u32),
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
-    // SAFETY: all numbers are there; the block has WARP_FLOATS for each warp. Rows are those of the strip and its margins.
+    // SAFETY: the arrays have all numbers; the block has WARP_FLOATS for each warp. Rows are those
+    // of the strip and its margins.
     unsafe {
         loop {
             let memory = shared::dynamic_shared_mem::<u32>();
@@ -528,7 +555,7 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
             let row = first - HALO;
             let column = 4 * lane;
             let shared = shared::dynamic_shared_mem::<f32>().add((warp * WARP_FLOATS) as usize);
-            // Of the four planes two are read, and the others written.
+            // A pass reads two of the four planes, and writes the others.
             let from = if pass.is_multiple_of(2) {
                 from
             } else {
@@ -569,17 +596,23 @@ unsafe fn passes<const T: usize, const EXACT: bool>(
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
-        /// Computes `passes` of that many timesteps each, from timestep `t` on. Of the four planes of `fields`, behind which is the table of kinds, the first
-        /// two or the others have the fields at first: `from` is 0 or the length of two. The pass after the last would begin with the others.
+        /// Computes `passes` passes, from timestep `t` on. A pass has the number of timesteps in
+        /// the kernel's name. `fields` has four planes, and behind them the table of kinds. At
+        /// first, the fields are in the first two planes or in the others: `from` is 0 or the
+        /// length of two. The planes change roles with each pass.
         ///
-        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid: any number of blocks.
+        /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
+        /// any number of blocks.
         ///
         /// # Safety
-        /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`], of which nothing else accesses the first four during the launch.
-        ///   `pitch` and `plane` are the layout's, as parameters because these take no registers, and `from` is a place, by fours; five planes have at most
-        ///   2^34 floats. n_x * n_y is at most 2^31, n_x and n_y are at least 2.
-        /// - The fifth plane, `paths` and `warps` are what the kernels above wrote for this layout, scene and arithmetic, and `progress` and `counter`
-        ///   what [`wave2d_wavefront_start`] wrote for as many passes.
+        /// - `fields` points to five planes of the [`Layout`] with a halo of [`HALO`]. Nothing else
+        ///   accesses the first four during the launch. `pitch` and `plane` are the layout's: they
+        ///   are parameters because parameters take no registers. `from` is a place, by fours. Five
+        ///   planes have at most 2^34 floats. n_x * n_y is at most 2^31, n_x and n_y are at least
+        ///   2.
+        /// - The kernels above wrote the fifth plane, `paths` and `warps` for this layout, scene
+        ///   and arithmetic. [`wave2d_wavefront_start`] wrote `progress` and `counter` for as many
+        ///   passes.
         #[kernel(max_threads = 256)]
         pub unsafe fn $name(
             fields: *mut f32,

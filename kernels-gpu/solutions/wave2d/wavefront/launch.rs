@@ -1,5 +1,6 @@
-//! A launch of all passes of 16 or 12 timesteps, then one of those of four and one of single timesteps for what is left. Before them, one that lays the
-//! fields out with padding and three that prepare tables for all; after them, one that takes the fields back.
+//! A launch of all passes of 16 or 12 timesteps, then one of passes of four and one of passes of
+//! single timesteps for the rest. Before them, one launch pads the fields and three prepare tables
+//! for all; after them, one removes the padding.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
@@ -10,7 +11,8 @@ use kernels_gpu::wave2d::strips::{INTERVAL, NUMBERS};
 
 use super::kernels::HALO;
 
-/// What equals the course's reference to the last bit, as its rule wants. Where a course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
+/// The shape that equals the course's reference to the last bit, as its rule requires. Where a
+/// course allows fused arithmetic, [`Shape::DEFAULT`] is faster.
 pub struct Submission;
 
 impl Solution for Submission {
@@ -24,33 +26,33 @@ impl Solution for Submission {
     }
 }
 
-/// Rows that a pass is behind the one before, at least: those that the pipeline holds.
+/// The least number of rows that a pass is behind the one before: the rows that the pipeline holds.
 const PASS_ROWS: u32 = 2 * HALO;
-/// The most numbers that say how far they are, 64 MiB, but for one pass.
-const MOST_NUMBERS: u32 = 1 << 24;
+/// The largest number of progress numbers, 64 MiB, unless one pass needs more.
+const MAX_NUMBERS: u32 = 1 << 24;
 
-/// What can be chosen without a change of the results.
+/// Parameters that do not change the results, except `exact`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Warps of a block: 4 or 8. Of eight, slow ones have a scheduler each for themselves.
+    /// Warps of a block: 4 or 8. In blocks of eight, each slow warp has a scheduler for itself.
     pub block_warps: u32,
-    /// The most passes of a launch.
+    /// The largest number of passes of a launch.
     pub passes: u32,
-    /// The order of operations of `free_cell`, not of `fused_cell`.
+    /// Whether the order of operations is that of `free_cell`, not of `fused_cell`.
     pub exact: bool,
 }
 
 impl Shape {
-    /// In blocks whose shared memory every GPU has.
+    /// A shape in blocks whose shared memory every GPU has.
     pub const DEFAULT: Shape = Shape::of(4, false);
 
-    /// The one for results that equal `free_cell`'s.
+    /// The shape for results that equal `free_cell`'s.
     pub const EXACT: Shape = Shape::of(4, true);
 
-    /// Those that are worth a try.
+    /// Shapes that are worth a try.
     pub const SPACE: &[Shape] = &[Shape::DEFAULT, Shape::of(8, false)];
 
-    /// The same of [`EXACT`](Self::EXACT).
+    /// Shapes for exact results that are worth a try.
     pub const EXACT_SPACE: &[Shape] = &[Shape::EXACT, Shape::of(8, true)];
 
     const fn of(block_warps: u32, exact: bool) -> Shape {
@@ -61,12 +63,12 @@ impl Shape {
         }
     }
 
-    /// Warps of a block.
+    /// A label with the warps of a block.
     pub fn label(&self) -> String {
         format!("w{}", self.block_warps)
     }
 
-    /// Timesteps of a pass of each kernel, and how many of these there are, for `steps` in all.
+    /// Timesteps of a pass of each kernel, and the number of these passes, for `steps` in all.
     pub fn passes(&self, steps: u32) -> [(u32, u32); 3] {
         levels::divide(steps, if self.exact { 12 } else { 16 })
     }
@@ -90,14 +92,16 @@ impl Solution for Shape {
         let intervals = rows.div_ceil(INTERVAL);
         let all_passes = self.passes(problem.steps);
         let longest = all_passes.iter().map(|&(_, passes)| passes).max();
-        // Where there are few rows, passes would only wait for one another.
+        // With few rows, passes would only wait for one another.
         let most = if n_y < 4 * PASS_ROWS { 1 } else { self.passes };
-        // How far each strip is, and one on each side, after each pass and before the first.
+        // The progress of each strip, and of one on each side, in each pass and in one before the
+        // first.
         let of_pass = strips + 2;
-        let room = (MOST_NUMBERS / of_pass).max(2) - 1;
+        let room = (MAX_NUMBERS / of_pass).max(2) - 1;
         let most_passes = longest.unwrap_or(0).min(most).min(room);
         let plane = layout.plane();
-        // Two of the fields, the two that come of them, and the table of kinds. With 2^34 floats, which is what the kernels count to, no GPU has the memory.
+        // Two planes of the fields, two of the results, and the table of kinds. The kernels count
+        // up to 2^34 floats; no GPU has that memory.
         let fields = plan.scratch("fields", Element::F32, 5 * plane);
         let planes = |first: usize, count: usize| {
             fields.slice_at((first * plane) as u64, (count * plane) as u64)
@@ -109,7 +113,7 @@ impl Solution for Shape {
         let warps = numbers("warps", NUMBERS * 2 * (strips + 1));
         let progress = numbers("progress", of_pass * (most_passes + 1));
         let counter = numbers("counter", 1);
-        // Padding is read, and what comes of it is not: zeros do.
+        // Kernels read padding, but do not use values computed from it: zeros suffice.
         plan.fill(fields, 0)?;
         let threads = |count: u32| LaunchConfig::new(count.div_ceil(256), 256);
         plan.launch(
@@ -130,7 +134,8 @@ impl Solution for Shape {
                 u32::from(self.exact)
             ],
         )?;
-        // Where all is zero for long, both fields are after two timesteps, and nothing else need be done there.
+        // Cells that stay zero are zero in both fields after two timesteps. Nothing else need be
+        // done there.
         let skips = u32::from(problem.steps >= 2);
         plan.launch(
             "wave2d_wavefront_paths",
@@ -145,7 +150,7 @@ impl Solution for Shape {
         )?;
 
         let exact = if self.exact { "exact_" } else { "" };
-        // The field that is the last is in the first plane of these.
+        // The last field is in the first plane of these.
         let mut first = 0;
         let mut t = problem.first_step;
         for (steps, passes) in all_passes {
@@ -157,7 +162,8 @@ impl Solution for Shape {
                     threads((passes + 1) * (strips + 2)),
                     args![table.slice(), progress, counter, strips, passes],
                 )?;
-                // As many as there can be: each strip slow, and a warp without work beside it.
+                // The largest possible number: each strip is slow, with a warp without work beside
+                // it.
                 let in_pass = if apart == 1 { 2 * strips } else { strips };
                 let together = passes.min(n_y / PASS_ROWS + 2);
                 let blocks = (together * in_pass).div_ceil(self.block_warps);

@@ -1,22 +1,29 @@
-//! Several timesteps a launch, on tiles that stream along i: each field is read and written once in `DEPTH` timesteps.
+//! Several timesteps per launch, on tiles that stream along i: each field is read and written once
+//! in `DEPTH` timesteps.
 //!
-//! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of planes. A thread owns some rows at one k. When plane i of
-//! the last field comes in, timestep 1 computes plane i - 1, timestep 2 plane i - 2, and so on: each needs what the one before it has just computed, the
-//! two planes before that, and the second-last timestep's value at the same site. So for each timestep a thread keeps two planes of its sites in registers; or one, where
-//! registers are short, and loads the newer from shared memory again.
-//! The loop over planes is unrolled by two, so that the oldest plane makes room for the newest, and nothing is moved.
+//! A block owns a tile of [`WIDTH`] sites along k and some rows, and takes it through a chunk of
+//! planes. A thread owns some rows at one k. When plane i of the last field arrives, timestep 1
+//! computes plane i - 1, timestep 2 plane i - 2, and so on. Each timestep needs the plane that the
+//! one before it has just computed, the two planes before that, and the second-last timestep's
+//! value at the same site. A thread thus keeps two planes of its sites per timestep in registers.
+//! Where registers are short, it keeps one plane and loads the newer from shared memory again. The
+//! loop over planes is unrolled by two: the newest plane replaces the oldest without moves.
 //!
-//! Neighbours along i are registers, along j too but for the thread's first and last row. These and those along k are in shared memory: each timestep has
-//! two planes of the tile there, the one that is read, and the one that is written meanwhile. One barrier a plane is enough for all timesteps.
+//! Neighbours along i are in registers, and along j too, except at the thread's first and last row.
+//! The others are in shared memory: each timestep has two planes of the tile there, one to read,
+//! and one to write meanwhile. One barrier per plane is enough for all timesteps.
 //!
-//! Planes of both fields, and the factors of their columns, come to rings in shared memory by asynchronous copies, two planes ahead of their use: no thread waits
-//! for what it has just asked for, and what is under way needs no registers.
+//! Planes of both fields, and the factors of their columns, come to rings in shared memory by
+//! asynchronous copies, two planes ahead of their use. A thread does not wait for values that it
+//! has just requested, and values in flight need no registers.
 //!
-//! A site at the tile's edge lacks neighbours, so each timestep makes one more ring of sites wrong; what is left right is written, and tiles overlap. The first and
-//! the last tile end with the domain, where nothing is wrong. Chunks overlap likewise. Sites on the border and beyond are 0 after each timestep, whatever their
-//! neighbours are.
+//! A site at the tile's edge lacks neighbours: each timestep makes one more ring of sites wrong.
+//! The block writes the sites that stay right, and tiles overlap. The first and the last tile end
+//! with the domain, where no site is wrong. Chunks overlap likewise. Sites on the border and beyond
+//! are 0 after each timestep, with any neighbours.
 //!
-//! Most planes of most tiles have no border, no source and no damped row. They run code that knows none of these.
+//! Most planes of most tiles have no border, no source and no damped row. They run code without
+//! these.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -27,36 +34,39 @@ use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
 /// Threads of a block along k.
 pub const WIDTH: u32 = 64;
-/// Sites at either side of a tile along k that are not written, at any depth: what is written begins at a sector.
+/// Sites at either side of a tile along k that a block does not write, at any depth. The written
+/// sites begin at a sector.
 pub const MARGIN: u32 = 4;
-/// The most timesteps of a launch.
-pub const MOST_DEPTH: u32 = 4;
-/// The most rows of a thread.
-pub const MOST_ROWS: u32 = 8;
+/// The largest number of timesteps of a launch.
+pub const MAX_DEPTH: u32 = 4;
+/// The largest number of rows of a thread.
+pub const MAX_ROWS: u32 = 8;
 
 /// Values of a tile's row in shared memory.
 const ROW: u32 = WIDTH;
-/// Planes under way while a plane is computed.
+/// Planes in flight while a plane is computed.
 const AHEAD: u32 = 2;
-/// Places of u's ring: these, plane i, and plane i - 1, whose neighbours timestep 1 reads.
+/// Places of u's ring: for the planes in flight, plane i, and plane i - 1, whose neighbours
+/// timestep 1 reads.
 const U_SLOTS: u32 = AHEAD + 2;
-/// Places of `u_prev`'s ring: nobody reads neighbours there.
+/// Places of `u_prev`'s ring: threads read no neighbours there.
 const U_PREV_SLOTS: u32 = AHEAD + 1;
-/// Places of the factors' ring: these, and those of the planes that the timesteps are at.
+/// Places of the factors' ring: for the planes in flight, and for the planes of the timesteps.
 const FACTOR_SLOTS: u32 = 8;
-const _: () = assert!(FACTOR_SLOTS > AHEAD + MOST_DEPTH);
+const _: () = assert!(FACTOR_SLOTS > AHEAD + MAX_DEPTH);
 
-/// Values in shared memory of a plane of so many rows whose sites have neighbours there: with a row of zeros after it, which is the next one's row before it.
+/// Values in shared memory of a plane of `tile_rows` rows whose sites have neighbours there. After
+/// it is a row of zeros, which is also the row before the next plane.
 const fn plane_len(tile_rows: u32) -> u32 {
     ROW * (tile_rows + 1)
 }
 
-/// Where u_prev's ring begins, after that of u and two planes for each timestep that another follows.
+/// The start of u_prev's ring, after that of u and two planes for each timestep except the last.
 const fn u_prev_ring(depth: u32, tile_rows: u32) -> u32 {
     ROW + (U_SLOTS + 2 * (depth - 1)) * plane_len(tile_rows)
 }
 
-/// Where the factors' ring begins.
+/// The start of the factors' ring.
 const fn factors_ring(depth: u32, tile_rows: u32) -> u32 {
     u_prev_ring(depth, tile_rows) + U_PREV_SLOTS * tile_rows * ROW
 }
@@ -66,21 +76,24 @@ pub const fn shared_mem_bytes(depth: u32, tile_rows: u32) -> u32 {
     8 * (factors_ring(depth, tile_rows) + FACTOR_SLOTS * tile_rows * FACTORS)
 }
 
-/// Tiles along an axis of n sites, of so many sites each, of which neighbours share two margins.
+/// Tiles along an axis of n sites. Each tile has `sites` sites, and neighbouring tiles share two
+/// margins.
 pub const fn tiles(n: u32, sites: u32, margin: u32) -> u32 {
     let tiles = n.saturating_sub(2 * margin).div_ceil(sites - 2 * margin);
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// Values of a column's factors: divisor, inverse, of_u_prev; and in the last one's bits, which of the [`MOST_ROWS`] columns from this one on along j are damped.
+/// Values of a column's factors: divisor, inverse, of_u_prev. The bits of the last value say which
+/// of the [`MAX_ROWS`] columns from this one on along j are damped.
 pub const FACTORS: u32 = 4;
 
-/// Computes the factors of so many columns from their damping `d`, of rows of n_y.
+/// Computes the factors of columns from their damping `d`. A row has n_y columns.
 ///
 /// Block: any along x. Grid: a thread for each column.
 ///
 /// # Safety
-/// `out` points to [`FACTORS`] elements for each of d's, aligned to 16 bytes, which nothing else accesses during the launch.
+/// `out` points to [`FACTORS`] elements for each of d's, aligned to 16 bytes, which nothing else
+/// accesses during the launch.
 #[kernel(max_threads = 256)]
 pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
     let column = thread::index_1d();
@@ -88,7 +101,7 @@ pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
     if (column as usize) < d.len() {
         let factors = of(column);
         let mut damped = 0;
-        for row in 0..MOST_ROWS.min(n_y - column % n_y) {
+        for row in 0..MAX_ROWS.min(n_y - column % n_y) {
             damped |= u64::from(of(column + row).of_u_prev != 1.0) << row;
         }
         // SAFETY: the thread's own elements.
@@ -100,11 +113,11 @@ pub unsafe fn wave3d_fast_factors(d: &[f64], out: *mut f64, n_y: u32, dt: f64) {
     }
 }
 
-/// Flags of a thread. Whether there is a second site of the pairs that it copies.
+/// A flag of a thread: whether the pairs that it copies have a second site.
 const HAS_SECOND: u32 = 1;
-/// Whether row 0 is inside the domain's border; in the next bits, the rows after.
+/// Whether row 0 is inside the domain's border; the next bits are for the rows after.
 const INSIDE: u32 = 1 << 8;
-/// Whether it writes row 0; in the next bits, the rows after.
+/// Whether the thread writes row 0; the next bits are for the rows after.
 const WRITTEN: u32 = 1 << 16;
 
 /// A thread's sites in one plane.
@@ -122,32 +135,34 @@ struct Task<'a> {
     out: *mut f64,
     factors: &'a [f64],
     domain: Domain,
-    /// The plane of the source; this thread's row that has it, if one does; its values.
+    /// The plane of the source and this thread's row with the source, if any; below, its values.
     source: [u32; 2],
-    values: [f64; MOST_DEPTH as usize],
+    values: [f64; MAX_DEPTH as usize],
 }
 
-/// What a thread knows of its tile and its sites.
+/// A thread's knowledge of its tile and its sites.
 #[derive(Clone, Copy)]
 struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize>
 {
     task: Task<'a>,
-    /// What is asked of its sites, a bit for each answer: one register holds all.
+    /// Properties of its sites, one bit each: one register holds all.
     flags: u32,
-    /// The position of its first site in a plane of the domain; it may be beyond the last.
+    /// The position of its first site in a plane of the domain, which may be beyond the last.
     position: u32,
-    /// In a plane of the domain, the first of each pair of sites that this thread copies: of ROWS / 2.
+    /// The first site of each pair that this thread copies, in a plane of the domain: ROWS / 2
+    /// pairs.
     copied: [u32; ROWS],
-    /// Where it copies them to, in a plane of the tile.
+    /// The place in a plane of the tile that it copies them to.
     copied_to: u32,
     /// The half of a column's factors that this thread copies in each plane, if any.
     copied_factors: u32,
     ratio_c2: f64,
     /// The first site's place in a plane of the tile.
     own: u32,
-    /// The planes that are written.
+    /// The planes that the block writes.
     chunk: [u32; 2],
-    /// The first plane, and how many from there on, with which all timesteps compute planes that have neither border nor source, and one is written.
+    /// The first plane i, and the number of planes from there on, at which the block writes a plane
+    /// and all timesteps' planes are without border and source.
     plain: [u32; 2],
 }
 
@@ -189,10 +204,11 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         factors_ring(DEPTH as u32, Self::TILE_ROWS) + FACTORS * (slot * Self::TILE_ROWS + own / ROW)
     }
 
-    /// Starts the copies of u's plane i, and of plane i - 1 of u_prev and of the factors. Where there is none, that of another: what comes of it is outside the border.
+    /// Starts the copies of u's plane i, and of plane i - 1 of u_prev and of the factors. Beyond
+    /// the domain it copies another plane, which affects only sites outside the border.
     ///
     /// # Safety
-    /// Fields and tables are the domain's. Nobody reads these planes' places any more.
+    /// Fields and tables are the domain's. No thread reads these planes' places any more.
     #[inline(always)]
     unsafe fn fetch(&self, i: u32) {
         let Domain { n_x, n_y, n_z } = self.task.domain;
@@ -203,7 +219,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             let from = field.as_ptr().wrapping_add(first as usize);
             let to = self.shared(to + copied_to);
             let places = |row: usize| (to.wrapping_add(row * ROW as usize), self.copied[row]);
-            // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at multiples of 16 bytes.
+            // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at
+            // multiples of 16 bytes.
             unsafe {
                 if n_z.is_multiple_of(2) {
                     for row in 0..ROWS / 2 {
@@ -211,7 +228,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                         async_copy::copy_16_at(to, from, at);
                     }
                 } else {
-                    // Without a second, the first.
+                    // Without a second site, this is the first.
                     let second = from.wrapping_add((self.flags & HAS_SECOND) as usize);
                     for row in 0..ROWS / 2 {
                         let (to, at) = places(row);
@@ -223,7 +240,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         };
         copy(self.task.u, plane, self.in_u(i));
         copy(self.task.u_prev, before, self.in_u_prev(i));
-        // The first threads of each row copy a half of the factors of a column each.
+        // Each of the first threads of a row copies a half of a column's factors.
         let half = own % ROW;
         if half < 2 * ROWS as u32 {
             let first = u64::from(before) * u64::from(n_y * FACTORS);
@@ -234,11 +251,13 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         }
     }
 
-    /// Timestep `step` (from 1 on) of its plane, i - step, from the newest, the middle and the oldest plane of the one before it, of which this thread's sites of the middle one are at `here` in
-    /// shared memory.
+    /// Computes timestep `step` (from 1 on) of its plane, i - step, from the newest, the middle and
+    /// the oldest plane of the timestep before it. This thread's sites of the middle plane are at
+    /// `here` in shared memory.
     ///
     /// # Safety
-    /// As [`run`](Self::run); the planes that are read were written before a barrier; the plane is `PLAIN`.
+    /// As [`run`](Self::run); the planes that are read were written before a barrier; the plane is
+    /// `PLAIN`.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn timestep<const PLAIN: bool>(
@@ -258,7 +277,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         let mut next = *u_prev;
         if is_damped {
             for row in 0..ROWS {
-                // SAFETY: factors were copied when the plane came in, since when there was a barrier.
+                // SAFETY: factors were copied when the plane arrived, and a barrier came after
+                // that.
                 next[row] *= unsafe { *factors.wrapping_add(FACTORS as usize * row + 2) };
             }
         }
@@ -287,7 +307,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             laplacians[row] = laplacian(middle[row], around);
         }
         if !PLAIN && plane == self.task.source[0] {
-            // Opaque, or every plane would compute sums to choose from.
+            // Without `opaque`, every plane would compute sums to select from.
             let source_row = hint::opaque(self.task.source[1]);
             for row in 0..ROWS {
                 if row as u32 == source_row {
@@ -313,7 +333,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             for row in 0..ROWS {
                 are_sure &= Factors::is_sure(next[row]);
             }
-            // One branch for all rows, whose quotients do not wait for one another.
+            // All rows share one branch: their quotients do not wait for one another.
             if are_sure {
                 for row in 0..ROWS {
                     next[row] = factors(row).quotient(next[row]);
@@ -339,10 +359,11 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         next
     }
 
-    /// All timesteps when plane i has come in, in this `PHASE`. `damped` has bit s - 1 for plane i - s.
+    /// Computes all timesteps when plane i has arrived, in this `PHASE`. Bit s - 1 of `damped` is
+    /// for plane i - s.
     ///
     /// # Safety
-    /// As [`run`](Self::run). A barrier parts what is read when this plane comes in from what is written when the next does.
+    /// As [`run`](Self::run). A barrier separates this plane's reads from the next plane's writes.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
     unsafe fn advance<const PHASE: usize, const PLAIN: bool>(
@@ -356,7 +377,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             let first = self.shared(place + own);
             let mut plane = [0.0; ROWS];
             for row in 0..ROWS {
-                // SAFETY: the thread's sites, which have arrived or were published.
+                // SAFETY: these are the thread's sites, which have arrived or were published.
                 plane[row] = unsafe { *first.wrapping_add(row * ROW as usize) };
             }
             plane
@@ -372,7 +393,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                         step => self.in_published(step as u32, 1 - PHASE as u32),
                     };
                     let oldest = planes[BEFORE % DEPTH][PHASE];
-                    // Of the timestep before that one; before the first, what has come in.
+                    // u_prev is from the timestep before that one. For the first timestep it is the
+                    // plane that has arrived.
                     let u_prev = core::mem::replace(&mut before, oldest);
                     let middle = match BEFORE < RELOADED {
                         true => load(here),
@@ -383,14 +405,16 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                     let next = unsafe {
                         self.timestep::<PLAIN>($step, [&newest, &middle, &oldest], here + own, &u_prev, i, is_damped)
                     };
-                    // The next one's oldest plane, and its middle one if that is not loaded again.
+                    // The oldest plane for the next plane's turn, and the middle one if that is not
+                    // loaded again.
                     planes[BEFORE % DEPTH][1 - PHASE] = middle;
                     planes[BEFORE % DEPTH][PHASE] = newest;
                     newest = next;
                     if $step < DEPTH {
                         let to = self.shared(self.in_published($step, PHASE as u32) + own);
                         for row in 0..ROWS {
-                            // SAFETY: the thread's own places, which nobody reads before the next barrier.
+                            // SAFETY: these are the thread's own places, which no thread reads
+                            // before the next barrier.
                             unsafe { *to.wrapping_add(row * ROW as usize) = next[row] }
                         }
                     }
@@ -408,14 +432,14 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     /// Writes this thread's sites of a plane, of both fields.
     ///
     /// # Safety
-    /// Nothing else accesses them.
+    /// Nothing else accesses these sites.
     #[inline(always)]
     unsafe fn store(&self, plane: u32, second_last: &Plane<ROWS>, last: &Plane<ROWS>) {
         let Domain { n_y, n_z, .. } = self.task.domain;
         let flags = hint::opaque(self.flags);
         let first = (hint::opaque(self.position) + plane * (n_y * n_z)) as usize;
         let to = [self.task.out_prev, self.task.out].map(|out| out.wrapping_add(first));
-        // All of them before the first branch.
+        // `opaque` makes all values be computed before the first branch.
         let mut last = *last;
         for value in &mut last {
             *value = hint::opaque(*value);
@@ -432,7 +456,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         }
     }
 
-    /// What is to be done when plane i comes in, in this `PHASE`. `damped` has bit s for plane i - 1 - s, and becomes that of the next plane.
+    /// Does the work when plane i arrives, in this `PHASE`. `damped` has bit s for plane i - 1 - s,
+    /// and becomes that of the next plane.
     ///
     /// # Safety
     /// As [`run`](Self::run).
@@ -444,7 +469,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         i: u32,
     ) {
         let i = hint::opaque(i);
-        // SAFETY: the caller's. The barrier parts what was copied and published before it from its use, and the last use of what is copied over.
+        // SAFETY: the caller's. Copies and published planes are used after the barrier, and the
+        // last uses of overwritten places are before it.
         unsafe {
             async_copy::wait::<{ AHEAD - 1 }>();
             thread::sync_threads();
@@ -455,7 +481,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
             let own = hint::opaque(self.own);
             let rows = self.shared(self.in_factors(i.wrapping_sub(1), own) + 3);
             let is_damped = *rows.cast::<u32>() & ((1 << ROWS) - 1) != 0;
-            // It is the same in the whole warp, and with the vote ptxas knows.
+            // It is the same in the whole warp, and the vote tells ptxas so.
             let is_damped = warp::warp_vote_any(warp::FULL_MASK, is_damped);
             *damped = *damped << 1 | u32::from(is_damped);
             let is_plain = i.wrapping_sub(self.plain[0]) < self.plain[1];
@@ -470,7 +496,8 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     /// Takes the tile through its chunk.
     ///
     /// # Safety
-    /// All threads of the block call together; shared memory has zeros. Fields and tables are the domain's.
+    /// All threads of the block call together; shared memory has zeros. Fields and tables are the
+    /// domain's.
     #[inline(always)]
     unsafe fn run(&self) {
         let mut planes: Planes<DEPTH, ROWS> = [[[0.0; ROWS]; 2]; DEPTH];
@@ -483,7 +510,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
                 self.fetch(i + ahead);
                 async_copy::commit();
             }
-            // After an odd number of planes one more, of which nothing comes.
+            // After an odd number of planes comes one more, without effect.
             while i < end {
                 self.plane::<0>(&mut planes, &mut damped, i);
                 self.plane::<1>(&mut planes, &mut damped, i + 1);
@@ -493,24 +520,29 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     }
 }
 
-/// The kernels, by the timesteps that they take; and of how many timesteps, from the start of the launch, threads load the newer plane again: as many as their registers want.
+/// The kernels, by their timesteps. The last number is that of the timesteps, from the start of the
+/// launch, whose newer plane threads load again for lack of registers.
 macro_rules! instances {
     ($($name:ident: $depth:literal, $rows:literal, $threads:literal, reloaded $reloaded:literal, $most:literal;)*) => {
-        /// What kernels there are: name, timesteps, rows of a thread, and threads along j.
+        /// The kernels: name, timesteps, rows of a thread, and threads along j.
         pub const INSTANCES: &[(&str, u32, u32, u32)] = &[$((stringify!($name), $depth, $rows, $threads)),*];
 
         $(
-        /// Some timesteps of all sites, from two fields to two others.
+        /// Computes some timesteps of all sites, from two fields to two others.
         ///
-        /// `ratio` is dt^2/dx^2; `factors` those of [`wave3d_fast_factors`] by i n_y + j; `source` the position of the source's site, and its values
-        /// at these timesteps follow. A chunk has `planes` planes.
+        /// `ratio` is dt^2/dx^2. `factors` are those of [`wave3d_fast_factors`] by i n_y + j.
+        /// `source` is the position of the source's site; its values at these timesteps follow. A
+        /// chunk has `planes` planes.
         ///
-        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid: [`tiles`] along k with [`MARGIN`] and along j with the timesteps,
-        /// and n_x over `planes`, rounded up.
+        /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid:
+        /// [`tiles`] along k with [`MARGIN`] and along j with the timesteps, and n_x / `planes`,
+        /// rounded up.
         ///
         /// # Safety
-        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each column, all but `c2` aligned to 16 bytes.
-        /// - `out_prev` and `out` point to as many values as the domain's, which nothing else accesses during the launch.
+        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each
+        ///   column, all but `c2` aligned to 16 bytes.
+        /// - `out_prev` and `out` point to as many values as the domain's, which nothing else
+        ///   accesses during the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
         #[kernel(max_threads = $most)]
         pub unsafe fn $name(
@@ -577,7 +609,7 @@ unsafe fn fast<
     source: u32,
     planes: u32,
 ) {
-    const { assert!(ROWS.is_multiple_of(2) && ROWS <= MOST_ROWS as usize && 2 * ROWS <= ROW as usize) };
+    const { assert!(ROWS.is_multiple_of(2) && ROWS <= MAX_ROWS as usize && 2 * ROWS <= ROW as usize) };
     let Domain { n_x, n_y, n_z } = task.domain;
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (depth, tile_rows) = (DEPTH as u32, (ROWS * THREADS) as u32);
@@ -623,7 +655,7 @@ unsafe fn fast<
         true => (chunk[1] + depth).min(n_x),
         false => 0,
     };
-    // What is beyond the domain is as its last sites.
+    // Sites beyond the domain read its last sites.
     let copied_k = (first_k + 2 * (x % 32)).min(n_z - 2 + n_z % 2);
     let copied_row = first_row + x / 32 * (ROWS as u32 / 2);
     let mut copied = [0; ROWS];
@@ -632,7 +664,8 @@ unsafe fn fast<
         copied[row as usize] = j.min(n_y - 1) * n_z + copied_k;
     }
     let shared = shared::dynamic_shared_mem::<f64>();
-    // SAFETY: for all that follows: the shared memory has the rings and planes, and a site of the tile a place in each.
+    // SAFETY: this holds for the whole block: the shared memory has the rings and planes, and each
+    // site of the tile has a place in each.
     unsafe {
         let mut at = 2 * (y * WIDTH + x);
         while at < shared_mem_bytes(depth, tile_rows) / 8 {

@@ -1,31 +1,33 @@
-//! Several timesteps a launch, from two fields to two others.
+//! Several timesteps per launch, from two fields to two others.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{FACTORS, INSTANCES, MARGIN, MOST_DEPTH, WIDTH, shared_mem_bytes, tiles};
+use super::kernels::{FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, shared_mem_bytes, tiles};
 
-/// Multiprocessors that the chunks are for, each of which runs one block at a time. On others the results are the same.
+/// The number of multiprocessors that the chunks are made for. Each runs one block at a time. With
+/// other numbers the results are the same.
 const MULTIPROCESSORS: u64 = 132;
 
-/// How the kernels are launched.
+/// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Timesteps of a launch: 1 to 4. What is left of a run takes fewer.
+    /// Timesteps of a launch: 1 to 4. The last launch of a run may take fewer.
     pub depth: u32,
     /// Rows of a thread.
     pub rows: u32,
     /// Threads of a block along j.
     pub threads: u32,
-    /// The most chunks along i.
+    /// The largest number of chunks along i.
     pub chunks: u32,
 }
 
 impl Shape {
-    /// The largest whose shared memory every GPU has. Those of compute capability 9.0 have room for twice as many timesteps.
+    /// The largest shape whose shared memory every GPU has. GPUs of compute capability 9.0 have
+    /// room for twice as many timesteps.
     pub const DEFAULT: Shape = Shape::new(2, 2, 10, 16);
 
-    /// What may be tried.
+    /// Shapes to try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(4, 4, 8, 16),
@@ -58,7 +60,8 @@ impl Shape {
         format!("t{depth}_r{rows}_y{threads}_c{chunks}")
     }
 
-    /// The kernel for so many timesteps, and its threads' rows and the block's threads along j: this shape's, or, for what is left of a run, the smallest.
+    /// The kernel for `depth` timesteps, its threads' rows, and the block's threads along j. It is
+    /// this shape's or, for the rest of a run, the smallest.
     fn kernel(&self, depth: u32) -> (&'static str, [u32; 2]) {
         let of_depth = || INSTANCES.iter().filter(|&&(_, steps, ..)| steps == depth);
         let is_own = |&&(_, _, rows, threads): &&(&str, u32, u32, u32)| {
@@ -69,13 +72,13 @@ impl Shape {
         (name, [rows, threads])
     }
 
-    /// Tiles along k and j for so many timesteps, of tiles with so many rows.
+    /// The numbers of tiles along k and j for `depth` timesteps and tiles of `tile_rows` rows.
     fn tiles([_, n_y, n_z]: [u32; 3], depth: u32, tile_rows: u32) -> [u32; 2] {
         [tiles(n_z, WIDTH, MARGIN), tiles(n_y, tile_rows, depth)]
     }
 
-    /// The planes of a chunk with which the multiprocessors are done first: each takes one block after another, and a block `depth` planes more on each
-    /// side than it writes.
+    /// The number of planes of a chunk with which the multiprocessors finish first. Each takes one
+    /// block after another, and a block takes `depth` planes more on each side than it writes.
     fn planes(&self, n: [u32; 3], depth: u32, tile_rows: u32) -> u32 {
         let [along_k, along_j] = Shape::tiles(n, depth, tile_rows).map(u64::from);
         let time = |planes: u32| {
@@ -128,7 +131,7 @@ impl Solution for Shape {
         plan.launch("wave3d_fast_factors", config, of_columns)?;
         for values in problem
             .source_values
-            .chunks(self.depth.clamp(1, MOST_DEPTH) as usize)
+            .chunks(self.depth.clamp(1, MAX_DEPTH) as usize)
         {
             let depth = values.len() as u32;
             let value = |step: usize| values.get(step).copied().unwrap_or(0.0);

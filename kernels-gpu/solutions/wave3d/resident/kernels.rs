@@ -1,18 +1,24 @@
-//! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks' registers and shared memory.
+//! Many timesteps in one launch of one cluster, for small domains: the fields stay in the blocks'
+//! registers and shared memory.
 //!
-//! The cluster's blocks share the domain out in boxes. A thread owns some rows of some planes of its box at one k, their last two values in
-//! registers. Each block has two tiles in shared memory, its box with a ring of halo around it: one with the last field, one for the next. They swap roles
-//! with each timestep. A site's neighbours along i and j are the thread's own registers, but for its outermost; those along k are in the tile.
+//! The cluster's blocks divide the domain into boxes. A thread owns some rows of some planes of its
+//! box at one k, with their last two values in registers. Each block has two tiles in shared
+//! memory, its box with a ring of halo around it: one with the last field, one for the next. They
+//! swap roles with each timestep. A site's neighbours along i and j are in the thread's own
+//! registers, except at its outermost sites; neighbours along k are in the tile.
 //!
-//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). What is between two timesteps: a barrier of the block, and for threads whose
-//! sites have neighbours in other blocks, a wait for what these have sent. The cluster's barrier would wait for all that a thread has sent, and each block for the
-//! slowest.
+//! A thread sends a value that another block needs to that block's tile ([`Inboxes`]). Between two
+//! timesteps is a barrier of the block. Threads whose sites have neighbours in other blocks also
+//! wait for the values from these blocks. The cluster's barrier would wait for all values that a
+//! thread has sent, and for the slowest block.
 //!
-//! No value is overwritten that somebody still needs. The block's own are read before its barrier, and overwritten behind it. A halo is read by the
-//! threads that send to the block it comes from: it sends again when it has got all that they computed from what they read.
+//! No value is overwritten that a thread still needs. Threads read the block's own values before
+//! its barrier, and overwrite them after it. The threads that read a halo send to the block that
+//! the halo comes from. That block sends again when it has received all values that they computed
+//! from the halo.
 //!
-//! Boxes are whole: they have all planes and rows that their threads have. Those beyond the domain are sites like others whose value is 0, as
-//! those of the border are, so that no thread asks what it has.
+//! Boxes are whole: they have all planes and rows of their threads. Sites beyond the domain have
+//! the value 0, like those on the border: a thread need not test which sites it has.
 
 use cuda_std::prelude::*;
 use cuda_std::{UVec3, hint};
@@ -21,10 +27,10 @@ use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
 
-/// How many values [`wave3d_resident_values`] stores.
+/// The number of values that [`wave3d_resident_values`] stores.
 pub const VALUES: usize = 256;
 
-/// Values of a column's factors in shared memory, one unused.
+/// Values of a column's factors in shared memory. One is not used.
 const FACTORS: usize = 4;
 
 /// Values of a tile for boxes of these extents.
@@ -32,30 +38,32 @@ const fn tile_len([planes, rows, sites]: [u32; 3]) -> usize {
     (planes as usize + 2) * (rows as usize + 2) * (sites as usize + 2)
 }
 
-/// Shared memory of a block whose box has these extents: the inboxes, the factors of its columns, and two tiles.
+/// Shared memory of a block whose box has these extents: the inboxes, the factors of its columns,
+/// and two tiles.
 pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
     Inboxes::BYTES
         + 8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
 }
 
-/// Stores the source's values at so many timesteps.
+/// Stores the source's values at [`VALUES`] timesteps.
 ///
 /// Block and grid: one thread.
 ///
 /// # Safety
-/// `out` points to as many elements, which nothing else accesses during the launch.
+/// `out` points to [`VALUES`] elements, which nothing else accesses during the launch.
 #[kernel]
 pub unsafe fn wave3d_resident_values(out: *mut f64, values: Values) {
     // SAFETY: the caller's.
     unsafe { *out.cast() = values }
 }
 
-/// The source's values at so many timesteps.
+/// The source's values at [`VALUES`] timesteps.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub struct Values(pub [f64; VALUES]);
 
-/// The body for each of so many planes, or rows, written out: a long loop would stay one, and the fields be in local memory.
+/// Writes the body out for each plane or row. LLVM would not unroll a long loop, and the fields
+/// would be in local memory.
 macro_rules! for_planes {
     ($plane:ident in $first:expr, $end:expr => $body:block) => {
         for_planes!(@ $plane $first, $end, $body, 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15)
@@ -93,30 +101,33 @@ struct Task<'a> {
 /// One field of a thread's sites: rows of planes at one k.
 type Field<const PLANES: usize, const ROWS: usize> = [[f64; ROWS]; PLANES];
 
-/// What a thread knows of its sites.
+/// A thread's knowledge of its sites.
 #[derive(Clone, Copy)]
 struct Sites<const PLANES: usize, const ROWS: usize> {
-    /// Whether there are any.
+    /// Whether the thread has sites.
     any: bool,
-    /// Those that are inside the border: site (plane, row) is bit plane * ROWS + row.
+    /// The sites inside the border: site (plane, row) is bit plane * ROWS + row.
     inside: u32,
     /// Whether some are damped.
     is_damped: bool,
-    /// The source's, if it is here.
+    /// The bit of the source's site, if the thread has it.
     source: u32,
     /// ratio c^2.
     ratio_c2: f64,
-    /// From a value of a tile to the next along i and j, and from one tile to the other.
+    /// The distances from a value of a tile to the next along i and j, and from one tile to the
+    /// other.
     strides: [u32; 3],
     /// The first site's place in the first tile.
     place: *mut f64,
-    /// The factors of the first site's column, and how far from a plane's those of the next are.
+    /// The factors of the first site's column, and below, the distance from a plane's factors to
+    /// the next one's.
     factors: *const f64,
     factors_of_plane: usize,
-    /// Who needs the first plane's values, and the last one's; the first row's, and the last one's.
+    /// The blocks that need the first plane's values and the last one's; below, the first row's and
+    /// the last one's.
     along_x: [Beside<f64>; 2],
     along_y: [Beside<f64>; 2],
-    /// Whether there is anybody.
+    /// Whether another block needs values.
     has_others: bool,
     inboxes: Inboxes,
 }
@@ -127,10 +138,12 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         mask >> (plane * ROWS + row) & 1 != 0
     }
 
-    /// One timestep: u_prev becomes the next field, which goes to a tile too, the second if `ODD`. `number` counts the steps of this kind.
+    /// Computes one timestep: u_prev becomes the next field, which also goes to a tile, the second
+    /// if `ODD`. `number` counts the steps of this kind.
     ///
     /// # Safety
-    /// All threads of the cluster call together. The other tile has the last field with its halo, and nothing else accesses this one's places.
+    /// All threads of the cluster call together. The other tile has the last field with its halo,
+    /// and nothing else accesses this one's places.
     #[inline(always)]
     unsafe fn step<const ODD: bool>(
         &self,
@@ -140,14 +153,15 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         number: u32,
     ) {
         const { assert!(PLANES <= 16 && ROWS <= 4 && PLANES * ROWS <= 32) };
-        // Or there would be an address for each site and each neighbour, all the time.
+        // Otherwise LLVM would keep an address for each site and each neighbour in registers.
         let sites = Self {
             strides: self.strides.map(hint::opaque),
             along_x: self.along_x.map(Beside::opaque),
             along_y: self.along_y.map(Beside::opaque),
             ..*self
         };
-        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where they read a halo.
+        // SAFETY: the caller's. The block's first thread waits for each turn; others wait where
+        // they read a halo.
         unsafe {
             if self.any {
                 let laplacians = sites.laplacians::<ODD>(u, value);
@@ -165,7 +179,7 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         }
     }
 
-    /// The Laplacians of the last field, with the source's value.
+    /// Computes the Laplacians of the last field, with the source's value.
     ///
     /// # Safety
     /// As [`step`](Self::step).
@@ -210,7 +224,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         laplacians
     }
 
-    /// u_prev becomes the next field. `DAMPED`: some sites are; the factors of the others change nothing.
+    /// u_prev becomes the next field. With `DAMPED`, some sites are damped; the factors of the
+    /// others change nothing.
     ///
     /// # Safety
     /// The table has the factors of the box's columns.
@@ -273,7 +288,7 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
         }
     }
 
-    /// Writes the next field to a tile, and sends what other blocks need of it.
+    /// Writes the next field to a tile, and sends the values that other blocks need.
     ///
     /// # Safety
     /// As [`step`](Self::step).
@@ -281,7 +296,8 @@ impl<const PLANES: usize, const ROWS: usize> Sites<PLANES, ROWS> {
     unsafe fn publish<const ODD: bool>(&self, next: &Field<PLANES, ROWS>) {
         let [along_i, along_j, other] = self.strides.map(|stride| stride as usize);
         let to = if ODD { other } else { 0 };
-        // SAFETY: the thread's own places, and their images. The inboxes expect a value of each outer site.
+        // SAFETY: the places are the thread's own, and their images in other blocks. The inboxes
+        // expect a value of each outer site.
         unsafe {
             if self.has_others {
                 let send = |Beside { rank, place }: Beside<f64>, offset: usize, value: f64| {
@@ -331,7 +347,7 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
     let along_j = n_z + 2;
     let along_i = (rows + 2) * along_j;
     let cells = (planes + 2) * along_i;
-    // The blocks beside this one: a plane before and after, a row before and after.
+    // The blocks beside this one: before and after it along the planes, and along the rows.
     let others = [
         [number[0] > 0, number[0] + 1 < boxes_x],
         [number[1] > 0, number[1] + 1 < boxes_y],
@@ -342,7 +358,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
     let tiles = table.wrapping_add(FACTORS * (planes * rows) as usize);
     let (thread, threads) = (thread::thread_idx_x(), thread::block_dim_x());
 
-    // SAFETY: for all that follows: the shared memory has room for inboxes, table and two tiles. Each site is one thread's.
+    // SAFETY: this holds for the whole block: the shared memory has room for inboxes, table and two
+    // tiles. Each site belongs to one thread.
     unsafe {
         let sides = |there: [bool; 2]| u32::from(there[0]) + u32::from(there[1]);
         let values = (sides(others[0]) * rows + sides(others[1]) * planes) * n_z;
@@ -371,7 +388,7 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             if i < n_x && j < n_y {
                 d = *task.d.get_unchecked(domain.column(i, j) as usize);
             }
-            // Those of 0 change nothing.
+            // The factors of a damping of 0 change nothing.
             let factors = task.scheme.factors(if d > 0.0 { d } else { 0.0 });
             let at = table.add(FACTORS * column as usize);
             mem::store_vector(at, [factors.divisor, factors.inverse]);
@@ -379,7 +396,8 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
             column += threads;
         }
 
-        // This thread's first plane and row in the box, and its k. The last threads may have none.
+        // This thread's first plane and row in the box, and its k. The last threads may have no
+        // sites.
         let rows_of_threads = rows / ROWS as u32;
         let has_sites = thread < planes / PLANES as u32 * rows_of_threads * n_z;
         let group = if has_sites { thread / n_z } else { 0 };
@@ -429,12 +447,13 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
         if has_source && task.steps > 0 {
             value = *task.values.get_unchecked(0);
         }
-        // All tiles are filled, and nobody reads the domain's values any more.
+        // All tiles are filled, and no thread reads the domain's values any more.
         cluster::sync();
 
         if has_sites {
             let beside = |place: *mut f64, rank: u32| Beside { rank, place };
-            // From the first site's place: a first plane goes behind the last one of the block before, a last one before the first one of the block after.
+            // The distances are from the first site's place. A first plane goes behind the last one
+            // of the block before, a last plane before the first one of the block after.
             let before = |extent: u32, stride: u32| sites.place.add((extent * stride) as usize);
             let after = |last: u32, stride: u32| sites.place.sub(((last + 1) * stride) as usize);
             if others[0][0] && plane == 0 {
@@ -455,7 +474,7 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
                 .any(Beside::is_there);
         }
         let mut step = 0;
-        // Two at a time, so that the fields swap roles without being moved.
+        // Two steps at a time: the fields swap roles without moves.
         while step < task.steps {
             let mut next = 0.0;
             let mut fetch = |step: u32| {
@@ -476,7 +495,7 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
         }
 
         if has_sites {
-            // After an odd number, the last field is where the second-last was.
+            // After an odd number of steps, the last field is in the registers of the second-last.
             let (to_u_prev, to_u) = match task.steps % 2 {
                 0 => (task.u_prev, task.u),
                 _ => (task.u, task.u_prev),
@@ -498,22 +517,24 @@ unsafe fn resident<const PLANES: usize, const ROWS: usize>(task: Task<'_>) {
 /// The kernels, by the planes and rows of a thread.
 macro_rules! instances {
     ($($name:ident: $planes:literal, $rows:literal, $threads:literal;)*) => {
-        /// What kernels there are: name, planes and rows of a thread, the most threads of a block.
+        /// The kernels: name, planes and rows of a thread, the largest number of threads of a
+        /// block.
         pub const INSTANCES: &[(&str, u32, u32, u32)] =
             &[$((stringify!($name), $planes, $rows, $threads)),*];
 
         $(
         /// Advances both fields by `steps` timesteps.
         ///
-        /// `ratio` is dt^2/dx^2; `source` the position of the source's site, `values` its value at each timestep. A box has `planes` planes of
-        /// `rows` whole rows.
+        /// `ratio` is dt^2/dx^2, `source` the position of the source's site, `values` its value at
+        /// each timestep. A box has `planes` planes of `rows` whole rows.
         ///
-        /// Block: along x a thread for each k, times the box's planes and rows by those of a thread. Grid: one cluster along x, of a block
-        /// for each box, those along y first, with [`shared_mem_bytes`].
+        /// Block: along x, n_z * (`planes` / a thread's planes) * (`rows` / a thread's rows)
+        /// threads. Grid: one cluster along x, with a block for each box, those along y first, with
+        /// [`shared_mem_bytes`].
         ///
         /// # Safety
-        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the launch; `c2` has n_z elements, `d` n_x n_y, `values`
-        ///   one for each timestep.
+        /// - `u_prev` and `u` point to the domain's values, which nothing else accesses during the
+        ///   launch; `c2` has n_z elements, `d` n_x n_y, `values` one for each timestep.
         /// - `planes` and `rows` are multiples of the thread's.
         /// - n_x, n_y and n_z are at least 3.
         #[kernel(max_threads = $threads, capability = "9.0")]
@@ -560,14 +581,17 @@ instances! {
     wave3d_resident_4x4: 4, 4, 256;
 }
 
-/// One timestep of a domain that fits no cluster, from global memory: the new field replaces `u_prev`.
+/// Computes one timestep of a domain that does not fit a cluster, from global memory: the new field
+/// replaces `u_prev`.
 ///
-/// `ratio` is dt^2/dx^2; `source` the position of the source's site, `value` its value at this timestep.
+/// `ratio` is dt^2/dx^2, `source` the position of the source's site, `value` its value at this
+/// timestep.
 ///
 /// Block: any shape, k along x, j along y, i along z. Grid: at least one thread for each site.
 ///
 /// # Safety
-/// - `u_prev` points to n_x n_y n_z initialised values, which nothing else accesses during the launch; `u` has as many elements, `c2` n_z, `d` n_x n_y.
+/// - `u_prev` points to n_x n_y n_z initialised values, which nothing else accesses during the
+///   launch; `u` has as many elements, `c2` n_z, `d` n_x n_y.
 /// - The number of sites fits in 31 bits; n_x, n_y and n_z are at least 3.
 #[kernel]
 pub unsafe fn wave3d_resident_one_step(
@@ -589,7 +613,8 @@ pub unsafe fn wave3d_resident_one_step(
     }
     let domain = Domain { n_x, n_y, n_z };
     let index = domain.index(i, j, k) as usize;
-    // SAFETY: the site is in the domain, and its element of u_prev this thread's alone. Inside the border it has all six neighbours.
+    // SAFETY: the site is in the domain, and only this thread accesses its element of u_prev.
+    // Inside the border it has all six neighbours.
     unsafe {
         let site = u_prev.add(index);
         if domain.is_border(i, j, k) {

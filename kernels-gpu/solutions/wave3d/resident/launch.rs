@@ -1,20 +1,22 @@
-//! All timesteps in one launch of one cluster, where the domain fits in its blocks; one launch a timestep where not.
+//! All timesteps in one launch of one cluster if the domain fits in its blocks; otherwise one
+//! launch per timestep.
 
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, VALUES, shared_mem_bytes};
 
-/// The most shared memory of a block, on compute capability 9.0.
-const MOST_SHARED_MEM_BYTES: usize = 227 << 10;
+/// The largest shared memory of a block on compute capability 9.0.
+const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
 
-/// How the domain is shared out in boxes, one a block, and a box to its threads.
+/// The division of the domain into boxes, one per block, and of a box among its threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
     /// Planes and rows of a thread.
     pub planes: u32,
     pub rows: u32,
-    /// The most boxes along x and y. More than eight in all need a device that allows it.
+    /// The largest numbers of boxes along x and y. More than eight in all need a device that allows
+    /// it.
     pub boxes: [u32; 2],
 }
 
@@ -22,7 +24,8 @@ impl Shape {
     /// For 32^3, eight boxes of eight planes and 16 rows.
     pub const DEFAULT: Shape = Shape::new(4, 2, 4, 2);
 
-    /// What may be tried. What does not fit a shape takes the first of eight boxes that it fits.
+    /// Shapes to try. A domain that does not fit a shape takes the first one of eight boxes that it
+    /// fits.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(4, 4, 8, 1),
@@ -66,10 +69,10 @@ impl Shape {
         let config = LaunchConfig::new(blocks, threads.next_multiple_of(32))
             .with_shared_mem_bytes(bytes as u32)
             .with_non_portable_cluster(blocks);
-        (bytes <= MOST_SHARED_MEM_BYTES).then_some((name, config, [planes, rows]))
+        (bytes <= MAX_SHARED_MEM_BYTES).then_some((name, config, [planes, rows]))
     }
 
-    /// This shape, or the first of eight boxes, if there is one that the domain fits.
+    /// The launch of this shape, or of the first shape of eight boxes that the domain fits.
     fn fitting(&self, n: [u32; 3]) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
         let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);
         [self].into_iter().chain(portable).find_map(|s| s.launch(n))
@@ -141,7 +144,7 @@ impl Solution for Shape {
     }
 }
 
-/// One launch a timestep, for domains of any size.
+/// One launch per timestep, for domains of any size.
 fn step_by_step(
     problem: &Problem,
     buffers: Buffers,

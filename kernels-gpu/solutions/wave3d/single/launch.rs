@@ -1,5 +1,6 @@
-//! One launch a timestep: the new field replaces u_prev, and the two swap names. Every other timestep descends, so that it
-//! begins with the planes with which the last one ended: they are in L2.
+//! One launch per timestep: the new field replaces u_prev, and the two swap names. Every other
+//! timestep descends. It thus begins with the planes with which the last one ended, which are in
+//! L2.
 
 use kernels_gpu::cache_line;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};

@@ -1,5 +1,6 @@
-//! The domain in slabs along x, one for each device. Each timestep computes the planes at the seams, sends them to the neighbours, and
-//! computes the others meanwhile. The new field replaces u_prev, and the two swap names.
+//! The domain in slabs along x, one for each device. Each timestep computes the planes at the
+//! seams, sends them to the neighbours, and computes the others meanwhile. The new field replaces
+//! u_prev, and the two swap names.
 
 use kernels_gpu::cache_line;
 use plan::slabs::Slabs;

@@ -1,6 +1,6 @@
-//! Two launches a timestep, for the damped layers in x and for the rest: together they replace u_prev, and the two
-//! fields swap names. Every other timestep takes launches and planes in the opposite order, so that it begins with the planes
-//! with which the last one ended: they are in L2.
+//! Two launches per timestep, for the damped layers in x and for the rest. Together they replace
+//! u_prev, and the two fields swap names. Every other timestep takes launches and planes in the
+//! opposite order. It thus begins with the planes with which the last one ended, which are in L2.
 
 use kernels_gpu::cache_line;
 use kernels_gpu::wave3d::domain::{edge_len, middle_len};
@@ -57,7 +57,8 @@ impl Solution for Submission {
     }
 }
 
-/// Records a launch for this many sites along k, j and i; none if there are none, as between the layers of a narrow domain.
+/// Records a launch for these numbers of sites along k, j and i. If one of them is 0, as between
+/// the layers of a narrow domain, it records none.
 fn launch<const N: usize>(
     plan: &mut Plan,
     kernel: &str,

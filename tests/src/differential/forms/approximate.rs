@@ -1,5 +1,5 @@
-//! `.approx` and `.full`: within the tolerance that the emulated device's documentation states (`ptx_emu`'s `ops::float`,
-//! after the PTX ISA), against an evaluation in double precision.
+//! `.approx` and `.full`: within the tolerance that the emulated device's documentation states
+//! (`ptx_emu`'s `ops::float`, after the PTX ISA), against an evaluation in double precision.
 
 use std::f64::consts::PI;
 
@@ -91,8 +91,9 @@ pub(super) fn forms() -> Vec<Form> {
         0.0 => infinity(SIGN),
         x if x < 0.0 => Target::Nan,
         x if x.is_infinite() => infinity(0),
-        // PTX ISA, section 9.7.3.20 (`lg2`): a maximum absolute error of 2^-22 for an operand in (0.5, 2), and a maximum
-        // relative error of 2^-22 outside. An H100 was measured to come within 2^-22.28.
+        // PTX ISA, section 9.7.3.20 (`lg2`): a maximum absolute error of 2^-22 for an operand in
+        // (0.5, 2), and a maximum relative error of 2^-22 outside. A measured H100 came within
+        // 2^-22.28.
         x if x > 0.5 && x < 2.0 => absolute(x.log2(), 22.0, ftz),
         x => relative(x.log2(), 22.0, ftz),
     }));
@@ -161,13 +162,15 @@ fn quotient([a, b]: [u64; 2], ftz: bool) -> Target {
     }
 }
 
-/// Double precision: of the operand and the result of `.ftz` forms the high word counts, which has 20 bits of fraction.
+/// Double precision. Only the high words of operand and result of `.ftz` forms count; they have 20
+/// bits of fraction.
 fn doubles() -> Vec<Form> {
     let near = |name: &str, mask: u64, f: fn(f64) -> f64| {
         Form::approximate(name, [Operand::F64], move |[a]| {
             let a = f64::from_bits(a);
             let x = f64::from_bits(a.to_bits() & mask);
-            // A NaN by its low word alone is an infinity to what reads the high word.
+            // If only its low word makes a value a NaN, an instruction that reads the high word
+            // takes it for an infinity.
             if a.is_nan() && !x.is_nan() {
                 return Target::Unspecified;
             }

@@ -1,4 +1,5 @@
-//! Atomics: by one thread on memory of its own, and by many on the same, where their order makes no difference.
+//! Atomics: by one thread on its own memory, and by many on the same memory if their order does not
+//! matter.
 
 use crate::differential::exact::{self, Mode};
 use crate::differential::{Class, Form, Operand, Row};
@@ -6,7 +7,7 @@ use crate::differential::{Class, Form, Operand, Row};
 use super::flush;
 use super::memory::{GENERIC_GLOBAL, GENERIC_SHARED, GLOBAL, Place, SHARED};
 
-/// An operation, its type, and the new value it makes of the old one and its operand.
+/// An operation, its type, and its new value as a function of the old one and the operand.
 #[derive(Clone, Copy)]
 struct Update {
     op: &'static str,
@@ -45,7 +46,7 @@ const UPDATES: [Update; 23] = [
         exact::add(a, b, Mode::Nearest)
     }),
     update("add", "f64", |a, b| {
-        // A loop around an addition to the operand.
+        // The compiler makes a loop around an addition to the operand.
         exact::add(f64::from_bits(b), f64::from_bits(a), Mode::Nearest)
     }),
 ];
@@ -67,8 +68,9 @@ impl Update {
         self.operand().class().bits()
     }
 
-    /// The new value in this place, as an H100 makes it: in global memory a sum in single precision flushes subnormals, and
-    /// one in double precision passes a NaN on as it is; elsewhere of two NaNs that in memory counts.
+    /// The new value in this place, as on an H100. In global memory, a sum in single precision
+    /// flushes subnormals, and one in double precision passes a NaN on unchanged. Elsewhere, of two
+    /// NaNs the one in memory counts.
     fn new_in(self, place: Place, old: u64, b: u64) -> u64 {
         match (self.ty, place.name.ends_with("global")) {
             ("f32", true) => flush((self.new)(flush(old), flush(b))),
@@ -86,7 +88,7 @@ pub(super) fn forms() -> Vec<Form> {
     for place in [GLOBAL, SHARED, GENERIC_GLOBAL, GENERIC_SHARED] {
         for update in UPDATES {
             all.push(alone(update, place, ""));
-            // `red` only has operations whose old value may be needed by none.
+            // `red` has only operations that are useful without the old value.
             if update.op != "exch" {
                 all.push(reduction(update, place, ""));
             }
@@ -174,7 +176,7 @@ fn contended() -> Vec<Form> {
                 let small = of_class(Class::B64, small);
                 (small.clone(), Some(small))
             }
-            // Cells of the grid begin as 0, from which these do not move.
+            // Cells of the grid begin as 0, which these operations do not change.
             ("and", _) | ("min", "u32" | "u64") => (update.operand(), None),
             _ => (update.operand(), Some(update.operand())),
         };
@@ -184,7 +186,7 @@ fn contended() -> Vec<Form> {
     all
 }
 
-/// What the cells hold after every thread's update, one value for each thread.
+/// The contents of the cells after every thread's update, one value for each thread.
 fn cells(rows: &[Row], begin: u64, new: fn(u64, u64) -> u64) -> Vec<[u64; 1]> {
     let mut cells = [begin; CELLS];
     for (thread, row) in rows.iter().enumerate() {

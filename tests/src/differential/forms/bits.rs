@@ -84,8 +84,8 @@ fn shifts(bits: u32) -> Vec<Form> {
 /// `bfe`, `bfi`.
 fn fields(bits: u32) -> Vec<Form> {
     let int = || Operand::Int(bits);
-    // The ISA restricts both to 0..255. An H100 goes by the low byte in 32 bits, and beyond 255 takes them as they are
-    // in 64.
+    // The ISA restricts both to 0..255. An H100 uses the low byte in 32-bit forms, and numbers
+    // beyond 255 unchanged in 64-bit forms.
     let place = move |x: u64| match bits {
         64 => x.min(256) as u32,
         _ => (x & 0xff) as u32,
@@ -148,7 +148,8 @@ fn counts(bits: u32) -> Vec<Form> {
     all
 }
 
-/// What only 32 bits have, with amounts that wrap or are clamped: `shf`, `bmsk`, `szext`.
+/// Instructions that exist only for 32 bits, with amounts that wrap or are clamped: `shf`, `bmsk`,
+/// `szext`.
 fn words() -> Vec<Form> {
     let int = || Operand::I32;
     let mut all = Vec::new();
@@ -207,7 +208,7 @@ fn permutations() -> Vec<Form> {
         };
         (0..4).map(one).sum()
     })];
-    // The PTX ISA's table: for each selector, which bytes, the highest first.
+    // The PTX ISA's table: for each selector the bytes, the highest first.
     let tables = [
         ("f4e", ["3210", "4321", "5432", "6543"]),
         ("b4e", ["5670", "6701", "7012", "0123"]),

@@ -1,10 +1,11 @@
-//! What the threads of a block do together, and what they know of themselves: barriers and special registers.
+//! Barriers of a block, and special registers.
 
 use fastrand::Rng;
 
 use crate::differential::{Class, Form, Operand, Row};
 
-/// Blocks of rows with a predicate in `%a` and a word in `%b`: none, all, one, one missing, at random.
+/// Blocks of rows with a predicate in `%a` and a word in `%b`: none, all, one, one missing, at
+/// random.
 fn blocks(seed: u64) -> Vec<Row> {
     let mut rng = Rng::with_seed(seed);
     let block = |block: usize| {
@@ -62,7 +63,7 @@ fn exchanged(name: &str, barrier: &str) -> Form {
 
 pub(super) fn barriers() -> Vec<Form> {
     let mut all = Vec::new();
-    // What comes before the operation, and after it.
+    // The texts before and after the operation.
     for (stem, aligned) in [
         ("bar.red", ""),
         ("bar.cta.red", ""),
@@ -85,7 +86,7 @@ pub(super) fn barriers() -> Vec<Form> {
             vec![[rows.len() as u64 - count, 1 - any, 1 - all]; rows.len()]
         }));
     }
-    // Each half of the block at a barrier of its own.
+    // Each half of the block has its own barrier.
     let halves = "shr.u32 %r0, %thread, 6; add.u32 %r0, %r0, 1; bar.red.popc.u32 %x, %r0, 64, %a; \
                   bar.red.and.pred %y, %r0, 64, %a; bar.red.or.pred %z, %r0, 64, %a";
     all.push(block("bar.red of half a block", EACH, halves, |rows| {

@@ -56,7 +56,8 @@ fn sums(ty: &str, bits: u32) -> [Form; 2] {
     ]
 }
 
-/// `mad.lo.cc` and `madc.hi`, as a double-width product plus an addend is made, then the flag.
+/// `mad.lo.cc` and `madc.hi`, which compilers use for a double-width product plus an addend, then
+/// the flag.
 fn products(ty: &str, bits: u32) -> [Form; 2] {
     let signed = ty.starts_with('s');
     let high = move |a: u64, b: u64| match (signed, bits) {

@@ -57,7 +57,7 @@ impl Type {
         [self.operand(), self.operand()]
     }
 
-    /// Two, and a predicate.
+    /// Two operands, and a predicate.
     fn three(self) -> [Operand; 3] {
         [self.operand(), self.operand(), Operand::Pred]
     }
@@ -136,7 +136,7 @@ pub(super) fn forms() -> Vec<Form> {
                 all.push(set(ty, how, ["u32", "s32", "f32"][i % 3]));
             }
         }
-        // The operations that `ne` did not get above.
+        // The operations of `ne` that are missing above.
         all.extend(["and", "xor"].map(|op| combination(ty, "ne", op)));
         if has_set {
             all.extend(operations.map(|op| set_combined(ty, "eq", op)));

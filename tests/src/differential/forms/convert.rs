@@ -1,4 +1,5 @@
-//! Conversions between every pair of types, with every modifier that NVIDIA's assembler accepts for `sm_90`.
+//! Conversions between every pair of types, with every modifier that NVIDIA's assembler accepts for
+//! `sm_90`.
 
 use std::cmp::Ordering;
 
@@ -125,8 +126,8 @@ impl Type {
         }
     }
 
-    /// Whether `.ftz` and `.sat` may be written in a conversion of this float type: single precision alone has `.ftz`, and
-    /// `bf16` has no `.sat`.
+    /// Whether `.ftz` and `.sat` may be written in a conversion of this float type: only single
+    /// precision has `.ftz`, and `bf16` has no `.sat`.
     fn takes(self, ftz: bool, sat: bool) -> bool {
         (!ftz || self == F32) && (!sat || self != Bf16)
     }
@@ -210,7 +211,7 @@ fn to_float(dst: Type, src: Type) -> Vec<Form> {
     let mut all = Vec::new();
     for mode in Mode::ALL {
         for (ftz, sat, modifiers) in MODIFIERS {
-            // No integer becomes a subnormal, but `.ftz` may be written.
+            // An integer never becomes a subnormal, but `.ftz` may be written.
             if has_no_conversion(dst, src) || !dst.takes(ftz, sat) {
                 continue;
             }
@@ -239,7 +240,7 @@ fn to_integer(dst: Type, src: Type) -> Vec<Form> {
             all.push(form(&format!(".{m}{modifiers}"), dst, src, move |a| {
                 let x = src.widen(if ftz { flush(a) } else { a });
                 match x.is_nan() && (src == F64 || dst.bits() == 64) {
-                    // The top bit alone where either has 64 bits.
+                    // If either type has 64 bits, only the top bit is tested.
                     true => dst.integer(1 << (dst.bits() - 1)) as u64,
                     false => dst.clamped(integral(x, mode)),
                 }
@@ -249,12 +250,14 @@ fn to_integer(dst: Type, src: Type) -> Vec<Form> {
     all
 }
 
-/// The directions that a conversion between floats may be written with; `None`: without one.
+/// The directions that a conversion between floats may have in its text; `None` is a conversion
+/// without one.
 fn directions(dst: Type, src: Type) -> Vec<Option<Mode>> {
     let written = Mode::ALL.map(Some);
     match (dst.bits().cmp(&src.bits()), dst == src, src) {
         (Ordering::Less, ..) => written.to_vec(),
-        // Between `f16` and `bf16`, and from `bf16` to what holds it exactly, either way of writing is accepted.
+        // Between `f16` and `bf16`, and from `bf16` to a type that holds it exactly, the direction
+        // is optional.
         (Ordering::Equal, false, _) | (Ordering::Greater, _, Bf16) => {
             [[None].as_slice(), &written].concat()
         }
@@ -275,7 +278,7 @@ fn between_floats(dst: Type, src: Type) -> Vec<Form> {
             // Without a modifier, a float of 32 or 64 bits is moved, NaN or not.
             let moves = dst == src && dst.bits() > 16 && modifiers.is_empty();
             all.push(form(&format!("{m}{modifiers}"), dst, src, move |a| {
-                // An f16 is never so small; it is made of the subnormal number, as on an H100.
+                // An f16 is never that small: it is made from the subnormal number, as on an H100.
                 let a = if ftz && src == F32 && dst != F16 {
                     flush(a)
                 } else {
@@ -316,15 +319,18 @@ fn widened(src: Type, a: u64) -> u64 {
     sign | 0x7ff8 << 48 | payload << (52 - fraction)
 }
 
-/// A NaN of an f64 as one of a narrower type, as an H100 makes it: the sign, and the first bits of the payload, quiet.
+/// A NaN of an f64 as a NaN of a narrower type, as on an H100: the sign, and the first bits of the
+/// payload, quiet.
 fn narrowed(dst: Type, a: u64) -> u64 {
-    // Sign, exponent and fraction of the narrow type are the first bits of each field of the wide one.
+    // Sign, exponent and fraction of the narrow type are the first bits of each field of the wide
+    // one.
     let (exponent, fraction) = dst.fields();
     let head = (a >> 63 << exponent | ((1 << exponent) - 1)) << fraction;
     head | 1 << (fraction - 1) | a << 12 >> (64 - fraction)
 }
 
-/// A double as single precision with `.ftz`: subnormal is what is so when rounded with smaller exponents than f32 has.
+/// A double as single precision with `.ftz`. A result is subnormal if it is so when rounded with
+/// smaller exponents than f32 has.
 fn flushing(x: f64, mode: Mode) -> u64 {
     let larger = F32.widen(F32.round(x * 2f64.powi(32), mode)).abs();
     match larger < 2f64.powi(32 - 126) {
@@ -379,7 +385,8 @@ fn pairs(ty: Type, mode: Mode) -> [Form; 2] {
     })
 }
 
-/// Registers wider than the types: the source's upper bits do not count, the result is extended by its sign.
+/// Registers wider than the types: the source's upper bits do not count, the result is extended by
+/// its sign.
 fn wide_registers() -> Vec<Form> {
     let mut all = Vec::new();
     for ty in [U8, S8, U16, S16, U32, S32] {

@@ -45,9 +45,10 @@ fn double<const N: usize>(
     Form::simple(name, sources, move |x| f(x.map(f64::from_bits)))
 }
 
-/// `f` in direction `mode`. `.ftz` goes by the result rounded as if exponents had no limit, as an H100 does: one that
-/// only reaches the smallest normal number for want of smaller exponents becomes 0. Where `scaled` operands are larger by
-/// a power of two, so is the result, and rounded with all its bits.
+/// `f` in direction `mode`. `.ftz` depends on the result rounded as if exponents had no limit, as
+/// on an H100. A result that reaches the smallest normal number only for lack of smaller exponents
+/// becomes 0. `scaled` operands are larger by a power of two: so is the result, which is rounded
+/// with all its bits.
 fn rounded<const N: usize>(
     mode: Mode,
     ftz: bool,
@@ -73,7 +74,7 @@ fn rounded<const N: usize>(
 }
 
 fn subtract<F: Float>(a: F, b: F, mode: Mode) -> u64 {
-    // A NaN is passed on as it is, not negated.
+    // A NaN is passed on unchanged, not negated.
     match b.wide().is_nan() {
         true => exact::add(a, b, mode),
         false => exact::add(a, b.negate(), mode),
@@ -169,8 +170,8 @@ fn doubles(mode: Mode) -> [Form; 7] {
 /// `neg`, `abs`, `copysign`: operations on the sign bit.
 fn signs() -> Vec<Form> {
     const TOP: u64 = 1 << 63;
-    // NVIDIA's assembler makes an addition of these, which passes a NaN on, quieted, with its sign; the ISA leaves its bits
-    // open. In single precision it gives the one NaN.
+    // NVIDIA's assembler turns these into an addition, which passes a NaN on, quieted, with its
+    // sign; the ISA leaves its bits open. In single precision the addition gives the one NaN.
     let of_double = |name: &str, f: fn(u64) -> u64| {
         double(name, move |[a]| match a.is_nan() {
             true => f64::nan_of(&[a]),
@@ -202,7 +203,8 @@ fn order(x: f64) -> i64 {
     bits ^ ((bits >> 63) as u64 >> 1) as i64
 }
 
-/// The operand that `min` or `max` gives; a number beside a NaN, and of two NaNs the second, as an H100 does.
+/// The operand that `min` or `max` gives: beside a NaN the number, and of two NaNs the second, as
+/// on an H100.
 fn extremum<F: Float>(a: F, b: F, is_min: bool) -> F {
     match (a.wide().is_nan(), b.wide().is_nan()) {
         (true, _) => b,
@@ -247,7 +249,7 @@ fn extrema() -> Vec<Form> {
 
 /// `testp`.
 fn properties() -> Vec<Form> {
-    /// Of a value, and whether it is subnormal in its own type.
+    /// A property of a value; the flag says whether it is subnormal in its own type.
     type Property = fn(f64, bool) -> bool;
     let properties: [(&str, Property); 6] = [
         ("finite", |x, _| x.is_finite()),

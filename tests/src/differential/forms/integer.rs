@@ -17,7 +17,8 @@ fn numbers<const N: usize>(
     })
 }
 
-/// A divisor of 0, for which the ISA defines no result, gives all ones: what the sequence of a GPU gives.
+/// For a divisor of 0 the ISA defines no result. It gives all ones, like the instruction sequence
+/// of a GPU.
 fn quotient(a: i128, b: i128) -> i128 {
     if b == 0 { -1 } else { a / b }
 }
@@ -111,7 +112,7 @@ fn wide(bits: u32, signed: bool) -> [Form; 2] {
     ]
 }
 
-/// `mul24` and `mad24`: of 48 bits of a product, the low 32, or 16 to 47.
+/// `mul24` and `mad24`: the low 32 of a product's 48 bits, or bits 16 to 47.
 fn twenty_four() -> Vec<Form> {
     let product =
         |a: i128, b: i128, signed| number(a as u64, 24, signed) * number(b as u64, 24, signed);

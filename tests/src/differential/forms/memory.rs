@@ -2,12 +2,12 @@
 
 use crate::differential::{Class, Form, Operand};
 
-/// Where a thread has 64 bytes of its own, and how its address is made.
+/// A place where a thread has its own 64 bytes, and the code for its address.
 #[derive(Clone, Copy)]
 pub(super) struct Place {
-    /// What follows `ld` and `st`; empty for generic addresses.
+    /// The text after `ld` and `st`; empty for generic addresses.
     space: &'static str,
-    /// What tables call it.
+    /// The name in tables.
     pub name: &'static str,
     /// Makes the address in `address`.
     setup: &'static str,
@@ -68,7 +68,7 @@ const GENERIC_LOCAL: Place = Place {
 };
 
 impl Place {
-    /// A form in this place. In its name and body, `$` stands for the space and `@` for the address.
+    /// A form in this place. In its name and body, `$` means the space and `@` the address.
     pub fn form<const N: usize, const M: usize>(
         self,
         name: &str,
@@ -118,7 +118,7 @@ fn part(x: u64, at: u32, ty: &str) -> u64 {
     super::number(x >> at, width(ty), ty.starts_with('s')) as u64
 }
 
-/// 64 bits stored; parts of them loaded into wider registers.
+/// Stores 64 bits, and loads parts of them into wider registers.
 fn extensions(place: Place) -> [Form; 4] {
     let form = |class: Class, parts: [(&'static str, u32); 4]| {
         let loads: String = parts
@@ -141,7 +141,7 @@ fn extensions(place: Place) -> [Form; 4] {
     ]
 }
 
-/// Narrow stores into 64 bits.
+/// Stores narrow values into 64 bits.
 fn stores(place: Place) -> [Form; 10] {
     let form = |(ty, offset, source): (&str, u32, Operand)| {
         let name = format!("st$.{ty} of {}", source.class().name());
@@ -167,7 +167,7 @@ fn stores(place: Place) -> [Form; 10] {
     .map(form)
 }
 
-/// Vectors stored, and loaded as such and one by one.
+/// Stores vectors, and loads them as vectors and element by element.
 fn vectors(place: Place) -> Vec<Form> {
     let mut all = Vec::new();
     for (ty, operand) in [
@@ -208,7 +208,7 @@ fn vectors(place: Place) -> Vec<Form> {
     all
 }
 
-/// Orders, scopes, cache operators: one thread sees its own stores whatever they are.
+/// Orders, scopes, cache operators: one thread sees its own stores with any of them.
 fn modifiers() -> Vec<Form> {
     let mut all = Vec::new();
     for (store, load) in [
@@ -358,8 +358,8 @@ fn addresses(place: Place) -> [Form; 2] {
     [converted, asked].map(|form| form.with_module(module))
 }
 
-/// `cp.async`: whole, in part, not at all. The copy's destination begins as ones; the operands are its source, 16 bytes a
-/// thread.
+/// `cp.async`: whole, in part, not at all. The copy's destination begins as ones. The operands are
+/// its source, 16 bytes per thread.
 fn copies() -> Vec<Form> {
     fn form<const N: usize>(
         name: &str,
@@ -419,7 +419,7 @@ fn copies() -> Vec<Form> {
     all
 }
 
-/// What changes no value.
+/// Instructions that change no value.
 fn hints() -> [Form; 12] {
     let form = |line: &str| {
         let body = format!("cvta.global.u64 %d0, %from; {line}; add.u32 %x, %a, 1");

@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together.
+//! Instructions of a warp's lanes together.
 
 use fastrand::Rng;
 
@@ -50,7 +50,7 @@ fn lanes(mask: u64) -> impl Iterator<Item = usize> {
     (0..LANES).filter(move |&lane| mask >> lane & 1 == 1)
 }
 
-/// A form of the lanes of the mask in the fourth source alone; the others report [`OUTSIDE`].
+/// A form of only the lanes of the mask in the fourth source; the others report [`OUTSIDE`].
 fn masked<const M: usize>(
     name: impl Into<String>,
     sources: [Operand; 4],
@@ -106,13 +106,13 @@ fn source(mode: &str, lane: usize, [_, b, c, _]: Row) -> (usize, bool) {
     (if in_range { from } else { lane } as usize, in_range)
 }
 
-/// Clamp and segment mask as CUDA makes them of a width.
+/// Clamp and segment mask that CUDA makes from a width.
 fn of_width(mode: &str, width: u64) -> u64 {
     (32 - width) << 8 | if mode == "up" { 0 } else { 31 }
 }
 
-/// Every mode with every width and amounts below, at and beyond it; then amounts and clamps at random, which may differ
-/// from lane to lane.
+/// Every mode with every width and amounts below, at and beyond it; then amounts and clamps at
+/// random, which may differ from lane to lane.
 fn shuffle(mode: &'static str) -> Form {
     let amounts = [0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 30, 31, 32, 33, 63, FULL];
     let widths = [1, 2, 4, 8, 16, 32];
@@ -165,7 +165,7 @@ fn shuffle_halves(mode: &'static str) -> Form {
     })
 }
 
-/// A shuffle by some lanes, each reading one of them.
+/// A shuffle by some lanes; each reads one of them.
 fn shuffle_masked() -> Form {
     let rows = warps(3, 64, |rng, _| {
         let mask = mask(rng, false);
@@ -274,7 +274,7 @@ fn votes_in_branches() -> [Form; 3] {
             f,
         )
     }
-    /// The lanes on the same side, and what tells lane and side.
+    /// The lanes on the same side, and a value that identifies lane and side.
     fn side(rows: &[Row], lane: usize) -> [u64; 2] {
         let taken: u64 = (0..LANES).map(|lane| rows[lane][0] << lane).sum();
         let side = if rows[lane][0] == 1 { taken } else { !taken };
@@ -332,7 +332,7 @@ fn matches(ty: &str, operand: Operand) -> [Form; 2] {
             let kinds = [1, 2, 5, 40][warp % 4];
             let mask = mask(rng, warp % 2 == 0);
             std::array::from_fn(|_| {
-                // Values that differ in their upper words alone, too.
+                // Some values differ only in their upper words.
                 let value = rng.u64(..kinds).wrapping_mul(0x1_0000_0001 << rng.u32(..2));
                 [value & class.mask(), 0, 0, mask]
             })

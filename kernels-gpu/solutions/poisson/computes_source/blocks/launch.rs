@@ -1,5 +1,6 @@
-//! The cube in blocks of rows and layers, one for each device. Each iteration computes what is at the seams, sends it to the neighbours, and
-//! computes the rest meanwhile. Rows at a seam lie apart in memory, so that a kernel packs them, and another puts them in place.
+//! The cube in blocks of rows and layers, one for each device. Each iteration computes the points
+//! at the seams, sends them to the neighbours, and computes the rest meanwhile. Rows at a seam are
+//! not contiguous in memory: one kernel packs them, and another unpacks them.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -38,7 +39,7 @@ impl Solution for Submission {
         let mut u = blocks.scatter(plan, buffers.u)?;
         let mut u_next = blocks.scatter(plan, u_next)?;
         let halos = blocks.row_halos(plan, &u)?;
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         for device in blocks.devices() {
             plan.copy(u.part(device), u_next.part(device))?;
         }

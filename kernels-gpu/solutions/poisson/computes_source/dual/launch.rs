@@ -1,5 +1,6 @@
-//! Two devices of one process, each with half of the layers. A kernel reads the layer beyond the seam from the other device's memory: no
-//! halo, no copy. With one device it is one half that has all; of more, two are used.
+//! Two devices of one process, each with half of the layers. A kernel reads the layer beyond the
+//! seam from the other device's memory, without a halo or a copy. With one device, one part has all
+//! layers; with more than two, two devices compute.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -29,7 +30,7 @@ impl Solution for Submission {
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         for device in slabs.devices() {
             plan.copy(u.part(device), u_next.part(device))?;
         }

@@ -1,5 +1,6 @@
-//! The cube in slabs of layers, one for each device. Each iteration computes the layers at the seams, sends them to the neighbours, and
-//! computes the others meanwhile. A launch numbers points with 32 bits, so of a large cube it has some layers of the slab.
+//! The cube in slabs of layers, one for each device. Each iteration computes the layers at the
+//! seams, sends them to the neighbours, and computes the others meanwhile. A launch numbers points
+//! with 32 bits: in a large cube, it computes a part of the slab's layers.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -8,25 +9,28 @@ use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{BLOCK, LAYERS, most_layers};
 
-/// A launch of some layers begins while the last blocks of another end. With fewer points it is not worth its while.
+/// Least points of a launch. Several launches per slab let one begin while the last blocks of
+/// another end; with fewer points this does not pay.
 const POINTS_OF_LAUNCH: u64 = 1 << 20;
-/// Launches of a slab's layers inside, at most.
-const MOST_LAUNCHES: u64 = 4;
-/// Blocks of threads that a slab has at least if it can. With fewer, the last of them leave much of a device idle.
+/// The largest number of launches for a slab's interior layers.
+const MAX_LAUNCHES: u64 = 4;
+/// The number of blocks of threads that a slab should have. With fewer, the last ones leave much of
+/// a device idle.
 const BLOCKS: u64 = 4096;
 
-/// How many layers, of so many points, a launch takes, so that some launches of a slab overlap. A single device's do not.
+/// The number of layers of a launch, with `layer` points per layer, so that some launches of a slab
+/// overlap. With a single device, launches do not overlap.
 fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
     let inside = slabs.interior(0);
     let inside = inside.end - inside.start;
     if slabs.devices().len() == 1 || inside == 0 {
         return u64::MAX;
     }
-    let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MOST_LAUNCHES);
+    let launches = (inside * layer / POINTS_OF_LAUNCH).clamp(1, MAX_LAUNCHES);
     inside.div_ceil(launches)
 }
 
-/// How many layers a thread computes: half as many where blocks would be few.
+/// The number of layers that a thread computes: [`LAYERS`], or half as many if blocks would be few.
 fn of_thread(slabs: &Slabs, layer: u64) -> u32 {
     let share = slabs.share(0);
     let of_block = u64::from(BLOCK.iter().product::<u32>() * LAYERS);
@@ -59,7 +63,7 @@ impl Solution for Submission {
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
-        // The kernel leaves the walls alone, but for those at either end of x.
+        // The kernel writes no walls except those at either end of x.
         for device in slabs.devices() {
             plan.copy(u.part(device), u_next.part(device))?;
         }

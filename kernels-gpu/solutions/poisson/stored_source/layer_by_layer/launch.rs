@@ -25,7 +25,7 @@ impl Solution for Submission {
         let f = plan.scratch("f", Element::F64, points);
         let all = LaunchConfig::covering((n, n, n), (32, 4, 4))?;
         plan.launch("poisson_source", all, args![f, n])?;
-        // The kernel leaves the walls alone, so both fields need them before.
+        // The kernel does not write the walls: both fields need them before.
         plan.copy(u, u_next)?;
         let layer = LaunchConfig::covering((n, n), (32, 8))?;
         let h2 = Grid { n }.h2();

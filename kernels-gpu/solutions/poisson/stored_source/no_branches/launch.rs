@@ -1,4 +1,5 @@
-//! f is written once, then each iteration is one launch that fits the points inside the walls exactly.
+//! f is written once, then each iteration is one launch that fits the points inside the walls
+//! exactly.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -27,7 +28,7 @@ impl Solution for Submission {
         let f = plan.scratch("f", Element::F64, points);
         let all = LaunchConfig::covering((n, n, n), (32, 4, 4))?;
         plan.launch("poisson_source", all, args![f, n])?;
-        // The kernel leaves the walls alone, so both fields need them before.
+        // The kernel does not write the walls: both fields need them before.
         plan.copy(u, u_next)?;
         let inner = n - 2;
         let inside = LaunchConfig::covering((inner, inner, inner), kernels::no_branches_block(n))?;

@@ -1,4 +1,4 @@
-//! f is written once, then each iteration is one launch of a block a tile.
+//! f is written once, then each iteration is one launch with a block per tile.
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
@@ -27,7 +27,7 @@ impl Solution for Submission {
         let f = plan.scratch("f", Element::F64, points);
         let all = LaunchConfig::covering((n, n, n), (32, 4, 4))?;
         plan.launch("poisson_source", all, args![f, n])?;
-        // The kernel leaves the walls alone, so both fields need them before.
+        // The kernel does not write the walls: both fields need them before.
         plan.copy(u, u_next)?;
         let tiles = LaunchConfig::covering((n, n, n), [TILE; 3])?;
         let h2 = Grid { n }.h2();

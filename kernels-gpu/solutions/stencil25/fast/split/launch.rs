@@ -1,5 +1,6 @@
-//! The points in slabs along x, one for each device. Each timestep computes the planes at the seams, sends them to the neighbours, and
-//! computes the others meanwhile. The planes of a launch, with those around them, are a grid of their own.
+//! The points in slabs along x, one for each device. Each timestep computes the planes at the
+//! seams, sends them to the neighbours, and computes the others meanwhile. The planes of a launch,
+//! with those around them, form a separate grid.
 
 use std::ops::Range;
 
