@@ -168,6 +168,7 @@ pub struct Launch<'p> {
 
 /// A copy from one buffer to another, or within one; the two ranges do not overlap. In elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Copy {
     /// Source.
     pub src: BufferId,
@@ -183,6 +184,7 @@ pub struct Copy {
 
 /// A whole buffer set to one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fill {
     /// Destination.
     pub dst: BufferId,

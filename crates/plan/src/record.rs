@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::Element;
 use crate::command::Stored;
@@ -13,8 +13,8 @@ use crate::serial::SavedPlan;
 use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered};
 
 /// Buffers, launches and copies, in order. See the [crate]'s documentation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "SavedPlan", into = "SavedPlan")]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "SavedPlan<'static>")]
 pub struct Plan {
     /// Never 0, and unlike every other plan's in this process, but for clones and plans made by [`Plan::map`], which have
     /// the same buffers.
