@@ -23,11 +23,7 @@
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 
-mod blocks;
-
 use std::ops::Range;
-
-pub use blocks::{BlockField, Blocks, RowHalo, Work};
 
 use crate::{Arg, BufferId, Part, Plan, PlanError, Rect};
 
@@ -59,11 +55,17 @@ impl Slabs {
         place: &str,
     ) -> Result<Slabs, PlanError> {
         assert!(devices > 0 && computed.start < computed.end && computed.end <= planes);
-        let shares = shares(&computed, devices, "plane", place)?;
+        let (of, len) = (u64::from(devices), computed.end - computed.start);
+        if of > len {
+            let plural = if len == 1 { "" } else { "s" };
+            return Err(PlanError::unsupported(format!(
+                "{of} devices for {len} plane{plural} {place}: use at most {len}"
+            )));
+        }
         Ok(Slabs {
             planes,
             halo,
-            shares,
+            shares: (0..of).map(|number| share(&computed, number, of)).collect(),
         })
     }
 
@@ -314,24 +316,6 @@ fn share(all: &Range<u64>, number: u64, of: u64) -> Range<u64> {
     let len = all.end - all.start;
     let start = |number: u64| all.start + number * (len / of) + number.min(len % of);
     start(number)..start(number + 1)
-}
-
-/// The shares of so many devices. `unit` and `place` say in a message what they share: `plane`, `between the walls`.
-fn shares(
-    all: &Range<u64>,
-    devices: u32,
-    unit: &str,
-    place: &str,
-) -> Result<Vec<Range<u64>>, PlanError> {
-    let len = all.end - all.start;
-    let of = u64::from(devices);
-    if of > len {
-        let plural = if len == 1 { "" } else { "s" };
-        return Err(PlanError::unsupported(format!(
-            "{of} devices for {len} {unit}{plural} {place}: use at most {len}"
-        )));
-    }
-    Ok((0..of).map(|number| share(all, number, of)).collect())
 }
 
 /// What two ranges have in common; an empty range if nothing.

@@ -9,10 +9,8 @@
 //!
 //! - [`poisson_computes_source`]: some layers, of memory that has those beside them too.
 //! - [`poisson_dual`]: some layers; the ones beside them may be in the memory of another device.
-//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather rows to be sent, and put them in place.
 
 use cuda_std::prelude::*;
-use cuda_std::{UVec2, UVec3};
 
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
@@ -123,88 +121,6 @@ pub unsafe fn poisson_dual(
         };
         Site::new(n, [x, y], h2).advance(points, u, in_column, u_next);
     }
-}
-
-/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory whose layers have `stride` elements.
-///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n threads along x, `rows`
-/// along y, and layers / column, rounded up, along z.
-///
-/// # Safety
-/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most [`most_layers`] of stride; `h2` is the grid's.
-/// - `u` begins with the row before the first in the layer below the first, and has what is beside the points.
-/// - `u_next` points to the first row of the first layer, and the points lie as in `u`; nothing else accesses them during the launch.
-/// - 1 <= column, and column times the threads along z fits in 32 bits.
-#[kernel(max_threads = 512, min_blocks = 3)]
-pub unsafe fn poisson_block(
-    u: &[f64],
-    u_next: *mut f64,
-    n: u32,
-    first_y: u32,
-    rows: u32,
-    first_z: u32,
-    layers: u32,
-    stride: u32,
-    column: u32,
-    h2: f64,
-) {
-    let UVec3 { x, y, z } = thread::index_3d();
-    let first = z * column + 1;
-    let end = (first + column).min(layers + 1);
-    if x >= n || y >= rows || first >= end {
-        return;
-    }
-    let at = |z: u32| z * stride + (y + 1) * n + x;
-    let last = at(end);
-    // SAFETY: each point has a row before and after it in its layer; the rest is as above.
-    unsafe {
-        let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
-        let points = Column {
-            z: [first_z + first - 1, first_z + end - 1],
-            i: at(first),
-            below: in_u(at(first - 1)),
-            row: n,
-            layer: stride,
-        };
-        let site = Site::new(n, [x, first_y + y], h2);
-        site.advance(points, u, in_u, u_next.wrapping_sub((stride + n) as usize));
-    }
-}
-
-/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to `packed`.
-///
-/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one for each of `layers` along y.
-///
-/// # Safety
-/// `u` has those elements, from its first on; `packed` points to len * layers, which nothing else accesses during the launch.
-#[kernel]
-pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, stride: u32) {
-    let UVec2 { x, y: z } = thread::index_2d();
-    if x < len && z < layers {
-        // SAFETY: the caller's; each thread has an element of its own.
-        unsafe { *packed.add(at(z, len, x)) = *u.get_unchecked(at(z, stride, x)) }
-    }
-}
-
-/// Copies `len` elements for each layer from `packed` to `u`, whose layers have `stride`.
-///
-/// Block and grid: as [`poisson_pack`].
-///
-/// # Safety
-/// `packed` has len * layers elements; `u` points to the first of those that are written, which nothing else accesses during the launch.
-#[kernel]
-pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32, stride: u32) {
-    let UVec2 { x, y: z } = thread::index_2d();
-    if x < len && z < layers {
-        // SAFETY: the caller's; each thread has an element of its own.
-        unsafe { *u.add(at(z, stride, x)) = *packed.get_unchecked(at(z, len, x)) }
-    }
-}
-
-/// Element `x` of layer `z` of so many.
-#[inline(always)]
-fn at(z: u32, layer: u32, x: u32) -> usize {
-    z as usize * layer as usize + x as usize
 }
 
 /// The points of one thread, and where they are in memory.
