@@ -64,7 +64,7 @@ impl Serialize for Plan {
 impl TryFrom<SavedPlan<'_>> for Plan {
     type Error = PlanError;
 
-    /// Records the saved plan anew, so that it passes every check that recording makes.
+    /// Records the saved plan again, so that it passes every check that recording makes.
     fn try_from(saved: SavedPlan<'_>) -> Result<Plan, PlanError> {
         let mut plan = Plan::new(saved.name);
         let ids: Vec<BufferId> = saved
@@ -125,7 +125,8 @@ impl TryFrom<SavedPlan<'_>> for Plan {
 
 macro_rules! bits {
     ($module:ident, $float:ty, $bits:ty) => {
-        /// Floating-point numbers are saved as their bits: NaN and infinity have no JSON form, and decimals may round.
+        /// Floating-point numbers are saved as their bits: NaN and infinity have no JSON form, and
+        /// decimals may round.
         pub mod $module {
             use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
