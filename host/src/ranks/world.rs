@@ -61,9 +61,9 @@ impl World {
             (false, Some(_)) => SLURM,
             (false, None) => return Ok(None),
         };
-        let [rank, ranks, local_rank] =
-            [names[0], names[1], names[2]].map(|name| number(&set, name));
-        let (rank, ranks, local_rank) = (rank?, ranks?, local_rank?);
+        let rank = number(&set, names[0])?;
+        let ranks = number(&set, names[1])?;
+        let local_rank = number(&set, names[2])?;
         let local_ranks = match is_torchrun {
             true => number(&set, names[3])?,
             false => slurm_tasks_of_node(&set)?,
@@ -78,27 +78,16 @@ impl World {
         if ranks == 1 {
             return Ok(None);
         }
-        let job = match is_torchrun {
-            true => set("TORCHELASTIC_RUN_ID").map(|id| {
-                let restart = set("TORCHELASTIC_RESTART_COUNT").unwrap_or_default();
-                format!("torchrun {id} {restart}")
-            }),
-            false => Some(format!(
-                "slurm {}.{}",
-                set("SLURM_JOB_ID").unwrap_or_default(),
-                set("SLURM_STEP_ID").unwrap_or_default()
-            )),
+        let (job, place) = match is_torchrun {
+            true => torchrun_job(&set),
+            false => slurm_job(&set, local_ranks == ranks),
         };
-        let address = match (master(&set, job.as_deref())?, &job) {
-            (Some(address), _) => address,
-            (None, Some(job)) if !is_torchrun => Address {
-                host: slurm_host(&set, local_ranks == ranks)?,
-                port: derived_port(job),
-            },
-            (None, _) => {
+        let address = match (master(&set, job.as_deref())?, place) {
+            (Some(address), _) | (None, Some(address)) => address,
+            (None, None) => {
                 return Err(RanksError::Variables(format!(
-                    "RANK is set and MASTER_ADDR is not, so nothing tells where {ranks} ranks meet; set MASTER_ADDR to \
-                     rank 0's host and MASTER_PORT to a free port"
+                    "nothing tells where {ranks} ranks meet; set MASTER_ADDR to rank 0's host and MASTER_PORT to a free \
+                     port"
                 )));
             }
         };
@@ -111,6 +100,26 @@ impl World {
             address,
         }))
     }
+}
+
+/// The job's name, and where its ranks meet by themselves: nowhere, under torchrun's variables.
+fn torchrun_job(set: Variables<'_>) -> (Option<String>, Option<Address>) {
+    let restart = set("TORCHELASTIC_RESTART_COUNT").unwrap_or_default();
+    let job = set("TORCHELASTIC_RUN_ID").map(|id| format!("torchrun {id} {restart}"));
+    (job, None)
+}
+
+/// The step's name, and where its tasks meet by themselves: on the node of task 0, which is the
+/// step's first. `srun` itself may run elsewhere, on a login node.
+fn slurm_job(set: Variables<'_>, on_one_node: bool) -> (Option<String>, Option<Address>) {
+    let [job, step] = ["SLURM_JOB_ID", "SLURM_STEP_ID"].map(|name| set(name).unwrap_or_default());
+    let job = format!("slurm {job}.{step}");
+    let host = match on_one_node {
+        true => Some("127.0.0.1".to_owned()),
+        false => set("SLURM_STEP_NODELIST").and_then(|list| first_host(&list)),
+    };
+    let port = derived_port(&job);
+    (Some(job), host.map(|host| Address { host, port }))
 }
 
 /// The place to meet that `MASTER_ADDR` and `MASTER_PORT` name, under any launcher.
@@ -134,21 +143,6 @@ fn master(set: Variables<'_>, job: Option<&str>) -> Result<Option<Address>, Rank
         false => port,
     };
     Ok(Some(Address { host, port }))
-}
-
-/// The node of task 0: the step's first. `srun` itself may run elsewhere, on a login node.
-fn slurm_host(set: Variables<'_>, on_one_node: bool) -> Result<String, RanksError> {
-    if on_one_node {
-        return Ok("127.0.0.1".to_owned());
-    }
-    set("SLURM_STEP_NODELIST")
-        .and_then(|list| first_host(&list))
-        .ok_or_else(|| {
-            RanksError::Variables(
-                "SLURM_STEP_NODELIST names no host, so nothing tells where rank 0 is; set MASTER_ADDR and MASTER_PORT"
-                    .to_owned(),
-            )
-        })
 }
 
 /// The number of tasks on this node.
