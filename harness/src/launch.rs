@@ -1,7 +1,7 @@
 //! `harness launch`: starts this program several times on this machine, as the ranks of one run.
 //!
-//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like ([`device::ranks::World`]). When one fails, all
-//! end.
+//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like
+//! ([`device::ranks::World`]). When one fails, all end.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -14,7 +14,6 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use device::ranks::Rendezvous;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use crate::interrupt::OnInterrupt;
@@ -23,7 +22,8 @@ use exit::{CommandError, Ending};
 /// How long a process may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);
 
-/// How long output is waited for after all processes have ended: what they have started themselves may hold it open.
+/// How long output is waited for after all processes have ended: what they have started themselves
+/// may hold it open.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
 
 /// Arguments of `harness launch`.
@@ -36,9 +36,6 @@ pub struct LaunchArgs {
     /// How many processes
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     processes: u32,
-    /// Where they meet: tcp://HOST:PORT or file:///PATH [default: a free port]
-    #[arg(long, value_name = "PLACE")]
-    rendezvous: Option<Rendezvous>,
     /// A command of `harness` with its arguments
     #[arg(
         value_name = "COMMAND",
@@ -79,7 +76,7 @@ pub fn run(args: &LaunchArgs) -> Result<Ending, CommandError> {
     }
 }
 
-/// What all processes are started with.
+/// The settings that all processes are started with.
 struct Run<'a> {
     args: &'a LaunchArgs,
     program: std::path::PathBuf,
@@ -127,9 +124,6 @@ impl<'a> Run<'a> {
             .env("TORCHELASTIC_RUN_ID", &self.id)
             .env_remove("TORCHELASTIC_RESTART_COUNT")
             .env_remove("TORCHELASTIC_USE_AGENT_STORE");
-        if let Some(rendezvous) = &self.args.rendezvous {
-            command.env("HARNESS_RENDEZVOUS", rendezvous.to_string());
-        }
         if rank > 0 {
             command
                 .stdin(Stdio::null())
@@ -154,7 +148,8 @@ impl<'a> Run<'a> {
         all.children.push(Some(child));
         let (ranks, ended) = (ranks.clone(), ended.clone());
         thread::spawn(move || {
-            // It stays a child, so that its number is not another's, until it is taken from the list.
+            // It stays a child, so that its number is not another's, until it is taken from the
+            // list.
             while waitid(
                 WaitId::Pid(pid),
                 WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
@@ -266,7 +261,7 @@ fn forward<W: Write + 'static>(
             if line.last() != Some(&b'\n') {
                 line.push(b'\n');
             }
-            // In one go, so that lines stay whole. If nobody reads them, the process may go on writing.
+            // In one go, so that lines stay whole. The process goes on if its lines are not read.
             let mut to = to();
             let _ = to.write_all(&line).and_then(|()| to.flush());
         }

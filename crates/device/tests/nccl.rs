@@ -1,6 +1,7 @@
 //! Two GPUs exchange bytes through NCCL, and go on when one of them never does.
 //!
-//! The GPUs belong to threads of this process: NCCL treats them as it treats those of two processes.
+//! The GPUs belong to threads of this process: NCCL treats them as it treats those of two
+//! processes.
 #![cfg(target_os = "linux")]
 
 use std::ffi::c_void;
@@ -47,7 +48,8 @@ impl Gpu {
 
     fn exchange(&self, nccl: &Nccl, comm: &Comm, peer: usize) -> Result<(), NcclError> {
         nccl.group(LONGEST, |group| {
-            // SAFETY: both buffers have this many bytes, and live until the stream is done; nothing else uses them.
+            // SAFETY: both buffers have this many bytes, and live until the stream is done; nothing
+            // else uses them.
             unsafe {
                 let bytes = LEN * 4;
                 let address = self.sent.as_device_ptr().as_raw();

@@ -7,9 +7,9 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use device::ranks::{Hello, Link, Session, Timing, World};
+use device::ranks::{Hello, Link, Session, Timeouts, World};
 
-/// What rank 1 is to do.
+/// The variable that tells rank 1 what to do.
 const ACT: &str = "RANKS_TEST_ACT";
 
 /// A rank that dies ends all others within this time.
@@ -72,9 +72,9 @@ fn ends(test: &str, act: &str) -> Vec<String> {
 
 /// A rank: meets the others, exchanges bytes with them, and waits for rank 1 in a barrier.
 fn rank(act: &str) -> ! {
-    let world = World::from_environment(None).unwrap().unwrap();
+    let world = World::from_environment().unwrap().unwrap();
     let hello = Hello::new("1", Vec::new(), Vec::new()).fact("act", act);
-    let session = Session::meet(&world, &hello, Timing::default()).unwrap();
+    let session = Session::meet(&world, &hello, Timeouts::default()).unwrap();
     println!("met");
     let (tell, told) = mpsc::channel();
     session.on_loss(move |loss| tell.send(loss.to_owned()).unwrap());

@@ -24,8 +24,9 @@ use crate::digest;
 use crate::outcome::{Kind, bounded};
 use crate::report::Protection;
 
-/// The only version of the format so far. Goes up whenever an older program would misread the file.
-pub const FORMAT_VERSION: u32 = 1;
+/// The version of the format that this program writes and reads. It goes up whenever another
+/// program would misread the file. In version 1, a plan's commands were lists of numbers.
+pub const FORMAT_VERSION: u32 = 2;
 
 /// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
 pub const MOST_PTX_BYTES: usize = 8 << 20;

@@ -28,7 +28,8 @@ pub enum Arg {
         /// In elements.
         offset: u64,
     },
-    /// As [`Arg::BufferAt`], where the kernel accesses `len` elements from there on alone: see [`BufferId::range`].
+    /// As [`Arg::BufferAt`], where the kernel accesses `len` elements from there on alone: see
+    /// [`BufferId::range`].
     BufferRange {
         /// The buffer.
         id: BufferId,
@@ -68,8 +69,8 @@ impl Arg {
         }
     }
 
-    /// Whether a kernel may write through it. A kernel only reads what it gets as a slice: `#[kernel]` takes `&[T]` and no
-    /// `&mut [T]`.
+    /// Whether a kernel may write through it. A kernel only reads what it gets as a slice:
+    /// `#[kernel]` takes `&[T]` and no `&mut [T]`.
     pub fn may_write(&self) -> bool {
         matches!(
             self,
@@ -137,8 +138,9 @@ impl From<bool> for Arg {
     }
 }
 
-/// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by value. Numbers are `u8`, `i8`, `u32`,
-/// `i32`, `u64`, `i64`, `usize`, `f32` and `f64`; `vec![...]` of bytes is a structure.
+/// The arguments of a launch, each through `Into<Arg>`: buffers are passed as pointers, numbers by
+/// value. Numbers are `u8`, `i8`, `u32`, `i32`, `u64`, `i64`, `usize`, `f32` and `f64`; `vec![...]`
+/// of bytes is a structure.
 ///
 /// ```
 /// # use plan::{Element, Plan, args};

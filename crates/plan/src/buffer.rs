@@ -75,7 +75,8 @@ pub struct Buffer {
     pub len: u64,
     /// Its use.
     pub role: Role,
-    /// The device that it lives on, from 0. Of a scattered buffer ([`crate::Plan::scatter`]), of no meaning.
+    /// The device that it lives on, from 0. Of a scattered buffer ([`crate::Plan::scatter`]), of no
+    /// meaning.
     #[serde(default, skip_serializing_if = "is_first_device")]
     pub device: u32,
 }
@@ -136,9 +137,10 @@ impl BufferId {
         Arg::BufferAt { id: self, offset }
     }
 
-    /// A pointer to element `offset` of the buffer, through which the kernel accesses `len` elements from there on, and no others.
-    /// So the rest of the buffer may be in use on other devices at the same time. The emulated device checks that in plans for several
-    /// devices; in one for a single device, nothing rests on it.
+    /// A pointer to element `offset` of the buffer, through which the kernel accesses `len`
+    /// elements from there on, and no others. So the rest of the buffer may be in use on other
+    /// devices at the same time. The emulated device checks that in plans for several devices; in
+    /// one for a single device, nothing rests on it.
     pub fn range(self, offset: u64, len: u64) -> Arg {
         Arg::BufferRange {
             id: self,

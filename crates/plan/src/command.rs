@@ -6,7 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Arg, Buffer, BufferId, PlanError};
 
-/// Up to three extents; those left out are 1. Made from a number, a tuple of two or three, or an array of three.
+/// Up to three extents; those left out are 1. Made from a number, a tuple of two or three, or an
+/// array of three.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dim3(pub [u32; 3]);
 
@@ -43,10 +44,11 @@ pub struct LaunchConfig {
     pub block: [u32; 3],
     /// Dynamic shared memory of each block.
     pub shared_mem_bytes: u32,
-    /// Blocks of a cluster in x, y, z: a whole number of clusters makes the grid. 1, 1, 1 without clusters.
+    /// Blocks of a cluster in x, y, z: a whole number of clusters makes the grid. 1, 1, 1 without
+    /// clusters.
     ///
-    /// The blocks of a cluster run at the same time and reach each other's shared memory: see `cuda_std::cluster`. They need
-    /// compute capability 9.0.
+    /// The blocks of a cluster run at the same time and reach each other's shared memory: see
+    /// `cuda_std::cluster`. They need compute capability 9.0.
     #[serde(default = "one_block", skip_serializing_if = "is_one_block")]
     pub cluster: [u32; 3],
     /// A cluster may have more than [`PORTABLE_CLUSTER_BLOCKS`], as far as the device goes along.
@@ -54,7 +56,8 @@ pub struct LaunchConfig {
     pub non_portable_cluster: bool,
 }
 
-/// The most blocks of a cluster that every device with clusters runs (CUDA C++ Programming Guide, "Thread Block Clusters").
+/// The maximum number of blocks of a cluster that every device with clusters runs (CUDA C++
+/// Programming Guide, "Thread Block Clusters").
 pub const PORTABLE_CLUSTER_BLOCKS: u32 = 8;
 
 fn one_block() -> [u32; 3] {
@@ -102,8 +105,8 @@ impl LaunchConfig {
         }
     }
 
-    /// The same with clusters of this many blocks, up to [`PORTABLE_CLUSTER_BLOCKS`] in all. The grid must be a whole number of
-    /// clusters in each direction.
+    /// The same with clusters of this many blocks, up to [`PORTABLE_CLUSTER_BLOCKS`] in all. The
+    /// grid must be a whole number of clusters in each direction.
     pub fn with_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
         LaunchConfig {
             cluster: cluster.into().0,
@@ -111,8 +114,9 @@ impl LaunchConfig {
         }
     }
 
-    /// [`LaunchConfig::with_cluster`], with the grid rounded up to whole clusters. The kernel's threads that are too many do nothing. A
-    /// grid that cannot be rounded up stays as it is, and is refused when the plan is checked.
+    /// [`LaunchConfig::with_cluster`], with the grid rounded up to whole clusters. The kernel's
+    /// threads that are too many do nothing. A grid that cannot be rounded up stays as it is, and
+    /// is refused when the plan is checked.
     pub fn in_whole_clusters(self, cluster: impl Into<Dim3>) -> LaunchConfig {
         let mut config = self.with_cluster(cluster);
         for (blocks, of_cluster) in config.grid.iter_mut().zip(config.cluster) {
@@ -122,8 +126,9 @@ impl LaunchConfig {
         config
     }
 
-    /// The same, where a cluster may have more blocks than is portable: up to 16 on compute capability 9.0. Whether so many
-    /// multiprocessors are there together is up to the device, which may refuse the launch.
+    /// The same, where a cluster may have more blocks than is portable: up to 16 on compute
+    /// capability 9.0. The device decides whether it has enough multiprocessors together, and may
+    /// refuse the launch.
     pub fn with_non_portable_cluster(self, cluster: impl Into<Dim3>) -> LaunchConfig {
         LaunchConfig {
             non_portable_cluster: true,
@@ -168,6 +173,7 @@ pub struct Launch<'p> {
 
 /// A copy from one buffer to another, or within one; the two ranges do not overlap. In elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Copy {
     /// Source.
     pub src: BufferId,
@@ -183,6 +189,7 @@ pub struct Copy {
 
 /// A whole buffer set to one byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Fill {
     /// Destination.
     pub dst: BufferId,
@@ -202,8 +209,8 @@ pub enum Command<'p> {
 }
 
 impl Command<'_> {
-    /// The buffers that the command accesses, in the order in which it names them, and whether it may write them
-    /// ([`Arg::may_write`]).
+    /// The buffers that the command accesses, in the order in which it names them, and whether it
+    /// may write them ([`Arg::may_write`]).
     pub fn accesses(&self) -> impl Iterator<Item = (BufferId, bool)> {
         let (args, src, dst) = match *self {
             Command::Launch(launch) => (launch.args, None, None),
@@ -218,8 +225,8 @@ impl Command<'_> {
             .chain(dst.map(|id| (id, true)))
     }
 
-    /// The elements that the command accesses at most, and whether it may write them: of a launch, what its arguments say. `buffers` are
-    /// the plan's.
+    /// The elements that the command accesses at most, and whether it may write them: of a launch,
+    /// what its arguments say. `buffers` are the plan's.
     pub fn bounds(&self, buffers: &[Buffer]) -> impl Iterator<Item = (BufferId, Range<u64>, bool)> {
         let args = match *self {
             Command::Launch(launch) => launch.args,
@@ -238,8 +245,8 @@ impl Command<'_> {
         of_args.chain(self.moved(buffers))
     }
 
-    /// The device that the command runs on: that of the buffers that it may write, or else of the first that it reads. A copy between
-    /// devices is of the source's.
+    /// The device that the command runs on: that of the buffers that it may write, or else of the
+    /// first that it reads. A copy between devices is of the source's.
     pub fn device(&self, buffers: &[Buffer]) -> u32 {
         let on = |id: BufferId| buffers[id.index()].device;
         match *self {
@@ -253,8 +260,9 @@ impl Command<'_> {
         }
     }
 
-    /// The elements that a copy or a fill reads and writes, with whether it writes them; of a launch nothing, since what a kernel
-    /// accesses is known only when it runs. `buffers` are the plan's.
+    /// The elements that a copy or a fill reads and writes, with whether it writes them; of a
+    /// launch nothing, since what a kernel accesses is known only when it runs. `buffers` are the
+    /// plan's.
     pub fn moved(
         &self,
         buffers: &[Buffer],
@@ -272,7 +280,8 @@ impl Command<'_> {
     }
 }
 
-/// A command as it is stored: names and arguments are kept once, aside, so that thousands are cheap.
+/// A command as it is stored: names and arguments are kept once, aside, so that thousands are
+/// cheap.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Stored {
     Launch {

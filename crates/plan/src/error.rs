@@ -3,7 +3,7 @@
 use thiserror::Error;
 
 use crate::nearest::shortened;
-use crate::record::MOST_NAME_BYTES;
+use crate::record::MAX_NAME_BYTES;
 use crate::{Dependence, Element};
 
 /// A plan that is invalid on every device. `place` names plan, command and kernel.
@@ -24,7 +24,7 @@ pub enum PlanError {
         "{place}: {role} is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned"
     )]
     ForeignBuffer {
-        /// Where.
+        /// The place.
         place: String,
         /// Which argument, or which end of a copy.
         role: String,
@@ -32,7 +32,7 @@ pub enum PlanError {
     /// A grid, block or cluster with an extent of 0.
     #[error("{place}: {what} {extents:?} is empty; every extent must be at least 1")]
     EmptyLaunch {
-        /// Where.
+        /// The place.
         place: String,
         /// `grid`, `block` or `cluster`.
         what: &'static str,
@@ -42,7 +42,7 @@ pub enum PlanError {
     /// A pointer past the buffer's end.
     #[error("{place}: {role} starts at element {offset} of buffer `{buffer}`, which has {len}")]
     OffsetOutOfBounds {
-        /// Where.
+        /// The place.
         place: String,
         /// Which argument.
         role: String,
@@ -56,7 +56,7 @@ pub enum PlanError {
     /// A slice past the buffer's end.
     #[error("{place}: {role} is elements {start}..{} of buffer `{buffer}`, which has {buffer_len}", u128::from(*start) + u128::from(*len))]
     SliceOutOfBounds {
-        /// Where.
+        /// The place.
         place: String,
         /// Which argument.
         role: String,
@@ -74,7 +74,7 @@ pub enum PlanError {
         "{place}: source `{src}` holds {src_element}, destination `{dst}` holds {dst_element}; a copy needs the same type"
     )]
     CopyElement {
-        /// Where.
+        /// The place.
         place: String,
         /// Source buffer.
         src: String,
@@ -90,7 +90,7 @@ pub enum PlanError {
         "{place}: source `{src}` has {src_len} elements, destination `{dst}` has {dst_len}; copy a range with `copy_range`"
     )]
     CopySize {
-        /// Where.
+        /// The place.
         place: String,
         /// Source buffer.
         src: String,
@@ -104,7 +104,7 @@ pub enum PlanError {
     /// A copy past the end of a buffer.
     #[error("{place}: elements {start}..{} of buffer `{buffer}` are out of bounds: it has {buffer_len}", u128::from(*start) + u128::from(*len))]
     CopyOutOfBounds {
-        /// Where.
+        /// The place.
         place: String,
         /// The buffer.
         buffer: String,
@@ -120,7 +120,7 @@ pub enum PlanError {
         "{place}: source elements {src_start}.. and destination elements {dst_start}.. ({len} each) of buffer `{buffer}` overlap; copy through a scratch buffer"
     )]
     CopyOverlap {
-        /// Where.
+        /// The place.
         place: String,
         /// The buffer.
         buffer: String,
@@ -163,7 +163,7 @@ pub enum PlanError {
     },
     /// A name that no message could quote.
     #[error(
-        "plan `{}`: the name of {what}, `{}`, has {} bytes; names have at most {MOST_NAME_BYTES}",
+        "plan `{}`: the name of {what}, `{}`, has {} bytes; names have at most {MAX_NAME_BYTES}",
         shortened(.plan), shortened(.name), .name.len()
     )]
     LongName {
@@ -179,7 +179,7 @@ pub enum PlanError {
         "{place}: it may write `{}`, on device {}, and `{}`, on device {}; a kernel writes buffers of one device, and reads others through slices", .buffers[0], .devices[0], .buffers[1], .devices[1]
     )]
     SeveralDevices {
-        /// Where.
+        /// The place.
         place: String,
         /// Two of the buffers.
         buffers: [String; 2],
@@ -191,7 +191,7 @@ pub enum PlanError {
         "{place}: {role} is `{buffer}`, which is scattered over devices; use the part that the device has"
     )]
     ScatteredBuffer {
-        /// Where.
+        /// The place.
         place: String,
         /// Which argument, or which end of a copy.
         role: String,
@@ -205,13 +205,13 @@ pub enum PlanError {
         plan: String,
         /// The buffer.
         buffer: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
     /// A device with a number that no machine has.
     #[error(
         "plan `{plan}`: buffer `{buffer}` is on device {device}; devices have numbers below {}",
-        crate::MOST_DEVICES
+        crate::MAX_DEVICES
     )]
     DeviceNumber {
         /// The plan.
@@ -236,14 +236,14 @@ pub enum PlanError {
         /// The nearest name, or all of them.
         suggestion: String,
     },
-    /// A plan with more commands or arguments than any plan needs.
+    /// A plan with more commands or arguments than it may have.
     #[error("plan `{plan}` has more than {limit} {what}; let each launch do more")]
     TooLarge {
         /// The plan.
         plan: String,
-        /// Of what.
+        /// The kind of thing.
         what: &'static str,
-        /// The most.
+        /// The maximum.
         limit: usize,
     },
     /// A problem that the solution does not support.
@@ -257,7 +257,7 @@ pub enum PlanError {
     Malformed {
         /// The plan.
         plan: String,
-        /// What is wrong.
+        /// The reason.
         reason: String,
     },
 }

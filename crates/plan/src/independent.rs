@@ -1,5 +1,6 @@
-//! Commands that are recorded as independent: what is wrong if they are not, and the check of copies and fills, which say
-//! themselves what they access. What kernels access is known only when they run: the emulated device checks it.
+//! Commands that are recorded as independent: what is wrong if they are not, and the check of
+//! copies and fills, which say themselves what they access. The accesses of kernels are known only
+//! when they run: the emulated device checks them.
 
 use std::ops::Range;
 
@@ -7,7 +8,8 @@ use thiserror::Error;
 
 use crate::{BufferId, Plan};
 
-/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one writes what the other accesses.
+/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one
+/// writes what the other accesses.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
     "plan `{plan}`: {} and {} are recorded as independent, but {}; record them one after the other",
@@ -37,7 +39,7 @@ impl Dependence {
     }
 }
 
-/// What a command does to an element.
+/// The effect of a command on an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Does {
     /// Its position in the plan.
@@ -47,7 +49,8 @@ pub struct Does {
 }
 
 impl Plan {
-    /// The fault of two commands that access an element of the buffer of this name, one of them to write it.
+    /// The fault of two commands that access an element of the buffer of this name, one of them to
+    /// write it.
     pub fn dependence(&self, buffer: &str, element: u64, one: Does, other: Does) -> Dependence {
         let mut both = [one, other];
         both.sort_by_key(|does| does.command);
@@ -104,7 +107,8 @@ pub(crate) fn check(plan: &Plan, range: Range<usize>) -> Result<(), Box<Dependen
     Ok(())
 }
 
-/// The accesses of two commands that reach farthest: one that begins later meets some other command's if it meets one of them.
+/// The accesses of two commands that reach farthest: one that begins later meets some other
+/// command's if it meets one of them.
 #[derive(Default)]
 struct Farthest([Option<Access>; 2]);
 

@@ -8,7 +8,7 @@ use crate::suggestion;
 use crate::{Buffer, BufferId, Command, Launch, Plan, PlanError};
 
 /// Devices have numbers below this.
-pub const MOST_DEVICES: u32 = 1 << 16;
+pub const MAX_DEVICES: u32 = 1 << 16;
 
 impl Plan {
     /// The plan's name.
@@ -78,7 +78,7 @@ impl Plan {
         &self.kernels
     }
 
-    /// What it does, in order.
+    /// Its commands, in order.
     pub fn commands(&self) -> impl ExactSizeIterator<Item = Command<'_>> {
         self.commands.iter().map(|stored| match stored {
             Stored::Launch {
@@ -96,12 +96,14 @@ impl Plan {
         })
     }
 
-    /// Ranges of commands that are independent of each other ([`Plan::independent`]), in order, each of two commands at least.
+    /// Ranges of commands that are independent of each other ([`Plan::independent`]), in order,
+    /// each of two commands at least.
     pub fn groups(&self) -> &[Range<usize>] {
         &self.groups
     }
 
-    /// The commands in parts that follow one after the other: each group of independent ones, and each other command by itself.
+    /// The commands in parts that follow one after the other: each group of independent ones, and
+    /// each other command by itself.
     pub fn stages(&self) -> impl Iterator<Item = Range<usize>> {
         let (mut groups, mut at) = (self.groups.iter().peekable(), 0);
         std::iter::from_fn(move || {
@@ -150,8 +152,8 @@ impl Plan {
         here.map(Buffer::bytes).sum()
     }
 
-    /// Checks what recording cannot: that names are unique and no longer than 200 bytes, that buffers are neither empty nor too large, and that outputs
-    /// are this plan's.
+    /// Checks what recording cannot. Names are unique and no longer than 200 bytes, buffers have
+    /// elements and are not too large, and outputs are this plan's.
     ///
     /// # Errors
     ///
@@ -166,7 +168,7 @@ impl Plan {
                     buffer: buffer.name.clone(),
                 });
             }
-            if buffer.device >= MOST_DEVICES {
+            if buffer.device >= MAX_DEVICES {
                 return Err(PlanError::DeviceNumber {
                     plan: self.name.clone(),
                     buffer: buffer.name.clone(),

@@ -1,12 +1,10 @@
 //! Plans, which solutions record, and the interface of each lab.
 //!
-//! A [`Plan`] is plain data: buffers, kernel launches and copies. Its commands run in order, each after the one before it has
-//! finished, as on one CUDA stream, unless they are recorded as independent ([`Plan::independent`]). Buffers may live on several devices
-//! ([`Plan::scratch_on`], [`Plan::scatter`]): a launch runs where those are that it writes, and commands that do not access the same elements may
-//! run at the same time ([`Plan::dependencies`]), which changes no result. It knows neither device nor PTX: `host` validates it against both before
-//! anything runs.
-//! Everything else is checked while recording, so that `?` ends it there; the error names the plan and the command. A plan can be saved and
-//! loaded (serde); a loaded plan has passed the same checks as a recorded one.
+//! # Purpose
+//!
+//! A [`Plan`] is plain data: buffers, kernel launches and copies. A solution's host code does not
+//! touch a device: it records a plan. So its launches can be checked before they run, saved, sent
+//! to another machine, graded, and timed by a program that is not the solution's.
 //!
 //! ```
 //! use plan::{Element, LaunchConfig, Plan, args};
@@ -20,9 +18,39 @@
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 //!
-//! Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`], [`membench`], [`stencil25`]) with what a solution gets
-//! (`Problem`, `Buffers`), what it returns (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] describes all
-//! of them; [`record_all`] is the main function of a program that records a solution's plans.
+//! # Contract
+//!
+//! - **Order.** Commands run in order, each after the one before it has finished, as on one CUDA
+//!   stream, unless they are recorded as independent ([`Plan::independent`]).
+//! - **Devices.** A buffer lives on a device ([`Plan::scratch_on`], [`Plan::scatter`]), and a
+//!   launch runs on the device of the buffers that it writes. Commands that do not access the same
+//!   elements may run at the same time ([`Plan::dependencies`]), which changes no result.
+//! - **Checks.** Recording checks each command, so that `?` ends it there; the error names the plan
+//!   and the command. [`Plan::check`] checks a complete plan. The crate does not know
+//!   devices or PTX: `host` validates a plan against both before anything runs.
+//! - **Saving.** A plan is saved and loaded with serde. Loading records it again, so that a file
+//!   passes the checks of a recording and may come from anywhere.
+//! - **Labs.** Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`],
+//!   [`membench`], [`stencil25`]) with the input of a solution (`Problem`, `Buffers`), its results
+//!   (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] describes all of them;
+//!   [`record_all`] is the main function of a program that records a solution's plans.
+//!
+//! # Reading order
+//!
+//! 1. `buffer`, `arg`, `command`: the parts of a plan;
+//! 2. `record`: the functions that a solution calls, and their checks;
+//! 3. `inspect`: reading a plan, and the checks of a complete one;
+//! 4. `serial`: the saved form;
+//! 5. `independent`, `order`: which commands may run at the same time;
+//! 6. `scatter`, `slabs`: fields over several devices;
+//! 7. `lab`, `recorder`: the interface of labs, and the program that records plans.
+//!
+//! # Limits
+//!
+//! A plan has at most 2^20 commands, 2^24 arguments in all and 2^10 in a launch. Names have at most
+//! 200 bytes, and buffers are smaller than 2^63 bytes. At most 2^10 buffers are scattered, each in
+//! at most 2^12 parts, over devices with numbers below [`MAX_DEVICES`]. Plans have no loops and no
+//! branches: a step that depends on a result needs another plan.
 
 mod arg;
 mod buffer;
@@ -50,7 +78,7 @@ pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
 pub use error::PlanError;
 pub use independent::{Dependence, Does};
-pub use inspect::MOST_DEVICES;
+pub use inspect::MAX_DEVICES;
 pub use lab::{AnyLab, Lab, Solves};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;

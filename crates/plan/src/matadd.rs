@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, lab::lab};
 
-/// What is to be computed. A matrix has n_y rows of n_x contiguous values of `f32`.
+/// The problem. A matrix has n_y rows of n_x contiguous values of `f32`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, lab::lab};
 
-/// What is to be computed.
+/// The problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {

@@ -2,27 +2,29 @@
 
 use std::borrow::Cow;
 
-/// Longer names are not compared: what that costs grows with the product of the lengths, and names may be anybody's.
-const MOST_BYTES: usize = 100;
+/// Longer names are not compared: what that costs grows with the product of the lengths, and names
+/// may be anybody's.
+const MAX_BYTES: usize = 100;
 
 /// The most candidates that are compared.
-const MOST_CANDIDATES: usize = 1000;
+const MAX_CANDIDATES: usize = 1000;
 
 /// The most names that a message lists.
-const MOST_LISTED: usize = 30;
+const MAX_LISTED: usize = 30;
 
 /// The candidate nearest to `name`, if it is near enough.
 ///
-/// The distance is Damerau-Levenshtein's (a swap of two letters counts as one edit). It may be one, or a third of the longer
-/// name's letters if that is more. Names of over 100 bytes are near to none.
+/// The distance is Damerau-Levenshtein's (a swap of two letters counts as one edit). It may be one,
+/// or a third of the longer name's letters if that is more. Names of over 100 bytes are near to
+/// none.
 pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
-    if name.len() > MOST_BYTES {
+    if name.len() > MAX_BYTES {
         return None;
     }
     candidates
         .into_iter()
-        .filter(|candidate| candidate.len() <= MOST_BYTES)
-        .take(MOST_CANDIDATES)
+        .filter(|candidate| candidate.len() <= MAX_BYTES)
+        .take(MAX_CANDIDATES)
         .map(|candidate| (strsim::damerau_levenshtein(name, candidate), candidate))
         .filter(|&(distance, candidate)| {
             let longer = name.chars().count().max(candidate.chars().count());
@@ -32,14 +34,15 @@ pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) ->
         .map(|(_, candidate)| candidate.to_owned())
 }
 
-/// The end of an "unknown name" message: the nearest name, or else all names, as far as they fit in a message.
+/// The end of an "unknown name" message: the nearest name, or else all names, as far as they fit in
+/// a message.
 pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> String {
     let candidates: Vec<&str> = candidates.into_iter().collect();
     match nearest(name, candidates.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => "there are none".to_owned(),
         None => {
-            let listed = candidates.iter().take(MOST_LISTED);
+            let listed = candidates.iter().take(MAX_LISTED);
             let mut listed: Vec<String> = listed.map(|name| shortened(name).into_owned()).collect();
             let more = candidates.len() - listed.len();
             if more > 0 {
@@ -52,8 +55,8 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
 
 /// The name, or its first letters where it is longer than a message should quote.
 pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
-    match name.len() > MOST_BYTES {
-        true => format!("{}...", &name[..name.floor_char_boundary(MOST_BYTES)]).into(),
+    match name.len() > MAX_BYTES {
+        true => format!("{}...", &name[..name.floor_char_boundary(MAX_BYTES)]).into(),
         false => name.into(),
     }
 }

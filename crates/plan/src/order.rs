@@ -1,5 +1,6 @@
-//! Which commands of a plan wait for which: those that access the same elements, one of them to write them. The plan's order decides who
-//! comes first, so that a run in which others overlap has the results of one in order.
+//! Which commands of a plan wait for which: those that access the same elements, one of them to
+//! write them. The plan's order decides who comes first, so that a run in which others overlap has
+//! the results of one in order.
 
 use std::ops::Range;
 
@@ -14,7 +15,8 @@ struct Span {
     readers: Vec<u32>,
 }
 
-/// What is known of a buffer: spans in order, apart. Elements in none of them were not accessed.
+/// The accesses to a buffer until now: spans in order, apart. Elements in none of them were not
+/// accessed.
 #[derive(Debug, Clone, Default)]
 struct Known(Vec<Span>);
 
@@ -75,8 +77,9 @@ impl Known {
 }
 
 impl Plan {
-    /// For each command, the earlier ones that must have finished before it begins, in order: those that write what it may access, and those
-    /// that read what it may write, as far as launches' arguments and copies say ([`crate::Command::bounds`]). What these in turn wait for may be
+    /// For each command, the earlier ones that must have finished before it begins, in order: those
+    /// that write what it may access, and those that read what it may write, as far as launches'
+    /// arguments and copies say ([`crate::Command::bounds`]). What these in turn wait for may be
     /// left out. Commands that are recorded as independent do not wait for each other.
     pub fn dependencies(&self) -> Vec<Vec<u32>> {
         let mut known = vec![Known::default(); self.buffers.len()];

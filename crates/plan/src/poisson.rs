@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, PlanError, lab::lab};
 
-/// What is to be computed. A field has n^3 values of `f64`, x contiguous, then y.
+/// The problem. A field has n^3 values of `f64`, x contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {

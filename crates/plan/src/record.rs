@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use crate::Element;
 use crate::command::Stored;
@@ -13,11 +13,11 @@ use crate::serial::SavedPlan;
 use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered};
 
 /// Buffers, launches and copies, in order. See the [crate]'s documentation.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(try_from = "SavedPlan", into = "SavedPlan")]
+#[derive(Debug, Clone, Deserialize)]
+#[serde(try_from = "SavedPlan<'static>")]
 pub struct Plan {
-    /// Never 0, and unlike every other plan's in this process, but for clones and plans made by [`Plan::map`], which have
-    /// the same buffers.
+    /// Never 0, and unlike every other plan's in this process, except clones and plans made by
+    /// [`Plan::map`], which have the same buffers.
     pub(crate) tag: u64,
     pub(crate) name: String,
     pub(crate) buffers: Vec<Buffer>,
@@ -26,27 +26,30 @@ pub struct Plan {
     kernel_index: HashMap<String, u32>,
     pub(crate) commands: Vec<Stored>,
     pub(crate) args: Vec<Arg>,
-    /// How many devices there are to run on.
+    /// The number of devices to run on.
     available_devices: u32,
     /// Buffers that have no memory of their own.
     pub(crate) scattered: Vec<Scattered>,
-    /// Ranges of commands that are independent of each other; each of two at least, in order, apart.
+    /// Ranges of commands that are independent of each other; each of two at least, in order,
+    /// apart.
     pub(crate) groups: Vec<Range<usize>>,
     /// The first command of the group that is being recorded.
     group_start: Option<usize>,
 }
 
-/// The most launches, copies and fills of a plan: a second of nothing but launching.
-const MOST_COMMANDS: usize = 1 << 20;
+/// The maximum number of launches, copies and fills of a plan: a second of launches alone.
+const MAX_COMMANDS: usize = 1 << 20;
 
-/// The most arguments of one launch. A kernel's parameters have no more than 4 KiB together.
-const MOST_ARGS: usize = 1 << 10;
+/// The maximum number of arguments of one launch. A kernel's parameters have no more than 4 KiB
+/// together.
+const MAX_ARGS: usize = 1 << 10;
 
-/// The most arguments of all launches together.
-const MOST_ARGS_TOGETHER: usize = 1 << 24;
+/// The maximum number of arguments of all launches together.
+const MAX_ARGS_TOGETHER: usize = 1 << 24;
 
-/// The most bytes of a name: of a plan, a buffer, an output or a kernel. `#[kernel]` has the same limit.
-pub(crate) const MOST_NAME_BYTES: usize = 200;
+/// The maximum length of a name in bytes: of a plan, a buffer, an output or a kernel. `#[kernel]`
+/// has the same limit.
+pub(crate) const MAX_NAME_BYTES: usize = 200;
 
 impl Plan {
     /// An empty plan.
@@ -68,7 +71,7 @@ impl Plan {
         }
     }
 
-    /// The same for a machine with so many devices.
+    /// The same for a machine with this number of devices.
     pub fn with_available_devices(self, devices: u32) -> Plan {
         Plan {
             available_devices: devices.max(1),
@@ -76,7 +79,7 @@ impl Plan {
         }
     }
 
-    /// How many devices there are to run on: at least 1. A solution may use all of them, or fewer.
+    /// The number of devices to run on: at least 1. A solution may use all of them, or fewer.
     pub fn available_devices(&self) -> u32 {
         self.available_devices
     }
@@ -159,10 +162,10 @@ impl Plan {
         }
         self.has_room()?;
         let start = self.args.len();
-        self.args.extend(args.into_iter().take(MOST_ARGS + 1));
-        if self.args.len() - start > MOST_ARGS {
+        self.args.extend(args.into_iter().take(MAX_ARGS + 1));
+        if self.args.len() - start > MAX_ARGS {
             self.args.truncate(start);
-            return Err(self.too_large("arguments of a launch", MOST_ARGS));
+            return Err(self.too_large("arguments of a launch", MAX_ARGS));
         }
         if let Err(error) = self.check_args(start, kernel) {
             self.args.truncate(start);
@@ -255,8 +258,9 @@ impl Plan {
         self.copy_range(src, 0, dst, 0, len)
     }
 
-    /// Records a copy of `len` elements from element `src_start` of one buffer to element `dst_start` of another, or
-    /// of the same one if the two ranges do not overlap. A copy of 0 elements records nothing.
+    /// Records a copy of `len` elements from element `src_start` of one buffer to element
+    /// `dst_start` of another, or of the same one if the two ranges do not overlap. A copy of 0
+    /// elements records nothing.
     ///
     /// # Errors
     ///
@@ -328,9 +332,10 @@ impl Plan {
         Ok(())
     }
 
-    /// Records commands that are independent of each other: they may run at once and in any order. None of them writes an
-    /// element that another reads or writes; the emulated device checks that. What is recorded before has finished when
-    /// they begin, and what is recorded after begins when all of them have finished.
+    /// Records commands that are independent of each other: they may run at once and in any order.
+    /// None of them writes an element that another reads or writes; the emulated device checks
+    /// that. What is recorded before has finished when they begin, and what is recorded after
+    /// begins when all of them have finished.
     ///
     /// A call within a call adds to the outer one's commands.
     ///
@@ -349,7 +354,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// Those of `record`; [`PlanError::Dependent`] if copies and fills among the commands cannot be independent.
+    /// Those of `record`; [`PlanError::Dependent`] if copies and fills among the commands cannot be
+    /// independent.
     pub fn independent(
         &mut self,
         record: impl FnOnce(&mut Plan) -> Result<(), PlanError>,
@@ -374,8 +380,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Records a command, as [`Plan::launch`], [`Plan::copy_range`] or [`Plan::fill`] would. It may come from another plan
-    /// with the same buffers: a clone, or one made by [`Plan::map`].
+    /// Records a command, as [`Plan::launch`], [`Plan::copy_range`] or [`Plan::fill`] would. It may
+    /// come from another plan with the same buffers: a clone, or one made by [`Plan::map`].
     ///
     /// # Errors
     ///
@@ -392,14 +398,14 @@ impl Plan {
         }
     }
 
-    /// A plan of the same buffers and outputs, under the same ids, and of whatever `record` records in place of each
-    /// command.
+    /// A plan of the same buffers and outputs, under the same ids, and of the commands that
+    /// `record` records instead of each command.
     ///
-    /// `record` gets the new plan, and each command of this one in turn. It may keep the command ([`Plan::push`]), record
-    /// another or several in its place, declare more buffers, or leave the command out by doing nothing. What it records is
-    /// checked like any recording. Commands that are independent stay so if each of them is kept, replaced by one, or left
-    /// out. The new plan can be renamed ([`Plan::rename`]) and can get other outputs
-    /// ([`Plan::set_outputs`]).
+    /// `record` gets the new plan, and each command of this one in turn. It may keep the command
+    /// ([`Plan::push`]), record another or several instead, declare more buffers, or leave the
+    /// command out by doing nothing. Its commands are checked like any recording. Commands that
+    /// are independent stay so if each of them is kept, replaced by one, or left out. The new plan
+    /// can be renamed ([`Plan::rename`]) and can get other outputs ([`Plan::set_outputs`]).
     ///
     /// ```
     /// # use plan::{Command, Element, LaunchConfig, Plan, args};
@@ -431,7 +437,8 @@ impl Plan {
             ..Plan::new(self.name.clone())
         };
         let mut groups = self.groups.iter().peekable();
-        // Where the commands of a group begin in the new plan, and whether each of them became one at most.
+        // Where the commands of a group begin in the new plan, and whether each of them became one
+        // at most.
         let (mut start, mut is_whole) = (0, true);
         for (position, command) in self.commands().enumerate() {
             let before = new.commands.len();
@@ -458,7 +465,7 @@ impl Plan {
     }
 
     pub(crate) fn check_name(&self, what: &'static str, name: &str) -> Result<(), PlanError> {
-        if name.len() <= MOST_NAME_BYTES {
+        if name.len() <= MAX_NAME_BYTES {
             return Ok(());
         }
         Err(PlanError::LongName {
@@ -470,11 +477,11 @@ impl Plan {
 
     /// Whether one more command fits.
     fn has_room(&self) -> Result<(), PlanError> {
-        if self.commands.len() >= MOST_COMMANDS {
-            return Err(self.too_large("launches, copies and fills", MOST_COMMANDS));
+        if self.commands.len() >= MAX_COMMANDS {
+            return Err(self.too_large("launches, copies and fills", MAX_COMMANDS));
         }
-        if self.args.len() > MOST_ARGS_TOGETHER {
-            return Err(self.too_large("arguments of all launches together", MOST_ARGS_TOGETHER));
+        if self.args.len() > MAX_ARGS_TOGETHER {
+            return Err(self.too_large("arguments of all launches together", MAX_ARGS_TOGETHER));
         }
         Ok(())
     }

@@ -33,13 +33,14 @@ pub struct Recording {
     pub too_large: bool,
 }
 
-/// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and writes its
-/// [`Recording`] to `output`, on a line of its own, before it reads the next. It stops after a plan that is too large, since
-/// the others would take as long.
+/// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and
+/// writes its [`Recording`] to `output`, on a line of its own, before it reads the next. It stops
+/// after a plan that is too large, since the others would take as long.
 ///
 /// # Errors
 ///
-/// Input that is not a task or cannot be read, output that cannot be written. A solution's error is a recording.
+/// Input that is not a task or cannot be read, output that cannot be written. A solution's error is
+/// a recording.
 pub fn record_all<L: Lab>(
     solution: &(impl Solves<L> + ?Sized),
     input: impl Read,

@@ -1,4 +1,5 @@
-//! Buffers that are scattered over devices: parts of them, which may overlap in halos, have the memory.
+//! Buffers that are scattered over devices: parts of them, which may overlap in halos, have the
+//! memory.
 
 use std::ops::Range;
 
@@ -7,9 +8,9 @@ use serde::{Deserialize, Serialize};
 use crate::{Buffer, BufferId, Plan, PlanError, Role};
 
 /// The most parts of a buffer.
-const MOST_PARTS: usize = 1 << 12;
+const MAX_PARTS: usize = 1 << 12;
 /// The most scattered buffers of a plan.
-const MOST_SCATTERED: usize = 1 << 10;
+const MAX_SCATTERED: usize = 1 << 10;
 
 /// A rectangle of a buffer that is seen as rows of equal length.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,14 +47,14 @@ impl Rect {
     }
 }
 
-/// What one device has of a scattered buffer.
+/// One device's part of a scattered buffer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
     /// The device.
     pub device: u32,
-    /// What it holds, row after row: written when the whole is.
+    /// The rectangle that it holds, row after row: written when the whole is.
     pub holds: Rect,
-    /// What of it counts when the whole is read; the rest is halo.
+    /// The rectangle of it that counts when the whole is read; the rest is halo.
     pub owns: Rect,
 }
 
@@ -70,8 +71,9 @@ pub struct Scattered {
 }
 
 impl Part {
-    /// The pieces of a rectangle of the whole that lie in one piece both there and here: ranges of elements of the whole, and where each begins
-    /// in the part. The part holds the rectangle; rows of the whole have `pitch` elements.
+    /// The pieces of a rectangle of the whole that lie in one piece both there and here: ranges of
+    /// elements of the whole, and where each begins in the part. The part holds the rectangle; rows
+    /// of the whole have `pitch` elements.
     ///
     /// # Panics
     ///
@@ -98,11 +100,13 @@ impl Part {
 }
 
 impl Plan {
-    /// Scatters a buffer over devices: it has no memory of its own from now on, and its parts have. `pitch` elements are a row of it. Each
-    /// element is owned by exactly one part; a part may hold more than it owns.
+    /// Scatters a buffer over devices: it has no memory of its own from now on, and its parts have.
+    /// `pitch` elements are a row of it. Each element is owned by exactly one part; a part may hold
+    /// more than it owns.
     ///
-    /// The parts are scratch buffers `NAME.0`, `NAME.1` and so on, whose contents are those of the whole when a run begins if the whole is written
-    /// then. Commands name the parts; outputs may name the whole.
+    /// The parts are scratch buffers `NAME.0`, `NAME.1` and so on, whose contents are those of the
+    /// whole when a run begins if the whole is written then. Commands name the parts; outputs may
+    /// name the whole.
     ///
     /// # Errors
     ///
@@ -214,9 +218,9 @@ impl Plan {
         } = scattered;
         let len = self.buffers[whole.index()].len;
         let refused = |reason: String| Err(self.cannot_scatter(*whole, reason));
-        if parts.len() > MOST_PARTS || self.scattered.len() >= MOST_SCATTERED {
+        if parts.len() > MAX_PARTS || self.scattered.len() >= MAX_SCATTERED {
             return refused(format!(
-                "a plan has at most {MOST_SCATTERED} scattered buffers, of at most {MOST_PARTS} parts each"
+                "a plan has at most {MAX_SCATTERED} scattered buffers, of at most {MAX_PARTS} parts each"
             ));
         }
         if self.scattered(*whole).is_some() {
@@ -229,7 +233,9 @@ impl Plan {
             return refused("a command before names it".to_owned());
         }
         if *pitch == 0 || !len.is_multiple_of(*pitch) {
-            return refused(format!("its {len} elements are no rows of {pitch}"));
+            return refused(format!(
+                "its {len} elements do not divide into rows of {pitch}"
+            ));
         }
         let all = Rect {
             rows: 0..len / pitch,

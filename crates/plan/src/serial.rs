@@ -1,145 +1,71 @@
 //! Saving and loading plans.
 //!
-//! Launch shapes and arguments are saved once each, and a command is a list of numbers: the plan of a long run is mostly
-//! the same arguments over and over.
+//! The saved form names each command and writes out its arguments. The plan of a long run repeats
+//! itself; the files that hold plans are compressed.
 
-use std::collections::HashMap;
+use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 
-use crate::command::Stored;
-use crate::{Arg, Buffer, BufferId, LaunchConfig, Plan, PlanError, Scattered};
+use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, Plan, PlanError, Scattered};
 
 /// A plan as it is saved: ids are positions.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SavedPlan {
+pub struct SavedPlan<'p> {
     name: String,
     buffers: Vec<Buffer>,
     outputs: Vec<(String, BufferId)>,
-    kernels: Vec<String>,
-    configs: Vec<LaunchConfig>,
-    args: Vec<Arg>,
-    /// Each starts with its kind:
-    ///
-    /// - [`LAUNCH`], kernel, configuration, arguments: positions in the lists above;
-    /// - [`COPY`], source buffer, its first element, destination buffer, its first element, number of elements;
-    /// - [`FILL`], destination buffer, byte.
-    commands: Vec<Vec<u64>>,
-    /// Commands that are independent of each other: the first of each group, and the one after its last.
+    commands: Vec<SavedCommand<'p>>,
+    /// Groups of independent commands: the first of each group, and the one after its last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     independent: Vec<[u64; 2]>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     scattered: Vec<Scattered>,
 }
 
-const LAUNCH: u64 = 0;
-const COPY: u64 = 1;
-const FILL: u64 = 2;
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+enum SavedCommand<'p> {
+    Launch {
+        kernel: Cow<'p, str>,
+        config: LaunchConfig,
+        args: Cow<'p, [Arg]>,
+    },
+    Copy(Copy),
+    Fill(Fill),
+}
 
-/// The most bytes of structures passed by value in a loaded plan's launches, so that a short file cannot become a plan that
-/// fills the memory.
-const MOST_STRUCTURE_BYTES: usize = 1 << 28;
-
-impl From<Plan> for SavedPlan {
-    fn from(plan: Plan) -> SavedPlan {
-        let (mut configs, mut args) = (Interned::default(), Interned::default());
-        let commands = plan.commands.iter().map(|stored| match stored {
-            Stored::Launch {
-                kernel,
-                config,
-                args: range,
-            } => {
-                let mut command = vec![LAUNCH, (*kernel).into(), configs.position(*config, config)];
-                let own = &plan.args[range.start as usize..range.end as usize];
-                command.extend(own.iter().map(|arg| args.position(Key::of(arg), arg)));
-                command
-            }
-            Stored::Copy(copy) => vec![
-                COPY,
-                copy.src.index.into(),
-                copy.src_start,
-                copy.dst.index.into(),
-                copy.dst_start,
-                copy.len,
-            ],
-            Stored::Fill(fill) => vec![FILL, fill.dst.index.into(), fill.byte.into()],
+impl Serialize for Plan {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let commands = self.commands().map(|command| match command {
+            Command::Launch(launch) => SavedCommand::Launch {
+                kernel: launch.kernel.into(),
+                config: launch.config,
+                args: launch.args.into(),
+            },
+            Command::Copy(copy) => SavedCommand::Copy(copy),
+            Command::Fill(fill) => SavedCommand::Fill(fill),
         });
-        let commands = commands.collect();
-        SavedPlan {
-            commands,
-            configs: configs.values,
-            args: args.values,
-            independent: { plan.groups.iter() }
+        let saved = SavedPlan {
+            name: self.name.clone(),
+            buffers: self.buffers.clone(),
+            outputs: self.outputs.clone(),
+            commands: commands.collect(),
+            independent: { self.groups.iter() }
                 .map(|group| [group.start as u64, group.end as u64])
                 .collect(),
-            scattered: plan.scattered,
-            name: plan.name,
-            buffers: plan.buffers,
-            outputs: plan.outputs,
-            kernels: plan.kernels,
-        }
+            scattered: self.scattered.clone(),
+        };
+        saved.serialize(serializer)
     }
 }
 
-/// Values that are kept once each, in the order of their first use.
-struct Interned<K, V> {
-    positions: HashMap<K, u64>,
-    values: Vec<V>,
-}
-
-impl<K, V> Default for Interned<K, V> {
-    fn default() -> Self {
-        Interned {
-            positions: HashMap::new(),
-            values: Vec::new(),
-        }
-    }
-}
-
-impl<K: Eq + std::hash::Hash, V: Clone> Interned<K, V> {
-    fn position(&mut self, key: K, value: &V) -> u64 {
-        *self.positions.entry(key).or_insert_with(|| {
-            self.values.push(value.clone());
-            self.values.len() as u64 - 1
-        })
-    }
-}
-
-/// Equal for equal arguments. Floating-point numbers are equal if they have the same bits.
-#[derive(PartialEq, Eq, Hash)]
-enum Key<'a> {
-    Buffer(&'static str, BufferId, u64, u64),
-    Number(&'static str, u64),
-    Bytes(&'a [u8]),
-}
-
-impl Key<'_> {
-    fn of(arg: &Arg) -> Key<'_> {
-        let kind = arg.kind();
-        match *arg {
-            Arg::Buffer(id) => Key::Buffer("whole", id, 0, 0),
-            Arg::Slice(id) => Key::Buffer("slice", id, 0, 0),
-            Arg::SliceAt { id, offset, len } => Key::Buffer("slice_at", id, offset, len),
-            Arg::BufferAt { id, offset } => Key::Buffer("at", id, offset, 0),
-            Arg::BufferRange { id, offset, len } => Key::Buffer("range", id, offset, len),
-            Arg::U8(value) => Key::Number(kind, value.into()),
-            Arg::U32(value) => Key::Number(kind, value.into()),
-            Arg::I32(value) => Key::Number(kind, value as u32 as u64),
-            Arg::U64(value) => Key::Number(kind, value),
-            Arg::I64(value) => Key::Number(kind, value as u64),
-            Arg::F32(value) => Key::Number(kind, value.to_bits().into()),
-            Arg::F64(value) => Key::Number(kind, value.to_bits()),
-            Arg::Bytes(ref bytes) => Key::Bytes(bytes),
-        }
-    }
-}
-
-impl TryFrom<SavedPlan> for Plan {
+impl TryFrom<SavedPlan<'_>> for Plan {
     type Error = PlanError;
 
-    /// Records the saved plan anew, so that it passes every check that recording makes.
-    fn try_from(saved: SavedPlan) -> Result<Plan, PlanError> {
+    /// Records the saved plan again, so that it passes every check that recording makes.
+    fn try_from(saved: SavedPlan<'_>) -> Result<Plan, PlanError> {
         let mut plan = Plan::new(saved.name);
         let ids: Vec<BufferId> = saved
             .buffers
@@ -162,55 +88,21 @@ impl TryFrom<SavedPlan> for Plan {
                 parts,
             })?;
         }
-        let args: Vec<Arg> = saved.args.iter().map(|arg| arg.with_buffer(own)).collect();
-        let mut structure_bytes = 0_usize;
-        for (number, command) in saved.commands.iter().enumerate() {
-            let malformed = |plan: &Plan, reason: String| PlanError::Malformed {
-                plan: plan.name().to_owned(),
-                reason: format!("command {number}: {reason}"),
-            };
-            let buffer = |plan: &Plan, position: u64| match ids.get(position as usize) {
-                Some(&id) => Ok(id),
-                None => Err(malformed(
-                    plan,
-                    format!("buffer {position} of {}", ids.len()),
-                )),
-            };
-            match command[..] {
-                [LAUNCH, kernel, config, ref positions @ ..] => {
-                    let kernel = at(&saved.kernels, kernel, "kernel");
-                    let config = at(&saved.configs, config, "launch configuration");
-                    let own: Result<Vec<&Arg>, String> = positions
-                        .iter()
-                        .map(|&position| at(&args, position, "argument"))
-                        .collect();
-                    let (kernel, config, own) = kernel
-                        .and_then(|kernel| Ok((kernel, config?, own?)))
-                        .map_err(|reason| malformed(&plan, reason))?;
-                    for arg in &own {
-                        if let Arg::Bytes(bytes) = arg {
-                            structure_bytes = structure_bytes.saturating_add(bytes.len());
-                        }
-                    }
-                    if structure_bytes > MOST_STRUCTURE_BYTES {
-                        let reason = format!(
-                            "structures passed by value have more than {MOST_STRUCTURE_BYTES} bytes in all"
-                        );
-                        return Err(malformed(&plan, reason));
-                    }
-                    plan.launch(kernel, *config, own.into_iter().cloned())?;
+        for command in saved.commands {
+            match command {
+                SavedCommand::Launch {
+                    kernel,
+                    config,
+                    args,
+                } => {
+                    let args = args.iter().map(|arg| arg.with_buffer(own));
+                    plan.launch(&kernel, config, args)?;
                 }
-                [COPY, src, src_start, dst, dst_start, len] => {
-                    let (src, dst) = (buffer(&plan, src)?, buffer(&plan, dst)?);
-                    plan.copy_range(src, src_start, dst, dst_start, len)?;
+                SavedCommand::Copy(copy) => {
+                    let (src, dst) = (own(copy.src), own(copy.dst));
+                    plan.copy_range(src, copy.src_start, dst, copy.dst_start, copy.len)?;
                 }
-                [FILL, dst, byte] => {
-                    let dst = buffer(&plan, dst)?;
-                    let byte = u8::try_from(byte)
-                        .map_err(|_| malformed(&plan, format!("{byte} is not a byte")))?;
-                    plan.fill(dst, byte)?;
-                }
-                _ => return Err(malformed(&plan, "neither launch, copy nor fill".to_owned())),
+                SavedCommand::Fill(fill) => plan.fill(own(fill.dst), fill.byte)?,
             }
         }
         let mut end = 0;
@@ -231,17 +123,10 @@ impl TryFrom<SavedPlan> for Plan {
     }
 }
 
-/// Element `position` of a list, or what is wrong with it.
-fn at<'a, T>(list: &'a [T], position: u64, what: &str) -> Result<&'a T, String> {
-    usize::try_from(position)
-        .ok()
-        .and_then(|position| list.get(position))
-        .ok_or_else(|| format!("{what} {position} of {}", list.len()))
-}
-
 macro_rules! bits {
     ($module:ident, $float:ty, $bits:ty) => {
-        /// Floating-point numbers are saved as their bits: NaN and infinity have no JSON form, and decimals may round.
+        /// Floating-point numbers are saved as their bits: NaN and infinity have no JSON form, and
+        /// decimals may round.
         pub mod $module {
             use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

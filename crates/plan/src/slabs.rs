@@ -1,9 +1,9 @@
-//! Fields over several devices in slabs: each device computes some neighbouring planes along the slowest axis, and holds as many planes of
-//! its neighbours as a stencil reaches, its halo.
+//! Fields over several devices in slabs: each device computes some neighbouring planes along the
+//! slowest axis, and holds as many planes of its neighbours as a stencil reaches, its halo.
 //!
-//! A timestep ([`Slabs::step`]) computes the planes that others have as halo first, sends them, and computes the rest meanwhile: the rest
-//! reads and writes nothing that is being sent or received, as long as launches say what they access ([`Field::read`],
-//! [`Field::write`]).
+//! A timestep ([`Slabs::step`]) computes the planes that others have as halo first, sends them, and
+//! computes the rest meanwhile: the rest reads and writes nothing that is being sent or received,
+//! as long as launches say what they access ([`Field::read`], [`Field::write`]).
 //!
 //! ```
 //! use plan::{Element, LaunchConfig, Plan, args, slabs::Slabs};
@@ -23,11 +23,7 @@
 //! # Ok::<(), plan::PlanError>(())
 //! ```
 
-mod blocks;
-
 use std::ops::Range;
-
-pub use blocks::{BlockField, Blocks, RowHalo, Work};
 
 use crate::{Arg, BufferId, Part, Plan, PlanError, Rect};
 
@@ -41,8 +37,9 @@ pub struct Slabs {
 }
 
 impl Slabs {
-    /// Splits the planes of `computed`, which are some of a field's `planes`, as evenly as possible; a point's next value depends on points up to
-    /// `halo` planes away. `place` says in a message where the computed planes are: `between the walls`.
+    /// Splits the planes of `computed`, which are some of a field's `planes`, as evenly as
+    /// possible; a point's next value depends on points up to `halo` planes away. `place` says in a
+    /// message where the computed planes are: `between the walls`.
     ///
     /// # Errors
     ///
@@ -50,7 +47,7 @@ impl Slabs {
     ///
     /// # Panics
     ///
-    /// If there is no device, no plane is computed, or one is that the field does not have.
+    /// If `devices` is 0, or `computed` is empty or not among the planes.
     pub fn new(
         devices: u32,
         planes: u64,
@@ -59,11 +56,17 @@ impl Slabs {
         place: &str,
     ) -> Result<Slabs, PlanError> {
         assert!(devices > 0 && computed.start < computed.end && computed.end <= planes);
-        let shares = shares(&computed, devices, "plane", place)?;
+        let (of, len) = (u64::from(devices), computed.end - computed.start);
+        if of > len {
+            let plural = if len == 1 { "" } else { "s" };
+            return Err(PlanError::unsupported(format!(
+                "{of} devices for {len} plane{plural} {place}: use at most {len}"
+            )));
+        }
         Ok(Slabs {
             planes,
             halo,
-            shares,
+            shares: (0..of).map(|number| share(&computed, number, of)).collect(),
         })
     }
 
@@ -77,8 +80,8 @@ impl Slabs {
         self.shares[device as usize].clone()
     }
 
-    /// The planes that count as the device's: what it computes, and of the planes that nobody computes those before the first slab or
-    /// after the last.
+    /// The planes that count as the device's: what it computes, and of the planes that are not
+    /// computed those before the first slab or after the last.
     pub fn owned(&self, device: u32) -> Range<u64> {
         let Range { start, end } = self.share(device);
         let is_last = device + 1 == self.devices().end;
@@ -105,7 +108,8 @@ impl Slabs {
         owned.start.min(start)..owned.end.max(end)
     }
 
-    /// The planes that a device computes and others have as halo: those at its seams. In thin slabs, all; in a single one, none.
+    /// The planes that a device computes and others have as halo: those at its seams. In thin
+    /// slabs, all; in a single one, none.
     pub fn seams(&self, device: u32) -> Vec<Range<u64>> {
         let (share, interior) = (self.share(device), self.interior(device));
         match interior.is_empty() {
@@ -134,8 +138,8 @@ impl Slabs {
         first..last.max(first)
     }
 
-    /// Scatters a buffer whose planes are these slabs': its planes are equal parts of it, be they planes of points or rows of a table.
-    /// A single slab is the buffer itself.
+    /// Scatters a buffer whose planes are these slabs': its planes are equal parts of it, be they
+    /// planes of points or rows of a table. A single slab is the buffer itself.
     ///
     /// # Errors
     ///
@@ -170,8 +174,8 @@ impl Slabs {
         })
     }
 
-    /// Records that each device gets a copy of a buffer that lives on device 0, as for a table that all of them read: their buffers, the first
-    /// of them the buffer itself.
+    /// Records that each device gets a copy of a buffer that lives on device 0, as for a table that
+    /// all of them read: their buffers, the first of them the buffer itself.
     ///
     /// # Errors
     ///
@@ -189,7 +193,8 @@ impl Slabs {
 
     /// Records a timestep that writes `fields`: `launch` computes some planes on a device.
     ///
-    /// The planes at the seams come first, then the copies to others' halos, then the rest of each slab.
+    /// The planes at the seams come first, then the copies to others' halos, then the rest of each
+    /// slab.
     ///
     /// # Errors
     ///
@@ -269,7 +274,8 @@ impl Field {
         part.slice_at(offset, len)
     }
 
-    /// A pointer to the first of these planes of the device's part: those that a kernel writes, and no others.
+    /// A pointer to the first of these planes of the device's part: those that a kernel writes, and
+    /// no others.
     ///
     /// # Panics
     ///
@@ -298,7 +304,8 @@ impl Field {
     }
 }
 
-/// Ranges of at most `most` planes that make up all of these, as equal as possible: for kernels whose numbers do not reach farther.
+/// Ranges of at most `most` planes that make up all of these, as equal as possible: for kernels
+/// whose numbers do not reach farther.
 ///
 /// # Panics
 ///
@@ -309,32 +316,14 @@ pub fn chunks(planes: Range<u64>, most: u64) -> impl Iterator<Item = Range<u64>>
     (0..number).map(move |chunk| share(&planes, chunk, number))
 }
 
-/// What of `all` is part `number` of so many, as even as possible: longer ones come first.
+/// Part `number` of `all` in `of` parts, as even as possible: longer ones come first.
 fn share(all: &Range<u64>, number: u64, of: u64) -> Range<u64> {
     let len = all.end - all.start;
     let start = |number: u64| all.start + number * (len / of) + number.min(len % of);
     start(number)..start(number + 1)
 }
 
-/// The shares of so many devices. `unit` and `place` say in a message what they share: `plane`, `between the walls`.
-fn shares(
-    all: &Range<u64>,
-    devices: u32,
-    unit: &str,
-    place: &str,
-) -> Result<Vec<Range<u64>>, PlanError> {
-    let len = all.end - all.start;
-    let of = u64::from(devices);
-    if of > len {
-        let plural = if len == 1 { "" } else { "s" };
-        return Err(PlanError::unsupported(format!(
-            "{of} devices for {len} {unit}{plural} {place}: use at most {len}"
-        )));
-    }
-    Ok((0..of).map(|number| share(all, number, of)).collect())
-}
-
-/// What two ranges have in common; an empty range if nothing.
+/// The overlap of two ranges; an empty range if they have none.
 fn common(a: &Range<u64>, b: &Range<u64>) -> Range<u64> {
     let start = a.start.max(b.start);
     start..a.end.min(b.end).max(start)

@@ -1,12 +1,14 @@
-//! The seismic stencil lab: an acoustic wave in `f32`, 8th order in space, with an absorbing shell around.
+//! The seismic stencil lab: an acoustic wave in `f32`, 8th order in space, with an absorbing shell
+//! around.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, lab::lab};
 
-/// What is to be computed. All five arrays have one layout: (n_x + 8) (n_y + 8) rows of `pitch` values, the rows
-/// contiguous; point (x, y, z) is element ((x + 4) (n_y + 8) + y + 4) pitch + z. What is no point is halo: what lies beyond
-/// a row's n_z points is the halo after it and, its last four values, the halo before the next row.
+/// The problem. All five arrays have one layout: (n_x + 8) (n_y + 8) rows of `pitch` values, the
+/// rows contiguous; point (x, y, z) is element ((x + 4) (n_y + 8) + y + 4) pitch + z. The other
+/// values are halo: what lies beyond a row's n_z points is the halo after it and, its last four
+/// values, the halo before the next row.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
@@ -16,7 +18,8 @@ pub struct Problem {
     pub n_y: u32,
     /// Points along z, the contiguous axis.
     pub n_z: u32,
-    /// Values from a row's start to the next: n_z + 4, rounded up to a multiple of 32. There are at most 2^31 in all rows.
+    /// Values from a row's start to the next: n_z + 4, rounded up to a multiple of 32. There are at
+    /// most 2^31 in all rows.
     pub pitch: u32,
     /// The absorbing shell's width in points, at least 1.
     pub shell: u32,
@@ -31,7 +34,8 @@ pub struct Problem {
     /// The grid spacing along z in metres.
     #[serde(with = "crate::serial::f64_bits")]
     pub dz: f64,
-    /// The element of the source's point; `u32::MAX`, where none is, if there is no source.
+    /// The element of the source's point; `u32::MAX`, which is not an element, if the problem has
+    /// none.
     pub source: u32,
     /// The source's value at each timestep: `steps` of them.
     #[serde(with = "crate::serial::f32_bits_list")]
@@ -50,7 +54,8 @@ impl Problem {
     }
 }
 
-/// The buffers that hold the arrays before the first timestep: [`Problem::len`] values of `f32` each.
+/// The buffers that hold the arrays before the first timestep: [`Problem::len`] values of `f32`
+/// each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Buffers {
     /// The last field; 0 in the halo.
@@ -59,7 +64,8 @@ pub struct Buffers {
     pub v: BufferId,
     /// Velocity^2 dt^2. Must be left as it is.
     pub vp: BufferId,
-    /// The absorption eta: 0 outside the shell; its largest value in the halo. Must be left as it is.
+    /// The absorption eta: 0 outside the shell; its largest value in the halo. Must be left as it
+    /// is.
     pub eta: BufferId,
     /// The shell's auxiliary field phi; 0 outside the shell.
     pub phi: BufferId,

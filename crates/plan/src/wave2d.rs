@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, lab::lab};
 
-/// What is to be computed. A field has n_x * n_y values of `f32`, x contiguous.
+/// The problem. A field has n_x * n_y values of `f32`, x contiguous.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
@@ -14,7 +14,8 @@ pub struct Problem {
     pub n_y: u32,
     /// The number of timesteps; may be 0.
     pub steps: u32,
-    /// The number of the first timestep, which is what the scene's source sees. Numbers wrap around.
+    /// The number of the first timestep, which is what the scene's source sees. Numbers wrap
+    /// around.
     pub first_step: u32,
     /// The scene's number, for `kernels_gpu::wave2d::AnyScene::new`.
     pub scene: u32,

@@ -1,10 +1,11 @@
-//! The 3D wave lab: two fields, advanced by some timesteps over a layered, damped medium with a point source.
+//! The 3D wave lab: two fields, advanced by some timesteps over a layered, damped medium with a
+//! point source.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{BufferId, Element, lab::lab};
 
-/// What is to be computed. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y.
+/// The problem. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Problem {
@@ -22,7 +23,8 @@ pub struct Problem {
     /// dt^2/dx^2.
     #[serde(with = "crate::serial::f64_bits")]
     pub ratio: f64,
-    /// The position of the source's site in a field; `u32::MAX`, where no site is, if there is no source.
+    /// The position of the source's site in a field; `u32::MAX`, which is not a site, if the
+    /// problem has none.
     pub source: u32,
     /// The source's value at each timestep: `steps` of them.
     #[serde(with = "crate::serial::f64_bits_list")]

@@ -176,7 +176,8 @@ fn an_exchange_overlaps_with_the_rest() {
 }
 
 proptest! {
-    /// Of two commands that access an element, one of them to write it, the later waits for the earlier.
+    /// Of two commands that access an element, one of them to write it, the later waits for the
+    /// earlier.
     #[test]
     fn conflicts_wait(moves in prop::collection::vec((0_usize..3, 0_u64..8, 0_u64..8, 1_u64..4, any::<bool>()), 1..20)) {
         let mut plan = Plan::new("p");

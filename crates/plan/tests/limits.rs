@@ -47,7 +47,7 @@ fn names_without_end_are_refused() {
     plan.rename(&long);
     insta::assert_snapshot!(plan.check().unwrap_err(), @"plan `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`: the name of the plan, `xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...`, has 2000000 bytes; names have at most 200");
 
-    // Whoever wrote it to a file.
+    // A file may come from anywhere.
     serde_json::from_str::<Plan>(&saved).unwrap();
     for name in ["long", &long[..200]] {
         let forged = saved.replace(&format!("\"{name}\""), &format!("{long:?}"));

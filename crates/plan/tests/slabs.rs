@@ -53,7 +53,7 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
         .iter()
         .map(|buffer| vec![u64::MAX; (buffer.len / PITCH) as usize])
         .collect();
-    // Both fields hold the same in planes that nobody computes.
+    // Both fields hold the same in planes that are not computed.
     let is_split = slabs.devices().end > 1;
     let fields: Vec<Vec<usize>> = match is_split {
         false => vec![vec![0], vec![1]],
@@ -93,7 +93,7 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
                 let len = start.len() as u64;
                 for place in places(&written.1) {
                     let plane = place + shift;
-                    // What is read of the field, nothing else.
+                    // The elements of the field that are read, and no others.
                     let mut u = vec![0; len as usize];
                     for read in places(&read.1) {
                         u[(read + shift) as usize] = values[read as usize];
@@ -179,7 +179,7 @@ fn more_devices_than_planes_are_refused() {
     insta::assert_snapshot!(refused(2, 1), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
 }
 
-/// What a command follows, at once or through others.
+/// The commands that a command follows, at once or through others.
 fn follows(waits: &[Vec<u32>], command: u32) -> Vec<u32> {
     let mut all = waits[command as usize].clone();
     let mut at = 0;
@@ -208,7 +208,7 @@ fn the_interior_waits_for_no_exchange_around_it() {
     assert_eq!(plan.groups(), [4..8, 15..19]);
     let waits = plan.dependencies();
     for interior in 19..22 {
-        // Neither its own step's exchange (15..19) nor the last one's (4..8).
+        // It does not wait for its own step's exchange (15..19) or the last one's (4..8).
         let before = follows(&waits, interior);
         assert!(
             before.iter().all(|command| !(4..8).contains(command)),

@@ -26,9 +26,6 @@ pub struct DeviceArg {
     /// Compute on several GPUs: how many, their numbers as in 0,2, or all; `--device emulated --gpus 4` works anywhere
     #[arg(long, value_name = "GPUS")]
     gpus: Option<Gpus>,
-    /// Where processes meet that torchrun, srun, mpirun or `harness launch` started: tcp://HOST:PORT or file:///PATH [default: as these say]
-    #[arg(long, value_name = "PLACE")]
-    rendezvous: Option<String>,
 }
 
 /// The variant that runs on several devices, of each lab that has one.
@@ -64,7 +61,7 @@ impl DeviceArg {
         let world = match self.device {
             // Each process computes by itself.
             Some(Wanted::Cpu) => None,
-            _ => super::ranks::world(self.rendezvous.as_deref())?,
+            _ => super::ranks::world()?,
         };
         #[cfg(not(target_os = "linux"))]
         let world: Option<()> = None;

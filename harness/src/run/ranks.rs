@@ -1,11 +1,11 @@
-//! Several processes that compute one problem together: who they are, and which devices are theirs.
+//! Several processes that compute one problem together: their numbers, and their devices.
 
 use std::io::Write;
 use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use device::ranks::{Hello, Session, Timing, World};
+use device::ranks::{Hello, Session, Timeouts, World};
 use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 use device::{Device, Error, Module};
 
@@ -14,22 +14,23 @@ use crate::interrupt;
 use exit::CommandError;
 use host::devices::{Gpus, Wanted};
 
-/// This process among those that a launcher started: torchrun, srun, mpirun or `harness launch`. `None` if it is alone.
+/// This process among those that a launcher started. `None` if it is alone.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a launcher's variables that contradict each other, and for no place to meet.
-pub fn world(rendezvous: Option<&str>) -> Result<Option<World>, CommandError> {
-    let world = World::from_environment(rendezvous).map_err(Error::from)?;
-    Ok(world.filter(|world| world.ranks > 1))
+/// [`CommandError::Input`] for a launcher's variables that are not complete or contradict each other.
+pub fn world() -> Result<Option<World>, CommandError> {
+    Ok(World::from_environment().map_err(Error::from)?)
 }
 
-/// The devices of all processes as one, and the connection between these. Each process has as many devices, one unless `gpus` says otherwise.
-/// `facts` must be the same in all of them, as must be the program and its `kernels`.
+/// The devices of all processes as one, and the connection between these. Each process has as many
+/// devices, one unless `gpus` says otherwise. `facts` must be the same in all of them, as must be
+/// the program and its `kernels`.
 ///
 /// # Errors
 ///
-/// GPUs that this node does not have; processes that do not come, differ in a fact, or share a GPU; no NCCL.
+/// GPUs that this node does not have; processes that do not come, differ in a fact, or share a GPU;
+/// no NCCL.
 pub fn meet(
     world: &World,
     wanted: Wanted,
@@ -56,7 +57,7 @@ pub fn meet(
     let hello = Hello::new(&version(kernels), facts, buses.collect())
         .fact("device", if is_emulated { "emulated" } else { "cuda" })
         .fact("devices of each process", each);
-    let session = Session::meet(world, &hello, Timing::default()).map_err(Error::from)?;
+    let session = Session::meet(world, &hello, Timeouts::default()).map_err(Error::from)?;
     let first = world.rank as u32 * each;
     let share = Share {
         own: first..first + each,
@@ -132,7 +133,8 @@ pub fn end(session: Arc<Session>, result: Result<(), &CommandError>) -> Result<(
     }
 }
 
-/// The program's version, its size, and its kernels: processes with others would compute something else.
+/// The program's version, its size, and its kernels: processes with others would compute something
+/// else.
 fn version(kernels: &Module) -> String {
     let program = std::env::current_exe().and_then(std::fs::metadata);
     let size = program.map_or(0, |data| data.len());
@@ -143,7 +145,8 @@ fn version(kernels: &Module) -> String {
     )
 }
 
-/// The GPUs of this process: those of its node, dealt out in order. Where a scheduler shows each process its own GPUs only, all that it sees.
+/// The GPUs of this process: those of its node, dealt out in order. Where a scheduler shows each
+/// process its own GPUs only, all that it sees.
 fn own_gpus(world: &World, gpus: Option<&Gpus>) -> Result<Vec<CudaDevice>, CommandError> {
     let all = CudaDevice::all().map_err(|error| {
         CommandError::Environment(format!(
@@ -158,7 +161,7 @@ fn own_gpus(world: &World, gpus: Option<&Gpus>) -> Result<Vec<CudaDevice>, Comma
     Ok(own.collect())
 }
 
-/// The numbers of this process's GPUs, of so many that it sees.
+/// The numbers of this process's GPUs, among the `seen` ones that it sees.
 fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, String> {
     let (rank, of) = (world.local_rank as u32, world.local_ranks as u32);
     let each = match gpus {
@@ -187,7 +190,7 @@ fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use device::ranks::Rendezvous;
+    use device::ranks::Address;
 
     #[test]
     fn gpus_of_a_node_are_dealt_out() {
@@ -198,7 +201,10 @@ mod tests {
                 local_rank,
                 local_ranks,
                 job: None,
-                rendezvous: Rendezvous::File("/tmp/meet".into()),
+                address: Address {
+                    host: "node7".to_owned(),
+                    port: 29400,
+                },
             };
             let gpus = gpus.map(|gpus| gpus.parse().unwrap());
             numbers(&world, gpus.as_ref(), seen)

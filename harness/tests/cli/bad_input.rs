@@ -426,7 +426,7 @@ fn what_does_not_scale() {
         "poisson --gpus 2 --device cpu",
         "poisson --gpus 2 --variant splt",
         "poisson --gpus 2 --variant computes_source",
-        "poisson --gpus 2 --variant split,blocks",
+        "poisson --gpus 2 --variant dual,split",
         "poisson --gpus 1,4 --device emulated --variant dual",
         "poisson --gpus 2 --device emulated --param n=3",
         "poisson --gpus 2 --device emulated --param n=x",

@@ -82,11 +82,6 @@ fn arguments_that_make_no_sense() {
             "invalid value '0' for '--processes <N>': 0 is not in 1..=1024",
         ),
         (
-            &["--processes", "2", "--rendezvous", "node7:1", "list"],
-            "invalid value 'node7:1' for '--rendezvous <PLACE>': `node7:1` is no rendezvous: write tcp://HOST:PORT or \
-             file:///SHARED/PATH",
-        ),
-        (
             &["--processes", "2"],
             "required arguments were not provided:\n  <COMMAND>...",
         ),
@@ -156,7 +151,7 @@ fn world_of(pid: &str) -> World {
             (other == name).then(|| value.to_owned())
         })
     };
-    World::from_variables(&find, None).unwrap().unwrap()
+    World::from_variables(&find).unwrap().unwrap()
 }
 
 fn send(signal: &str, pid: u32) {

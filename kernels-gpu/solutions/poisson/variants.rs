@@ -2,7 +2,7 @@
 
 use plan::Solves;
 
-use super::computes_source::{self, blocks, dual, split};
+use super::computes_source::{self, dual, split};
 use super::resident;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use super::{fast, fast_single};
@@ -85,13 +85,6 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
         "split",
         "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
         |_| Box::new(split::launch::Submission),
-    )
-    .moving(computing_source)
-    .on_request(),
-    BuiltIn::new(
-        "blocks",
-        "split in two directions: rows at a seam are packed, sent while the rest is computed, and unpacked",
-        |_| Box::new(blocks::launch::Submission),
     )
     .moving(computing_source)
     .on_request(),

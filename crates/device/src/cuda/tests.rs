@@ -13,7 +13,8 @@ use super::module::{check_target, refused, spills};
 use crate::Element;
 use crate::module::Module;
 use crate::share::Share;
-use crate::{DeviceInfo, DeviceKind, DriverError, Side, Spills};
+use crate::{DeviceInfo, DeviceKind};
+use crate::{DriverError, Side, Spills};
 use plan::Plan;
 use plan::{LaunchConfig, args};
 

@@ -15,8 +15,9 @@ use super::library::{
 /// How long a communicator that is dropped waits for what others still send it.
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
-/// Held during every call that uses a communicator, and while a group is built. [`Comm::abort`] takes the communicator away
-/// under it, so no call uses one that is gone. The calls return at once, so nobody waits for long.
+/// Held during every call that uses a communicator, and while a group is built. [`Comm::abort`]
+/// takes the communicator away under it, so no call uses one that is gone. The calls return at
+/// once, so no thread waits for long.
 static CALLS: Mutex<()> = Mutex::new(());
 
 fn calls() -> MutexGuard<'static, ()> {
@@ -58,8 +59,8 @@ impl std::fmt::Debug for Member<'_> {
 }
 
 impl Comm {
-    /// Makes the GPU of the current context the member `rank` of `ranks`. All ranks do so with the same id; returns when all
-    /// have.
+    /// Makes the GPU of the current context the member `rank` of `ranks`. All ranks do so with the
+    /// same id; returns when all have.
     ///
     /// # Errors
     ///
@@ -90,7 +91,8 @@ impl Comm {
         longest: Duration,
     ) -> Result<Vec<Comm>, NcclError> {
         let functions = nccl.functions;
-        // NCCL may write there as long as the communicator is being made: 8 bytes each that are never freed.
+        // NCCL may write there as long as the communicator is being made: 8 bytes each that are
+        // never freed.
         let slots: &'static mut [RawComm] = vec![ptr::null_mut(); members.len()].leak();
         let first: *mut RawComm = slots.as_mut_ptr();
         let mut result = Ok(());
@@ -100,7 +102,8 @@ impl Comm {
             nccl.check("ncclGroupStart", unsafe { (functions.group_start)() })?;
             for (place, member) in members.iter_mut().enumerate() {
                 (member.enter)();
-                // SAFETY: the slot lives for ever, the configuration during the call; the context is current.
+                // SAFETY: the slot lives for ever, the configuration during the call; the context
+                // is current.
                 let code = unsafe {
                     (functions.init)(
                         first.add(place),
@@ -120,7 +123,8 @@ impl Comm {
             .map(|place| Comm {
                 nccl: *nccl,
                 state: Mutex::new(State {
-                    // SAFETY: the slot lives for ever. NCCL has written the communicator before it returned.
+                    // SAFETY: the slot lives for ever. NCCL has written the communicator before it
+                    // returned.
                     raw: unsafe { first.add(place).read_volatile() },
                     why: Some("it was not made".to_owned()),
                 }),
@@ -143,8 +147,8 @@ impl Comm {
         self.is_in_progress().map(drop)
     }
 
-    /// Ends what is enqueued and what waits, on this GPU. From any thread; what others call then, or are in, ends with
-    /// [`NcclError::Aborted`].
+    /// Ends what is enqueued and what waits, on this GPU. From any thread; what others call then,
+    /// or are in, ends with [`NcclError::Aborted`].
     pub fn abort(&self, why: &str) {
         abort(&[self], why);
     }
@@ -195,8 +199,8 @@ fn aborting() -> MutexGuard<'static, u32> {
     ABORTING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Waits until no thread aborts any more. A thread that was told of an abort by an error calls this before it frees what NCCL may still use, or
-/// ends the program.
+/// Waits until no thread aborts any more. A thread that was told of an abort by an error calls this
+/// before it frees what NCCL may still use, or ends the program.
 pub fn settle() {
     let mut aborts = aborting();
     while *aborts > 0 {
@@ -221,7 +225,7 @@ fn abort_now(comms: &[&Comm], why: &str) {
     let Some(functions) = taken.first().map(|(comm, _)| comm.nccl.functions) else {
         return;
     };
-    // What fails here has no remedy: the communicators are gone either way.
+    // An error here has no remedy: the communicators are gone either way.
     // SAFETY: they were taken away, so that nothing uses them but this.
     unsafe {
         let is_group = taken.len() > 1;
@@ -269,13 +273,15 @@ pub struct Group<'g> {
 }
 
 impl Nccl {
-    /// Enqueues all that `build` sends and receives, on the streams that it names. Returns when all is enqueued; work that is
-    /// enqueued on these streams afterwards comes after it. The first exchange between two ranks waits until both take part.
+    /// Enqueues all that `build` sends and receives, on the streams that it names. Returns when all
+    /// is enqueued; work that is enqueued on these streams afterwards comes after it. The first
+    /// exchange between two ranks waits until both take part.
     ///
     /// # Errors
     ///
-    /// [`NcclError::Late`] if other ranks do not take part within `longest`, [`NcclError::Aborted`], [`NcclError::Call`], or
-    /// what `build` returns. After an error, abort the communicators.
+    /// [`NcclError::Late`] if other ranks do not take part within `longest`,
+    /// [`NcclError::Aborted`], [`NcclError::Call`], or what `build` returns. After an error, abort
+    /// the communicators.
     pub fn group<'g>(
         &self,
         longest: Duration,
@@ -307,8 +313,8 @@ impl<'g> Group<'g> {
     ///
     /// # Safety
     ///
-    /// The memory is that of the communicator's GPU, and stays until the stream has done it; nothing writes there meanwhile. The
-    /// stream is of that GPU's context.
+    /// The memory is that of the communicator's GPU, and stays until the stream has done it;
+    /// nothing writes there meanwhile. The stream is of that GPU's context.
     pub unsafe fn send(
         &self,
         comm: &'g Comm,
@@ -318,7 +324,8 @@ impl<'g> Group<'g> {
         stream: RawStream,
     ) -> Result<(), NcclError> {
         let raw = self.with(comm)?;
-        // SAFETY: the communicator is there, and the group's lock keeps it; the rest is the caller's.
+        // SAFETY: the communicator is there, and the group's lock keeps it; the rest is the
+        // caller's.
         let code = unsafe {
             let address = ptr::with_exposed_provenance(address as usize);
             (comm.nccl.functions.send)(address, bytes, BYTES, peer as c_int, raw, stream)

@@ -1,4 +1,4 @@
-//! What goes wrong with NCCL.
+//! Errors of NCCL.
 
 use std::time::Duration;
 
@@ -8,13 +8,13 @@ use thiserror::Error;
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum NcclError {
-    /// There is no library, or none that can be used.
+    /// The library is missing or cannot be used.
     #[error(
         "no NCCL: {reason}; install the package libnccl2, or set HARNESS_NCCL to the file libnccl.so.2 (the pip package \
          nvidia-nccl-cu13 has one)"
     )]
     Missing {
-        /// What was tried, and why it failed.
+        /// The files that were tried, and why each failed.
         reason: String,
     },
     /// The library is older than what is needed of it.
@@ -33,15 +33,15 @@ pub enum NcclError {
     Call {
         /// The function.
         function: &'static str,
-        /// What its result means.
+        /// The meaning of its result.
         text: String,
-        /// What NCCL says beside, after a separator.
+        /// NCCL's own words, after a separator.
         detail: String,
     },
     /// Other ranks did not take part in time. The communicator is aborted.
     #[error("NCCL: {what} did not end within {} s: another rank does not take part", after.as_secs_f64())]
     Late {
-        /// What was to be done.
+        /// The operation.
         what: &'static str,
         /// For how long it was waited for.
         after: Duration,

@@ -9,7 +9,7 @@ use libloading::Library;
 
 use super::error::NcclError;
 
-/// What all ranks of a communicator know it by.
+/// The id that all ranks of a communicator share.
 pub type UniqueId = [u8; 128];
 
 /// `ncclUniqueId`.
@@ -20,7 +20,8 @@ pub struct RawId(pub UniqueId);
 /// `ncclComm_t`.
 pub type RawComm = *mut c_void;
 
-/// `ncclConfig_t` as of 2.14. Newer versions of NCCL fill in what they have added, as `version` tells them.
+/// `ncclConfig_t` as of 2.14. Newer versions of NCCL fill in what they have added, as `version`
+/// tells them.
 #[repr(C)]
 pub struct Config {
     size: usize,
@@ -108,11 +109,12 @@ impl std::fmt::Debug for Nccl {
 }
 
 impl Nccl {
-    /// Loads the library: the file of `setting`, else of `HARNESS_NCCL`, else in the folder of `NCCL_HOME`, else
-    /// `libnccl.so.2` wherever the system's loader looks (`LD_LIBRARY_PATH` too).
+    /// Loads the library: the file of `setting`, else of `HARNESS_NCCL`, else in the folder of
+    /// `NCCL_HOME`, else `libnccl.so.2` wherever the system's loader looks (`LD_LIBRARY_PATH` too).
     ///
-    /// NCCL does not use NVLink SHARP (multicast) unless the environment says so: this sets `NCCL_NVLS_ENABLE=0` if it is not
-    /// set. Call it before other threads read the environment through C.
+    /// NCCL does not use NVLink SHARP (multicast) unless the environment says so: this sets
+    /// `NCCL_NVLS_ENABLE=0` if it is not set. Call it before other threads read the environment
+    /// through C.
     ///
     /// # Errors
     ///
@@ -120,8 +122,9 @@ impl Nccl {
     pub fn open(setting: Option<&Path>) -> Result<Nccl, NcclError> {
         let candidates = candidates(setting, |name| env::var_os(name).map(PathBuf::from));
         if env::var_os("NCCL_NVLS_ENABLE").is_none() {
-            // SAFETY: Rust's own accesses are under a lock, and no thread of this program reads the environment otherwise; the
-            // driver's have done so by the time there is a device. The caller keeps others away.
+            // SAFETY: Rust's own accesses are under a lock, and no thread of this program reads the
+            // environment otherwise; the driver's have done so by the time there is a device. The
+            // caller keeps others away.
             unsafe { env::set_var("NCCL_NVLS_ENABLE", "0") };
         }
         open_first(&candidates)
@@ -136,7 +139,7 @@ impl Nccl {
     ///
     /// # Errors
     ///
-    /// [`NcclError::Call`], typically if there is no network interface.
+    /// [`NcclError::Call`], typically for want of a network interface.
     pub fn unique_id(&self) -> Result<UniqueId, NcclError> {
         let mut id = RawId([0; 128]);
         // SAFETY: the id is ours to write.
@@ -145,14 +148,15 @@ impl Nccl {
         Ok(id.0)
     }
 
-    /// The error for a result that is neither success nor in progress.
+    /// The error for a result other than success and in progress.
     pub(super) fn check(&self, function: &'static str, code: c_int) -> Result<(), NcclError> {
         if matches!(code, SUCCESS | IN_PROGRESS) {
             return Ok(());
         }
         // SAFETY: any number is described; the text is a constant of NCCL's.
         let text = unsafe { text((self.functions.error_string)(code)) };
-        // SAFETY: NCCL does not use the argument, as its documentation says. The text may be a later error's: it explains only.
+        // SAFETY: NCCL does not use the argument, as its documentation says. The text may be a
+        // later error's: it explains only.
         let detail = unsafe { text_of_last(self.functions) };
         let detail = detail.lines().last().unwrap_or_default().trim().to_owned();
         Err(NcclError::Call {

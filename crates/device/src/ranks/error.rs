@@ -1,4 +1,4 @@
-//! What goes wrong between ranks.
+//! Errors between ranks.
 
 use thiserror::Error;
 
@@ -11,28 +11,28 @@ pub enum RanksError {
     /// The launcher's variables are not complete, or contradict each other.
     #[error("{0}")]
     Variables(String),
-    /// A place to meet that cannot be understood, or none.
+    /// Rank 0 cannot listen where the ranks are to meet.
     #[error("{0}")]
-    Rendezvous(String),
-    /// The ranks did not all come. Those that came have the same message, unless they found no rank 0.
+    Address(String),
+    /// Some ranks did not come. Those that came have the same message, unless they found no rank 0.
     #[error("{0}")]
     NotMet(String),
     /// The ranks that came must not work together. All have the same message.
     #[error("{0}")]
     Differ(String),
-    /// A rank died, fell silent or failed. All others have the same message.
+    /// A rank died or failed. All others have the same message.
     #[error("{0}")]
     Lost(String),
-    /// Bytes that did not arrive in time, or not as many as expected.
+    /// Bytes that did not arrive in time, or another number of bytes than expected.
     #[error("{0}")]
     Transfer(String),
 }
 
 impl RanksError {
-    /// Who can fix it.
+    /// The kind, which tells who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
-            RanksError::Variables(_) | RanksError::Rendezvous(_) | RanksError::Differ(_) => {
+            RanksError::Variables(_) | RanksError::Address(_) | RanksError::Differ(_) => {
                 ErrorKind::Input
             }
             RanksError::NotMet(_) | RanksError::Lost(_) | RanksError::Transfer(_) => {

@@ -1,4 +1,4 @@
-//! What a rank says of itself, and what must not differ between ranks.
+//! A rank's facts about itself, and the check that they do not differ between ranks.
 
 use std::fs;
 
@@ -6,12 +6,13 @@ use serde::{Deserialize, Serialize};
 
 use super::error::RanksError;
 
-/// What a rank tells rank 0 about itself.
+/// The facts that a rank tells rank 0 about itself.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Hello {
     /// The version of the program. The same in all ranks.
     pub version: String,
-    /// What else must be the same in all ranks, by name: problem, size, fingerprint of the plan.
+    /// Other facts that must be the same in all ranks, by name: problem, size, fingerprint of the
+    /// plan.
     pub facts: Vec<(String, String)>,
     /// The GPUs that it uses: PCI bus ids or UUIDs. No other rank may use them.
     pub gpus: Vec<String>,
@@ -22,7 +23,7 @@ pub struct Hello {
 }
 
 impl Hello {
-    /// What this process says of itself; the host tells its own name.
+    /// The facts of this process; the host tells its own name.
     pub fn new(version: &str, facts: Vec<(String, String)>, gpus: Vec<String>) -> Hello {
         let host = read("/proc/sys/kernel/hostname")
             .or_else(|| std::env::var("HOSTNAME").ok())
@@ -58,7 +59,8 @@ fn read(path: &str) -> Option<String> {
 ///
 /// # Errors
 ///
-/// [`RanksError::Differ`] with every fact that differs and who says what, or with the GPU that several use.
+/// [`RanksError::Differ`] with every fact that differs and who says what, or with the GPU that
+/// several use.
 pub fn compare(hellos: &[Hello]) -> Result<(), RanksError> {
     let versions = hellos.iter().map(|hello| Some(hello.version.as_str()));
     let mut differing: Vec<String> = difference("version of the program", versions)

@@ -1,7 +1,8 @@
 //! Bytes from device to device, for devices without NCCL: emulated ones, and tests.
 //!
-//! Sending never waits: what is sent and not yet received lies in the receiving process. Receiving waits for a limited time.
-//! Between two devices, bytes arrive in the order in which they were sent.
+//! Sending waits for the connection alone, not for the receiver: bytes that are sent and not yet
+//! received lie in the receiving process. Receiving waits for a limited time. Between two devices,
+//! bytes arrive in the order in which they were sent.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -9,10 +10,9 @@ use std::time::{Duration, Instant};
 
 use super::error::RanksError;
 use super::meet::seconds;
-use super::session::Shared;
-use super::wire::{Kind, Message};
+use super::wire::Kind;
 
-/// What a device sends and receives through. Devices have their global numbers.
+/// The way on which a device sends and receives. Devices have their global numbers.
 pub trait Link: Send + Sync {
     /// Sends bytes to a device.
     ///
@@ -25,12 +25,12 @@ pub trait Link: Send + Sync {
     ///
     /// # Errors
     ///
-    /// [`RanksError::Transfer`] if none come in time or not as many, with both devices and ranks; [`RanksError::Lost`] if a rank
-    /// is lost.
+    /// [`RanksError::Transfer`] if none come in time or not as many, with both devices and ranks;
+    /// [`RanksError::Lost`] if a rank is lost.
     fn receive(&self, from: usize, into: &mut [u8]) -> Result<(), RanksError>;
 }
 
-/// Where something came from, and for whom.
+/// The sender and the receiver of something.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Key {
     /// From a device to a device.
@@ -39,7 +39,7 @@ pub enum Key {
     Rank(usize),
 }
 
-/// What has arrived and was not yet taken.
+/// The messages that have arrived and were not yet taken.
 #[derive(Debug, Default)]
 pub struct Mailbox {
     state: Mutex<Arrived>,
@@ -67,7 +67,7 @@ impl Mailbox {
         self.changed.notify_all();
     }
 
-    /// From now on, whoever waits or comes gets this error.
+    /// From now on, each thread that waits or comes gets this error.
     pub fn stop(&self, error: RanksError) {
         self.lock().stopped.get_or_insert(error);
         self.changed.notify_all();
@@ -77,7 +77,7 @@ impl Mailbox {
         self.lock().stopped.clone().map_or(Ok(()), Err)
     }
 
-    /// The oldest under this key. `Ok(None)` if nothing comes within `longest`. A goodbye stays: nothing comes after it.
+    /// The oldest under this key. `Ok(None)` if nothing comes within `longest`.
     pub fn take(
         &self,
         key: Key,
@@ -89,42 +89,32 @@ impl Mailbox {
             if let Some(error) = &state.stopped {
                 return Err(error.clone());
             }
-            if let Some(queue) = state.queues.get_mut(&key) {
-                match queue.front() {
-                    Some((Kind::Goodbye, _)) => return Ok(Some((Kind::Goodbye, Vec::new()))),
-                    Some(_) => return Ok(queue.pop_front()),
-                    None => {}
-                }
+            let oldest = state.queues.get_mut(&key).and_then(VecDeque::pop_front);
+            if oldest.is_some() {
+                return Ok(oldest);
             }
-            state = match deadline {
-                None => self
-                    .changed
-                    .wait(state)
-                    .unwrap_or_else(PoisonError::into_inner),
-                Some(deadline) => {
-                    let left = deadline.saturating_duration_since(Instant::now());
-                    if left.is_zero() {
-                        return Ok(None);
-                    }
-                    self.changed
-                        .wait_timeout(state, left)
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .0
+            let left = deadline.map(|deadline| deadline.saturating_duration_since(Instant::now()));
+            state = match left {
+                Some(Duration::ZERO) => return Ok(None),
+                None => { self.changed.wait(state) }.unwrap_or_else(PoisonError::into_inner),
+                Some(left) => {
+                    let waited = self.changed.wait_timeout(state, left);
+                    waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
         }
     }
 }
 
-/// A device among all: which rank has which.
+/// A device among all, which the ranks own in equal numbers.
 #[derive(Debug, Clone, Copy)]
-struct Placed {
-    device: usize,
-    devices_per_rank: usize,
+pub struct Placed {
+    pub device: usize,
+    pub devices_per_rank: usize,
 }
 
 impl Placed {
-    fn rank_of(self, device: usize) -> usize {
+    pub fn rank_of(self, device: usize) -> usize {
         device / self.devices_per_rank
     }
 
@@ -132,7 +122,7 @@ impl Placed {
         format!("device {device} (rank {})", self.rank_of(device))
     }
 
-    fn receive(
+    pub fn receive(
         self,
         mailbox: &Mailbox,
         from: usize,
@@ -177,7 +167,7 @@ pub struct ThreadLink {
 ///
 /// # Panics
 ///
-/// If there are no devices in a rank.
+/// If `devices_per_rank` is 0.
 pub fn thread_links(ranks: usize, devices_per_rank: usize, longest: Duration) -> Vec<ThreadLink> {
     assert!(devices_per_rank > 0, "a rank has devices");
     let mailbox = Arc::new(Mailbox::default());
@@ -205,46 +195,5 @@ impl Link for ThreadLink {
 
     fn receive(&self, from: usize, into: &mut [u8]) -> Result<(), RanksError> {
         self.placed.receive(&self.mailbox, from, self.longest, into)
-    }
-}
-
-/// A device's link to devices of all ranks, through the session's connections.
-#[derive(Debug, Clone)]
-pub struct SessionLink {
-    placed: Placed,
-    shared: Arc<Shared>,
-}
-
-impl SessionLink {
-    pub(super) fn new(shared: Arc<Shared>, device: usize, devices_per_rank: usize) -> SessionLink {
-        SessionLink {
-            placed: Placed {
-                device,
-                devices_per_rank,
-            },
-            shared,
-        }
-    }
-}
-
-impl Link for SessionLink {
-    fn send(&self, to: usize, bytes: &[u8]) -> Result<(), RanksError> {
-        self.shared.mailbox.stopped()?;
-        let rank = self.placed.rank_of(to);
-        let message = Message {
-            kind: Kind::Data,
-            rank: rank as u32,
-            from: self.placed.device as u32,
-            to: to as u32,
-            bytes: bytes.to_vec(),
-        };
-        self.shared.deliver(message);
-        Ok(())
-    }
-
-    fn receive(&self, from: usize, into: &mut [u8]) -> Result<(), RanksError> {
-        let longest = self.shared.timing.transfer;
-        self.placed
-            .receive(&self.shared.mailbox, from, longest, into)
     }
 }

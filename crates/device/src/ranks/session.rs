@@ -1,49 +1,69 @@
-//! The connections between ranks that have met: barriers, small data, and what becomes of all when one dies.
+//! The connections between ranks that have met: barriers, small data, and the end of all when one
+//! dies.
 //!
-//! Every rank is connected with rank 0, which passes on what is for others. A rank that dies, falls silent or says that it
-//! fails is a loss: rank 0 tells all others, each of which gets the same message, from whatever it waits for and in
-//! [`Session::on_loss`]. If rank 0 itself is lost, each notices by itself.
+//! Every rank is connected with rank 0, which passes on what is for others. A rank is lost when it
+//! says that it fails, or when its connection closes without a goodbye. Rank 0 tells all others.
+//! Each gets the same message, from the function in which it waits and in [`Session::on_loss`]. If
+//! rank 0 itself is lost, each notices by itself.
+//!
+//! Messages are written by the thread that sends them, and each connection has a thread that reads.
+//! Readers of other ranks wait for nothing but their connection, and rank 0's for these alone, so
+//! that every write comes to its end.
 
-use std::io;
-use std::sync::mpsc;
+use std::net::{Shutdown, TcpStream};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
-use super::Timing;
+use super::Timeouts;
 use super::error::RanksError;
 use super::hello::Hello;
-use super::link::{Key, Mailbox, SessionLink};
-use super::meet::{self, seconds};
-use super::peer::{Peer, Threads};
+use super::link::{Key, Link, Mailbox, Placed};
+use super::meet;
 use super::wire::{Kind, Message};
 use super::world::World;
 
-/// How long a rank that ends waits until others know why.
+/// How long a rank that fails waits until others know why.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// This rank's connections. Dropped without [`Session::end`], it counts as failed, and all other ranks end.
+/// A field of a GPU's size, and more.
+const MAX_BYTES: u64 = 1 << 40;
+
+/// This rank's connections. Dropped without [`Session::end`], it counts as failed, and all other
+/// ranks end.
 #[derive(Debug)]
 pub struct Session {
     shared: Arc<Shared>,
-    threads: Vec<Threads>,
+    readers: Vec<JoinHandle<()>>,
     is_over: bool,
 }
 
-/// What the threads of a session share.
+/// The state that the threads of a session share.
 #[derive(Debug)]
-pub struct Shared {
+struct Shared {
     rank: usize,
-    pub timing: Timing,
-    /// By rank, as far as this rank knows them.
-    hosts: Vec<String>,
-    pub mailbox: Arc<Mailbox>,
-    /// By rank. Rank 0 has all others, and every other has rank 0. Empty once the session has ended.
-    peers: Mutex<Vec<Option<Peer>>>,
+    ranks: usize,
+    host: String,
+    timeouts: Timeouts,
+    mailbox: Mailbox,
+    /// Rank 0 has all others, and every other has rank 0 alone.
+    peers: Vec<Peer>,
     state: Mutex<State>,
     changed: Condvar,
 }
 
-/// What to do about a loss.
+/// A connection to a rank.
+#[derive(Debug)]
+struct Peer {
+    rank: usize,
+    /// Empty where it is not known.
+    host: String,
+    stream: TcpStream,
+    /// Held while a message is written.
+    writing: Mutex<()>,
+}
+
+/// An act upon a loss.
 type Act = Box<dyn FnOnce(&str) + Send>;
 
 #[derive(Default)]
@@ -52,10 +72,8 @@ struct State {
     on_loss: Vec<Act>,
     /// A rank is lost, and others are being told.
     is_losing: bool,
-    /// By rank: who has said goodbye.
+    /// By rank: those that have said goodbye.
     gone: Vec<bool>,
-    /// Rank 0 knows that this rank ends.
-    is_dismissed: bool,
 }
 
 impl std::fmt::Debug for State {
@@ -72,53 +90,53 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// [`RanksError::NotMet`] within [`Timing::arrive`] if some do not come; [`RanksError::Differ`] if they do not run the same
-    /// or share a GPU; [`RanksError::Rendezvous`] if rank 0 cannot listen there.
-    pub fn meet(world: &World, hello: &Hello, timing: Timing) -> Result<Session, RanksError> {
-        let connections = match (world.ranks, world.rank) {
-            (1, _) => vec![(None, hello.host.clone())],
-            (_, 0) => meet::host(world, hello, &timing)?,
-            _ => vec![(Some(meet::join(world, hello, &timing)?), String::new())],
+    /// [`RanksError::NotMet`] if some do not come within [`Timeouts::arrive`];
+    /// [`RanksError::Differ`] if they do not run the same or share a GPU; [`RanksError::Address`]
+    /// if rank 0 cannot listen there.
+    pub fn meet(world: &World, hello: &Hello, timeouts: Timeouts) -> Result<Session, RanksError> {
+        let connections: Vec<(usize, TcpStream, String)> = match (world.ranks, world.rank) {
+            (1, _) => Vec::new(),
+            (_, 0) => meet::host(world, hello, &timeouts)?
+                .into_iter()
+                .zip(1..)
+                .map(|((stream, host), rank)| (rank, stream, host))
+                .collect(),
+            _ => vec![(0, meet::join(world, hello, &timeouts)?, String::new())],
         };
-        let hosts = connections.iter().map(|(_, host)| host.clone()).collect();
+        let failed = |error: std::io::Error| {
+            RanksError::NotMet(format!("rank {}: {error}; start again", world.rank))
+        };
+        let peers = connections.into_iter().map(|(rank, stream, host)| {
+            stream.set_read_timeout(None)?;
+            stream.set_write_timeout(Some(timeouts.transfer))?;
+            Ok(Peer {
+                rank,
+                host,
+                stream,
+                writing: Mutex::default(),
+            })
+        });
         let shared = Arc::new(Shared {
             rank: world.rank,
-            timing,
-            hosts,
-            mailbox: Arc::default(),
-            peers: Mutex::default(),
+            ranks: world.ranks,
+            host: hello.host.clone(),
+            timeouts,
+            mailbox: Mailbox::default(),
+            peers: peers.collect::<Result<_, _>>().map_err(failed)?,
             state: Mutex::new(State {
                 gone: vec![false; world.ranks],
                 ..State::default()
             }),
             changed: Condvar::new(),
         });
-        let failed = |error: io::Error| {
-            RanksError::NotMet(format!("rank {}: {error}; start again", world.rank))
-        };
-        let mut peers = Vec::new();
-        let mut writers = Vec::new();
-        for (stream, _) in connections {
-            let parts = stream.map(|stream| Peer::new(stream, &timing)).transpose();
-            let (peer, writer) = parts.map_err(failed)?.unzip();
-            peers.push(peer);
-            writers.push(writer);
-        }
-        let mut threads = Vec::new();
-        // Readers pass on to other peers: they wait here until all are in place.
-        let mut places = shared.peers();
-        for (other, (peer, writer)) in peers.iter().zip(writers).enumerate() {
-            if let (Some(peer), Some(writer)) = (peer, writer) {
-                let heard = Arc::clone(&shared);
-                let started = peer.start(writer, move |message| heard.hear(other, message));
-                threads.push(started.map_err(failed)?);
-            }
-        }
-        *places = peers;
-        drop(places);
+        let readers = (0..shared.peers.len()).map(|peer| {
+            let shared = Arc::clone(&shared);
+            let reader = thread::Builder::new().name("rank-reader".to_owned());
+            reader.spawn(move || shared.read(&shared.peers[peer]))
+        });
         Ok(Session {
+            readers: readers.collect::<Result<_, _>>().map_err(failed)?,
             shared,
-            threads,
             is_over: false,
         })
     }
@@ -128,16 +146,17 @@ impl Session {
         self.shared.rank
     }
 
-    /// How many ranks there are.
+    /// The number of ranks.
     pub fn ranks(&self) -> usize {
-        Shared::lock(&self.shared.state).gone.len()
+        self.shared.ranks
     }
 
-    /// What to do as soon as a rank is lost, with the message that names it: abort what waits for it. Runs in a thread of the
-    /// session before the session's own functions return the loss, and does not use the session; at once, and in this thread, if
-    /// a rank is lost already. Dropped unused if this rank fails or ends first.
+    /// An act for the case that a rank is lost, with the message that names it: abort what waits
+    /// for it. It runs in a thread of the session before the session's own functions return the
+    /// loss, and does not use the session. If a rank is lost already, it runs at once, in this
+    /// thread. It is dropped unused if this rank fails or ends first.
     pub fn on_loss(&self, act: impl FnOnce(&str) + Send + 'static) {
-        let mut state = Shared::lock(&self.shared.state);
+        let mut state = self.shared.state();
         match state.loss.clone() {
             None => state.on_loss.push(Box::new(act)),
             Some(loss) => {
@@ -162,9 +181,7 @@ impl Session {
     ///
     /// [`RanksError::Lost`].
     pub fn barrier(&self) -> Result<(), RanksError> {
-        self.collect(Kind::Barrier, &[])?;
-        self.spread(Kind::Barrier, &[])?;
-        Ok(())
+        self.meet_all(Kind::Barrier)
     }
 
     /// Every rank's bytes, by rank, at rank 0; `None` elsewhere. For small data.
@@ -193,28 +210,29 @@ impl Session {
     pub fn link(&self, device: usize, devices_per_rank: usize) -> SessionLink {
         let owner = device.checked_div(devices_per_rank);
         assert_eq!(owner, Some(self.rank()), "device {device} is this rank's");
-        SessionLink::new(Arc::clone(&self.shared), device, devices_per_rank)
+        SessionLink {
+            placed: Placed {
+                device,
+                devices_per_rank,
+            },
+            shared: Arc::clone(&self.shared),
+        }
     }
 
-    /// Ends as it should. Other ranks may go on; rank 0 waits for all of them, since it passes on what they say.
+    /// Ends as it should, together with all other ranks.
     ///
     /// # Errors
     ///
-    /// [`RanksError::Lost`] if a rank was lost.
+    /// [`RanksError::Lost`] if a rank was lost, or does not end.
     pub fn end(mut self) -> Result<(), RanksError> {
-        self.is_over = true;
-        let shared = &self.shared;
-        shared.to_all(|rank| Message::new(Kind::Goodbye, rank, []));
-        let ended = shared.wait_for_the_end();
-        // Without their queues the writers end; the other side then closes the connection, or this one does.
-        let peers = std::mem::take(&mut *shared.peers());
-        if shared.rank != 0 || ended.is_err() {
-            peers.iter().flatten().for_each(Peer::close);
+        let ended = self.meet_all(Kind::Goodbye);
+        match &ended {
+            Ok(()) => self.is_over = true,
+            Err(error) => self.fail_once(&error.to_string()),
         }
-        drop(peers);
-        for Threads { reader, writer } in self.threads.drain(..) {
-            // They do not panic, unless an act of `on_loss` does.
-            let _ = writer.join();
+        self.shared.close();
+        for reader in self.readers.drain(..) {
+            // It does not panic, unless an act of `on_loss` does.
             let _ = reader.join();
         }
         ended
@@ -226,22 +244,26 @@ impl Session {
     }
 
     fn fail_once(&mut self, why: &str) {
-        if std::mem::replace(&mut self.is_over, true) {
-            return;
+        if !std::mem::replace(&mut self.is_over, true) {
+            self.shared.fail(why);
+            self.shared.close();
         }
-        self.shared.fail(why);
-        let peers = std::mem::take(&mut *self.shared.peers());
-        peers.iter().flatten().for_each(Peer::close);
+    }
+
+    fn meet_all(&self, kind: Kind) -> Result<(), RanksError> {
+        self.collect(kind, &[])?;
+        self.spread(kind, &[])?;
+        Ok(())
     }
 
     fn collect(&self, kind: Kind, bytes: &[u8]) -> Result<Option<Vec<Vec<u8>>>, RanksError> {
         let shared = &self.shared;
         shared.mailbox.stopped()?;
         if shared.rank != 0 {
-            shared.deliver(Message::new(kind, 0, bytes));
+            shared.to_all(kind, bytes);
             return Ok(None);
         }
-        let others = (1..self.ranks()).map(|rank| shared.expect(rank, kind));
+        let others = shared.peers.iter().map(|peer| shared.expect(peer, kind));
         std::iter::once(Ok(bytes.to_vec()))
             .chain(others)
             .collect::<Result<_, _>>()
@@ -251,10 +273,10 @@ impl Session {
     fn spread(&self, kind: Kind, bytes: &[u8]) -> Result<Vec<u8>, RanksError> {
         let shared = &self.shared;
         if shared.rank != 0 {
-            return shared.expect(0, kind);
+            return shared.expect(&shared.peers[0], kind);
         }
         shared.mailbox.stopped()?;
-        shared.to_all(|rank| Message::new(kind, rank, bytes));
+        shared.to_all(kind, bytes);
         Ok(bytes.to_vec())
     }
 }
@@ -268,24 +290,41 @@ impl Drop for Session {
     }
 }
 
-impl Shared {
-    fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-        mutex.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn peers(&self) -> MutexGuard<'_, Vec<Option<Peer>>> {
-        Shared::lock(&self.peers)
-    }
-
-    fn name(&self, rank: usize) -> String {
-        match self.hosts.get(rank).map(String::as_str) {
-            None | Some("") => format!("rank {rank}"),
-            Some(host) => format!("rank {rank} ({host})"),
+impl Peer {
+    /// `rank 3 (its host)`.
+    fn name(&self) -> String {
+        match self.host.as_str() {
+            "" => format!("rank {}", self.rank),
+            host => format!("rank {} ({host})", self.rank),
         }
     }
 
+    /// Writes a message. If the connection is gone, or takes nothing, its reader says so.
+    fn send(&self, message: &Message) {
+        let _writing = { self.writing.lock() }.unwrap_or_else(PoisonError::into_inner);
+        if message.write(&mut &self.stream).is_err() {
+            // Half of a message may be out: nothing can follow it.
+            self.close();
+        }
+    }
+
+    /// Ends the connection, and with it the reader.
+    fn close(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
+}
+
+impl Shared {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn close(&self) {
+        self.peers.iter().for_each(Peer::close);
+    }
+
     /// Sends a message towards its rank, which may be this one.
-    pub fn deliver(&self, message: Message) {
+    fn deliver(&self, message: Message) {
         let rank = message.rank as usize;
         if rank == self.rank {
             let key = Key::Devices {
@@ -295,123 +334,78 @@ impl Shared {
             return self.mailbox.put(key, message.kind, message.bytes);
         }
         let next = if self.rank == 0 { rank } else { 0 };
-        if let Some(Some(peer)) = self.peers().get(next) {
-            peer.send(message);
+        if let Some(peer) = self.peers.iter().find(|peer| peer.rank == next) {
+            peer.send(&message);
         }
     }
 
     /// Sends a message to every rank that this one is connected with.
-    fn to_all(&self, message: impl Fn(usize) -> Message) {
-        for (rank, peer) in self.peers().iter().enumerate() {
-            if let Some(peer) = peer {
-                peer.send(message(rank));
-            }
+    fn to_all(&self, kind: Kind, bytes: &[u8]) {
+        for peer in &self.peers {
+            peer.send(&Message::new(kind, peer.rank, bytes));
         }
     }
 
-    /// [`Shared::to_all`], and waits until it is written where it can be.
-    fn to_all_now(&self, message: impl Fn(usize) -> Message) {
-        let (written, is_written) = mpsc::channel();
-        for (rank, peer) in self.peers().iter().enumerate() {
-            if let Some(peer) = peer {
-                peer.send_and_tell(message(rank), written.clone());
-            }
-        }
-        drop(written);
-        let deadline = Instant::now() + LAST_WORDS;
-        let left = || deadline.saturating_duration_since(Instant::now());
-        while is_written.recv_timeout(left()).is_ok() {}
-    }
-
-    /// The next part of `rank` in what all ranks do together.
-    fn expect(&self, rank: usize, kind: Kind) -> Result<Vec<u8>, RanksError> {
-        let taken = self.mailbox.take(Key::Rank(rank), None)?;
-        match taken {
-            Some((got, bytes)) if got == kind => Ok(bytes),
-            got => {
-                let did = match got {
-                    Some((Kind::Goodbye, _)) | None => "has ended".to_owned(),
-                    Some((other, _)) => format!("is at a {}", format!("{other:?}").to_lowercase()),
-                };
-                Err(RanksError::Lost(format!(
-                    "rank {} is at a {}, and {} {did}: they do not run the same",
-                    self.rank,
-                    format!("{kind:?}").to_lowercase(),
-                    self.name(rank),
-                )))
-            }
-        }
-    }
-
-    /// What `other` said, or why it says no more.
-    fn hear(&self, other: usize, message: io::Result<Message>) {
-        let message = match message {
-            Ok(message) => message,
-            Err(error) => return self.fell_silent(other, &error),
+    /// The next part of a rank in what all ranks do together.
+    fn expect(&self, peer: &Peer, kind: Kind) -> Result<Vec<u8>, RanksError> {
+        let doing = |kind: Option<Kind>| match kind {
+            Some(Kind::Barrier) => "is at a barrier",
+            Some(Kind::Gather) => "is at a gather",
+            Some(Kind::Broadcast) => "is at a broadcast",
+            _ => "has ended",
         };
-        match message.kind {
-            Kind::Data => self.deliver(message),
-            Kind::Barrier | Kind::Gather | Kind::Broadcast => {
-                self.mailbox
-                    .put(Key::Rank(other), message.kind, message.bytes);
-            }
-            Kind::Failed => {
-                self.lose(format!("{} failed: {}", self.name(other), message.text()));
-            }
-            Kind::Lost => self.lose(message.text()),
-            Kind::Goodbye => {
-                if self.rank == 0 {
-                    self.deliver(Message::new(Kind::Farewell, other, []));
+        let (got, bytes) = self.mailbox.take(Key::Rank(peer.rank), None)?.unzip();
+        if got == Some(kind) {
+            return Ok(bytes.unwrap_or_default());
+        }
+        Err(RanksError::Lost(format!(
+            "rank {} {}, and {} {}: they do not run the same",
+            self.rank,
+            doing(Some(kind)),
+            peer.name(),
+            doing(got),
+        )))
+    }
+
+    /// Reads what a rank says until it says no more.
+    fn read(&self, peer: &Peer) {
+        while let Ok(message) = Message::read(&mut &peer.stream, MAX_BYTES) {
+            let rank = Key::Rank(peer.rank);
+            match message.kind {
+                Kind::Data => self.deliver(message),
+                Kind::Barrier | Kind::Gather | Kind::Broadcast => {
+                    self.mailbox.put(rank, message.kind, message.bytes);
                 }
-                self.mailbox
-                    .put(Key::Rank(other), Kind::Goodbye, Vec::new());
-                // Last: rank 0 may now close the connections.
-                Shared::lock(&self.state).gone[other] = true;
-                self.changed.notify_all();
+                Kind::Goodbye => {
+                    self.state().gone[peer.rank] = true;
+                    self.mailbox.put(rank, message.kind, message.bytes);
+                }
+                Kind::Failed => self.lose(match self.rank {
+                    0 => format!("{} failed: {}", peer.name(), message.text()),
+                    _ => message.text(),
+                }),
+                Kind::Greeting | Kind::Welcome | Kind::Verdict => {}
             }
-            Kind::Farewell => {
-                Shared::lock(&self.state).is_dismissed = true;
-                self.changed.notify_all();
-            }
-            Kind::Greeting | Kind::Welcome | Kind::Verdict | Kind::Heartbeat => {}
+        }
+        if !self.state().gone[peer.rank] {
+            self.lose(format!(
+                "{} died without a word: see what it and its launcher wrote",
+                peer.name()
+            ));
         }
     }
 
-    /// The connection is at its end.
-    fn fell_silent(&self, other: usize, error: &io::Error) {
-        let is_over = {
-            let state = Shared::lock(&self.state);
-            match self.rank {
-                0 => state.gone[other],
-                _ => state.is_dismissed,
-            }
-        };
-        if is_over {
+    /// Tells all others, and after that ends everything that waits here: a thread that waits may
+    /// end the process. The first loss alone counts.
+    fn lose(&self, loss: String) {
+        if std::mem::replace(&mut self.state().is_losing, true) {
             return;
         }
-        let what = match error.kind() {
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => format!(
-                "gave no sign of life for {}: it hangs, or its host cannot be reached",
-                seconds(self.timing.silence)
-            ),
-            _ => "died without a word: see what it and its launcher wrote".to_owned(),
-        };
-        self.lose(format!("{} {what}", self.name(other)));
-    }
-
-    /// Tells all others, then ends everything that waits here: whoever waits may end the process. Only the first loss counts.
-    fn lose(&self, loss: String) {
-        {
-            let mut state = Shared::lock(&self.state);
-            if std::mem::replace(&mut state.is_losing, true) {
-                return;
-            }
-        }
         if self.rank == 0 {
-            self.to_all_now(|rank| Message::new(Kind::Lost, rank, loss.as_bytes()));
+            self.to_all(Kind::Failed, loss.as_bytes());
         }
         let acts = {
-            let mut state = Shared::lock(&self.state);
+            let mut state = self.state();
             state.loss = Some(loss.clone());
             std::mem::take(&mut state.on_loss)
         };
@@ -423,42 +417,46 @@ impl Shared {
     /// Tells all that this rank fails, and waits a little until they know.
     fn fail(&self, why: &str) {
         let is_losing = {
-            let mut state = Shared::lock(&self.state);
+            let mut state = self.state();
             state.on_loss.clear();
             state.is_losing
         };
         match (is_losing, self.rank) {
             (true, _) => {}
-            (false, 0) => self.lose(format!("{} failed: {why}", self.name(0))),
-            (false, _) => self.to_all(|rank| Message::new(Kind::Failed, rank, why)),
+            (false, 0) => self.lose(format!("rank 0 ({}) failed: {why}", self.host)),
+            (false, _) => self.to_all(Kind::Failed, why.as_bytes()),
         }
         // Rank 0 tells all, the one that fails too.
-        let state = Shared::lock(&self.state);
         let is_untold = |state: &mut State| state.loss.is_none();
-        drop(
-            self.changed
-                .wait_timeout_while(state, LAST_WORDS, is_untold)
-                .unwrap_or_else(PoisonError::into_inner),
-        );
+        let waited = self
+            .changed
+            .wait_timeout_while(self.state(), LAST_WORDS, is_untold);
+        drop(waited.unwrap_or_else(PoisonError::into_inner));
+    }
+}
+
+/// A device's link to devices of all ranks, through the session's connections.
+#[derive(Debug, Clone)]
+pub struct SessionLink {
+    placed: Placed,
+    shared: Arc<Shared>,
+}
+
+impl Link for SessionLink {
+    fn send(&self, to: usize, bytes: &[u8]) -> Result<(), RanksError> {
+        self.shared.mailbox.stopped()?;
+        self.shared.deliver(Message {
+            from: self.placed.device as u32,
+            to: to as u32,
+            ..Message::new(Kind::Data, self.placed.rank_of(to), bytes)
+        });
+        Ok(())
     }
 
-    /// Waits until rank 0 knows of the goodbye; at rank 0, until all others have said theirs.
-    fn wait_for_the_end(&self) -> Result<(), RanksError> {
-        let mut state = Shared::lock(&self.state);
-        loop {
-            if let Some(loss) = &state.loss {
-                return Err(RanksError::Lost(loss.clone()));
-            }
-            let is_over = match self.rank {
-                0 => state.gone[1..].iter().all(|gone| *gone),
-                _ => state.is_dismissed,
-            };
-            if is_over {
-                return Ok(());
-            }
-            let waited = self.changed.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
-        }
+    fn receive(&self, from: usize, into: &mut [u8]) -> Result<(), RanksError> {
+        let longest = self.shared.timeouts.transfer;
+        self.placed
+            .receive(&self.shared.mailbox, from, longest, into)
     }
 }
 
@@ -467,15 +465,6 @@ impl Session {
     /// Its connections break, as when the process is killed.
     pub fn dies(mut self) {
         self.is_over = true;
-        let peers = std::mem::take(&mut *self.shared.peers());
-        peers.iter().flatten().for_each(Peer::close);
-    }
-
-    /// Its connections stay, and nothing is written, as when the process is stopped.
-    pub fn hangs(mut self) {
-        self.is_over = true;
-        let peers = std::mem::take(&mut *self.shared.peers());
-        std::thread::sleep(self.shared.timing.silence * 2);
-        drop(peers);
+        self.shared.close();
     }
 }

@@ -1,27 +1,21 @@
-//! Messages between ranks as bytes: a header of 24 bytes, little-endian, and what the message carries.
+//! Messages between ranks as bytes: a header of 24 bytes, little-endian, and the content.
 
 use std::io::{self, Read, Write};
 
-/// What a message is.
+/// The meaning of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Kind {
     /// A rank introduces itself to rank 0.
-    Greeting = 0x6b6e_6101,
+    Greeting = 0x6b6e_6102,
     /// Rank 0 knows it, and waits for others.
     Welcome,
     /// All have come and may begin; or, with text, why not.
     Verdict,
-    /// A sign of life.
-    Heartbeat,
-    /// The sender fails, and why.
+    /// The sender fails; or, from rank 0, a rank is lost. The text says why.
     Failed,
-    /// A rank is lost, and why: all end.
-    Lost,
     /// The sender has ended as it should.
     Goodbye,
-    /// Rank 0 has seen the goodbye.
-    Farewell,
     /// Part of a barrier.
     Barrier,
     /// Part of a gather.
@@ -33,15 +27,12 @@ pub enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 12] = [
+    const ALL: [Kind; 9] = [
         Kind::Greeting,
         Kind::Welcome,
         Kind::Verdict,
-        Kind::Heartbeat,
         Kind::Failed,
-        Kind::Lost,
         Kind::Goodbye,
-        Kind::Farewell,
         Kind::Barrier,
         Kind::Gather,
         Kind::Broadcast,
@@ -52,15 +43,15 @@ impl Kind {
 /// A message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Message {
-    /// What it is.
+    /// Its meaning.
     pub kind: Kind,
-    /// The rank that it is for: rank 0 passes it on.
+    /// The rank that receives it: rank 0 passes it on.
     pub rank: u32,
-    /// Of [`Kind::Data`], the device that sent it.
+    /// The device that sent it, for [`Kind::Data`].
     pub from: u32,
-    /// Of [`Kind::Data`], the device that it is for.
+    /// The device that receives it, for [`Kind::Data`].
     pub to: u32,
-    /// What it carries.
+    /// The content.
     pub bytes: Vec<u8>,
 }
 
@@ -76,7 +67,7 @@ impl Message {
         }
     }
 
-    /// What it carries, as text.
+    /// The content, as text.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.bytes).into_owned()
     }

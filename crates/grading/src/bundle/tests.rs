@@ -76,9 +76,24 @@ fn the_first_line_tells_what_the_file_is() {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap();
     let line = std::str::from_utf8(line).unwrap();
     let words: Vec<&str> = line.split(' ').collect();
-    assert_eq!(words[..2], ["harness-bundle", "1"]);
+    assert_eq!(words[..2], ["harness-bundle", "2"]);
     assert_eq!(words[2], bundle().packed().unwrap().sha256);
     assert_eq!(words[3], (bytes.len() - line.len() - 1).to_string());
+}
+
+/// A saved plan writes out each launch; the compression finds what they have in common.
+#[test]
+fn a_long_run_is_a_small_file() {
+    let mut long = bundle();
+    let plan = &mut long.cases[0].plan;
+    let u = plan.buffer_ids().next().unwrap();
+    let config = LaunchConfig::new((26, 3201), (128, 1));
+    for step in 0..12_800u32 {
+        let args = args![u, u.slice(), 3201u32, 3201u32, 0.1f32, step];
+        plan.launch("wave2d_naive", config, args).unwrap();
+    }
+    let bytes = long.packed().unwrap().bytes.len();
+    assert!(bytes < 5 * 12_800, "{bytes} bytes");
 }
 
 #[test]
@@ -112,10 +127,10 @@ fn an_edited_file_is_told() {
 fn another_version_is_told() {
     let (text, kind) = after(|bytes| {
         let digit = "harness-bundle ".len();
-        assert_eq!(bytes[digit], b'1');
-        bytes[digit] = b'2';
+        assert_eq!(bytes[digit], b'2');
+        bytes[digit] = b'1';
     });
-    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 2, and this program reads version 1; pack the submission again with this program");
+    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 2; pack the submission again with this program");
     assert_eq!(kind, Kind::BundleVersion);
 }
 
@@ -144,7 +159,7 @@ fn around(content: &[u8]) -> Vec<u8> {
     encoder.write_all(content).unwrap();
     let content = encoder.finish().unwrap();
     let sha256 = digest::sha256(&content);
-    let mut bytes = format!("harness-bundle 1 {sha256} {}\n", content.len()).into_bytes();
+    let mut bytes = format!("harness-bundle 2 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
     bytes
 }
@@ -159,7 +174,7 @@ fn content_of_another_form_is_told() {
 #[test]
 fn a_huge_length_reads_nothing() {
     let (text, kind) = after(|bytes| {
-        *bytes = format!("harness-bundle 1 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
+        *bytes = format!("harness-bundle 2 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
     });
     insta::assert_snapshot!(text, @"x.bundle: is larger than the 64 MiB that a bundle may have; record fewer launches");
     assert_eq!(kind, Kind::PlanTooLarge);

@@ -12,11 +12,8 @@
 //!
 //! - [`poisson_computes_source`]: some layers; the memory also holds the layers beside them.
 //! - [`poisson_dual`]: some layers; the layers beside them may be in the memory of another device.
-//! - [`poisson_block`]: some rows of some layers; [`poisson_pack`] and [`poisson_unpack`] gather
-//!   rows to send, and put received rows in place.
 
 use cuda_std::prelude::*;
-use cuda_std::{UVec2, UVec3};
 
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
@@ -132,96 +129,6 @@ pub unsafe fn poisson_dual(
         };
         Site::new(n, [x, y], h2).advance(points, u, in_column, u_next);
     }
-}
-
-/// One iteration in `rows` rows from `first_y` on, of `layers` layers from `first_z` on, in memory
-/// whose layers have `stride` elements.
-///
-/// Each thread computes `column` points along z. Block: any shape, x along a warp. Grid: at least n
-/// threads along x, `rows` along y, and layers / column, rounded up, along z.
-///
-/// # Safety
-/// - n is at least 3; rows and layers are inside the walls, and 1 at least; layers is at most
-///   [`most_layers`] of stride; `h2` is the grid's.
-/// - `u` begins with the row before the first row, in the layer below the first layer, and holds
-///   all neighbours of the points.
-/// - `u_next` points to the first row of the first layer, and has the layout of `u`. Nothing else
-///   accesses its points during the launch.
-/// - 1 <= column, and column times the threads along z fits in 32 bits.
-#[kernel(max_threads = 512, min_blocks = 3)]
-pub unsafe fn poisson_block(
-    u: &[f64],
-    u_next: *mut f64,
-    n: u32,
-    first_y: u32,
-    rows: u32,
-    first_z: u32,
-    layers: u32,
-    stride: u32,
-    column: u32,
-    h2: f64,
-) {
-    let UVec3 { x, y, z } = thread::index_3d();
-    let first = z * column + 1;
-    let end = (first + column).min(layers + 1);
-    if x >= n || y >= rows || first >= end {
-        return;
-    }
-    let at = |z: u32| z * stride + (y + 1) * n + x;
-    let last = at(end);
-    // SAFETY: each point's layer has a row before and after it; the rest is as above.
-    unsafe {
-        let in_u = |i: u32| *u.get_unchecked(i.min(last) as usize);
-        let points = Column {
-            z: [first_z + first - 1, first_z + end - 1],
-            i: at(first),
-            below: in_u(at(first - 1)),
-            row: n,
-            layer: stride,
-        };
-        let site = Site::new(n, [x, first_y + y], h2);
-        site.advance(points, u, in_u, u_next.wrapping_sub((stride + n) as usize));
-    }
-}
-
-/// Copies `len` elements of each layer of `u`, whose layers have `stride`, one after the other to
-/// `packed`.
-///
-/// Block: any 2D shape, x along a warp. Grid: at least `len` threads along x, and one per layer
-/// along y.
-///
-/// # Safety
-/// `u` has those elements, from its first on. `packed` points to len * layers elements, which
-/// nothing else accesses during the launch.
-#[kernel]
-pub unsafe fn poisson_pack(u: &[f64], packed: *mut f64, len: u32, layers: u32, stride: u32) {
-    let UVec2 { x, y: z } = thread::index_2d();
-    if x < len && z < layers {
-        // SAFETY: the caller's; each thread has an element of its own.
-        unsafe { *packed.add(at(z, len, x)) = *u.get_unchecked(at(z, stride, x)) }
-    }
-}
-
-/// Copies `len` elements for each layer from `packed` to `u`, whose layers have `stride`.
-///
-/// Block and grid: as [`poisson_pack`].
-///
-/// # Safety
-/// `packed` has len * layers elements. `u` points to the first written element; nothing else
-/// accesses the written ones during the launch.
-#[kernel]
-pub unsafe fn poisson_unpack(packed: &[f64], u: *mut f64, len: u32, layers: u32, stride: u32) {
-    let UVec2 { x, y: z } = thread::index_2d();
-    if x < len && z < layers {
-        // SAFETY: the caller's; each thread has an element of its own.
-        unsafe { *u.add(at(z, stride, x)) = *packed.get_unchecked(at(z, len, x)) }
-    }
-}
-
-/// Element `x` of layer `z`, for layers of `layer` elements.
-#[inline(always)]
-fn at(z: u32, layer: u32, x: u32) -> usize {
-    z as usize * layer as usize + x as usize
 }
 
 /// The points of one thread, and their places in memory.

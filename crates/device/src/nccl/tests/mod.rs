@@ -152,7 +152,7 @@ fn several_gpus_of_a_thread_become_members_together_or_not_at_all() {
 #[test]
 fn another_thread_aborts_what_waits() {
     let fake = Fake::new("abort");
-    // Made, then it waits for ever for its first exchange: as rank 1 does, but for the making.
+    // Made, then it waits for ever for its first exchange: as rank 1 does, once it is made.
     let comm = fake.init(0, LONG).unwrap();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
