@@ -143,7 +143,7 @@ fn kernels(labs: &[&dyn Lab]) -> Item {
         match lab.module().program() {
             Ok(program) => names.extend(program.kernels().map(|kernel| kernel.name.as_str())),
             Err(error) => {
-                let remedy = "build the program again: cargo build --release -p harness";
+                let remedy = "build the program again: cargo build -p harness";
                 return Item::missing("kernels", error.to_string(), remedy);
             }
         }

@@ -1,11 +1,11 @@
 //! The commands that a handout tells its readers to type.
 //!
-//! The convention: a line in a fenced block marked `sh` that begins with `harness ` or `cargo run --release -p harness -- `.
+//! The convention: a line in a fenced block marked `sh` that begins with `harness ` or `cargo run -p harness -- `.
 //! Words are parted by blanks; there are no quotes, pipes or variables. Each runs in a folder in which `labs/` is the
 //! course's, and may leave files there; the same command is run once.
 
 /// What a line begins with, that is a command of ours.
-const PROGRAM: [&str; 2] = ["harness ", "cargo run --release -p harness -- "];
+const PROGRAM: [&str; 2] = ["harness ", "cargo run -p harness -- "];
 
 /// The arguments of each of a handout's commands, in order, each once.
 pub fn commands(markdown: &str) -> Vec<Vec<String>> {
@@ -86,7 +86,7 @@ harness grade not/this
 ```
 
 ```sh
-cargo run --release -p harness -- doctor
+cargo run -p harness -- doctor
 harness grade labs/wave2d/starter
 ```
 
