@@ -10,6 +10,7 @@
 //! | [`diagnose`]      | what wrong values look like: which cells, which pattern                |
 //! | [`outcome`]       | how a case ended; the ways to fail, each with its stable code          |
 //! | [`report`]        | a submission's grade, as data                                          |
+//! | [`worker`]          | processes that pack, open a bundle or run a case                       |
 //! | [`digest`]        | SHA-256 as texts have it                                               |
 //!
 //! `docs/grading.md` says how a grade comes about and describes the schema of `report.json`; `docs/packing.md` says what a
@@ -25,6 +26,7 @@ pub mod outcome;
 pub mod pack;
 pub mod plan_check;
 pub mod report;
+pub mod worker;
 
 pub use outcome::{Category, Failing, Kind, Outcome};
 pub use report::GradeReport;

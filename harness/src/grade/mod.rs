@@ -19,12 +19,14 @@ use host::{Device, labs};
 
 use grading::course::{self, Course};
 use grading::digest::sha256;
-use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
-use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
+use grading::engine::job::{CaseJob, DeviceName};
+use grading::engine::open::OpenJob;
+use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
 use grading::outcome::Failing;
 use grading::pack::PackError;
-use grading::pack::job::PackProcesses;
+use grading::pack::job::{PackJob, PackProcesses};
 use grading::report::{GradeReport, SubmissionId};
+use grading::worker::{self, Job, WorkerError};
 use output_files::ScratchFolder;
 
 use crate::devices::{Gpus, Machine, Wanted};
@@ -38,19 +40,28 @@ use all::store::Terms;
 use all::{Class, grade_all};
 use report::ReportArgs;
 
-// The process of a case says with its exit code that it has a bug.
-const _: () = assert!(crate::exit::BUG == process::BUG_EXIT_CODE);
+// A worker's exit code says that it found a bug in itself.
+const _: () = assert!(crate::exit::BUG == worker::BUG_EXIT_CODE);
 
 impl From<GradeError> for Failure {
     fn from(error: GradeError) -> Failure {
         let text = error.to_string();
         match error {
-            GradeError::Lab(_) | GradeError::NoJob(_) => Failure::Input(text),
-            GradeError::NoRandomNumbers(_)
-            | GradeError::NoProcess(_)
-            | GradeError::NoScratch(_)
-            | GradeError::Stream { .. } => Failure::Environment(text),
-            GradeError::Part { .. } | GradeError::Protocol(_) => Failure::Bug(text),
+            GradeError::Lab(_) => Failure::Input(text),
+            GradeError::NoRandomNumbers(_) | GradeError::NoScratch(_) => Failure::Environment(text),
+            GradeError::Part { .. } => Failure::Bug(text),
+            GradeError::Worker(error) => error.into(),
+        }
+    }
+}
+
+impl From<WorkerError> for Failure {
+    fn from(error: WorkerError) -> Failure {
+        let text = error.to_string();
+        match error {
+            WorkerError::NoJob(_) | WorkerError::NotOurs { .. } => Failure::Input(text),
+            WorkerError::NoProcess(_) | WorkerError::Stream { .. } => Failure::Environment(text),
+            WorkerError::Protocol(_) => Failure::Bug(text),
         }
     }
 }
@@ -121,9 +132,15 @@ pub struct GradeSettings {
     pub without_landlock: bool,
 }
 
-/// The hidden subcommand that opens a bundle or runs one case: no flags, a job on standard input.
+/// Arguments of the hidden subcommand [`worker::SUBCOMMAND`]; standard input holds the rest of the job.
 #[derive(Debug, Clone, Args)]
-pub struct CaseArgs {}
+pub struct WorkerArgs {
+    /// The job: pack, open or case
+    job: String,
+    /// The job's paths
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    paths: Vec<PathBuf>,
+}
 
 /// Grades a submission.
 ///
@@ -146,7 +163,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
         };
         let grade = |worker: usize, path: &Path| {
             let device = grader.devices[worker];
-            grader.grade(path, device, &CaseProcesses, &mut Quiet)
+            grader.grade(path, device, &Workers, &mut Quiet)
         };
         return grade_all(class, &grade, out);
     }
@@ -163,17 +180,23 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
     let device = grader.devices[0];
-    let report = grader.grade(submission, device, &CaseProcesses, &mut Bars::default())?;
+    let report = grader.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(&report, out)
 }
 
-/// Does the job that standard input holds.
+/// Does a job for `harness grade` or `harness pack`, and ends this process.
 ///
 /// # Errors
 ///
-/// As [`process::answer`].
-pub fn run_case(_args: &CaseArgs) -> Result<Ending, Failure> {
-    process::answer()?;
+/// As [`worker::serve`].
+pub fn work(args: WorkerArgs) -> Result<Ending, Failure> {
+    let WorkerArgs { job, paths } = args;
+    match job.as_str() {
+        PackJob::NAME => worker::serve::<PackJob>(paths)?,
+        OpenJob::NAME => worker::serve::<OpenJob>(paths)?,
+        CaseJob::NAME => worker::serve::<CaseJob>(paths)?,
+        _ => return Err(Failure::Input(format!("no job is called `{job}`"))),
+    }
     Ok(Ending::Fine)
 }
 

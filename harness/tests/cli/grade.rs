@@ -447,9 +447,9 @@ error: DIR/lab.toml:24: full is 0.9; it must be above zero = 1, the ratio that e
 }
 
 #[test]
-fn the_process_of_a_case_wants_a_job() {
+fn a_worker_wants_a_job() {
     let child = Command::new(env!("CARGO_BIN_EXE_harness"))
-        .arg("grade-case")
+        .args(["grade-worker", "open", "x.bundle", "parts"])
         .stdin(Stdio::null())
         .output()
         .unwrap();

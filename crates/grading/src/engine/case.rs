@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use host::check::{CheckError, Expected, Noise};
 use host::{Case, Cpu, Device, Element, Lab, NamedBuffers, NoProgress};
-use serde::{Deserialize, Serialize};
 
 use super::ceiling::necessary_bytes;
 use super::emulated::Extent;
@@ -14,25 +13,7 @@ use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::course::{CaseSpec, ToleranceRule};
 use crate::outcome::{Failing, Kind, Outcome};
-
-/// Who is at work: runs of the submission have a deadline, ours do not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// The harness itself.
-    Ours,
-    /// A run of the submission.
-    Submission,
-}
-
-/// Told what the work is at.
-pub trait Watch {
-    /// What follows is work of this kind.
-    fn enter(&mut self, phase: Phase);
-
-    /// The submission has failed like this, whatever else is found out about it.
-    fn failed(&mut self, failing: &Failing);
-}
+use crate::worker::{Phase, Watch};
 
 /// The inputs of one sample.
 pub struct SampleInputs {

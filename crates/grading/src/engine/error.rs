@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use host::lab::CaseError;
 use thiserror::Error;
 
+use crate::worker::WorkerError;
+
 /// What keeps a submission from being graded at all, through no fault of its own.
 #[derive(Debug, Error)]
 pub enum GradeError {
@@ -18,20 +20,6 @@ pub enum GradeError {
     /// There is no folder for a submission's parts.
     #[error("cannot make a folder for the submission's parts: {0}; TMPDIR names where")]
     NoScratch(#[source] io::Error),
-    /// No process can be started for a case.
-    #[error("cannot start a process for a case: {0}")]
-    NoProcess(#[source] io::Error),
-    /// The process of a case cannot use its standard input or output.
-    #[error("cannot use standard {stream}: {source}")]
-    Stream {
-        /// `input` or `output`.
-        stream: &'static str,
-        /// What the system says.
-        source: io::Error,
-    },
-    /// Standard input of `harness grade-case` holds no job, as when someone calls it by hand.
-    #[error("standard input holds no job of `harness grade`: {0}")]
-    NoJob(#[source] serde_json::Error),
     /// A part of the submission that was opened is not there.
     #[error("{}: {source}", .file.display())]
     Part {
@@ -40,7 +28,7 @@ pub enum GradeError {
         /// What the system says.
         source: io::Error,
     },
-    /// A bug: the process of a case says what it should not.
-    #[error("the process of a case said: {0}")]
-    Protocol(String),
+    /// A worker process cannot be used.
+    #[error(transparent)]
+    Worker(#[from] WorkerError),
 }

@@ -4,10 +4,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use host::device::discover;
 use host::{Device, DeviceKind, Module, Plan, find_lab};
 use serde::{Deserialize, Serialize};
 
-use super::case::{CaseWork, Watch};
+use super::case::CaseWork;
 use super::emulated::Extent;
 use super::open;
 use super::run::Subject;
@@ -16,6 +17,7 @@ use super::seeds::Seeds;
 use crate::course::{CaseSpec, Course, PerformanceSpec};
 use crate::outcome::{Category, Failing, Outcome};
 use crate::report::PerformanceGrade;
+use crate::worker::{Job, Watch};
 
 /// A device, as users name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,6 +54,7 @@ pub struct CaseJob {
     /// The case's name.
     pub case: String,
     /// The folder of the submission's parts: see [`open`](super::open).
+    #[serde(skip)]
     pub parts: PathBuf,
     /// What all seeds follow from.
     pub seed: u64,
@@ -92,13 +95,54 @@ impl Answer {
     }
 }
 
+impl Job for CaseJob {
+    const NAME: &'static str = "case";
+    type Answer = Answer;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.parts]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        match self.device {
+            DeviceName::Cuda(_) => None,
+            DeviceName::Emulated => Some(self.extent().most_memory()),
+        }
+    }
+
+    fn work(&self, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+        self.run_on(self.device()?.as_ref(), watch)
+    }
+}
+
 impl CaseJob {
-    /// Grades the case, or checks it.
+    /// How much of the case the emulated device runs.
+    fn extent(&self) -> Extent {
+        self.checks.unwrap_or(Extent::Whole)
+    }
+
+    /// The device that the job names.
+    fn device(&self) -> Result<Box<dyn Device>, Outcome> {
+        let ordinal = match self.device {
+            DeviceName::Emulated => return Ok(Box::new(self.extent().device())),
+            DeviceName::Cuda(ordinal) => ordinal,
+        };
+        let lacking =
+            |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", self.device));
+        let devices =
+            discover().map_err(|error| lacking(&format!("{error}; see `harness doctor`")))?;
+        let found = devices
+            .into_iter()
+            .find(|device| device.info().ordinal == ordinal);
+        found.ok_or_else(|| lacking("there is no such GPU"))
+    }
+
+    /// Grades the case on this device, or checks it there.
     ///
     /// # Errors
     ///
     /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
-    pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+    pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
         let course = Course::parse(&self.course_text, &self.course_file)
             .map_err(|error| bad(error.to_string()))?;

@@ -12,7 +12,7 @@
 //!   any solution moves; the reference runs in turn with the submission, in random order;
 //! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see `emulated`;
 //! - *each case* runs in a process of its own with a deadline for each run, and on the emulated device for all of them: see
-//!   [`process`].
+//!   [`worker`](crate::worker).
 //!
 //! | module         | what it holds                                                          |
 //! |----------------|------------------------------------------------------------------------|
@@ -20,8 +20,8 @@
 //! | [`open`]       | the process that reads a bundle, and what it says of it                |
 //! | `bundle_check` | whether a bundle is one for the course                                 |
 //! | `emulated`     | what a GPU does not show, looked for on the emulated device            |
-//! | [`process`]    | the process that runs one case, its deadlines, and what its death means |
-//! | [`job`]        | one case, as that process gets it, and what it answers                 |
+//! | `runner`       | where cases run: in worker processes                                   |
+//! | [`job`]        | one case, as its worker gets it, and what that answers                 |
 //! | `case`         | the work on it: runs of the submission, each compared                  |
 //! | `wrong_result` | what a wrong result looks like                                         |
 //! | `expected`     | which results are right                                                |
@@ -39,8 +39,8 @@ mod error;
 mod expected;
 pub mod job;
 pub mod open;
-pub mod process;
 mod run;
+mod runner;
 pub mod sampling;
 mod seeds;
 mod speed;
@@ -59,12 +59,12 @@ use output_files::ScratchFolder;
 use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Category, Failing, Kind, Outcome};
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
-pub use case::{Phase, Watch};
+use crate::worker::{Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
 pub use error::GradeError;
-use job::{Answer, CaseJob};
+use job::{Answer, CaseJob, DeviceName};
 use open::{OpenJob, Opened};
-use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
+pub use runner::{CaseRunner, Workers};
 use sampling::Stopping;
 pub use seeds::Seeds;
 
@@ -255,13 +255,13 @@ fn open(
         ours: OPENING,
     };
     let why = match runner.open(&job, &deadlines)? {
-        Ended::Answer(opened) if opened.cases.len() == course.cases.len() => {
+        WorkerEnd::Answer(opened) if opened.cases.len() == course.cases.len() => {
             return Ok(Ok(*opened));
         }
-        Ended::Answer(_) => return Err(GradeError::Protocol("other cases".to_owned())),
-        Ended::NoAnswer(outcome) => return Ok(Err(outcome)),
-        Ended::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
-        Ended::Died { how, said, .. } => died(&how, &said),
+        WorkerEnd::Answer(_) => return Err(WorkerError::Protocol("other cases".to_owned()).into()),
+        WorkerEnd::NoAnswer(outcome) => return Ok(Err(outcome)),
+        WorkerEnd::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
+        WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
     Ok(Err(Outcome::undecided(format!(
         "the bundle could not be opened within its limits of time and memory: {why}"
@@ -359,7 +359,7 @@ impl Grading<'_> {
             let extent = Extent::of(spec.group);
             let left = at_most.saturating_sub(began.elapsed());
             let ended = if left.is_zero() {
-                Ended::TimedOut(Phase::Submission)
+                WorkerEnd::TimedOut(Phase::Submission)
             } else {
                 show.emulated_check(&spec.name);
                 let deadlines = Deadlines {
@@ -371,13 +371,15 @@ impl Grading<'_> {
                 self.runner.run(&job, &deadlines)?
             };
             let outcome = match ended {
-                Ended::Answer(answer) => answer.status,
-                Ended::NoAnswer(outcome) => outcome,
-                Ended::TimedOut(_) => Outcome::undecided(format!(
+                WorkerEnd::Answer(answer) => answer.status,
+                WorkerEnd::NoAnswer(outcome) => outcome,
+                WorkerEnd::TimedOut(_) => Outcome::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
                     at_most.as_secs_f64()
                 )),
-                Ended::Died { how, said, .. } => Outcome::undecided(died(&how, &said)),
+                WorkerEnd::Died { exit, said, .. } => {
+                    Outcome::undecided(describe_exit(&exit, &said))
+                }
             };
             let made = match extent {
                 Extent::Whole => Checks::Whole,
@@ -404,26 +406,30 @@ impl Grading<'_> {
         };
         let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
         let ended = match is_over() {
-            true => Ended::TimedOut(Phase::Submission),
+            true => WorkerEnd::TimedOut(Phase::Submission),
             false => {
                 let job = self.job(spec, self.name, None);
                 self.runner.run(&job, &deadlines)?
             }
         };
         let outcome = match ended {
-            Ended::Answer(answer) => return Ok(*answer),
-            Ended::NoAnswer(outcome) => outcome,
-            Ended::TimedOut(Phase::Submission) => {
+            WorkerEnd::Answer(answer) => return Ok(*answer),
+            WorkerEnd::NoAnswer(outcome) => outcome,
+            WorkerEnd::TimedOut(Phase::Submission) => {
                 Outcome::failed(Kind::Deadline, self.too_slow(is_over()))
             }
-            Ended::TimedOut(Phase::Ours) => Outcome::undecided(format!(
+            WorkerEnd::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
-            Ended::Died { has_run, how, said } => {
-                let message = died(&how, &said);
+            WorkerEnd::Died {
+                has_run,
+                exit,
+                said,
+            } => {
+                let message = describe_exit(&exit, &said);
                 // A panic is ours, whatever led to it.
-                if has_run && !how.starts_with("a bug") {
+                if has_run && exit != Exit::Bug {
                     Outcome::failed(Kind::Crashed, message)
                 } else {
                     Outcome::undecided(message)

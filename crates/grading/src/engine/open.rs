@@ -18,18 +18,21 @@ use crate::course::{CaseSpec, Course, Group};
 use crate::outcome::{Failing, Outcome, bounded};
 use crate::plan_check;
 use crate::report::Protection;
+use crate::worker::{Job, Watch};
 
 /// The most memory that opening a bundle may take, in bytes: several times the largest content.
-pub const MOST_MEMORY: u64 = 4 << 30;
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
 /// A bundle to open.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OpenJob {
     /// Its file.
+    #[serde(skip)]
     pub bundle: PathBuf,
     /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
     pub is_ours: bool,
     /// An empty folder for its parts.
+    #[serde(skip)]
     pub parts: PathBuf,
     /// The lab file's name.
     pub course_file: String,
@@ -64,13 +67,30 @@ pub fn plan_file(parts: &Path, case: usize) -> PathBuf {
     parts.join(format!("plan-{case}.json"))
 }
 
+impl Job for OpenJob {
+    const NAME: &'static str = "open";
+    type Answer = Opened;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.bundle, &mut self.parts]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        Some(MAX_MEMORY_BYTES)
+    }
+
+    fn work(&self, _: &mut dyn Watch) -> Result<Opened, Outcome> {
+        self.open()
+    }
+}
+
 impl OpenJob {
     /// Opens it.
     ///
     /// # Errors
     ///
     /// [`Outcome::Failed`] if nothing of the submission can be graded; [`Outcome::Undecided`] if its parts cannot be written.
-    pub fn run(&self) -> Result<Opened, Outcome> {
+    pub fn open(&self) -> Result<Opened, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
         let course = Course::parse(&self.course_text, &self.course_file)
             .map_err(|error| bad(error.to_string()))?;

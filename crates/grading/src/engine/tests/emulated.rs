@@ -109,7 +109,7 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
     let course = course(MATADD);
     let bundle = built_in(&course, "grid2d_block1d_64");
     let device = gpu();
-    let runner = |ended: Ended| {
+    let runner = |ended: CaseEnd| {
         let runner = ChecksEnd {
             device: &device,
             ended,
@@ -129,11 +129,11 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
         assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(Ended::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
-    insta::assert_snapshot!(runner(Ended::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
-    let died = Ended::Died {
+    insta::assert_snapshot!(runner(CaseEnd::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(runner(CaseEnd::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
+    let died = CaseEnd::Died {
         has_run: true,
-        how: "signal 9".to_owned(),
+        exit: Exit::Signal(9),
         said: String::new(),
     };
     insta::assert_snapshot!(runner(died), @"the process that ran it died (signal 9)");
@@ -155,9 +155,9 @@ impl<'d> Asked<'d> {
 }
 
 impl CaseRunner for Asked<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         let ended = Here(self.device).run(job, deadlines)?;
-        if let Ended::Answer(answer) = &ended {
+        if let CaseEnd::Answer(answer) = &ended {
             let asked = (job.checks, answer.status.clone());
             self.asked.lock().unwrap().push(asked);
         }
@@ -168,12 +168,12 @@ impl CaseRunner for Asked<'_> {
 /// Checks end like this; all else is done.
 struct ChecksEnd<'d> {
     device: &'d dyn Device,
-    ended: Ended,
+    ended: CaseEnd,
     asked: Mutex<Vec<Option<Extent>>>,
 }
 
 impl CaseRunner for ChecksEnd<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         self.asked.lock().unwrap().push(job.checks);
         match job.checks {
             Some(_) => Ok(self.ended.clone()),
@@ -239,7 +239,7 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
     let device = gpu();
     let runner = ChecksEnd {
         device: &device,
-        ended: Ended::Answer(Box::new(Answer {
+        ended: CaseEnd::Answer(Box::new(Answer {
             status: Outcome::failed(Kind::WrongResult, "`c` is wrong"),
             samples: 0,
             counts: Default::default(),

@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::open;
 
-struct Ends(Mutex<Vec<Ended>>);
+struct Ends(Mutex<Vec<CaseEnd>>);
 
 impl CaseRunner for Ends {
-    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         if job.checks.is_some() {
-            return Ok(Ended::NoAnswer(Outcome::not_graded_here(
+            return Ok(CaseEnd::NoAnswer(Outcome::not_graded_here(
                 "not looked at".to_owned(),
             )));
         }
@@ -24,7 +24,7 @@ fn an_end_costs_its_case_and_no_more() {
     let course = course(MATADD);
     let bundle = built_in(&course, "grid2d_block1d_64");
     let device = Clocked::new(|_, _| 1000.0);
-    let status = |ended: Ended| {
+    let status = |ended: CaseEnd| {
         // The second case is graded all the same.
         let parts = tempfile::tempdir().unwrap();
         let plan = serde_json::to_string(&bundle.case("large").unwrap().plan).unwrap();
@@ -41,29 +41,29 @@ fn an_end_costs_its_case_and_no_more() {
         );
         report.cases[0].status.clone()
     };
-    let died = |has_run, how: &str| Ended::Died {
+    let died = |has_run, exit| CaseEnd::Died {
         has_run,
-        how: how.to_owned(),
+        exit,
         said: "first\nlast words".to_owned(),
     };
     let message = |status: Outcome, kind| {
         assert_eq!(status.kind(), Some(kind));
         status.failing().unwrap().message.clone()
     };
-    let timed_out = status(Ended::TimedOut(Phase::Submission));
+    let timed_out = status(CaseEnd::TimedOut(Phase::Submission));
     insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
-    let crashed = status(died(true, "signal 11"));
+    let crashed = status(died(true, Exit::Signal(11)));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
     let reason = |status: Outcome| match status {
         Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
         other => panic!("{other:?}"),
     };
-    insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
-    insta::assert_snapshot!(reason(status(died(true, "a bug in harness"))), @"the process that ran it died (a bug in harness): last words");
-    insta::assert_snapshot!(reason(status(Ended::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
-    insta::assert_snapshot!(reason(status(Ended::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
+    insta::assert_snapshot!(reason(status(died(false, Exit::Signal(9)))), @"the process that ran it died (signal 9): last words");
+    insta::assert_snapshot!(reason(status(died(true, Exit::Bug))), @"the process that ran it died (a bug in harness): last words");
+    insta::assert_snapshot!(reason(status(CaseEnd::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
+    insta::assert_snapshot!(reason(status(CaseEnd::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
     let failed = Failing::new(Kind::WrongResult, "wrong");
-    let failed = status(Ended::NoAnswer(failed.into()));
+    let failed = status(CaseEnd::NoAnswer(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
 
@@ -74,11 +74,11 @@ struct Slow {
 }
 
 impl CaseRunner for Slow {
-    fn run(&self, _: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, _: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         *self.asked.lock().unwrap() += 1;
         let left = deadlines.all_runs.expect("is the emulated device");
         left.set(left.get().saturating_sub(self.takes));
-        Ok(Ended::TimedOut(Phase::Submission))
+        Ok(CaseEnd::TimedOut(Phase::Submission))
     }
 }
 

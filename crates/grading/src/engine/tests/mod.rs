@@ -20,15 +20,15 @@ use kernels::{SUM, elementwise, record_sum};
 
 use stats::SamplingRule;
 
-use super::case::{Phase, Watch};
-use super::job::CaseJob;
-use super::process::{CaseRunner, Deadlines, DeviceName, Ended};
+use super::job::{CaseJob, DeviceName};
+use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
 use crate::course::Course;
 use crate::outcome::{Failing, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
+use crate::worker::{Deadlines, Exit, Phase, Watch};
 
 pub(super) const MATADD: &str = r#"format_version = 1
 lab = "matadd"
@@ -107,17 +107,20 @@ impl Watch for Unwatched {
 }
 
 impl CaseRunner for Here<'_> {
-    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         // As through a pipe.
         let json = serde_json::to_string(job).unwrap();
-        let job: CaseJob = serde_json::from_str(&json).unwrap();
+        let job = CaseJob {
+            parts: job.parts.clone(),
+            ..serde_json::from_str(&json).unwrap()
+        };
         let ran = match job.checks {
-            Some(extent) => job.run(&extent.device(), &mut Unwatched),
-            None => job.run(self.0, &mut Unwatched),
+            Some(extent) => job.run_on(&extent.device(), &mut Unwatched),
+            None => job.run_on(self.0, &mut Unwatched),
         };
         Ok(match ran {
-            Ok(answer) => Ended::Answer(Box::new(answer)),
-            Err(outcome) => Ended::NoAnswer(outcome),
+            Ok(answer) => CaseEnd::Answer(Box::new(answer)),
+            Err(outcome) => CaseEnd::NoAnswer(outcome),
         })
     }
 }

@@ -42,7 +42,7 @@ fn a_damaged_file_is_described_without_its_name() {
         draw: None,
         device: EmulatedDevice::default().info().clone(),
     };
-    let said = || job.run().unwrap_err().reason().to_owned();
+    let said = || job.open().unwrap_err().reason().to_owned();
     insta::assert_snapshot!(said(), @"the file cannot be read: No such file or directory (os error 2)");
     std::fs::write(&job.bundle, "no bundle").unwrap();
     insta::assert_snapshot!(said(), @"the file is not a bundle; make one with `harness pack`");
@@ -157,7 +157,7 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
 struct Unknown<'d>(&'d dyn Device, String);
 
 impl CaseRunner for Unknown<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         let mut job = job.clone();
         let other = tempfile::tempdir().unwrap();
         if job.checks.is_some() {

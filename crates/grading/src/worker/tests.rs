@@ -1,27 +1,58 @@
 //! Jobs as they are sent, and how processes end.
 
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::process::Command;
+use std::time::{Duration, Instant};
+
+use host::Device;
+
+use super::parent::run_command;
 use super::*;
+use crate::engine::job::{CaseJob, DeviceName};
+use crate::engine::open::OpenJob;
 use crate::engine::sampling::Stopping;
 use crate::outcome::Kind;
+use crate::pack::job::PackJob;
 
-fn job() -> Job {
-    Job::Case(CaseJob {
-        device: DeviceName::Emulated,
-        course_file: "lab.toml".to_owned(),
-        // More than a pipe holds.
-        course_text: "x".repeat(1 << 20),
-        draw: None,
-        case: "case".to_owned(),
-        parts: "parts".into(),
-        seed: 1,
-        samples: 1,
-        stopping: Stopping::default(),
-        checks: None,
-    })
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Sum {
+    numbers: Vec<u32>,
+    /// More than a pipe holds.
+    text: String,
+    #[serde(skip)]
+    folder: PathBuf,
 }
 
-/// How a shell script in place of the process ends.
-fn ended(script: &str, milliseconds: u64) -> Result<Ended, GradeError> {
+impl Job for Sum {
+    const NAME: &'static str = "sum";
+    type Answer = u32;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.folder]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        None
+    }
+
+    fn work(&self, _: &mut dyn Watch) -> Result<u32, Outcome> {
+        Ok(self.numbers.iter().sum())
+    }
+}
+
+fn job() -> Sum {
+    Sum {
+        numbers: vec![1, 2],
+        text: "x".repeat(1 << 20),
+        folder: "folder".into(),
+    }
+}
+
+type Ended = WorkerEnd<u32>;
+
+/// How a shell script ends that is run instead of the worker.
+fn ended(script: &str, milliseconds: u64) -> Result<Ended, WorkerError> {
     let mut command = Command::new("sh");
     command.args(["-c", script]);
     let deadlines = Deadlines {
@@ -29,10 +60,10 @@ fn ended(script: &str, milliseconds: u64) -> Result<Ended, GradeError> {
         all_runs: None,
         ours: Duration::from_secs(60),
     };
-    run(command, job(), &deadlines)
+    run_command(command, &job(), &deadlines)
 }
 
-fn line(message: &Message) -> String {
+fn line(message: &Message<u32>) -> String {
     format!("echo '{}'; ", serde_json::to_string(message).unwrap())
 }
 
@@ -69,7 +100,7 @@ fn all_runs_together_have_a_deadline() {
             all_runs: Some(&left),
             ours: Duration::from_secs(60),
         };
-        run::<Answer>(command, job(), &deadlines).unwrap()
+        run_command(command, &job(), &deadlines).unwrap()
     };
     let not_graded = Outcome::not_graded_here("x".to_owned());
     let end = line(&Message::NoAnswer(not_graded.clone()));
@@ -78,17 +109,17 @@ fn all_runs_together_have_a_deadline() {
     let first = ended(format!("sleep 2; {} sleep 2; {end}", run_of("2")));
     assert_eq!(first, Ended::NoAnswer(not_graded));
     let taken = all - left.get();
-    // Who measures may begin late.
+    // The clock may start late.
     assert!(taken >= Duration::from_secs(1), "{taken:?}");
     let with_ours = began.elapsed();
-    // Four, but that it may end late, too.
+    // Four, but the clock may also stop late.
     let least = taken + Duration::from_secs(3);
     assert!(with_ours >= least, "{with_ours:?}, {taken:?}");
     left.set(Duration::from_secs(1));
     let long = run_of("0.5").repeat(100);
     assert_eq!(ended(long), Ended::TimedOut(Phase::Submission));
     assert!(left.get().is_zero());
-    // Nor does what describes a failure.
+    // The description of a failure does not count either.
     left.set(Duration::from_millis(100));
     let failing = Failing::new(Kind::WrongResult, "wrong");
     let failed = line(&Message::Failed(Box::new(failing.clone())));
@@ -99,46 +130,68 @@ fn all_runs_together_have_a_deadline() {
 }
 
 #[test]
+fn an_answer_is_read() {
+    let said = line(&Message::Answer(Box::new(3)));
+    let got = ended(&format!("cat >/dev/null; {said}"), 60_000).unwrap();
+    assert_eq!(got, Ended::Answer(Box::new(3)));
+}
+
+/// The job as its worker gets it.
+fn received<J: Job>(job: &J) -> Result<J, WorkerError> {
+    let mut job = job.clone();
+    let text = serde_json::to_string(&job).unwrap();
+    let paths = job.paths().into_iter().map(|path| path.clone());
+    child::read(&text, paths.collect())
+}
+
+#[test]
 fn paths_need_not_be_text() {
-    use std::ffi::OsStr;
-    use std::os::unix::ffi::OsStrExt;
-    let path = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
-    let pack = |cache| PackJob {
+    use std::os::unix::ffi::OsStringExt;
+    let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
+    let pack = PackJob {
         submission: path(b"/class/a\xff"),
         course_file: "lab.toml".to_owned(),
         course_text: String::new(),
         draw: 1,
         course_root: path(b"/course\xfe"),
-        cache,
+        cache: path(b"/cache\xfc"),
         without_landlock: false,
         able: false,
         bundle: path(b"/tmp\xfd/x.bundle"),
     };
-    let jobs = [
-        Job::Pack(pack(None)),
-        Job::Pack(pack(Some(path(b"/cache\xfc")))),
-        Job::Open(OpenJob {
-            bundle: path(b"/class/a\xff.bundle"),
-            is_ours: false,
-            parts: path(b"/tmp\xfd"),
-            course_file: "lab.toml".to_owned(),
-            course_text: String::new(),
-            draw: None,
-            device: host::device::EmulatedDevice::default().info().clone(),
-        }),
-        Job::Case(match job() {
-            Job::Case(case) => CaseJob {
-                parts: path(b"/tmp\xfd"),
-                ..case
-            },
-            other => panic!("{other:?}"),
-        }),
-    ];
-    for job in jobs {
-        let text = serde_json::to_string(&Sent::new(job.clone())).unwrap();
-        let sent: Sent = serde_json::from_str(&text).unwrap();
-        assert_eq!(format!("{:?}", sent.received()), format!("{job:?}"));
-    }
+    assert_eq!(received(&pack).unwrap(), pack);
+    let open = OpenJob {
+        bundle: path(b"/class/a\xff.bundle"),
+        is_ours: false,
+        parts: path(b"/tmp\xfd"),
+        course_file: "lab.toml".to_owned(),
+        course_text: String::new(),
+        draw: None,
+        device: host::device::EmulatedDevice::default().info().clone(),
+    };
+    let got = received(&open).unwrap();
+    assert_eq!(format!("{got:?}"), format!("{open:?}"));
+    let case = CaseJob {
+        device: DeviceName::Emulated,
+        course_file: "lab.toml".to_owned(),
+        course_text: String::new(),
+        draw: None,
+        case: "case".to_owned(),
+        parts: path(b"/tmp\xfd"),
+        seed: 1,
+        samples: 1,
+        stopping: Stopping::default(),
+        checks: None,
+    };
+    let got = received(&case).unwrap();
+    assert_eq!(format!("{got:?}"), format!("{case:?}"));
+}
+
+#[test]
+fn a_job_has_all_of_its_paths() {
+    let text = serde_json::to_string(&job()).unwrap();
+    let error = child::read::<Sum>(&text, Vec::new()).unwrap_err();
+    insta::assert_snapshot!(error, @"job `sum` does not have 0 paths: `harness grade` calls this command");
 }
 
 #[test]
@@ -153,32 +206,30 @@ fn last_words_are_no_note() {
         ),
     ] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(died("exit code 101", &format!("{panicked}{after}")), @"the process that ran it died (exit code 101): no such number");
+            insta::assert_snapshot!(describe_exit(&Exit::Code(101), &format!("{panicked}{after}")), @"the process that ran it died (exit code 101): no such number");
         }
     }
-    insta::assert_snapshot!(died("signal 9", "note: nothing else"), @"the process that ran it died (signal 9)");
+    insta::assert_snapshot!(describe_exit(&Exit::Signal(9), "note: nothing else"), @"the process that ran it died (signal 9)");
 }
 
 #[test]
 fn death_is_told_with_last_words() {
     let enter = line(&Message::Enter(Phase::Submission));
     let dies = |script: &str| match ended(script, 60_000).unwrap() {
-        Ended::Died { has_run, how, said } => (has_run, how, said),
+        Ended::Died {
+            has_run,
+            exit,
+            said,
+        } => (has_run, exit, said),
         other => panic!("{other:?}"),
     };
     let told = dies("echo last words >&2; exit 7");
-    assert_eq!(
-        told,
-        (false, "exit code 7".to_owned(), "last words".to_owned())
-    );
+    assert_eq!(told, (false, Exit::Code(7), "last words".to_owned()));
     let told = dies(&format!("{enter} kill -SEGV $$"));
-    assert_eq!(told, (true, "signal 11".to_owned(), String::new()));
+    assert_eq!(told, (true, Exit::Signal(11), String::new()));
     // Without reading what it is asked.
     let told = dies("exec 0<&-; yes | head -c 100000 >&2; exit 4");
-    assert_eq!(
-        (told.0, told.1.as_str(), told.2.len()),
-        (false, "a bug in harness", 4095)
-    );
+    assert_eq!((told.0, told.1, told.2.len()), (false, Exit::Bug, 4095));
 }
 
 #[test]
@@ -195,5 +246,5 @@ fn what_is_known_survives_death() {
 #[test]
 fn babble_is_a_bug() {
     let failure = ended("echo hello; sleep 100", 60_000).unwrap_err();
-    insta::assert_snapshot!(failure, @"the process of a case said: expected value at line 1 column 1: hello");
+    insta::assert_snapshot!(failure, @"a worker process said: expected value at line 1 column 1: hello");
 }
