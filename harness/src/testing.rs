@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use host::device::{DeviceError, Segments, Spills};
+use host::device::{DeviceError, DriverError, Segments, Spills};
 use host::lab::Values;
 use host::plan::{Command, PlanError};
 use host::{
@@ -442,6 +442,7 @@ impl Session for AdderSession<'_> {
                 self.device.is_lost.store(true, Ordering::Relaxed);
                 return Err(DeviceError::KernelFault {
                     place: "plan `trapping`, kernel `trapping`".to_owned(),
+                    code: DriverError::LAUNCH_FAILED,
                     what: "the kernel trapped".to_owned(),
                 }
                 .into());

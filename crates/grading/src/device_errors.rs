@@ -1,6 +1,6 @@
 //! What the error of a device, a plan or a module means for a grade.
 
-use host::device::{DeviceError, Fault, FaultKind};
+use host::device::{DeviceError, DriverError, Fault, FaultKind};
 use host::module::ModuleError;
 use host::{Error, ErrorKind};
 
@@ -56,17 +56,11 @@ impl From<Error> for Outcome {
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
                 Kind::LaunchRefused
             }
-            Error::Device(DeviceError::KernelFault { what, .. })
-                if what.contains("illegal address") =>
-            {
-                Kind::OutOfBounds
-            }
-            Error::Device(DeviceError::KernelFault { what, .. })
-                if what.contains("not aligned") =>
-            {
-                Kind::Misaligned
-            }
-            Error::Device(DeviceError::KernelFault { .. }) => Kind::KernelFault,
+            Error::Device(DeviceError::KernelFault { code, .. }) => match *code {
+                DriverError::ILLEGAL_ADDRESS => Kind::OutOfBounds,
+                DriverError::MISALIGNED_ADDRESS => Kind::Misaligned,
+                _ => Kind::KernelFault,
+            },
             other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
             _ => return Outcome::undecided(message),
         };
@@ -105,6 +99,22 @@ mod tests {
         let outcome = Outcome::from(Error::from(error));
         let reason = outcome.left_undecided();
         reason.expect("undecided").to_owned()
+    }
+
+    #[test]
+    fn the_driver_s_code_says_what_a_kernel_did() {
+        let kind = |code| {
+            let error = DeviceError::KernelFault {
+                place: "plan `p`: kernel `k`".to_owned(),
+                code,
+                // The words do not matter.
+                what: "illegal address, not aligned".to_owned(),
+            };
+            Outcome::from(Error::from(error)).kind()
+        };
+        assert_eq!(kind(DriverError::ILLEGAL_ADDRESS), Some(Kind::OutOfBounds));
+        assert_eq!(kind(DriverError::MISALIGNED_ADDRESS), Some(Kind::Misaligned));
+        assert_eq!(kind(DriverError::LAUNCH_FAILED), Some(Kind::KernelFault));
     }
 
     #[test]
