@@ -320,17 +320,11 @@ impl Packer {
         let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
         let build =
             || self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);
-        let built = match build() {
-            Err(error) if self.may_be_the_machine(&error) => {
-                self.check_machine(dependencies)?;
-                match error {
-                    PackError::Refused(_) => Err(error),
-                    // What was amiss may be over: a disk that was full.
-                    _ => build().map_err(blamed_on_submission),
-                }
-            }
-            built => built,
-        };
+        let built = build().or_else(|error| match self.blame(&error, dependencies) {
+            Whose::Submission => Err(error),
+            Whose::Machine(error) => Err(error),
+            Whose::Unclear => build().map_err(refusal),
+        });
         let (module, mut cases, in_force) = built?;
         // As the lab has them.
         let place = |name: &str| course.cases.iter().position(|case| case.name == name);
@@ -351,24 +345,32 @@ impl Packer {
         })
     }
 
-    /// Whether an error may as well be the machine's fault. Compilers name lines of the submission for what surely is not.
-    fn may_be_the_machine(&self, error: &PackError) -> bool {
-        match error {
-            PackError::Refused(failing) => {
-                let surely_not = [
-                    Kind::CompileError,
-                    Kind::ForbiddenConstruct,
-                    Kind::PtxInvalid,
-                    Kind::PlanInvalid,
-                ];
-                !surely_not.contains(&failing.kind) && self.able.get().is_none()
-            }
-            _ => true,
+    /// Whose fault an error of a submission's build is. A compiler's words do not decide that: a build of a submission
+    /// that is known to be good does.
+    fn blame(&self, error: &PackError, dependencies: &Dependencies) -> Whose {
+        /// Of these, compilers name lines of the submission.
+        const CERTAIN: [Kind; 4] = [
+            Kind::CompileError,
+            Kind::ForbiddenConstruct,
+            Kind::PtxInvalid,
+            Kind::PlanInvalid,
+        ];
+        let refused = match error {
+            PackError::Refused(failing) => Some(failing.kind),
+            _ => None,
+        };
+        if refused.is_some_and(|kind| CERTAIN.contains(&kind) || self.able.get().is_some()) {
+            return Whose::Submission;
+        }
+        match (self.build_known_good(dependencies), refused) {
+            (Err(error), _) => Whose::Machine(error),
+            (Ok(()), Some(_)) => Whose::Submission,
+            (Ok(()), None) => Whose::Unclear,
         }
     }
 
-    /// Builds a submission that is known to be good. No words of a compiler decide whose fault something is, but this does.
-    fn check_machine(&self, dependencies: &Dependencies) -> Result<(), PackError> {
+    /// Builds a submission that is known to be good.
+    fn build_known_good(&self, dependencies: &Dependencies) -> Result<(), PackError> {
         let good = Sources {
             kernels: include_str!("known_good/kernels.rs").to_owned(),
             launch: include_str!("known_good/launch.rs").to_owned(),
@@ -494,8 +496,19 @@ fn plans_too_large(fault: BundleFault) -> PackError {
     PackError::refused(Kind::PlanTooLarge, message)
 }
 
-/// The same error, where the machine can build other submissions.
-fn blamed_on_submission(error: PackError) -> PackError {
+/// Whose fault it is that a submission was not built.
+enum Whose {
+    /// The submission's.
+    Submission,
+    /// The machine's, which builds no other submission either, for this reason.
+    Machine(PackError),
+    /// The machine's as it seems, and yet it builds another submission. The cause may be gone, such as a full disk: another
+    /// build decides.
+    Unclear,
+}
+
+/// The refusal of a submission that met this error twice, where the machine builds another.
+fn refusal(error: PackError) -> PackError {
     let message = match error {
         PackError::Refused(_) => return error,
         PackError::HostCompiler { said, .. } => format!("launch.rs does not compile:\n{said}"),
