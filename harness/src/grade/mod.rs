@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use host::device::Sanitize;
-use host::{Device, labs};
+use host::{Device, DeviceKind, labs};
 
 use grading::course::{self, Course};
 use grading::digest::sha256;
@@ -34,9 +34,8 @@ use crate::failure::{Ending, Failure};
 use crate::pack::{course_root, read_course};
 use crate::progress::Bar;
 use crate::stdout::Out;
-use all::merge::{self, MergeArgs};
 use all::shard::Shard;
-use all::store::Terms;
+use all::store::{Store, Terms};
 use all::{Class, grade_all};
 use report::ReportArgs;
 
@@ -68,14 +67,7 @@ impl From<WorkerError> for Failure {
 
 /// Arguments of `harness grade`.
 #[derive(Debug, Clone, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true
-)]
 pub struct GradeArgs {
-    #[command(subcommand)]
-    parts: Option<OfParts>,
     /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
     #[arg(required_unless_present = "all")]
     submission: Option<PathBuf>,
@@ -86,20 +78,18 @@ pub struct GradeArgs {
     /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their numbers as in 0,2
     #[arg(long, value_name = "GPUS", requires = "all")]
     gpus: Option<Gpus>,
-    /// With --all: grade every N-th submission from the I-th on, as a job of its own; `harness grade merge` merges the
-    /// results
+    /// With --all: grade every N-th submission from the I-th on, as a job of its own, and write no summary; a last call
+    /// without --shard finds all reports and writes it
     #[arg(long, value_name = "I/N", requires = "all")]
     shard: Option<Shard>,
+    /// With --all: grade nothing, and write the summary from the reports that are kept of the GPU of this name, as on a
+    /// login node, which has none
+    #[arg(long, value_name = "NAME", requires = "all", conflicts_with_all = ["shard", "gpus", "device"])]
+    device_name: Option<String>,
     #[command(flatten)]
     settings: GradeSettings,
     #[command(flatten)]
     report: ReportArgs,
-}
-
-#[derive(Debug, Clone, Subcommand)]
-enum OfParts {
-    /// Merge what `--all --shard` wrote for each shard into the results of the whole class
-    Merge(MergeArgs),
 }
 
 /// How submissions are graded, whichever.
@@ -149,23 +139,8 @@ pub struct WorkerArgs {
 /// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
 /// it.
 pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
-    if let Some(OfParts::Merge(args)) = &args.parts {
-        return merge::run(args, out);
-    }
     if let (Some(submissions), Some(results)) = (&args.all, &args.report.json) {
-        let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
-        let class = Class {
-            submissions,
-            results,
-            terms: &grader.terms()?,
-            shard: args.shard,
-            workers: grader.devices.len(),
-        };
-        let grade = |worker: usize, path: &Path| {
-            let device = grader.devices[worker];
-            grader.grade(path, device, &Workers, &mut Quiet)
-        };
-        return grade_all(class, &grade, out);
+        return run_all(args, submissions, results, out);
     }
     let Some(submission) = &args.submission else {
         return Err(Failure::Input("name a submission to grade".to_owned()));
@@ -182,6 +157,51 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, Failure> {
     let device = grader.devices[0];
     let report = grader.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(&report, out)
+}
+
+/// Grades a class, or writes the summary of one that is graded.
+fn run_all(
+    args: &GradeArgs,
+    submissions: &Path,
+    results: &Path,
+    out: &mut Out<'_>,
+) -> Result<Ending, Failure> {
+    let class = |terms, workers| Class {
+        submissions,
+        results,
+        terms,
+        shard: args.shard,
+        workers,
+    };
+    if let Some(name) = &args.device_name {
+        let kept = Store::devices(results);
+        let Some(kind) = kept.get(name) else {
+            return Err(Failure::Input(not_kept(name, results, kept.keys())));
+        };
+        let terms = &Grader::without_devices(&args.settings)?.terms(*kind, name)?;
+        let reason = format!("no report of it on {name} is kept; grade its shard again");
+        let missing = |_: usize, _: &Path| Err(Failure::Input(reason.clone()));
+        return grade_all(class(terms, 1), &missing, out);
+    }
+    let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
+    let info = grader.device(grader.devices[0])?.info();
+    let terms = &grader.terms(info.kind, &info.name)?;
+    let grade = |worker: usize, path: &Path| {
+        let device = grader.devices[worker];
+        grader.grade(path, device, &Workers, &mut Quiet)
+    };
+    grade_all(class(terms, grader.devices.len()), &grade, out)
+}
+
+/// The message for a device none of whose reports are kept.
+fn not_kept<'k>(name: &str, results: &Path, kept: impl Iterator<Item = &'k String>) -> String {
+    let kept: Vec<&str> = kept.map(String::as_str).collect();
+    let results = results.display();
+    let others = match &kept[..] {
+        [] => format!("{results} holds no reports"),
+        names => format!("the reports in {results} are of: {}", names.join(", ")),
+    };
+    format!("--device-name {name}: no report of this device is kept; {others}")
 }
 
 /// Does a job for `harness grade` or `harness pack`, and ends this process.
@@ -205,7 +225,7 @@ pub struct Grader {
     lab: Option<String>,
     lab_file: Option<Course>,
     machine: Machine,
-    /// At least one.
+    /// At least one, where something is graded.
     devices: Vec<Wanted>,
     options: Options,
     packer: OnceLock<PackProcesses>,
@@ -219,6 +239,17 @@ impl Grader {
     ///
     /// What makes no sense, or a device that is asked for and not there.
     pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, Failure> {
+        let mut grader = Grader::without_devices(settings)?;
+        grader.machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
+        grader.devices = match gpus {
+            Some(gpus) => gpus.choose(&grader.machine, settings.device)?,
+            None => vec![grader.machine.choose_one(settings.device)?.name],
+        };
+        Ok(grader)
+    }
+
+    /// Grades nothing: knows how submissions are graded on a device of another machine.
+    fn without_devices(settings: &GradeSettings) -> Result<Grader, Failure> {
         if let Some(name) = &settings.lab {
             crate::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
@@ -245,16 +276,11 @@ impl Grader {
                 course.file, course.lab
             )));
         }
-        let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
-        let devices = match gpus {
-            Some(gpus) => gpus.choose(&machine, settings.device)?,
-            None => vec![machine.choose_one(settings.device)?.name],
-        };
         Ok(Grader {
             lab: settings.lab.clone(),
             lab_file,
-            machine,
-            devices,
+            machine: Machine::new(Vec::new()),
+            devices: Vec::new(),
             options: Options {
                 seed: settings.seed,
                 draw: settings.draw,
@@ -345,20 +371,19 @@ impl Grader {
         Ok(self.packer.get_or_init(|| PackProcesses::new(options)))
     }
 
-    /// Everything that a grade depends on besides the submission.
+    /// Everything that a grade on a device of this kind and model depends on besides the submission.
     ///
     /// # Errors
     ///
     /// [`Failure::Input`] if no lab is named.
-    pub fn terms(&self) -> Result<Terms, Failure> {
+    fn terms(&self, device: DeviceKind, model: &str) -> Result<Terms, Failure> {
         let course = self.course(|| None)?;
-        let info = self.device(self.devices[0])?.info();
         Ok(Terms {
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             lab: course.lab.clone(),
             lab_file: sha256(&course.text),
-            device: info.kind.to_string(),
-            model: info.name.clone(),
+            device: device.to_string(),
+            model: model.to_owned(),
             seed: self.options.seed,
             draw: self.options.draw,
             deadline_s: self.options.deadline.as_secs_f64(),

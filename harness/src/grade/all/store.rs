@@ -1,12 +1,14 @@
 //! Which submissions there are, and their kept reports.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use host::DeviceKind;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
@@ -22,7 +24,7 @@ const MOST_SOURCE_BYTES: u64 = 1 << 20;
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
 
 /// Everything that a grade depends on besides the submission. Which of several GPUs of one model graded it does not count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// The program's version.
     pub harness: String,
@@ -37,31 +39,11 @@ pub struct Terms {
     /// The seed, where one was given.
     pub seed: Option<u64>,
     /// What drawn cases follow from, where that was given.
-    #[serde(default)]
     pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
     /// How long all runs together may take on the emulated device, in seconds.
     pub total_deadline_s: f64,
-}
-
-impl Terms {
-    /// What they say, by the names that users know.
-    pub fn by_name(&self) -> [(&'static str, String); 9] {
-        let or_secret =
-            |number: Option<u64>| number.map_or("secret".to_owned(), |number| number.to_string());
-        [
-            ("the harness's version", self.harness.clone()),
-            ("the lab", self.lab.clone()),
-            ("the lab file's SHA-256", self.lab_file.clone()),
-            ("--device", self.device.clone()),
-            ("the device", self.model.clone()),
-            ("--seed", or_secret(self.seed)),
-            ("--draw", or_secret(self.draw)),
-            ("--deadline", format!("{} s", self.deadline_s)),
-            ("--total-deadline", format!("{} s", self.total_deadline_s)),
-        ]
-    }
 }
 
 /// A submission among others.
@@ -146,11 +128,21 @@ fn shown(name: &OsStr) -> String {
     shown
 }
 
-/// Kept reports.
+/// What every key of a store begins with, as JSON with these names.
+#[derive(Serialize)]
+struct KeyTerms<'t> {
+    /// Goes up when a key is made in another way.
+    key_version: u32,
+    report_schema: u32,
+    terms: &'t Terms,
+}
+
+/// Kept reports. Several processes may use one folder: each report is written under a temporary name, and the same key
+/// has the same content.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    terms: String,
+    terms: Vec<u8>,
 }
 
 impl Store {
@@ -167,10 +159,22 @@ impl Store {
                 folder.display()
             ))
         })?;
-        Ok(Store {
-            folder,
-            terms: format!("{terms:?}"),
-        })
+        let terms = KeyTerms {
+            key_version: 1,
+            report_schema: SCHEMA_VERSION,
+            terms,
+        };
+        let terms = serde_json::to_vec(&terms)
+            .map_err(|error| Failure::Bug(format!("the terms have no JSON form: {error}")))?;
+        Ok(Store { folder, terms })
+    }
+
+    /// The devices that the kept reports are of, by name.
+    pub fn devices(results: &Path) -> BTreeMap<String, DeviceKind> {
+        let entries = fs::read_dir(results.join("reports")).into_iter().flatten();
+        let reports = entries.filter_map(|entry| read_report(&entry.ok()?.path()));
+        let devices = reports.filter_map(|report| report.device_info);
+        devices.map(|device| (device.name, device.kind)).collect()
     }
 
     /// What the submission is and how it is graded, as one hexadecimal number.
@@ -179,7 +183,6 @@ impl Store {
         // Each part with its length, so that no two sequences of parts run together the same way.
         hash.update((self.terms.len() as u64).to_le_bytes());
         hash.update(&self.terms);
-        hash.update(SCHEMA_VERSION.to_le_bytes());
         if submission.path.is_dir() {
             for name in FILES {
                 hash.update(name);
@@ -197,9 +200,7 @@ impl Store {
 
     /// The report that is kept under this key; none if there is none that this program can read.
     pub fn load(&self, key: &str) -> Option<GradeReport> {
-        let text = fs::read(self.file(key)).ok()?;
-        let report: GradeReport = serde_json::from_slice(&text).ok()?;
-        (report.schema_version == SCHEMA_VERSION).then_some(report)
+        read_report(&self.file(key))
     }
 
     /// Keeps a report.
@@ -215,6 +216,12 @@ impl Store {
     fn file(&self, key: &str) -> PathBuf {
         self.folder.join(format!("{key}.json"))
     }
+}
+
+/// The report in a file, if this program can read it.
+fn read_report(file: &Path) -> Option<GradeReport> {
+    let report: GradeReport = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    (report.schema_version == SCHEMA_VERSION).then_some(report)
 }
 
 /// Adds a file of at most so many bytes to a hash, or why it is none: what is larger, or no plain file, is not opened.
@@ -241,5 +248,35 @@ fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most
     });
     if let Err(error) = hashed {
         hash.update(error.kind().to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kept reports are found by these bytes: a change of one is a change of `key_version`.
+    #[test]
+    fn a_key_is_a_hash_of_named_fields() {
+        let folder = tempfile::tempdir().unwrap();
+        let terms = Terms {
+            harness: "1.0.0".to_owned(),
+            lab: "wave2d".to_owned(),
+            lab_file: "00".to_owned(),
+            device: "cuda".to_owned(),
+            model: "NVIDIA H100".to_owned(),
+            seed: None,
+            draw: Some(7),
+            deadline_s: 60.0,
+            total_deadline_s: 600.0,
+        };
+        let store = Store::open(folder.path(), &terms).unwrap();
+        insta::assert_snapshot!(String::from_utf8_lossy(&store.terms), @r#"{"key_version":1,"report_schema":3,"terms":{"harness":"1.0.0","lab":"wave2d","lab_file":"00","device":"cuda","model":"NVIDIA H100","seed":null,"draw":7,"deadline_s":60.0,"total_deadline_s":600.0}}"#);
+        let path = folder.path().join("ada");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("kernels.rs"), "// kernels").unwrap();
+        fs::write(path.join("launch.rs"), "// launch").unwrap();
+        let name = "ada".to_owned();
+        insta::assert_snapshot!(store.key(&Submission { name, path }), @"1473398edcd7000052969fe3e2255b8fb3188676ad4d02ba67cdaac1e7362beb");
     }
 }

@@ -1,5 +1,6 @@
 //! Folders of submissions, graded by a function of their content.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
@@ -467,4 +468,101 @@ fn submissions_of_the_same_content_are_graded_once_by_several_workers_too() {
     let (_, text) = class.run_with(&terms("cuda"), None, 3, &grade);
     assert_eq!(asked.into_inner().unwrap(), ["ada"]);
     assert_eq!(text.matches("(kept)").count(), 2, "{text}");
+}
+
+/// Every file below a folder, by its path in it.
+fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        if path.is_dir() {
+            let below = files(&path).into_iter();
+            found.extend(below.map(|(path, text)| (name.join(path), text)));
+        } else {
+            found.insert(name, fs::read_to_string(path).unwrap());
+        }
+    }
+    found
+}
+
+/// Grades a shard by content.
+fn run_shard(class: &School, shard: &str) -> (Result<Ending, Failure>, String) {
+    let grade = |_: usize, path: &Path| {
+        grade_by_content(path, path.file_name().unwrap().to_string_lossy().into())
+    };
+    let shard = Some(shard.parse().unwrap());
+    class.run_with(&terms("cuda"), shard, 1, &grade)
+}
+
+/// Grades nothing: all reports must be there.
+fn run_without_device(class: &School) -> (Result<Ending, Failure>, String) {
+    let missing = |_: usize, _: &Path| Err(Failure::Input("no report".to_owned()));
+    class.run_with(&terms("cuda"), None, 1, &missing)
+}
+
+const CLASS: [(&str, &str); 5] = [
+    ("ada", "right"),
+    ("bob", "wrong"),
+    ("cleo", "no gpu"),
+    ("dan", "right"),
+    ("eve", "unknown"),
+];
+
+#[test]
+fn shards_leave_what_one_run_leaves() {
+    let whole = School::new(&CLASS);
+    let (ending, text, _) = whole.run("cuda");
+    // Shards of any number, more than there are submissions too.
+    for of in [1, 2, 3, 7] {
+        let class = School::new(&CLASS);
+        for number in 1..=of {
+            let shard = run_shard(&class, &format!("{number}/{of}"));
+            assert_eq!(shard.0, Ok(Ending::Fine));
+            assert!(!class.results().join("scores.csv").exists());
+        }
+        let (last_ending, last_text) = run_without_device(&class);
+        assert_eq!(last_ending, ending);
+        assert_eq!(
+            last_text.replace("  (kept)", ""),
+            text.replace("  (kept)", "")
+        );
+        assert_eq!(files(&class.results()), files(&whole.results()), "{of}");
+    }
+}
+
+#[test]
+fn folders_of_shards_are_copied_together() {
+    let [whole, first, second] = [(); 3].map(|()| School::new(&CLASS));
+    run_shard(&whole, "1/1").0.unwrap();
+    run_shard(&first, "1/2").0.unwrap();
+    run_shard(&second, "2/2").0.unwrap();
+    for name in files(&second.results()).into_keys() {
+        fs::copy(second.results().join(&name), first.results().join(&name)).unwrap();
+    }
+    assert_eq!(run_without_device(&first), run_without_device(&whole));
+}
+
+#[test]
+fn a_shard_that_is_ended_goes_on_where_it_was() {
+    let class = School::new(&CLASS);
+    class.hand_in("eve", "lost");
+    let (ending, _) = run_shard(&class, "1/2");
+    insta::assert_snapshot!(ending.unwrap_err(), @"eve (2 of 3 are graded and kept; run it again to go on): the device is lost");
+    // The summary of an unfinished class says whose reports are missing.
+    let (ending, text) = run_without_device(&class);
+    assert_eq!(ending, Ok(Ending::Lacking));
+    assert_eq!(text.matches("not graded: no report").count(), 2, "{text}");
+    class.hand_in("eve", "unknown");
+    let (ending, text) = run_shard(&class, "1/2");
+    assert_eq!(ending, Ok(Ending::Fine));
+    let text = text.replace(class.folder.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!(text, @"
+      shard 1/2: 3 of 5 submissions
+      ada                                8 / 8  right  (kept)
+      cleo                               4 / 4  right  (kept)
+      eve                                4 / 8  undecided here: 4 points
+
+      reports are kept in DIR/results; `harness grade --all` without --shard writes the summary
+    ");
 }
