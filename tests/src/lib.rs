@@ -35,8 +35,8 @@ pub use harness::program::main as harness_main;
 /// What tests use of grading.
 pub mod grade {
     pub use grading::bundle::Bundle;
-    pub use grading::course::Group;
     pub use grading::digest::sha256;
-    pub use grading::outcome::{Category, Failing, Kind, Outcome};
+    pub use grading::lab_spec::Group;
+    pub use grading::outcome::{Category, Failure, Kind, Outcome};
     pub use grading::report::{CaseGrade, GradeReport, SubmissionId};
 }

@@ -1,13 +1,14 @@
-//! What the error of a device, a plan or a module means for a grade.
+//! The meaning of a device's, plan's or module's error for a grade.
 
 use host::device::{DeviceError, DriverError, Fault, FaultKind};
 use host::module::ModuleError;
 use host::{Error, ErrorKind};
 
-use crate::outcome::{Failing, Kind, Outcome};
+use crate::outcome::{Failure, Kind, Outcome};
 
-/// How a submission fails that met this error, or, where it may be right elsewhere, what kept that from being decided. Another
-/// submission need not meet what this one does: it never takes points out of the total.
+/// How a submission fails that met this error, or, where it may be right elsewhere, what kept that
+/// from being decided. Another submission need not meet what this one does: it never takes points
+/// out of the total.
 impl From<Error> for Outcome {
     fn from(error: Error) -> Outcome {
         let message = error.to_string();
@@ -22,8 +23,8 @@ impl From<Error> for Outcome {
                 Fault::Program(program) => {
                     let first = message.lines().next().unwrap_or_default();
                     let what = format!("{first}: {}", program.kind);
-                    let failing = Failing::new(of_program(&program.kind), what);
-                    return failing.with_sanitizer(message).into();
+                    let failure = Failure::new(of_program(&program.kind), what);
+                    return failure.with_sanitizer(message).into();
                 }
             },
             Error::Device(DeviceError::OutOfMemory {
@@ -113,7 +114,10 @@ mod tests {
             Outcome::from(Error::from(error)).kind()
         };
         assert_eq!(kind(DriverError::ILLEGAL_ADDRESS), Some(Kind::OutOfBounds));
-        assert_eq!(kind(DriverError::MISALIGNED_ADDRESS), Some(Kind::Misaligned));
+        assert_eq!(
+            kind(DriverError::MISALIGNED_ADDRESS),
+            Some(Kind::Misaligned)
+        );
         assert_eq!(kind(DriverError::LAUNCH_FAILED), Some(Kind::KernelFault));
     }
 

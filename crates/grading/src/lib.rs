@@ -2,7 +2,7 @@
 //!
 //! | module            | what it holds                                                          |
 //! |-------------------|------------------------------------------------------------------------|
-//! | [`course`]        | what a lab grades: `labs/<lab>/lab.toml`                               |
+//! | [`lab_spec`]      | what a lab grades: `labs/<lab>/lab.toml`                               |
 //! | [`mod@pack`]      | a submission, built in isolation                                       |
 //! | [`bundle`]        | a built submission, as a file                                          |
 //! | [`plan_check`]    | a plan against its lab, its kernels, and what a device allows          |
@@ -17,16 +17,17 @@
 //! submission may do. The command lines and the forms in which people read a grade are in crate `harness`.
 
 pub mod bundle;
-pub mod course;
+
 mod device_errors;
 pub mod diagnose;
 pub mod digest;
 pub mod engine;
+pub mod lab_spec;
 pub mod outcome;
 pub mod pack;
 pub mod plan_check;
 pub mod report;
 pub mod worker;
 
-pub use outcome::{Category, Failing, Kind, Outcome};
+pub use outcome::{Category, Failure, Kind, Outcome};
 pub use report::GradeReport;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use grading::bundle::{BuiltWith, Bundle, BundledCase};
-use grading::course::Course;
+use grading::lab_spec::LabSpec;
 use grading::report::Protection;
 use grading::{GradeReport, Kind};
 use host::{Case, Element, LaunchConfig, Plan, args, find_lab};
@@ -60,7 +60,7 @@ impl Folder {
 
     /// Writes a bundle with these kernels and the plans that `record` makes.
     fn bundle(&self, name: &str, ptx: &str, record: &dyn Fn(&dyn Case) -> Plan) -> PathBuf {
-        let course = Course::parse(LAB_FILE, "lab.toml").unwrap();
+        let course = LabSpec::parse(LAB_FILE, "lab.toml").unwrap();
         let lab = find_lab("matadd").unwrap();
         let cases = course.cases.iter().map(|spec| {
             let case = spec.with_seed(lab, 0).unwrap();
@@ -183,7 +183,7 @@ fn an_endless_kernel_costs_its_case_and_no_more() {
     assert!(began.elapsed() < Duration::from_secs(60));
     let kinds: Vec<_> = report.cases.iter().map(|case| case.status.kind()).collect();
     assert_eq!(kinds, [Some(Kind::WrongResult), Some(Kind::Deadline), None]);
-    let message = &report.cases[1].status.failing().unwrap().message;
+    let message = &report.cases[1].status.failure().unwrap().message;
     // Whichever is first: the deadline, or the emulated device's bound on a block's instructions.
     let is_ended = message
         == "a run was not finished after 2 s, and was ended; the emulated device is far slower than a GPU: `--deadline 20` gives it more"
@@ -400,7 +400,7 @@ For more information, try '--help'.
     insta::assert_snapshot!(message(&["nowhere"]), @r"
 exit code: 2
 --- stderr ---
-error: nowhere: there is no such file or folder
+error: nowhere: the file or folder does not exist
 ");
     insta::assert_snapshot!(message(&[bundle, "--device=cpu"]), @r"
 exit code: 2

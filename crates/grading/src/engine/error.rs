@@ -8,16 +8,16 @@ use thiserror::Error;
 
 use crate::worker::WorkerError;
 
-/// What keeps a submission from being graded at all, through no fault of its own.
+/// An error that keeps a submission from being graded at all, through no fault of its own.
 #[derive(Debug, Error)]
 pub enum GradeError {
-    /// The course is for a lab that this program does not have.
+    /// The lab file is for a lab that this program does not have.
     #[error(transparent)]
     Lab(#[from] CaseError),
     /// The operating system has no random numbers.
     #[error("the operating system gives no random numbers for the inputs: {0}")]
     NoRandomNumbers(#[source] getrandom::Error),
-    /// There is no folder for a submission's parts.
+    /// The folder for a submission's parts cannot be made.
     #[error("cannot make a folder for the submission's parts: {0}; TMPDIR names where")]
     NoScratch(#[source] io::Error),
     /// A part of the submission that was opened is not there.
@@ -25,7 +25,7 @@ pub enum GradeError {
     Part {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// A worker process cannot be used.

@@ -14,8 +14,8 @@ use super::open;
 use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
-use crate::course::{CaseSpec, Course, PerformanceSpec};
-use crate::outcome::{Category, Failing, Outcome};
+use crate::lab_spec::{CaseSpec, LabSpec, PerformanceSpec};
+use crate::outcome::{Category, Failure, Outcome};
 use crate::report::PerformanceGrade;
 use crate::worker::{Job, Watch};
 
@@ -45,10 +45,10 @@ pub struct CaseJob {
     /// Where it runs.
     pub device: DeviceName,
     /// The lab file's name.
-    pub course_file: String,
+    pub lab_file: String,
     /// The lab file.
-    pub course_text: String,
-    /// What the parameters of drawn cases follow from.
+    pub lab_text: String,
+    /// The number that the parameters of drawn cases follow from.
     #[serde(default)]
     pub draw: Option<u64>,
     /// The case's name.
@@ -56,7 +56,7 @@ pub struct CaseJob {
     /// The folder of the submission's parts: see [`open`](super::open).
     #[serde(skip)]
     pub parts: PathBuf,
-    /// What all seeds follow from.
+    /// The number that all seeds follow from.
     pub seed: u64,
     /// Runs with fresh inputs, where none is timed.
     pub samples: u32,
@@ -67,7 +67,7 @@ pub struct CaseJob {
     pub checks: Option<Extent>,
 }
 
-/// What became of it.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Whether the results are right.
@@ -82,9 +82,9 @@ pub struct Answer {
 
 impl Answer {
     /// The case, and all that is timed of it, ended like this before any result was compared.
-    pub fn without_samples(status: Outcome, course: &Course, spec: &CaseSpec) -> Answer {
+    pub fn without_samples(status: Outcome, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
         Answer {
-            performance: course
+            performance: lab_spec
                 .timed(spec)
                 .map(|timed| PerformanceGrade::new(timed, status.clone()))
                 .collect(),
@@ -106,7 +106,7 @@ impl Job for CaseJob {
     fn max_memory_bytes(&self) -> Option<u64> {
         match self.device {
             DeviceName::Cuda(_) => None,
-            DeviceName::Emulated => Some(self.extent().most_memory()),
+            DeviceName::Emulated => Some(self.extent().max_memory_bytes()),
         }
     }
 
@@ -144,13 +144,18 @@ impl CaseJob {
     /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
     pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
-        let course = Course::parse(&self.course_text, &self.course_file)
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| bad(error.to_string()))?;
-        let course = self.draw.map_or(course.clone(), |draw| course.drawn(draw));
-        let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
-        let number = course.cases.iter().position(|spec| spec.name == self.case);
+        let lab_spec = self
+            .draw
+            .map_or(lab_spec.clone(), |draw| lab_spec.drawn(draw));
+        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
+        let number = lab_spec
+            .cases
+            .iter()
+            .position(|spec| spec.name == self.case);
         let number = number.ok_or_else(|| bad(format!("there is no case `{}`", self.case)))?;
-        let spec = &course.cases[number];
+        let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;
         let plan: Plan = serde_json::from_str(&plan).map_err(|error| bad(error.to_string()))?;
@@ -159,10 +164,10 @@ impl CaseJob {
             module: &module,
             plan: &plan,
         };
-        let rule = course.tolerance;
+        let rule = lab_spec.tolerance;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);
         match self.checks {
-            None => self.grade(&mut work, course.timed(spec)),
+            None => self.grade(&mut work, lab_spec.timed(spec)),
             Some(extent) => Ok(Answer {
                 status: passed(work.check_on_emulated(extent))?,
                 samples: 0,
@@ -191,17 +196,18 @@ impl CaseJob {
         let mut performance = Vec::new();
         for timed in timed {
             let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
-            if let Outcome::Failed(failing) = &status {
+            if let Outcome::Failed(failure) = &status {
                 // Once is enough for the picture.
-                grade.status = Outcome::Failed(Failing {
+                grade.status = Outcome::Failed(Failure {
                     diagnosis: None,
-                    ..failing.clone()
+                    ..failure.clone()
                 });
             } else if let Err(outcome) = work.time(timed, self.stopping, &mut grade) {
                 grade.status = outcome;
-                // Wrong results are wrong, timed or not; a time that cannot be believed costs the timing.
-                if let Outcome::Failed(failing) = &grade.status
-                    && failing.category != Category::Untrusted
+                // Wrong results are wrong, timed or not; a time that cannot be believed costs the
+                // timing.
+                if let Outcome::Failed(failure) = &grade.status
+                    && failure.category != Category::Untrusted
                 {
                     status = grade.status.clone();
                 }
@@ -217,7 +223,7 @@ impl CaseJob {
     }
 }
 
-/// What a result means for a case: that it passed, or how it failed.
+/// The outcome of a case: that it passed, or how it failed.
 fn passed(result: Result<(), Outcome>) -> Result<Outcome, Outcome> {
     match result {
         Ok(()) => Ok(Outcome::Passed),

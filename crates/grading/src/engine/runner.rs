@@ -8,20 +8,21 @@ use crate::worker::{self, Deadlines, WorkerEnd};
 /// How the worker of a case ended.
 pub type CaseEnd = WorkerEnd<Answer>;
 
-/// What runs the engine's jobs.
+/// Runs the engine's jobs.
 pub trait CaseRunner {
     /// Runs a case.
     ///
     /// # Errors
     ///
-    /// What keeps every case from being run.
+    /// An error that keeps every case from being run.
     fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError>;
 
-    /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in their bundles.
+    /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in
+    /// their bundles.
     ///
     /// # Errors
     ///
-    /// What keeps every bundle from being opened.
+    /// An error that keeps every bundle from being opened.
     fn open(
         &self,
         job: &OpenJob,

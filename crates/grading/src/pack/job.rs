@@ -1,8 +1,9 @@
 //! Packing in a process of its own.
 //!
-//! What compilers and the recorder write is the submission's, and whoever reads it needs as much memory as its author
-//! likes. So the process that grades reads none of it: this program is started again for each submission, with a limit on
-//! its memory, and writes the bundle's file. Its answer has a size that does not depend on the submission.
+//! The submission decides what compilers and the recorder write, and reading it takes as much
+//! memory as its author likes. So the process that grades reads none of it: this program is started
+//! again for each submission, with a limit on its memory, and writes the bundle's file. Its answer
+//! has a size that does not depend on the submission.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,13 +14,13 @@ use serde::{Deserialize, Serialize};
 
 use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, plans_too_large};
 use crate::bundle::BuiltWith;
-use crate::course::Course;
+use crate::lab_spec::LabSpec;
 use crate::outcome::{Kind, Outcome};
 use crate::report::Protection;
 use crate::worker::{self, Deadlines, Job, Watch, WorkerEnd, WorkerError, describe_exit};
 
-/// The most memory that the process takes itself, in bytes: several times the longest file that it reads. Compilers have
-/// limits of their own.
+/// The most memory that the process takes itself, in bytes: several times the longest file that it
+/// reads. Compilers have limits of their own.
 const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
 /// How long it may take: longer than all compilers and the recorder together.
@@ -32,10 +33,10 @@ pub struct PackJob {
     #[serde(skip)]
     pub submission: PathBuf,
     /// The lab file's name.
-    pub course_file: String,
+    pub lab_file: String,
     /// The lab file.
-    pub course_text: String,
-    /// What drawn cases follow from.
+    pub lab_text: String,
+    /// The number that drawn cases follow from.
     pub draw: u64,
     /// See [`Options::course_root`].
     #[serde(skip)]
@@ -61,7 +62,7 @@ pub struct PackedFile {
     pub bytes: u64,
     /// The lab.
     pub lab: String,
-    /// What drawn cases follow from, where the lab draws some.
+    /// The number that drawn cases follow from, where the lab draws some.
     pub draw: Option<u64>,
     /// How many cases it holds.
     pub cases: usize,
@@ -69,7 +70,7 @@ pub struct PackedFile {
     pub commands: usize,
     /// The compilers.
     pub built_with: BuiltWith,
-    /// What it was built under.
+    /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
 }
 
@@ -92,7 +93,7 @@ impl Job for PackJob {
 
     fn work(&self, _: &mut dyn Watch) -> Result<PackedFile, Outcome> {
         self.pack().map_err(|error| match error {
-            PackError::Refused(failing) => Outcome::Failed(*failing),
+            PackError::Failure(failure) => Outcome::Failed(*failure),
             other => Outcome::not_graded_here(other.to_string()),
         })
     }
@@ -101,7 +102,7 @@ impl Job for PackJob {
 impl PackJob {
     /// Packs it, in this process.
     fn pack(&self) -> Result<PackedFile, PackError> {
-        let course = Course::parse(&self.course_text, &self.course_file)
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| PackError::Elsewhere(error.to_string()))?;
         let sources = Sources::read(&self.submission)?;
         let options = Options {
@@ -114,7 +115,7 @@ impl PackJob {
         if self.able {
             packer.able.get_or_init(|| ());
         }
-        let bundle = packer.pack(&sources, &course.drawn(self.draw))?;
+        let bundle = packer.pack(&sources, &lab_spec.drawn(self.draw))?;
         // The others do not fill it.
         let packed = bundle
             .packed()
@@ -134,7 +135,8 @@ impl PackJob {
     }
 }
 
-/// Packs any number of submissions, each in a process of its own. What they are compiled against is built once, by this one.
+/// Packs any number of submissions, each in a process of its own. This process builds their
+/// dependencies, once.
 #[derive(Debug)]
 pub struct PackProcesses {
     packer: Packer,
@@ -150,17 +152,19 @@ impl PackProcesses {
         }
     }
 
-    /// Builds the submission in this folder for the lab of `course`, records a plan for each of its cases, drawn from `draw`, and
-    /// writes the bundle's file. Its folder is a scratch folder of the caller's: compilers and recorder work there, and may leave what they
-    /// wrote if they are killed.
+    /// Builds the submission in this folder for the lab of `lab_spec`, records a plan for each of
+    /// its cases, drawn from `draw`, and writes the bundle's file. Its folder is a scratch folder
+    /// of the caller's: compilers and recorder work there, and may leave what they wrote if they
+    /// are killed.
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
+    /// [`PackError::Failure`] if the submission is at fault; else what the machine lacks: then no
+    /// other can be packed either.
     pub fn pack(
         &self,
         submission: &Path,
-        course: &Course,
+        lab_spec: &LabSpec,
         draw: u64,
         bundle: &Path,
     ) -> Result<PackedFile, PackError> {
@@ -168,8 +172,8 @@ impl PackProcesses {
         let options = &self.packer.options;
         let job = PackJob {
             submission: submission.to_owned(),
-            course_file: course.file.clone(),
-            course_text: course.text.clone(),
+            lab_file: lab_spec.file.clone(),
+            lab_text: lab_spec.text.clone(),
             draw,
             course_root: options.course_root.clone(),
             cache: options.cache_folder(),
@@ -196,14 +200,14 @@ fn pack_result(
 ) -> Result<PackedFile, PackError> {
     let why = match ended.map_err(|error| PackError::Elsewhere(error.to_string()))? {
         WorkerEnd::Answer(packed) => return Ok(*packed),
-        WorkerEnd::NoAnswer(Outcome::Failed(failing)) => return Err(failing.into()),
+        WorkerEnd::NoAnswer(Outcome::Failed(failure)) => return Err(failure.into()),
         WorkerEnd::NoAnswer(outcome) => {
             return Err(PackError::Elsewhere(outcome.reason().to_owned()));
         }
         WorkerEnd::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
         WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
-    let refused = PackError::refused(
+    let refused = PackError::failure(
         Kind::BuildLimit,
         format!("it could not be packed within the limits of time and memory: {why}"),
     );
@@ -216,39 +220,40 @@ fn pack_result(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::outcome::Failing;
+    use crate::outcome::Failure;
     use crate::worker::{Exit, Phase};
 
-    fn refused(ended: WorkerEnd<PackedFile>) -> Failing {
+    fn refused(ended: WorkerEnd<PackedFile>) -> Failure {
         match pack_result(Ok(ended), false) {
-            Err(PackError::Refused(failing)) => *failing,
+            Err(PackError::Failure(failure)) => *failure,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_process_that_dies_costs_its_submission_alone() {
-        let failing = refused(WorkerEnd::Died {
+        let failure = refused(WorkerEnd::Died {
             has_run: false,
             exit: Exit::Signal(6),
             said: "memory allocation of 8589934592 bytes failed".to_owned(),
         });
-        assert_eq!(failing.kind, Kind::BuildLimit);
-        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
-        let failing = refused(WorkerEnd::TimedOut(Phase::Ours));
-        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
+        assert_eq!(failure.kind, Kind::BuildLimit);
+        insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
+        let failure = refused(WorkerEnd::TimedOut(Phase::Ours));
+        insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
     }
 
-    /// Of a process that dies over hidden cases, students learn no more than of a recorder that does.
+    /// Of a process that dies over hidden cases, students learn no more than of a recorder that
+    /// does.
     #[test]
     fn a_process_that_dies_over_hidden_cases_tells_nothing() {
         let ended = || WorkerEnd::TimedOut(Phase::Ours);
-        let Err(PackError::Refused(failing)) = pack_result(Ok(ended()), true) else {
+        let Err(PackError::Failure(failure)) = pack_result(Ok(ended()), true) else {
             panic!("it is the submission's fault")
         };
-        assert_eq!(failing.kind, Kind::RecorderFailed);
-        assert!(failing.knew_hidden);
-        insta::assert_snapshot!(failing.message, @"in a hidden case: it could not be packed within the limits of time and memory: it took more than 15 minutes [build_limit]");
+        assert_eq!(failure.kind, Kind::RecorderFailed);
+        assert!(failure.knew_hidden);
+        insta::assert_snapshot!(failure.message, @"in a hidden case: it could not be packed within the limits of time and memory: it took more than 15 minutes [build_limit]");
         assert!(!refused(ended()).knew_hidden);
     }
 

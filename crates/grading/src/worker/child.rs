@@ -7,13 +7,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 
 use super::{Job, Message, Phase, Watch, WorkerError};
-use crate::outcome::Failing;
+use crate::outcome::Failure;
 
 /// Does the job with these paths whose rest standard input holds, answers, and ends the process.
 ///
 /// # Errors
 ///
-/// If standard input or output cannot be used, or there is no job.
+/// If standard input or output cannot be used, or the job is missing.
 pub fn serve<J: Job>(paths: Vec<PathBuf>) -> Result<(), WorkerError> {
     let mut out = Line(private_stdout()?);
     let text = io::read_to_string(io::stdin()).map_err(|source| WorkerError::Stream {
@@ -29,7 +29,7 @@ pub fn serve<J: Job>(paths: Vec<PathBuf>) -> Result<(), WorkerError> {
         Ok(answer) => Message::Answer(Box::new(answer)),
         Err(outcome) => Message::NoAnswer(outcome),
     });
-    // What a submission left of the device's context is not taken down in order: the process ends here.
+    // The device's context may be damaged and is not taken down in order: the process ends here.
     std::process::exit(0);
 }
 
@@ -49,7 +49,8 @@ pub(super) fn read<J: Job>(text: &str, paths: Vec<PathBuf>) -> Result<J, WorkerE
     Ok(job)
 }
 
-/// From now on this process takes no more memory than this. Programs that it starts may raise their own limit again.
+/// From now on this process takes no more memory than this. Programs that it starts may raise their
+/// own limit again.
 fn limit_memory(max_bytes: u64) {
     #[cfg(target_os = "linux")]
     {
@@ -66,7 +67,8 @@ fn limit_memory(max_bytes: u64) {
     let _ = max_bytes;
 }
 
-/// Standard output, which from now on only the caller has. The process ends with the one that started it.
+/// Standard output, which from now on only the caller has. The process ends with the one that
+/// started it.
 fn private_stdout() -> Result<File, WorkerError> {
     let failed = |source| WorkerError::Stream {
         stream: "output",
@@ -109,7 +111,7 @@ impl Watch for Line {
         self.send(&Message::<()>::Enter(phase));
     }
 
-    fn failed(&mut self, failing: &Failing) {
-        self.send(&Message::<()>::Failed(Box::new(failing.clone())));
+    fn failed(&mut self, failure: &Failure) {
+        self.send(&Message::<()>::Failed(Box::new(failure.clone())));
     }
 }

@@ -1,8 +1,9 @@
 //! Worker processes: this program again, once for each job, with limits on time and memory.
 //!
-//! A job packs a submission, opens a bundle, or runs a case. The worker is trusted, but the job's input is not: compilers'
-//! output or a bundle may fill the memory, and a kernel may hang the worker or take the driver down.
-//! All of that costs one job. The next job has a process of its own.
+//! A job packs a submission, opens a bundle, or runs a case. The worker is trusted, but the job's
+//! input is not: compilers' output or a bundle may fill the memory, and a kernel may hang the
+//! worker or take the driver down. All of that costs one job. The next job has a process of its
+//! own.
 //!
 //! | direction        | what goes there                                                     |
 //! |------------------|---------------------------------------------------------------------|
@@ -10,11 +11,12 @@
 //! | standard input   | the rest of the job, as JSON                                        |
 //! | a private pipe   | a line of JSON for each [`Message`]; the last one is the answer     |
 //!
-//! The pipe is the worker's standard output under another number, which only [`child`] knows. A kernel's
-//! `printf` writes to standard output, which leads to `/dev/null`. The parent waits for each message no longer than a
-//! deadline, and reads at most [`parent::MAX_ANSWER_BYTES`].
+//! The pipe is the worker's standard output under another number, which only [`child`] knows. A
+//! kernel's `printf` writes to standard output, which leads to `/dev/null`. The parent waits for
+//! each message no longer than a deadline, and reads at most [`parent::MAX_ANSWER_BYTES`].
 //!
-//! This module knows no job. Each module that has one implements [`Job`] for it, and the command line maps names to jobs.
+//! This module knows no job. Each module that has one implements [`Job`] for it, and the command
+//! line maps names to jobs.
 
 mod child;
 mod error;
@@ -31,7 +33,7 @@ pub use child::serve;
 pub use error::WorkerError;
 pub use parent::{Deadlines, Exit, WorkerEnd, describe_exit, run};
 
-use crate::outcome::{Failing, Outcome};
+use crate::outcome::{Failure, Outcome};
 
 /// The hidden subcommand of this program that does a [`Job`].
 pub const SUBCOMMAND: &str = "grade-worker";
@@ -58,7 +60,7 @@ pub trait Job: Clone + Serialize + DeserializeOwned {
     ///
     /// # Errors
     ///
-    /// Why there is no answer.
+    /// The outcome instead of an answer.
     fn work(&self, watch: &mut dyn Watch) -> Result<Self::Answer, Outcome>;
 }
 
@@ -78,7 +80,7 @@ pub trait Watch {
     fn enter(&mut self, phase: Phase);
 
     /// The submission has failed like this, whatever else is found out about it.
-    fn failed(&mut self, failing: &Failing);
+    fn failed(&mut self, failure: &Failure);
 }
 
 /// A message from the worker; `A` is the job's answer.
@@ -88,9 +90,9 @@ enum Message<A> {
     /// See [`Watch::enter`].
     Enter(Phase),
     /// See [`Watch::failed`].
-    Failed(Box<Failing>),
+    Failed(Box<Failure>),
     /// The last message: the answer.
     Answer(Box<A>),
-    /// The last message: why there is no answer.
+    /// The last message: the outcome instead of an answer.
     NoAnswer(Outcome),
 }

@@ -18,7 +18,8 @@ pub const MAX_ANSWER_BYTES: u64 = 64 << 20;
 pub struct Deadlines<'d> {
     /// From the start of a run of the submission to its end.
     pub submission: Duration,
-    /// What is left for all its runs, in this process and in those of other cases; what they take is taken from it.
+    /// The time left for all its runs, in this process and in those of other cases; each run's time
+    /// is taken from it.
     pub all_runs: Option<&'d Cell<Duration>>,
     /// While the harness itself is at work.
     pub ours: Duration,
@@ -29,7 +30,8 @@ pub struct Deadlines<'d> {
 pub enum WorkerEnd<A> {
     /// With an answer.
     Answer(Box<A>),
-    /// Without an answer: the case cannot be graded, or the submission failed and the process did not live to say more.
+    /// Without an answer: the case cannot be graded, or the submission failed and the process did
+    /// not live to say more.
     NoAnswer(Outcome),
     /// It was killed: this took too long.
     TimedOut(Phase),
@@ -89,7 +91,7 @@ impl fmt::Display for Exit {
 ///
 /// # Errors
 ///
-/// What keeps every job from being done.
+/// An error that keeps every job from being done.
 pub fn run<J: Job>(
     job: &J,
     deadlines: &Deadlines<'_>,
@@ -110,7 +112,7 @@ fn this_program() -> Result<Command, WorkerError> {
     Ok(command)
 }
 
-/// What is said of a process that died: how, and its last words, which are neither a note nor part of a backtrace.
+/// The message for a process that died: how, and its last words, without notes and backtrace.
 pub fn describe_exit(exit: &Exit, said: &str) -> String {
     let is_frame = |line: &str| {
         let number = line.split_once(": ").map(|(number, _)| number);
@@ -161,7 +163,7 @@ pub(super) fn run_command<J: Job>(
     let mut has_run = false;
     let mut failed = None;
     loop {
-        // Whoever is known to have failed has run enough: what follows describes how.
+        // A submission that is known to have failed has run enough: the rest describes how.
         let all_runs = deadlines
             .all_runs
             .filter(|_| phase == Phase::Submission && failed.is_none());
@@ -180,13 +182,13 @@ pub(super) fn run_command<J: Job>(
                 phase = entered;
                 has_run |= entered == Phase::Submission;
             }
-            Ok(Ok(Message::Failed(failing))) => failed = Some(failing),
+            Ok(Ok(Message::Failed(failure))) => failed = Some(failure),
             Ok(Ok(Message::Answer(answer))) => return Ok(WorkerEnd::Answer(answer)),
             Ok(Ok(Message::NoAnswer(outcome))) => return Ok(WorkerEnd::NoAnswer(outcome)),
             Ok(Err(said)) => return Err(WorkerError::Protocol(said)),
             Err(error) => {
-                if let Some(failing) = failed {
-                    return Ok(WorkerEnd::NoAnswer((*failing).into()));
+                if let Some(failure) = failed {
+                    return Ok(WorkerEnd::NoAnswer((*failure).into()));
                 }
                 if error == RecvTimeoutError::Timeout {
                     return Ok(WorkerEnd::TimedOut(phase));

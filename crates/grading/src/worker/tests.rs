@@ -121,11 +121,11 @@ fn all_runs_together_have_a_deadline() {
     assert!(left.get().is_zero());
     // The description of a failure does not count either.
     left.set(Duration::from_millis(100));
-    let failing = Failing::new(Kind::WrongResult, "wrong");
-    let failed = line(&Message::Failed(Box::new(failing.clone())));
-    let described = line(&Message::NoAnswer(failing.clone().into()));
+    let failure = Failure::new(Kind::WrongResult, "wrong");
+    let failed = line(&Message::Failed(Box::new(failure.clone())));
+    let described = line(&Message::NoAnswer(failure.clone().into()));
     let last = ended(format!("{failed} {} {described}", run_of("0.3")));
-    assert_eq!(last, Ended::NoAnswer(failing.into()));
+    assert_eq!(last, Ended::NoAnswer(failure.into()));
     assert_eq!(left.get(), Duration::from_millis(100));
 }
 
@@ -150,8 +150,8 @@ fn paths_need_not_be_text() {
     let path = |bytes: &[u8]| PathBuf::from(OsString::from_vec(bytes.to_vec()));
     let pack = PackJob {
         submission: path(b"/class/a\xff"),
-        course_file: "lab.toml".to_owned(),
-        course_text: String::new(),
+        lab_file: "lab.toml".to_owned(),
+        lab_text: String::new(),
         draw: 1,
         course_root: path(b"/course\xfe"),
         cache: path(b"/cache\xfc"),
@@ -164,8 +164,8 @@ fn paths_need_not_be_text() {
         bundle: path(b"/class/a\xff.bundle"),
         is_ours: false,
         parts: path(b"/tmp\xfd"),
-        course_file: "lab.toml".to_owned(),
-        course_text: String::new(),
+        lab_file: "lab.toml".to_owned(),
+        lab_text: String::new(),
         draw: None,
         device: host::device::EmulatedDevice::default().info().clone(),
     };
@@ -173,8 +173,8 @@ fn paths_need_not_be_text() {
     assert_eq!(format!("{got:?}"), format!("{open:?}"));
     let case = CaseJob {
         device: DeviceName::Emulated,
-        course_file: "lab.toml".to_owned(),
-        course_text: String::new(),
+        lab_file: "lab.toml".to_owned(),
+        lab_text: String::new(),
         draw: None,
         case: "case".to_owned(),
         parts: path(b"/tmp\xfd"),
@@ -234,12 +234,12 @@ fn death_is_told_with_last_words() {
 
 #[test]
 fn what_is_known_survives_death() {
-    let failing = Failing::new(Kind::WrongResult, "wrong");
-    let failed = line(&Message::Failed(Box::new(failing.clone())));
+    let failure = Failure::new(Kind::WrongResult, "wrong");
+    let failed = line(&Message::Failed(Box::new(failure.clone())));
     let script = format!("{failed} kill -KILL $$");
     assert_eq!(
         ended(&script, 60_000).unwrap(),
-        Ended::NoAnswer(failing.into())
+        Ended::NoAnswer(failure.into())
     );
 }
 

@@ -1,9 +1,10 @@
 //! `harness grade --all`: every submission of a folder.
 //!
-//! The report of each is kept in the results folder as soon as it is finished, under a name that follows from what was
-//! graded and how. After an interruption the same command goes on where it was, and a submission that has changed since is
-//! graded again. Shards of a class are processes that keep reports in one folder, or in folders that are copied
-//! together; a last run finds all reports and writes the summary.
+//! The report of each is kept in the results folder as soon as it is finished, under a name that
+//! follows from what was graded and how. After an interruption the same command goes on where it
+//! was, and a submission that has changed since is graded again. Shards of a class are processes
+//! that keep reports in one folder, or in folders that are copied together; a last run finds all
+//! reports and writes the summary.
 //!
 //! | module      | what it holds                                         |
 //! |-------------|-------------------------------------------------------|
@@ -35,7 +36,7 @@ use summary::{Graded, Summary};
 use units::count;
 use workers::{Stopped, share};
 
-/// Grades one submission by the worker of this number. `Err` is for what is no fault of the submission's.
+/// Grades one submission by the worker of this number. `Err` is not the submission's fault.
 pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, Failure> + Sync + 'g;
 
 /// A class, and what is wanted of it.
@@ -55,13 +56,13 @@ pub struct Class<'c> {
 
 /// Grades every submission of a class, or of a shard of it.
 ///
-/// Submissions of the same content are graded once. The ending of a shard says that its reports are kept; the ending of
-/// the run that writes the summary says whether every point was graded.
+/// Submissions of the same content are graded once. The ending of a shard says that its reports are
+/// kept; the ending of the run that writes the summary says whether every point was graded.
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission; [`Failure::Environment`] of a grade, after which the
-/// rest is not tried: what is finished is kept.
+/// A folder that cannot be read or written, or holds no submission; [`Failure::Environment`] of a
+/// grade, after which the rest is not tried: what is finished is kept.
 pub fn grade_all(
     class: Class<'_>,
     grade: &GradeOne<'_>,
@@ -72,10 +73,7 @@ pub fn grade_all(
         links,
         others,
     } = store::submissions(class.submissions, class.results)?;
-    let neither = [
-        "is neither a folder nor a bundle",
-        "are neither folders nor bundles",
-    ];
+    let neither = ["is not a folder or bundle", "are not folders or bundles"];
     let out_of_it = [
         "is a link to what is not in the folder",
         "are links to what is not in the folder",
@@ -107,7 +105,7 @@ pub fn grade_all(
     Ok(Ending::Fine)
 }
 
-/// What is passed over and why, of one and of several, in a line.
+/// The line for names that are passed over, with the reason for one and for several.
 fn passed_over(names: &[String], [is, are]: [&str; 2]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = names
@@ -153,7 +151,8 @@ fn grade_these(
     })
 }
 
-/// Submissions of the same content together, so that one worker grades the first and finds its report for the others.
+/// Submissions of the same content together, so that one worker grades the first and finds its
+/// report for the others.
 fn by_content(these: &[Submission], store: &Store) -> Vec<Vec<usize>> {
     let keys: Vec<String> = these.iter().map(|one| store.key(one)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -166,7 +165,7 @@ fn by_content(these: &[Submission], store: &Store) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The kept report, or a new one. What fails for this submission alone is a line of the summary.
+/// The kept report, or a new one. An error of this submission alone is a line of the summary.
 fn grade_one(
     submission: &Submission,
     store: &Store,

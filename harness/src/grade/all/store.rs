@@ -12,18 +12,19 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use crate::failure::Failure;
-use grading::bundle::MOST_FILE_BYTES;
+use grading::bundle::MAX_FILE_BYTES;
 use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
 
 /// A source file that is larger is refused, whatever it holds.
-const MOST_SOURCE_BYTES: u64 = 1 << 20;
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
 
-/// Everything that a grade depends on besides the submission. Which of several GPUs of one model graded it does not count.
+/// Everything except the submission that a grade depends on. Of several GPUs of one model, any
+/// gives the same grade.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// The program's version.
@@ -38,7 +39,7 @@ pub struct Terms {
     pub model: String,
     /// The seed, where one was given.
     pub seed: Option<u64>,
-    /// What drawn cases follow from, where that was given.
+    /// The number that drawn cases follow from, where it was given.
     pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
@@ -55,14 +56,15 @@ pub struct Submission {
     pub path: PathBuf,
 }
 
-/// What is in a folder.
+/// The content of a class's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden ones.
+    /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden
+    /// ones.
     pub submissions: Vec<Submission>,
     /// The names of those that are links to what is elsewhere: who knows whose it is.
     pub links: Vec<String>,
-    /// The names of what else there is, but for the results: nothing is passed over in silence.
+    /// The names of all else except the results: nothing is passed over in silence.
     pub others: Vec<String>,
 }
 
@@ -77,7 +79,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
     };
     let results = fs::canonicalize(results).ok();
     let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
-    // One that leads nowhere is no one else's.
+    // One that leads nowhere belongs to this folder.
     let leads_out = |path: &Path| {
         path.is_symlink() && fs::canonicalize(path).is_ok_and(|target| !target.starts_with(&class))
     };
@@ -105,7 +107,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
     }
     if found.submissions.is_empty() {
         return Err(refused(&match found.links.len() {
-            0 => "no submissions in it: neither folders nor .bundle files",
+            0 => "no submissions in it: no folders and no .bundle files",
             _ => "no submissions in it, but links that lead out of it; copy what they lead to",
         }));
     }
@@ -115,7 +117,8 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, Failure> {
     Ok(found)
 }
 
-/// A name as it is shown and told from others. What is not UTF-8 is written as `/xff`, which no file's name has.
+/// A name as it is shown and told from others. A byte that is not UTF-8 is written as `/xff`, which
+/// no file's name has.
 fn shown(name: &OsStr) -> String {
     let mut shown = String::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {
@@ -128,7 +131,7 @@ fn shown(name: &OsStr) -> String {
     shown
 }
 
-/// What every key of a store begins with, as JSON with these names.
+/// The first part of every key of a store, as JSON with these names.
 #[derive(Serialize)]
 struct KeyTerms<'t> {
     /// Goes up when a key is made in another way.
@@ -137,8 +140,8 @@ struct KeyTerms<'t> {
     terms: &'t Terms,
 }
 
-/// Kept reports. Several processes may use one folder: each report is written under a temporary name, and the same key
-/// has the same content.
+/// Kept reports. Several processes may use one folder: each report is written under a temporary
+/// name, and the same key has the same content.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
@@ -177,7 +180,7 @@ impl Store {
         devices.map(|device| (device.name, device.kind)).collect()
     }
 
-    /// What the submission is and how it is graded, as one hexadecimal number.
+    /// The key of a submission: the SHA-256 of its files and of how it is graded.
     pub fn key(&self, submission: &Submission) -> String {
         let mut hash = Sha256::new();
         // Each part with its length, so that no two sequences of parts run together the same way.
@@ -189,11 +192,11 @@ impl Store {
                 let path = submission.path.join(name);
                 // A link is refused, wherever it leads.
                 let metadata = fs::symlink_metadata(&path);
-                add_file(&mut hash, &path, metadata, MOST_SOURCE_BYTES);
+                add_file(&mut hash, &path, metadata, MAX_SOURCE_BYTES);
             }
         } else {
             let metadata = fs::metadata(&submission.path);
-            add_file(&mut hash, &submission.path, metadata, MOST_FILE_BYTES);
+            add_file(&mut hash, &submission.path, metadata, MAX_FILE_BYTES);
         }
         hex(&hash.finalize())
     }
@@ -224,21 +227,22 @@ fn read_report(file: &Path) -> Option<GradeReport> {
     (report.schema_version == SCHEMA_VERSION).then_some(report)
 }
 
-/// Adds a file of at most so many bytes to a hash, or why it is none: what is larger, or no plain file, is not opened.
-fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most_bytes: u64) {
+/// Adds a file of at most `max_bytes` to a hash, or why it cannot: a larger one, or one that is not
+/// a plain file, is not opened.
+fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, max_bytes: u64) {
     let mut why_not = |what: &str| hash.update(what.as_bytes());
     let length = match metadata {
-        // What is said of each differs.
+        // Each has words of its own.
         Ok(metadata) if metadata.is_symlink() => return why_not("a link"),
         Ok(metadata) if metadata.is_dir() => return why_not("a folder"),
         Ok(metadata) if !metadata.is_file() => return why_not("no plain file"),
-        Ok(metadata) if metadata.len() > most_bytes => return why_not("too large"),
+        Ok(metadata) if metadata.len() > max_bytes => return why_not("too large"),
         Ok(metadata) => metadata.len(),
         Err(error) => return why_not(&error.kind().to_string()),
     };
     hash.update(length.to_le_bytes());
     let hashed = File::open(path).and_then(|file| {
-        let mut file = BufReader::new(file.take(most_bytes));
+        let mut file = BufReader::new(file.take(max_bytes));
         while let piece @ [_, ..] = file.fill_buf()? {
             hash.update(piece);
             let length = piece.len();

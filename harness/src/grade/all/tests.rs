@@ -12,8 +12,8 @@ use tempfile::TempDir;
 
 use super::*;
 use crate::terminal::Look;
-use grading::course::Group;
-use grading::outcome::{Failing, Kind, Outcome};
+use grading::lab_spec::Group;
+use grading::outcome::{self, Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 
 /// A folder of submissions, and one for the results.
@@ -48,7 +48,7 @@ impl School {
         self.folder.path().join("results")
     }
 
-    /// What a run ends with and prints, and which submissions it graded.
+    /// A run's ending and output, and the submissions that it graded.
     fn run(&self, device: &str) -> (Result<Ending, Failure>, String, Vec<String>) {
         let asked = Mutex::new(Vec::new());
         let grade = |_: usize, path: &Path| {
@@ -138,7 +138,7 @@ fn a_class() {
     let (ending, text, _) = class.run("emulated");
     assert_eq!(ending, Ok(Ending::Lacking), "one could not be graded");
     insta::assert_snapshot!(text, @r"
-      passed over: notes.txt is neither a folder nor a bundle
+      passed over: notes.txt is not a folder or bundle
       =dan                      not graded: this makes no sense
       ada                                8 / 8  right
       bob                                4 / 8  hard [wrong_result]
@@ -195,7 +195,7 @@ fn what_is_graded_is_kept_until_it_changes() {
     assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 0));
     assert!(text.contains("(kept)"));
     class.hand_in("bob", "right");
-    // What bob hands in now, ada has handed in: there is a report of it, under ada's name.
+    // Ada has handed in the text that bob hands in now: its report is kept, under ada's name.
     let (_, text, asked) = class.run("emulated");
     assert!(asked.is_empty() && text.contains("  bob "), "{text}");
     class.hand_in("bob", "better");
@@ -288,7 +288,7 @@ fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
     let (_, text) = class.run_with(&terms("emulated"), None, 1, &grade);
     assert_eq!(seen.into_inner().unwrap().len(), 5);
     assert!(
-        text.contains("passed over: bob.zip is neither a folder nor a bundle"),
+        text.contains("passed over: bob.zip is not a folder or bundle"),
         "{text}"
     );
     assert!(
@@ -338,7 +338,7 @@ fn links_to_what_is_elsewhere_are_named_and_not_graded() {
         class.submissions().join("cleo.bundle"),
     )
     .unwrap();
-    // What is in the folder may have two names.
+    // A submission in the folder may have two names.
     symlink("ada", class.submissions().join("dan")).unwrap();
     let (ending, text, asked) = class.run("emulated");
     assert_eq!((ending, asked), (Ok(Ending::Fine), vec!["ada".to_owned()]));
@@ -383,7 +383,10 @@ fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
         asked.lock().unwrap().push(name.clone());
         let id = SubmissionId { name, sha256: None };
         let mut report = GradeReport::new(id, "wave2d", "emulated");
-        report.refused = Some(Failing::new(Kind::MissingFile, "kernels.rs: is missing"));
+        report.refused = Some(outcome::Failure::new(
+            Kind::MissingFile,
+            "kernels.rs: is missing",
+        ));
         Ok(report.with_totals())
     };
     let (ending, text) = class.run_with(&terms("emulated"), None, 1, &grade);
@@ -423,7 +426,7 @@ fn an_empty_folder_is_no_class() {
     fs::create_dir(class.submissions()).unwrap();
     let failure = class.run("emulated").0.unwrap_err().to_string();
     assert!(
-        failure.ends_with("no submissions in it: neither folders nor .bundle files"),
+        failure.ends_with("no submissions in it: no folders and no .bundle files"),
         "{failure}"
     );
 }
@@ -448,7 +451,7 @@ fn two_workers_grade_one_submission_each_at_a_time() {
     assert_eq!(order.last().unwrap().1, "ada", "{order:?}");
     let on_the_other = order.iter().filter(|one| one.0 != order[3].0).count();
     assert_eq!(on_the_other, 3, "{order:?}");
-    // What is shown and written has the order of the names all the same.
+    // The output has the order of the names all the same.
     let named = |text: &str| -> Vec<usize> { names.map(|name| text.find(name).unwrap()).to_vec() };
     assert!(named(&text).is_sorted(), "{text}");
     let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();

@@ -307,7 +307,9 @@ fn pci_bus_id(device: cust::device::Device) -> Result<String, DriverError> {
 /// What a kernel did, if the result means a fault of a kernel. The context does not survive any of them.
 fn kernel_fault(code: u32) -> Option<&'static str> {
     Some(match code {
-        DriverError::ILLEGAL_ADDRESS => "it read or wrote memory that it must not (illegal address)",
+        DriverError::ILLEGAL_ADDRESS => {
+            "it read or wrote memory that it must not (illegal address)"
+        }
         702 => "it ran for longer than this machine lets a kernel run (launch timeout)",
         710 => "an assertion in it failed",
         714 => "its call stack was corrupted or overflowed",

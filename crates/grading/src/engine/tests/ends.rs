@@ -1,4 +1,4 @@
-//! What the end of a process means.
+//! The meaning of a process's end.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -21,8 +21,8 @@ impl CaseRunner for Ends {
 
 #[test]
 fn an_end_costs_its_case_and_no_more() {
-    let course = course(MATADD);
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let device = Clocked::new(|_, _| 1000.0);
     let status = |ended: CaseEnd| {
         // The second case is graded all the same.
@@ -31,10 +31,10 @@ fn an_end_costs_its_case_and_no_more() {
         std::fs::write(open::kernels_file(parts.path()), &bundle.ptx).unwrap();
         std::fs::write(open::plan_file(parts.path(), 1), plan).unwrap();
         let good = Here(&device)
-            .run(&job(&course, parts.path()), &DEADLINES)
+            .run(&job(&lab_spec, parts.path()), &DEADLINES)
             .unwrap();
         let runner = Ends(Mutex::new(vec![ended, good]));
-        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         assert!(
             matches!(report.cases[1].status, Outcome::Passed),
             "{report:#?}"
@@ -48,7 +48,7 @@ fn an_end_costs_its_case_and_no_more() {
     };
     let message = |status: Outcome, kind| {
         assert_eq!(status.kind(), Some(kind));
-        status.failing().unwrap().message.clone()
+        status.failure().unwrap().message.clone()
     };
     let timed_out = status(CaseEnd::TimedOut(Phase::Submission));
     insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
@@ -62,7 +62,7 @@ fn an_end_costs_its_case_and_no_more() {
     insta::assert_snapshot!(reason(status(died(true, Exit::Bug))), @"the process that ran it died (a bug in harness): last words");
     insta::assert_snapshot!(reason(status(CaseEnd::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
     insta::assert_snapshot!(reason(status(CaseEnd::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
-    let failed = Failing::new(Kind::WrongResult, "wrong");
+    let failed = Failure::new(Kind::WrongResult, "wrong");
     let failed = status(CaseEnd::NoAnswer(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
@@ -85,15 +85,15 @@ impl CaseRunner for Slow {
 #[test]
 fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
     let (cases, _) = MATADD.split_once("[[performance]]").unwrap();
-    let course = course(&cases.replace("group = \"large\"", "group = \"small\""));
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(&cases.replace("group = \"large\"", "group = \"small\""));
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let messages = |seconds: u64| {
         let runner = Slow {
             takes: Duration::from_secs(seconds),
             asked: Mutex::default(),
         };
         let device = EmulatedDevice::default();
-        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         let messages = report.cases.iter().map(|case| {
             assert_eq!(case.status.kind(), Some(Kind::Deadline));
             case.status.reason().to_owned()
@@ -115,11 +115,11 @@ const DEADLINES: Deadlines<'static> = Deadlines {
 };
 
 /// The large case.
-fn job(course: &Course, parts: &Path) -> CaseJob {
+fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
     CaseJob {
         device: DeviceName::Cuda(0),
-        course_file: course.file.clone(),
-        course_text: course.text.clone(),
+        lab_file: lab_spec.file.clone(),
+        lab_text: lab_spec.text.clone(),
         draw: None,
         case: "large".to_owned(),
         parts: parts.to_owned(),

@@ -2,7 +2,8 @@
 
 use host::{Case, Element, LaunchConfig, Plan, args};
 
-/// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1 is i.
+/// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1
+/// is i.
 pub fn elementwise(body: &str) -> String {
     format!(
         "

@@ -1,4 +1,5 @@
-//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
+//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is
+//! ours.
 
 pub(super) mod clocked;
 mod emulated;
@@ -25,8 +26,8 @@ use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
-use crate::course::Course;
-use crate::outcome::{Failing, Kind, Outcome};
+use crate::lab_spec::LabSpec;
+use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
 use crate::worker::{Deadlines, Exit, Phase, Watch};
 
@@ -58,14 +59,14 @@ zero = 0.0
 full = 1.0
 "#;
 
-pub(super) fn course(text: &str) -> Course {
-    Course::parse(text, "lab.toml").unwrap()
+pub(super) fn lab_spec(text: &str) -> LabSpec {
+    LabSpec::parse(text, "lab.toml").unwrap()
 }
 
 /// A submission with these kernels, whose plans `record` makes from each case's own.
-fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
-    let lab = find_lab(&course.lab).unwrap();
-    let cases = course.cases.iter().map(|spec| {
+fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
+    let lab = find_lab(&lab_spec.lab).unwrap();
+    let cases = lab_spec.cases.iter().map(|spec| {
         let case = spec.with_seed(lab, 0).unwrap();
         BundledCase {
             name: spec.name.clone(),
@@ -74,8 +75,8 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
         }
     });
     Bundle {
-        draw: course.draw,
-        lab: course.lab.clone(),
+        draw: lab_spec.draw,
+        lab: lab_spec.lab.clone(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
         built_with: BuiltWith {
@@ -89,11 +90,11 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
 }
 
 /// A built-in variant as a submission.
-pub(super) fn built_in(course: &Course, variant: &str) -> Bundle {
-    let module = find_lab(&course.lab).unwrap().module();
+pub(super) fn built_in(lab_spec: &LabSpec, variant: &str) -> Bundle {
+    let module = find_lab(&lab_spec.lab).unwrap().module();
     // As the emulated device runs it.
     let ptx = module.for_device((9, 0)).ptx();
-    bundle(course, ptx, |case| case.record(variant).unwrap())
+    bundle(lab_spec, ptx, |case| case.record(variant).unwrap())
 }
 
 /// Jobs in this process, on this device.
@@ -103,7 +104,7 @@ pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
     fn enter(&mut self, _: Phase) {}
-    fn failed(&mut self, _: &Failing) {}
+    fn failed(&mut self, _: &Failure) {}
 }
 
 impl CaseRunner for Here<'_> {
@@ -144,7 +145,7 @@ pub(super) fn options() -> Options {
 }
 
 fn graded_with(
-    course: &Course,
+    lab_spec: &LabSpec,
     bundle: &Bundle,
     device: &dyn Device,
     runner: &dyn CaseRunner,
@@ -168,7 +169,7 @@ fn graded_with(
     grade(
         packed,
         id,
-        course,
+        lab_spec,
         (name, device),
         runner,
         options,
@@ -177,10 +178,10 @@ fn graded_with(
     .unwrap()
 }
 
-fn graded(course: &Course, bundle: &Bundle, device: &dyn Device) -> GradeReport {
-    graded_with(course, bundle, device, &Here(device), &options())
+fn graded(lab_spec: &LabSpec, bundle: &Bundle, device: &dyn Device) -> GradeReport {
+    graded_with(lab_spec, bundle, device, &Here(device), &options())
 }
 
-fn emulated(course: &Course, bundle: &Bundle) -> GradeReport {
-    graded(course, bundle, &EmulatedDevice::default())
+fn emulated(lab_spec: &LabSpec, bundle: &Bundle) -> GradeReport {
+    graded(lab_spec, bundle, &EmulatedDevice::default())
 }

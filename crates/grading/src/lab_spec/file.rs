@@ -8,10 +8,10 @@ use host::{Case, CaseParams, Error, Lab, find_lab, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::draw::{MOST_CORNERS, MOST_DRAWN, Range as DrawnFrom, Ranges};
-use super::{Against, CaseSpec, Course, CourseError, Group, PerformanceSpec, ToleranceRule};
+use super::draw::{MAX_CORNERS, MAX_DRAWN, Range as DrawnFrom, Ranges};
+use super::{Against, CaseSpec, Group, LabSpec, LabSpecError, PerformanceSpec, ToleranceRule};
 
-/// The only version of the format so far.
+/// The only version of the format.
 const FORMAT_VERSION: u64 = 1;
 
 /// A lab file, as it is written.
@@ -40,7 +40,7 @@ struct TomlCase {
     name: Spanned<String>,
     group: Group,
     points: Spanned<f64>,
-    most_updates: Option<Spanned<u64>>,
+    max_updates: Option<Spanned<u64>>,
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
 
@@ -55,13 +55,13 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
-impl Course {
+impl LabSpec {
     /// Reads and checks a lab file's text; `file` is its name for messages.
     ///
     /// # Errors
     ///
     /// The first fault, with its line.
-    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+    pub fn parse(text: &str, file: &str) -> Result<LabSpec, LabSpecError> {
         let checker = Checker { text, file };
         let parsed: TomlFile = toml::from_str(text).map_err(|error| {
             // The parser's message may have several lines; a message of ours has one.
@@ -97,7 +97,7 @@ impl Course {
             }
             performance.push(spec);
         }
-        Ok(Course {
+        Ok(LabSpec {
             lab: name.clone(),
             tolerance,
             cases,
@@ -115,16 +115,16 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn error(&self, span: Range<usize>, message: impl ToString) -> CourseError {
+    fn error(&self, span: Range<usize>, message: impl ToString) -> LabSpecError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        CourseError::Invalid {
+        LabSpecError::Invalid {
             file: self.file.to_owned(),
             line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
             message: message.to_string(),
         }
     }
 
-    fn fail<T>(&self, span: Range<usize>, message: impl ToString) -> Result<T, CourseError> {
+    fn fail<T>(&self, span: Range<usize>, message: impl ToString) -> Result<T, LabSpecError> {
         Err(self.error(span, message))
     }
 
@@ -132,7 +132,7 @@ impl Checker<'_> {
         &self,
         TomlTolerance { rule, factor }: &TomlTolerance,
         lab: &dyn Lab,
-    ) -> Result<ToleranceRule, CourseError> {
+    ) -> Result<ToleranceRule, LabSpecError> {
         match (rule.get_ref().as_str(), factor) {
             ("exact", None) => Ok(ToleranceRule::Exact),
             ("exact", Some(factor)) => self.fail(
@@ -170,7 +170,7 @@ impl Checker<'_> {
         case: &TomlCase,
         lab: &dyn Lab,
         others: &[CaseSpec],
-    ) -> Result<CaseSpec, CourseError> {
+    ) -> Result<CaseSpec, LabSpecError> {
         let name = case.name.get_ref();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -204,21 +204,21 @@ impl Checker<'_> {
         case: &TomlCase,
         spec: &CaseSpec,
         lab: &dyn Lab,
-    ) -> Result<Box<dyn Case>, CourseError> {
+    ) -> Result<Box<dyn Case>, LabSpecError> {
         spec.with_seed(lab, 1).map_err(|error| match error {
             Error::Case(error) => self.error(place(case, &error), error.to_string()),
             error => self.error(case.params.span(), error.to_string()),
         })
     }
 
-    /// Whether the ranges' ends are allowed, each with each of the others', and most of what is between is not too much.
-    /// Sets the parameters to the ranges' least.
+    /// Whether the ranges' ends are allowed, each with each of the others', and most of what is
+    /// between is not too much. Sets the parameters to the ranges' least.
     fn can_be_drawn(
         &self,
         case: &TomlCase,
         spec: &mut CaseSpec,
         lab: &dyn Lab,
-    ) -> Result<(), CourseError> {
+    ) -> Result<(), LabSpecError> {
         let ranges = spec.ranges.clone().expect("the caller looked");
         let span = case.params.span();
         if spec.group != Group::Hidden {
@@ -229,9 +229,9 @@ impl Checker<'_> {
             );
             return self.fail(span, message);
         }
-        if ranges.corners() > MOST_CORNERS {
+        if ranges.corners() > MAX_CORNERS {
             let message = format!(
-                "the ranges' ends have {} combinations; at most {MOST_CORNERS}: state fewer ranges",
+                "the ranges' ends have {} combinations; at most {MAX_CORNERS}: state fewer ranges",
                 ranges.corners()
             );
             return self.fail(span, message);
@@ -249,7 +249,7 @@ impl Checker<'_> {
         if 5 * allowed < TRIED {
             let message = format!(
                 "only {allowed} of {TRIED} draws have at most {} updates; state smaller ranges, or more updates",
-                ranges.most_updates
+                ranges.max_updates
             );
             return self.fail(span, message);
         }
@@ -257,7 +257,7 @@ impl Checker<'_> {
     }
 
     /// The parameters that are given, and the ranges of those that are drawn.
-    fn params(&self, case: &TomlCase) -> Result<(CaseParams, Option<Ranges>), CourseError> {
+    fn params(&self, case: &TomlCase) -> Result<(CaseParams, Option<Ranges>), LabSpecError> {
         let mut params = CaseParams::default();
         let mut of = Vec::new();
         for (key, value) in case.params.get_ref() {
@@ -274,7 +274,7 @@ impl Checker<'_> {
                 toml::Value::Table(table) => {
                     let range = range(table).ok_or_else(|| {
                         let message = format!(
-                            "`{}` is no range: write {{ from = 1, to = 9 }} or {{ one_of = [\"a\", \"b\"] }}",
+                            "`{}` is not a range: write {{ from = 1, to = 9 }} or {{ one_of = [\"a\", \"b\"] }}",
                             key.get_ref()
                         );
                         self.error(value.span(), message)
@@ -283,29 +283,29 @@ impl Checker<'_> {
                     continue;
                 }
                 _ => {
-                    let message = format!("`{}` is neither number nor text", key.get_ref());
+                    let message = format!("`{}` must be a number or a text", key.get_ref());
                     return self.fail(value.span(), message);
                 }
             };
         }
-        match (&case.most_updates, of.is_empty()) {
+        match (&case.max_updates, of.is_empty()) {
             (None, true) => Ok((params, None)),
-            (Some(most_updates), false) => {
-                let most_updates = *most_updates.get_ref();
-                Ok((params, Some(Ranges { of, most_updates })))
+            (Some(max_updates), false) => {
+                let max_updates = *max_updates.get_ref();
+                Ok((params, Some(Ranges { of, max_updates })))
             }
             (None, false) => self.fail(
                 case.params.span(),
-                "a case with ranges has `most_updates`, which bounds what a drawn one takes",
+                "a case with ranges has `max_updates`, which bounds what a drawn one takes",
             ),
-            (Some(most_updates), true) => self.fail(
-                most_updates.span(),
-                "`most_updates` is for cases with ranges; remove it, or write a range",
+            (Some(max_updates), true) => self.fail(
+                max_updates.span(),
+                "`max_updates` is for cases with ranges; remove it, or write a range",
             ),
         }
     }
 
-    fn points(&self, points: &Spanned<f64>) -> Result<f64, CourseError> {
+    fn points(&self, points: &Spanned<f64>) -> Result<f64, LabSpecError> {
         let value = *points.get_ref();
         if value.is_finite() && value >= 0.0 {
             return Ok(value);
@@ -319,7 +319,7 @@ impl Checker<'_> {
         entry: &TomlPerformance,
         lab: &dyn Lab,
         cases: &[CaseSpec],
-    ) -> Result<PerformanceSpec, CourseError> {
+    ) -> Result<PerformanceSpec, LabSpecError> {
         let name = entry.case.get_ref();
         let Some(case) = cases.iter().find(|case| case.name == *name) else {
             let names = cases.iter().map(|case| case.name.as_str());
@@ -385,7 +385,7 @@ impl Checker<'_> {
     }
 }
 
-/// What a table among the parameters says.
+/// The meaning of a table among the parameters.
 fn range(table: &toml::Table) -> Option<DrawnFrom> {
     let text = |value: &toml::Value| match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -397,7 +397,7 @@ fn range(table: &toml::Table) -> Option<DrawnFrom> {
     match ends {
         (Some(toml::Value::Integer(from)), Some(toml::Value::Integer(to)), None) => {
             let (from, to) = (u64::try_from(*from).ok()?, u64::try_from(*to).ok()?);
-            (table.len() == 2 && from < to && to < MOST_DRAWN)
+            (table.len() == 2 && from < to && to < MAX_DRAWN)
                 .then_some(DrawnFrom::Whole { from, to })
         }
         (Some(toml::Value::Float(from)), Some(toml::Value::Float(to)), None) => {
