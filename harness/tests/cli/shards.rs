@@ -162,7 +162,7 @@ exit code: 2
 --- stderr ---
 error: the argument '--device-name <NAME>' cannot be used with '--shard <I/N>'
 
-Usage: harness grade --out <FILE> --all <DIR> --device-name <NAME> [SUBMISSION]
+Usage: harness grade --all <DIR> --out <FILE> --lab <LAB> --device-name <NAME> [SUBMISSION]
 
 For more information, try '--help'.
 ");

@@ -2,7 +2,7 @@
 //! steps is safe.
 //!
 //! The ends of the ranges make cases that the lab accepts, each end with each of the others': the
-//! file's check has tried them. The other drawn cases take at most [`Ranges::max_updates`], which
+//! file's check has tried them. The other drawn cases take at most [`Ranges::most_updates`], which
 //! bounds the time of a grade: draws that take more are drawn again.
 
 use host::{CaseParams, Lab};
@@ -81,7 +81,7 @@ pub struct Ranges {
     /// By the parameters' names.
     pub of: Vec<(String, Range)>,
     /// The most updates that a drawn case may have: see [`host::Work`].
-    pub max_updates: u64,
+    pub most_updates: u64,
 }
 
 impl Ranges {
@@ -128,7 +128,7 @@ impl CaseSpec {
         };
         let is_allowed = |spec: &CaseSpec| {
             let case = spec.with_seed(lab, 1);
-            case.is_ok_and(|case| case.work("").updates <= ranges.max_updates)
+            case.is_ok_and(|case| case.work("").updates <= ranges.most_updates)
         };
         (0..attempts).map(drawn).find(is_allowed)
     }

@@ -40,7 +40,7 @@ struct TomlCase {
     name: Spanned<String>,
     group: Group,
     points: Spanned<f64>,
-    max_updates: Option<Spanned<u64>>,
+    most_updates: Option<Spanned<u64>>,
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
 
@@ -249,7 +249,7 @@ impl Checker<'_> {
         if 5 * allowed < TRIED {
             let message = format!(
                 "only {allowed} of {TRIED} draws have at most {} updates; state smaller ranges, or more updates",
-                ranges.max_updates
+                ranges.most_updates
             );
             return self.fail(span, message);
         }
@@ -288,19 +288,19 @@ impl Checker<'_> {
                 }
             };
         }
-        match (&case.max_updates, of.is_empty()) {
+        match (&case.most_updates, of.is_empty()) {
             (None, true) => Ok((params, None)),
-            (Some(max_updates), false) => {
-                let max_updates = *max_updates.get_ref();
-                Ok((params, Some(Ranges { of, max_updates })))
+            (Some(most_updates), false) => {
+                let most_updates = *most_updates.get_ref();
+                Ok((params, Some(Ranges { of, most_updates })))
             }
             (None, false) => self.fail(
                 case.params.span(),
-                "a case with ranges has `max_updates`, which bounds what a drawn one takes",
+                "a case with ranges has `most_updates`, which bounds what a drawn one takes",
             ),
-            (Some(max_updates), true) => self.fail(
-                max_updates.span(),
-                "`max_updates` is for cases with ranges; remove it, or write a range",
+            (Some(most_updates), true) => self.fail(
+                most_updates.span(),
+                "`most_updates` is for cases with ranges; remove it, or write a range",
             ),
         }
     }

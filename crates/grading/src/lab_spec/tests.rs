@@ -136,7 +136,7 @@ fn what_is_no_toml() {
     insta::assert_snapshot!(refused("points = 40\n", ""), @"lab.toml:23: missing field `points`");
     insta::assert_snapshot!(refused("points = 40", "points = \"many\""), @r#"lab.toml:25: invalid type: string "many", expected f64"#);
     insta::assert_snapshot!(refused("full = 0.9", "full = 0.9\nful = 1"), @"lab.toml:30: unknown field `ful`, expected one of `case`, `points`, `against`, `variant`, `zero`, `full`");
-    insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `max_updates`, `params`");
+    insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `most_updates`, `params`");
 }
 
 #[test]
@@ -240,7 +240,7 @@ tolerance = { rule = "exact" }
 name = "drawn"
 group = "hidden"
 points = 2
-max_updates = 100_000
+most_updates = 100_000
 params = { n_x = { from = 2, to = 300 }, n_y = 9, steps = { from = 201, to = 900 }, first_step = { from = 0, to = 1_000_000_000 }, k = { from = 0.05, to = 0.5 }, scene = { one_of = ["point-source", "double-slit"] } }
 [[case]]
 name = "fixed"
@@ -261,10 +261,10 @@ fn ranges_that_make_no_sense_are_refused() {
     insta::assert_snapshot!(refused("from = 2, to = 300", "from = 2"), @r#"lab.toml:9: `n_x` is not a range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
     insta::assert_snapshot!(refused(r#""double-slit"]"#, r#""double-slot"]"#), @"lab.toml:9: unknown scene `double-slot`; did you mean `double-slit`?");
     insta::assert_snapshot!(refused("100_000", "3_000"), @"lab.toml:9: only 0 of 100 draws have at most 3000 updates; state smaller ranges, or more updates");
-    insta::assert_snapshot!(refused("max_updates = 100_000\n", ""), @"lab.toml:8: a case with ranges has `max_updates`, which bounds what a drawn one takes");
-    insta::assert_snapshot!(refused("points = 2\nparams = { n_x = 3,", "points = 2\nparams = { n_x = { from = 3, to = 4 },"), @"lab.toml:14: a case with ranges has `max_updates`, which bounds what a drawn one takes");
+    insta::assert_snapshot!(refused("most_updates = 100_000\n", ""), @"lab.toml:8: a case with ranges has `most_updates`, which bounds what a drawn one takes");
+    insta::assert_snapshot!(refused("points = 2\nparams = { n_x = 3,", "points = 2\nparams = { n_x = { from = 3, to = 4 },"), @"lab.toml:14: a case with ranges has `most_updates`, which bounds what a drawn one takes");
     insta::assert_snapshot!(refused("group = \"hidden\"", "group = \"small\""), @r#"lab.toml:9: case `drawn` is in group "small"; only cases of group "hidden" have ranges"#);
-    insta::assert_snapshot!(refused("name = \"fixed\"", "name = \"fixed\"\nmost_updates = 3"), @"lab.toml:12: `max_updates` is for cases with ranges; remove it, or write a range");
+    insta::assert_snapshot!(refused("name = \"fixed\"", "name = \"fixed\"\nmost_updates = 3"), @"lab.toml:12: `most_updates` is for cases with ranges; remove it, or write a range");
 }
 
 /// No size, number of steps or scene is safe: what every grade by the labs' own files has among its

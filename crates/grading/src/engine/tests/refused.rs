@@ -261,7 +261,7 @@ params = { n_x = 37, n_y = 5 }
 name = "drawn"
 group = "hidden"
 points = 3
-max_updates = 10_000
+most_updates = 10_000
 params = { n_x = { from = 3, to = 3000 }, n_y = { from = 1, to = 40 } }
 "#;
 
