@@ -36,9 +36,9 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Grade a submission: results on fresh inputs, and on a GPU its speed
     Grade(grade::GradeArgs),
-    /// Run one case for `harness grade`
+    /// Do one job for `harness grade` or `harness pack`
     #[command(hide = true)]
-    GradeCase(grade::CaseArgs),
+    GradeWorker(grade::WorkerArgs),
     /// Write measurements as one page, with plots
     Report(report::ReportArgs),
     /// Make a GIF, or PNG pictures, of a lab
@@ -95,7 +95,7 @@ impl Cli {
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::run(args, out),
-            Command::GradeCase(args) => grade::run_case(args),
+            Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
             Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use clap::Args;
-use grading::course::{self, Course, CourseError};
 use grading::engine::GradeError;
 use grading::engine::Seeds;
+use grading::lab_spec::{self, LabSpec, LabSpecError};
 use grading::pack::Options;
 use grading::pack::job::{PackProcesses, PackedFile};
 
@@ -32,19 +32,22 @@ pub struct PackArgs {
     /// The bundle's file
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Take the lab's cases from this file in place of the built-in ones
+    /// Take the lab's cases from this file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     lab_file: Option<PathBuf>,
-    /// Draw the hidden cases from this number, which `harness grade --draw` needs to know [default: a random one]
+    /// Draw the hidden cases from this number, which `harness grade --draw` needs to know [default:
+    /// a random one]
     #[arg(long, value_name = "NUMBER")]
     draw: Option<u64>,
-    /// The course's folder, with crates/ [default: the one that this program was built in, or the working folder or one above]
+    /// The course's folder, with crates/ [default: the one that this program was built in, or the
+    /// working folder or one above]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
     /// Where compiled crates of the course are kept [default: cargo's target folder]
     #[arg(long, value_name = "DIR")]
     cache: Option<PathBuf>,
-    /// Pack even where nothing keeps a submission from reading files while it is compiled, the reference among them
+    /// Pack even where nothing keeps a submission from reading files while it is compiled, the
+    /// reference among them
     #[arg(long)]
     without_landlock: bool,
 }
@@ -54,17 +57,17 @@ pub struct PackArgs {
 /// # Errors
 ///
 /// [`CommandError::Input`]: what cannot be read, or the first fault, with its line.
-pub fn read_course(flag: &str, path: &Path) -> Result<Course, CommandError> {
-    Course::read(path).map_err(|error| {
+pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
+    LabSpec::read(path).map_err(|error| {
         CommandError::Input(match error {
-            CourseError::Unreadable { .. } => format!("{flag} {error}"),
-            CourseError::Invalid { .. } => error.to_string(),
+            LabSpecError::Unreadable { .. } => format!("{flag} {error}"),
+            LabSpecError::Invalid { .. } => error.to_string(),
         })
     })
 }
 
-/// The course's root: `given` (by `--course`), else what is above this program's file, else what is above the working
-/// folder. Never a submission's folder: its crates would be built, and trusted.
+/// The course's root: `given` (by `--course`), else what is above this program's file, else what is
+/// above the working folder. Never a submission's folder: its crates would be built, and trusted.
 ///
 /// # Errors
 ///
@@ -83,14 +86,15 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 ///
 /// # Errors
 ///
-/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the machine.
+/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the
+/// machine.
 pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let read;
-    let course: &Course = match &args.lab_file {
-        None => course::embedded(&args.lab)
+    let lab_spec: &LabSpec = match &args.lab_file {
+        None => lab_spec::embedded(&args.lab)
             .map_err(|error| CommandError::Input(format!("--lab {}: {error}", args.lab)))?,
         Some(file) => {
-            read = read_course("--lab-file", file)?;
+            read = read_lab_file("--lab-file", file)?;
             if read.lab != args.lab {
                 return Err(CommandError::Input(format!(
                     "--lab-file {}: is of lab `{}`, and --lab is `{}`",
@@ -114,7 +118,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     };
     let scratch = ScratchFolder::new("pack").map_err(GradeError::NoScratch)?;
     let file = scratch.path().join("packed.bundle");
-    let bundle = PackProcesses::new(options).pack(&args.dir, course, draw, &file)?;
+    let bundle = PackProcesses::new(options).pack(&args.dir, lab_spec, draw, &file)?;
     let elapsed = start.elapsed();
     let packed = std::fs::read(&file).map_err(|error| {
         CommandError::Environment(format!("cannot read {}: {error}", file.display()))
@@ -138,7 +142,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     Ok(Ending::Fine)
 }
 
-/// What is in a bundle, and what it was built under.
+/// The content of a bundle, and the sandbox's layers while it was built.
 fn summary(bundle: &PackedFile) -> String {
     let built = &bundle.built_with;
     let mut text = format!(

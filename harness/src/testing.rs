@@ -10,7 +10,7 @@ use device::{
     CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
     Module, NamedBuffers, Session, Timing, check,
 };
-use device::{DeviceError, Segments, Spills};
+use device::{DeviceError, DriverError, Segments, Spills};
 use host::lab::{CaseError, Values};
 use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
 use plan::{BufferId, LaunchConfig, Plan, args};
@@ -444,6 +444,7 @@ impl Session for AdderSession<'_> {
                 self.device.is_lost.store(true, Ordering::Relaxed);
                 return Err(DeviceError::KernelFault {
                     place: "plan `trapping`, kernel `trapping`".to_owned(),
+                    code: DriverError::LAUNCH_FAILED,
                     what: "the kernel trapped".to_owned(),
                 }
                 .into());

@@ -42,6 +42,7 @@ fn what_the_solution_did() {
     let submission = |error| text(ErrorKind::Submission, error);
     insta::assert_snapshot!(submission(DeviceError::KernelFault {
         place: "plan `p`: kernel `k`".to_owned(),
+        code: DriverError::LAUNCH_FAILED,
         what: "it trapped".to_owned(),
     }), @"plan `p`: kernel `k` failed: it trapped; run the case on the emulated device, which names the line and the thread");
     insta::assert_snapshot!(submission(DeviceError::LaunchRefused {

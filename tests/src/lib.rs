@@ -36,8 +36,8 @@ pub use harness::program::main as harness_main;
 /// The parts of grading that tests use.
 pub mod grade {
     pub use grading::bundle::Bundle;
-    pub use grading::course::Group;
     pub use grading::digest::sha256;
-    pub use grading::outcome::{Category, Failing, Kind, Outcome};
+    pub use grading::lab_spec::Group;
+    pub use grading::outcome::{Category, Failure, Kind, Outcome};
     pub use grading::report::{CaseGrade, GradeReport, SubmissionId};
 }

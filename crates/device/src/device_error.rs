@@ -18,6 +18,15 @@ pub struct DriverError {
     pub description: String,
 }
 
+impl DriverError {
+    /// `CUDA_ERROR_ILLEGAL_ADDRESS`: a kernel accessed memory that is not its own.
+    pub const ILLEGAL_ADDRESS: u32 = 700;
+    /// `CUDA_ERROR_MISALIGNED_ADDRESS`: an address is not aligned for the access.
+    pub const MISALIGNED_ADDRESS: u32 = 716;
+    /// `CUDA_ERROR_LAUNCH_FAILED`: a kernel trapped.
+    pub const LAUNCH_FAILED: u32 = 719;
+}
+
 /// A device that is missing or that failed.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
@@ -101,6 +110,8 @@ pub enum DeviceError {
     KernelFault {
         /// The plan, and the kernels that may have failed.
         place: String,
+        /// The driver's `CUresult`.
+        code: u32,
         /// What happened.
         what: String,
     },

@@ -2,12 +2,12 @@
 //!
 //! # The file
 //!
-//! One line of text, `harness-bundle VERSION SHA256 BYTES`, and after it BYTES bytes: the [`Bundle`] as JSON, compressed
-//! with gzip. The checksum is of those bytes. It finds damage, not forgery: who edits a bundle can compute it anew, so
-//! whoever grades one trusts nothing in it. Problems are compared with the lab's own, plans and PTX are checked as
-//! untrusted input.
+//! One line of text, `harness-bundle VERSION SHA256 BYTES`, and after it BYTES bytes: the
+//! [`Bundle`] as JSON, compressed with gzip. The checksum is of those bytes. It finds damage, not
+//! forgery: an editor of a bundle can compute it again, so the grader trusts nothing in it.
+//! Problems are compared with the lab's own, plans and PTX are checked as untrusted input.
 //!
-//! What a file may cost is bounded before it is read: its size, and what it unpacks to.
+//! Two limits apply before a file is read: its size, and the size of its content.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -29,7 +29,7 @@ use crate::report::Protection;
 pub const FORMAT_VERSION: u32 = 2;
 
 /// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
-pub const MOST_PTX_BYTES: usize = 8 << 20;
+pub const MAX_PTX_BYTES: usize = 8 << 20;
 
 /// A submission, built: kernels as PTX, and a plan for each case of its lab.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -37,20 +37,20 @@ pub const MOST_PTX_BYTES: usize = 8 << 20;
 pub struct Bundle {
     /// The lab's name.
     pub lab: String,
-    /// What the parameters of drawn cases follow from, where the lab draws some.
+    /// The number that the parameters of drawn cases follow from, where the lab draws some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<u64>,
     /// The kernels.
     pub ptx: String,
     /// In the order of the lab's cases.
     pub cases: Vec<BundledCase>,
-    /// What built it.
+    /// The compilers.
     pub built_with: BuiltWith,
-    /// What kept the submission's code in its place while it was built.
+    /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
 }
 
-/// What a submission does for one case.
+/// One case's part of a submission.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BundledCase {
@@ -58,7 +58,7 @@ pub struct BundledCase {
     pub name: String,
     /// The problem that the submission was given.
     pub problem: serde_json::Value,
-    /// What it recorded.
+    /// The recorded plan.
     pub plan: Plan,
 }
 
@@ -85,23 +85,23 @@ impl Bundle {
 
 /// Why a file cannot be read as a bundle, in one line that names file and remedy.
 #[derive(Debug, Error)]
-#[error("{}: {fault}", .file.display())]
+#[error("{}: {kind}", .file.display())]
 pub struct BundleError {
     /// The file.
     pub file: PathBuf,
-    /// What is wrong with it.
+    /// The fault.
     #[source]
-    pub fault: BundleFault,
+    pub kind: BundleErrorKind,
 }
 
-/// What is wrong with a bundle's file.
+/// A damaged or unreadable bundle file.
 #[derive(Debug, Error)]
-pub enum BundleFault {
+pub enum BundleErrorKind {
     /// It cannot be read at all.
     #[error("cannot be read: {0}")]
     Unreadable(#[source] std::io::Error),
     /// It is a pipe, a device, a socket.
-    #[error("is no plain file; hand in what `harness pack` wrote")]
+    #[error("is not a plain file; hand in the file that `harness pack` wrote")]
     NoPlainFile,
     /// It does not begin as a bundle does.
     #[error("is not a bundle; make one with `harness pack`")]
@@ -117,12 +117,12 @@ pub enum BundleFault {
     },
     /// It ends early, or goes on.
     #[error(
-        "has {found} bytes of content in place of {expected}; copy it again, or pack the submission again"
+        "has {found} bytes of content instead of {expected}; copy it again, or pack the submission again"
     )]
     Length {
-        /// What its first line says.
+        /// The size in its first line.
         expected: u64,
-        /// What there is.
+        /// The size found.
         found: u64,
     },
     /// Its content is not what was written.
@@ -144,16 +144,16 @@ pub enum BundleFault {
 }
 
 impl BundleError {
-    /// What it means for a grade.
-    pub fn kind(&self) -> Kind {
-        match self.fault {
-            BundleFault::Unreadable(_) | BundleFault::NoPlainFile => Kind::MissingFile,
-            BundleFault::Version { .. } => Kind::BundleVersion,
-            BundleFault::TooLarge { .. } => Kind::PlanTooLarge,
-            BundleFault::NotABundle
-            | BundleFault::Length { .. }
-            | BundleFault::Checksum
-            | BundleFault::Content(_) => Kind::BundleDamaged,
+    /// The kind of failure that it is in a grade.
+    pub fn failure_kind(&self) -> Kind {
+        match self.kind {
+            BundleErrorKind::Unreadable(_) | BundleErrorKind::NoPlainFile => Kind::MissingFile,
+            BundleErrorKind::Version { .. } => Kind::BundleVersion,
+            BundleErrorKind::TooLarge { .. } => Kind::PlanTooLarge,
+            BundleErrorKind::NotABundle
+            | BundleErrorKind::Length { .. }
+            | BundleErrorKind::Checksum
+            | BundleErrorKind::Content(_) => Kind::BundleDamaged,
         }
     }
 }
@@ -164,16 +164,17 @@ const MAGIC: &str = "harness-bundle";
 const HEADER_BYTES: u64 = 128;
 
 /// The largest compressed content that is read or written, in bytes.
-const MOST_PACKED: u64 = 64 << 20;
+const MAX_PACKED: u64 = 64 << 20;
 /// The largest file that may be a bundle, in bytes.
-pub const MOST_FILE_BYTES: u64 = MOST_PACKED + HEADER_BYTES;
+pub const MAX_FILE_BYTES: u64 = MAX_PACKED + HEADER_BYTES;
 /// The largest content that is read or written, in bytes.
-const MOST_UNPACKED: u64 = 512 << 20;
+const MAX_UNPACKED: u64 = 512 << 20;
 
 /// A bundle's file, as bytes.
 #[derive(Debug)]
 pub struct Packed {
-    /// The SHA-256 of the content, in hexadecimal. The same submission, cases and compilers give the same.
+    /// The SHA-256 of the content, in hexadecimal. The same submission, cases and compilers give
+    /// the same.
     pub sha256: String,
     /// The whole file.
     pub bytes: Vec<u8>,
@@ -184,12 +185,12 @@ impl Bundle {
     ///
     /// # Errors
     ///
-    /// [`BundleFault::TooLarge`].
-    pub fn packed(&self) -> Result<Packed, BundleFault> {
-        self.packed_within(MOST_PACKED, MOST_UNPACKED)
+    /// [`BundleErrorKind::TooLarge`].
+    pub fn packed(&self) -> Result<Packed, BundleErrorKind> {
+        self.packed_within(MAX_PACKED, MAX_UNPACKED)
     }
 
-    fn packed_within(&self, packed: u64, unpacked: u64) -> Result<Packed, BundleFault> {
+    fn packed_within(&self, packed: u64, unpacked: u64) -> Result<Packed, BundleErrorKind> {
         let content = compressed(self, packed, unpacked)?;
         let sha256 = digest::sha256(&content);
         let header = format!("{MAGIC} {FORMAT_VERSION} {sha256} {}\n", content.len());
@@ -212,20 +213,21 @@ impl Bundle {
     ///
     /// Why it is not a bundle.
     pub fn read_with_sha256(path: &Path) -> Result<(Bundle, String), BundleError> {
-        read(path, MOST_PACKED, MOST_UNPACKED).map_err(|fault| BundleError {
+        read(path, MAX_PACKED, MAX_UNPACKED).map_err(|kind| BundleError {
             file: path.to_owned(),
-            fault,
+            kind,
         })
     }
 }
 
-/// Checks that these cases take no more than half of a bundle: the others, and the kernels, have the rest.
+/// Checks that these cases take no more than half of a bundle: the others, and the kernels, have
+/// the rest.
 ///
 /// # Errors
 ///
-/// [`BundleFault::TooLarge`].
-pub fn fits_half(cases: &[BundledCase]) -> Result<(), BundleFault> {
-    compressed(cases, MOST_PACKED / 2, MOST_UNPACKED / 2).map(drop)
+/// [`BundleErrorKind::TooLarge`].
+pub fn fits_half(cases: &[BundledCase]) -> Result<(), BundleErrorKind> {
+    compressed(cases, MAX_PACKED / 2, MAX_UNPACKED / 2).map(drop)
 }
 
 /// The content of a bundle, or of a part of it. Neither form is ever in memory beyond its limit.
@@ -233,7 +235,7 @@ fn compressed(
     content: &(impl Serialize + ?Sized),
     packed: u64,
     unpacked: u64,
-) -> Result<Vec<u8>, BundleFault> {
+) -> Result<Vec<u8>, BundleErrorKind> {
     let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
     let mut json = Limited::new(encoder, unpacked);
     if serde_json::to_writer(&mut json, content).is_err() {
@@ -246,23 +248,23 @@ fn compressed(
     Ok(content.map_err(|_| too_large("a bundle", packed))?.inner)
 }
 
-fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleFault> {
-    let metadata = std::fs::metadata(path).map_err(BundleFault::Unreadable)?;
+fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleErrorKind> {
+    let metadata = std::fs::metadata(path).map_err(BundleErrorKind::Unreadable)?;
     if metadata.is_dir() {
         let error = std::io::ErrorKind::IsADirectory.into();
-        return Err(BundleFault::Unreadable(error));
+        return Err(BundleErrorKind::Unreadable(error));
     }
     // Opening a pipe would wait for who writes into it.
     if !metadata.is_file() {
-        return Err(BundleFault::NoPlainFile);
+        return Err(BundleErrorKind::NoPlainFile);
     }
-    let file = File::open(path).map_err(BundleFault::Unreadable)?;
+    let file = File::open(path).map_err(BundleErrorKind::Unreadable)?;
     let mut file = BufReader::new(file);
     let mut header = Vec::new();
     (&mut file)
         .take(HEADER_BYTES)
         .read_until(b'\n', &mut header)
-        .map_err(BundleFault::Unreadable)?;
+        .map_err(BundleErrorKind::Unreadable)?;
     let (sha256, length) = parse_header(&header)?;
     if length > packed {
         return Err(too_large("a bundle", packed));
@@ -272,52 +274,52 @@ fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), Bun
     let found = file
         .take(length + 1)
         .read_to_end(&mut content)
-        .map_err(BundleFault::Unreadable)? as u64;
+        .map_err(BundleErrorKind::Unreadable)? as u64;
     if found != length {
-        return Err(BundleFault::Length {
+        return Err(BundleErrorKind::Length {
             expected: length,
             found,
         });
     }
     if digest::sha256(&content) != sha256 {
-        return Err(BundleFault::Checksum);
+        return Err(BundleErrorKind::Checksum);
     }
     let mut json = Vec::new();
     GzDecoder::new(content.as_slice())
         .take(unpacked + 1)
         .read_to_end(&mut json)
-        .map_err(|error| BundleFault::Content(error.to_string()))?;
+        .map_err(|error| BundleErrorKind::Content(error.to_string()))?;
     if json.len() as u64 > unpacked {
         return Err(too_large("a bundle's content", unpacked));
     }
     drop(content);
     let bundle = serde_json::from_slice(&json)
-        .map_err(|error| BundleFault::Content(bounded(error.to_string(), 300)))?;
+        .map_err(|error| BundleErrorKind::Content(bounded(error.to_string(), 300)))?;
     Ok((bundle, sha256))
 }
 
 /// Checksum and length.
-fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
-    let text = std::str::from_utf8(line).map_err(|_| BundleFault::NotABundle)?;
+fn parse_header(line: &[u8]) -> Result<(String, u64), BundleErrorKind> {
+    let text = std::str::from_utf8(line).map_err(|_| BundleErrorKind::NotABundle)?;
     let mut words = text
         .strip_prefix(MAGIC)
         .and_then(|rest| rest.strip_prefix(' '))
-        .ok_or(BundleFault::NotABundle)?
+        .ok_or(BundleErrorKind::NotABundle)?
         .split_ascii_whitespace();
     let version: u32 = words
         .next()
         .and_then(|word| word.parse().ok())
-        .ok_or(BundleFault::NotABundle)?;
-    // What follows the version is the version's own matter.
+        .ok_or(BundleErrorKind::NotABundle)?;
+    // Each version has its own form of the rest.
     if version != FORMAT_VERSION {
-        return Err(BundleFault::Version { found: version });
+        return Err(BundleErrorKind::Version { found: version });
     }
     let (Some(sha256), Some(length), None) = (words.next(), words.next(), words.next()) else {
-        return Err(BundleFault::NotABundle);
+        return Err(BundleErrorKind::NotABundle);
     };
-    let length = length.parse().map_err(|_| BundleFault::NotABundle)?;
+    let length = length.parse().map_err(|_| BundleErrorKind::NotABundle)?;
     if !text.ends_with('\n') {
-        return Err(BundleFault::Length {
+        return Err(BundleErrorKind::Length {
             expected: length,
             found: 0,
         });
@@ -325,12 +327,12 @@ fn parse_header(line: &[u8]) -> Result<(String, u64), BundleFault> {
     Ok((sha256.to_owned(), length))
 }
 
-fn too_large(what: &'static str, bytes: u64) -> BundleFault {
+fn too_large(what: &'static str, bytes: u64) -> BundleErrorKind {
     let limit = format!("{} MiB", bytes >> 20);
-    BundleFault::TooLarge { what, limit }
+    BundleErrorKind::TooLarge { what, limit }
 }
 
-/// A writer that takes no more than so many bytes.
+/// A writer that takes a limited number of bytes.
 struct Limited<W> {
     inner: W,
     left: u64,

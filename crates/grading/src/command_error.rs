@@ -4,17 +4,31 @@ use exit::CommandError;
 
 use crate::engine::GradeError;
 use crate::pack::PackError;
+use crate::worker::WorkerError;
 
 impl From<GradeError> for CommandError {
     fn from(error: GradeError) -> CommandError {
         let text = error.to_string();
         match error {
-            GradeError::Lab(_) | GradeError::NoJob(_) => CommandError::Input(text),
-            GradeError::NoRandomNumbers(_)
-            | GradeError::NoProcess(_)
-            | GradeError::NoScratch(_)
-            | GradeError::Stream { .. } => CommandError::Environment(text),
-            GradeError::Part { .. } | GradeError::Protocol(_) => CommandError::Bug(text),
+            GradeError::Lab(_) => CommandError::Input(text),
+            GradeError::NoRandomNumbers(_) | GradeError::NoScratch(_) => {
+                CommandError::Environment(text)
+            }
+            GradeError::Part { .. } => CommandError::Bug(text),
+            GradeError::Worker(error) => error.into(),
+        }
+    }
+}
+
+impl From<WorkerError> for CommandError {
+    fn from(error: WorkerError) -> CommandError {
+        let text = error.to_string();
+        match error {
+            WorkerError::NoJob(_) | WorkerError::NotOurs { .. } => CommandError::Input(text),
+            WorkerError::NoProcess(_) | WorkerError::Stream { .. } => {
+                CommandError::Environment(text)
+            }
+            WorkerError::Protocol(_) => CommandError::Bug(text),
         }
     }
 }
@@ -22,7 +36,7 @@ impl From<GradeError> for CommandError {
 impl From<PackError> for CommandError {
     fn from(error: PackError) -> CommandError {
         match error {
-            PackError::Refused(failing) => CommandError::Wrong(failing.message),
+            PackError::Failure(failure) => CommandError::Wrong(failure.message),
             other => CommandError::Environment(other.to_string()),
         }
     }

@@ -1,14 +1,15 @@
-//! What the error of a device, a plan or a module means for a grade.
+//! The meaning of a device's, plan's or module's error for a grade.
 
 use device::Error;
 use device::module::ModuleError;
-use device::{DeviceError, Fault, FaultKind};
+use device::{DeviceError, DriverError, Fault, FaultKind};
 use exit::ErrorKind;
 
-use crate::outcome::{Failing, Kind, Outcome};
+use crate::outcome::{Failure, Kind, Outcome};
 
-/// How a submission fails that met this error, or, where it may be right elsewhere, what kept that from being decided. Another
-/// submission need not meet what this one does: it never takes points out of the total.
+/// How a submission fails that met this error, or, where it may be right elsewhere, what kept that
+/// from being decided. Another submission need not meet what this one does: it never takes points
+/// out of the total.
 impl From<Error> for Outcome {
     fn from(error: Error) -> Outcome {
         let message = error.to_string();
@@ -23,8 +24,8 @@ impl From<Error> for Outcome {
                 Fault::Program(program) => {
                     let first = message.lines().next().unwrap_or_default();
                     let what = format!("{first}: {}", program.kind);
-                    let failing = Failing::new(of_program(&program.kind), what);
-                    return failing.with_sanitizer(message).into();
+                    let failure = Failure::new(of_program(&program.kind), what);
+                    return failure.with_sanitizer(message).into();
                 }
             },
             Error::Device(DeviceError::OutOfMemory {
@@ -57,17 +58,11 @@ impl From<Error> for Outcome {
             Error::Device(DeviceError::LoadFailed { .. } | DeviceError::LaunchRefused { .. }) => {
                 Kind::LaunchRefused
             }
-            Error::Device(DeviceError::KernelFault { what, .. })
-                if what.contains("illegal address") =>
-            {
-                Kind::OutOfBounds
-            }
-            Error::Device(DeviceError::KernelFault { what, .. })
-                if what.contains("not aligned") =>
-            {
-                Kind::Misaligned
-            }
-            Error::Device(DeviceError::KernelFault { .. }) => Kind::KernelFault,
+            Error::Device(DeviceError::KernelFault { code, .. }) => match *code {
+                DriverError::ILLEGAL_ADDRESS => Kind::OutOfBounds,
+                DriverError::MISALIGNED_ADDRESS => Kind::Misaligned,
+                _ => Kind::KernelFault,
+            },
             other if other.kind() == ErrorKind::Submission => Kind::KernelFault,
             _ => return Outcome::undecided(message),
         };
@@ -106,6 +101,25 @@ mod tests {
         let outcome = Outcome::from(Error::from(error));
         let reason = outcome.left_undecided();
         reason.expect("undecided").to_owned()
+    }
+
+    #[test]
+    fn the_driver_s_code_says_what_a_kernel_did() {
+        let kind = |code| {
+            let error = DeviceError::KernelFault {
+                place: "plan `p`: kernel `k`".to_owned(),
+                code,
+                // The words do not matter.
+                what: "illegal address, not aligned".to_owned(),
+            };
+            Outcome::from(Error::from(error)).kind()
+        };
+        assert_eq!(kind(DriverError::ILLEGAL_ADDRESS), Some(Kind::OutOfBounds));
+        assert_eq!(
+            kind(DriverError::MISALIGNED_ADDRESS),
+            Some(Kind::Misaligned)
+        );
+        assert_eq!(kind(DriverError::LAUNCH_FAILED), Some(Kind::KernelFault));
     }
 
     #[test]

@@ -1,31 +1,77 @@
-//! Grades submissions to the labs.
+//! The grader: turns a submission to a lab into points that an instructor can defend.
 //!
-//! | module            | what it holds                                                          |
-//! |-------------------|------------------------------------------------------------------------|
-//! | [`course`]        | what a lab grades: `labs/<lab>/lab.toml`                               |
-//! | [`mod@pack`]      | a submission, built in isolation                                       |
-//! | [`bundle`]        | a built submission, as a file                                          |
-//! | [`plan_check`]    | a plan against its lab, its kernels, and what a device allows          |
-//! | [`engine`]        | how a grade comes about: runs, comparisons, times                      |
-//! | [`diagnose`]      | what wrong values look like: which cells, which pattern                |
-//! | [`outcome`]       | how a case ended; the ways to fail, each with its stable code          |
-//! | [`report`]        | a submission's grade, as data                                          |
-//! | [`digest`]        | SHA-256 as texts have it                                               |
+//! # Contract
 //!
-//! `docs/grading.md` says how a grade comes about and describes the schema of `report.json`; `docs/packing.md` says what a
-//! submission may do. The command lines and the forms in which people read a grade are in crate `harness`.
+//! A submission is a folder with `kernels.rs` and `launch.rs`, or the [`bundle`] that was packed
+//! from one. A lab file, `labs/LAB/lab.toml`, lists cases, tolerance and points ([`lab_spec`]). The
+//! grade is a [`GradeReport`]: for each case an [`Outcome`], and for each failure a [`Kind`] with a
+//! stable code.
+//!
+//! - *Trust.* A submission is data to the process that grades: PTX and plans. Its Rust runs only in
+//!   a sandbox, while it is packed. Each job runs in a [`worker`] process with limits, and an end
+//!   of that process costs one job.
+//! - *Repeatability.* `--seed` and `--draw` in a report give the same inputs and the same hidden
+//!   cases again.
+//! - *Blame.* A failure is the submission's. An error is the machine's, and takes no points. A case
+//!   that could not be graded says why: [`Outcome::NotGradedHere`] leaves the total,
+//!   [`Outcome::Undecided`] stays in it. A kernel's fault is a failure whose kind names the rule
+//!   that the kernel broke.
+//!
+//! # Where does a point come from?
+//!
+//! 1. `labs/LAB/lab.toml` says what a case is worth: `CaseSpec::points`, `PerformanceSpec::points`.
+//! 2. [`engine::job::CaseJob::run_on`] runs the case. `CaseWork::checked` compares every value of
+//!    every output with the reference; the first wrong value is a [`Failure`].
+//! 3. `add` in `engine/mod.rs` gives a case that passed all of its points, and any other case none.
+//! 4. `CaseWork::time` in `engine/speed.rs` measures the ratio to a reference or to the device's
+//!    limit. [`lab_spec::PerformanceSpec::earned`] maps the ratio to points, linearly from `zero`
+//!    to `full`.
+//! 5. `GradeReport::with_totals` in `report.rs` adds them up.
+//!
+//! # Spine
+//!
+//! These files, in this order, are the way of one submission.
+//!
+//! | file                    | what happens there                                              |
+//! |-------------------------|-----------------------------------------------------------------|
+//! | `lab_spec/mod.rs`       | cases, tolerance and points of a lab                            |
+//! | `worker/mod.rs`         | the protocol of the processes that do the jobs                  |
+//! | `pack/job.rs`           | the job `pack`: folder in, bundle file out                      |
+//! | `pack/mod.rs`           | screen, compile twice, record plans; whose fault an error is    |
+//! | `bundle.rs`             | the file between packing and grading                            |
+//! | `engine/mod.rs`         | all cases of a bundle, with every defence; the report           |
+//! | `engine/open.rs`        | the job `open`: bundle in, checked plans out                    |
+//! | `plan_check.rs`         | a plan against its lab, its kernels and the device's limits     |
+//! | `engine/job.rs`         | the job `case`: one case on one device                          |
+//! | `engine/case.rs`        | runs of the submission, each compared with the reference        |
+//! | `outcome.rs`            | how a case ended; every kind of failure                         |
+//! | `report.rs`             | the grade, as data                                              |
+//!
+//! Beside it: [`diagnose`] describes wrong values, `engine/speed.rs` and [`engine::sampling`] time
+//! a case, `engine/emulated.rs` finds races that a GPU does not show, `device_errors.rs` maps a
+//! device's error to a kind of failure. Arrows run down: engine and pack do not use each other, and
+//! both use `worker`, which knows no job.
+//!
+//! # Limits
+//!
+//! Packing and workers need Linux; the sandbox reports a layer that the system lacks. Speed is
+//! graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
+//! against special treatment of them is hidden cases. `docs/grading.md` lists the attacks and the
+//! schema of `report.json`, `docs/packing.md` what a submission may do. The command lines and the
+//! forms in which people read a grade are in crate `harness` (`harness/src/grade`).
 
 pub mod bundle;
 mod command_error;
-pub mod course;
 mod device_errors;
 pub mod diagnose;
 pub mod digest;
 pub mod engine;
+pub mod lab_spec;
 pub mod outcome;
 pub mod pack;
 pub mod plan_check;
 pub mod report;
+pub mod worker;
 
-pub use outcome::{Category, Failing, Kind, Outcome};
+pub use outcome::{Category, Failure, Kind, Outcome};
 pub use report::GradeReport;

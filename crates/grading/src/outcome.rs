@@ -1,10 +1,11 @@
-//! How a graded case ended. Each way to fail has a code that does not change from one version to the next.
+//! How a graded case ended. Each way to fail has a code that does not change from one version to
+//! the next.
 
 use serde::{Deserialize, Serialize};
 
 use crate::diagnose::Diagnosis;
 
-/// How a case, or the timing of one, ended. As an error: why there is no result.
+/// How a case, or the timing of one, ended. As an error: why it has no result.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "status", rename_all = "snake_case")]
 pub enum Outcome {
@@ -13,15 +14,16 @@ pub enum Outcome {
     /// Of a timing: there is a ratio.
     Measured,
     /// The submission failed: a wrong result, a fault, a time that cannot be believed.
-    Failed(Failing),
+    Failed(Failure),
     /// It is not graded on this machine, whatever the submission does.
     NotGradedHere {
         /// Why.
         reason: String,
     },
-    /// What the submission does, or may have done, kept it from being graded here: it earns nothing, and counts.
+    /// The submission does something, or may have done it, that kept it from being graded here: it
+    /// earns nothing, and counts.
     Undecided {
-        /// What that was.
+        /// The reason.
         reason: String,
     },
 }
@@ -29,35 +31,35 @@ pub enum Outcome {
 impl Outcome {
     /// A failure.
     pub fn failed(kind: Kind, message: impl Into<String>) -> Outcome {
-        Outcome::Failed(Failing::new(kind, message))
+        Outcome::Failed(Failure::new(kind, message))
     }
 
-    /// What the machine, or the harness, lacks for every submission alike.
+    /// The machine, or the harness, lacks something for every submission alike.
     pub fn not_graded_here(reason: impl Into<String>) -> Outcome {
         Outcome::NotGradedHere {
-            reason: bounded(reason.into(), MOST_TEXT_BYTES),
+            reason: bounded(reason.into(), MAX_TEXT_BYTES),
         }
     }
 
-    /// What cannot be told of this submission here, where of another it could.
+    /// This submission cannot be decided here, where another could.
     pub fn undecided(reason: impl Into<String>) -> Outcome {
         Outcome::Undecided {
-            reason: bounded(reason.into(), MOST_TEXT_BYTES),
+            reason: bounded(reason.into(), MAX_TEXT_BYTES),
         }
     }
 
     /// The failure, if it is one.
-    pub fn failing(&self) -> Option<&Failing> {
+    pub fn failure(&self) -> Option<&Failure> {
         match self {
-            Outcome::Failed(failing) => Some(failing),
+            Outcome::Failed(failure) => Some(failure),
             _ => None,
         }
     }
 
-    /// Why there is no result; empty if there is one.
+    /// Why it has no result; empty if it has one.
     pub fn reason(&self) -> &str {
         match self {
-            Outcome::Failed(failing) => &failing.message,
+            Outcome::Failed(failure) => &failure.message,
             Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
             Outcome::Passed | Outcome::Measured => "",
         }
@@ -65,7 +67,7 @@ impl Outcome {
 
     /// How it failed, if it did.
     pub fn kind(&self) -> Option<Kind> {
-        self.failing().map(|failing| failing.kind)
+        self.failure().map(|failure| failure.kind)
     }
 
     /// Why it could not be decided, if that is so.
@@ -85,27 +87,28 @@ impl Outcome {
     }
 }
 
-impl From<Failing> for Outcome {
-    fn from(failing: Failing) -> Outcome {
-        Outcome::Failed(failing)
+impl From<Failure> for Outcome {
+    fn from(failure: Failure) -> Outcome {
+        Outcome::Failed(failure)
     }
 }
 
 /// Returns a failure of this kind, with a message as `format!` takes it.
 macro_rules! fail {
     ($kind:expr, $($message:tt)+) => {
-        return Err($crate::outcome::Failing::new($kind, format!($($message)+)).into())
+        return Err($crate::outcome::Failure::new($kind, format!($($message)+)).into())
     };
 }
 pub(crate) use fail;
 
-/// The longest text of a failure, in bytes. A report has it once for each case, and a submission may write what is quoted.
-pub const MOST_TEXT_BYTES: usize = 16 << 10;
+/// The longest text of a failure, in bytes. A report has it once for each case, and a submission
+/// may write what is quoted.
+pub const MAX_TEXT_BYTES: usize = 16 << 10;
 
-/// The text, cut after so many bytes; says how many are left out.
-pub fn bounded(mut text: String, most_bytes: usize) -> String {
-    if text.len() > most_bytes {
-        let end = text.floor_char_boundary(most_bytes);
+/// The text, cut after `max_bytes`; says how many are left out.
+pub fn bounded(mut text: String, max_bytes: usize) -> String {
+    if text.len() > max_bytes {
+        let end = text.floor_char_boundary(max_bytes);
         let left_out = text.len() - end;
         text.truncate(end);
         text += &format!(" ... ({left_out} bytes more)");
@@ -116,12 +119,12 @@ pub fn bounded(mut text: String, most_bytes: usize) -> String {
 
 /// How something failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Failing {
+pub struct Failure {
     /// The stable code.
     pub kind: Kind,
     /// How far the submission got; follows from the kind.
     pub category: Category,
-    /// What happened, with the numbers and names involved.
+    /// The event, with the numbers and names involved.
     pub message: String,
     /// The device that found it, where that is not the one that the report is for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,21 +135,22 @@ pub struct Failing {
     /// Which sample failed, from 0, where there were several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<u32>,
-    /// What the wrong values look like.
+    /// The diagnosis of the wrong values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Box<Diagnosis>>,
-    /// Whether what is said here was written by code that knew hidden cases: no student may read it.
+    /// Whether what is said here was written by code that knew hidden cases: no student may read
+    /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub knew_hidden: bool,
 }
 
-impl Failing {
+impl Failure {
     /// A failure without further detail.
-    pub fn new(kind: Kind, message: impl Into<String>) -> Failing {
-        Failing {
+    pub fn new(kind: Kind, message: impl Into<String>) -> Failure {
+        Failure {
             kind,
             category: kind.category(),
-            message: bounded(message.into(), MOST_TEXT_BYTES),
+            message: bounded(message.into(), MAX_TEXT_BYTES),
             device: None,
             sanitizer: None,
             sample: None,
@@ -156,37 +160,37 @@ impl Failing {
     }
 
     /// With the device that found it.
-    pub fn with_device(mut self, device: impl Into<String>) -> Failing {
+    pub fn with_device(mut self, device: impl Into<String>) -> Failure {
         self.device = Some(device.into());
         self
     }
 
     /// With the emulated device's message.
-    pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failing {
-        self.sanitizer = Some(bounded(message.into(), MOST_TEXT_BYTES));
+    pub fn with_sanitizer(mut self, message: impl Into<String>) -> Failure {
+        self.sanitizer = Some(bounded(message.into(), MAX_TEXT_BYTES));
         self
     }
 
     /// With the sample that failed.
-    pub fn with_sample(mut self, sample: u32) -> Failing {
+    pub fn with_sample(mut self, sample: u32) -> Failure {
         self.sample = Some(sample);
         self
     }
 
     /// Said by code that knew hidden cases.
-    pub fn with_hidden_cases_known(mut self) -> Failing {
+    pub fn with_hidden_cases_known(mut self) -> Failure {
         self.knew_hidden = true;
         self
     }
 
     /// With what the wrong values look like.
-    pub fn with_diagnosis(mut self, diagnosis: Diagnosis) -> Failing {
+    pub fn with_diagnosis(mut self, diagnosis: Diagnosis) -> Failure {
         self.diagnosis = Some(Box::new(diagnosis));
         self
     }
 }
 
-/// What became of a case that did not pass, by how far the submission got.
+/// The stage that a case reached that did not pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Category {
@@ -248,7 +252,7 @@ macro_rules! kinds {
                 }
             }
 
-            /// What it means, in a sentence.
+            /// Its meaning, in a sentence.
             pub const fn summary(self) -> &'static str {
                 match self {
                     $(Kind::$kind => concat!($($doc),+).trim_ascii(),)*
@@ -275,7 +279,7 @@ kinds! {
     RecorderTimedOut "recorder_timed_out" Refused,
     /// The recorder used more memory, or wrote more, than it may.
     RecorderLimit "recorder_limit" Refused,
-    /// What the recorder wrote is not a plan.
+    /// The recorder did not write a plan.
     PlanMalformed "plan_malformed" Refused,
     /// The plan does not fit the kernels, the lab's buffers, or the device's limits.
     PlanInvalid "plan_invalid" Refused,
@@ -299,9 +303,11 @@ kinds! {
     UninitializedRead "uninitialized_read" Faulted,
     /// Two threads accessed the same bytes and nothing ordered them.
     Race "race" Faulted,
-    /// A barrier that not all threads of the block reached, a warp-wide operation that not all of its lanes did, or a deadlock.
+    /// A barrier that not all threads of the block reached, a warp-wide operation that not all of
+    /// its lanes did, or a deadlock.
     Barrier "barrier" Faulted,
-    /// A kernel failed in another way: a trap, a panic, an illegal instruction, a fault that the device does not explain.
+    /// A kernel failed in another way: a trap, a panic, an illegal instruction, a fault that the
+    /// device does not explain.
     KernelFault "kernel_fault" Faulted,
     /// The case was not finished before its deadline.
     Deadline "deadline" TimedOut,
@@ -360,14 +366,14 @@ mod tests {
     #[test]
     fn what_a_submission_wrote_is_quoted_in_part() {
         let long = "ä".repeat(1 << 20);
-        let failing = Failing::new(Kind::PlanInvalid, long.clone()).with_sanitizer(long.clone());
+        let failure = Failure::new(Kind::PlanInvalid, long.clone()).with_sanitizer(long.clone());
         let undecided = Outcome::undecided(long.clone());
         for text in [
-            &failing.message,
-            failing.sanitizer.as_ref().unwrap(),
+            &failure.message,
+            failure.sanitizer.as_ref().unwrap(),
             undecided.reason(),
         ] {
-            assert!(text.len() < MOST_TEXT_BYTES + 100, "{}", text.len());
+            assert!(text.len() < MAX_TEXT_BYTES + 100, "{}", text.len());
             assert!(text.ends_with(" bytes more)"));
         }
         assert_eq!(bounded("short".to_owned(), 5), "short");

@@ -1,7 +1,8 @@
 //! A submission's plan against its lab, its kernels, and what a device allows.
 //!
-//! [`fits`] is checked when a submission is packed, for every GPU, and again when its bundle is graded, which anyone may have
-//! written, for the device at hand. [`is_affordable`] bounds what a plan may cost the machine that grades it.
+//! [`fits`] is checked when a submission is packed, for every GPU, and again when its bundle is
+//! graded, which anyone may have written, for the device at hand. [`is_affordable`] bounds what a
+//! plan may cost the machine that grades it.
 
 use device::LaunchLimits;
 use device::Module;
@@ -10,20 +11,22 @@ use plan::AnyLab;
 use plan::Plan;
 use plan::{Buffer, Role};
 
-use crate::outcome::{Failing, Kind, Outcome, fail};
+use crate::outcome::{Failure, Kind, Outcome, fail};
 
 /// The most device memory that a plan's buffers may take together, in bytes; no device has more.
-const MOST_BUFFER_BYTES: u64 = 1 << 40;
-/// Commands that a plan may have: enough for 32 launches a step in the longest case of any lab.
-pub const MOST_COMMANDS: usize = 1_000_000;
-/// Memory of its own that a plan may have beside the lab's buffers: this much, and [`SCRATCH_TIMES`] times their size.
+const MAX_BUFFER_BYTES: u64 = 1 << 40;
+/// Commands that a plan may have: enough for 32 launches per step in the longest case of any lab.
+pub const MAX_COMMANDS: usize = 1_000_000;
+/// Memory of its own that a plan may have beside the lab's buffers: this much, and
+/// [`SCRATCH_TIMES`] times their size.
 const SCRATCH_BYTES: u64 = 64 << 20;
 const SCRATCH_TIMES: u64 = 4;
 /// Buffers of its own that a plan may have.
-const MOST_SCRATCH_BUFFERS: usize = 256;
+const MAX_SCRATCH_BUFFERS: usize = 256;
 
-/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, asks for no more memory than
-/// any device has, and its launches fit the kernels and the device's limits.
+/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, asks
+/// for no more memory than any device has, and its launches fit the kernels and the device's
+/// limits.
 ///
 /// # Errors
 ///
@@ -53,10 +56,10 @@ pub fn fits(
         );
     }
     let bytes = bytes(plan.buffers().iter());
-    if bytes > MOST_BUFFER_BYTES {
+    if bytes > MAX_BUFFER_BYTES {
         fail!(
             Kind::PlanTooLarge,
-            "the plan's buffers take {bytes} bytes together; no device has more than {MOST_BUFFER_BYTES}"
+            "the plan's buffers take {bytes} bytes together; no device has more than {MAX_BUFFER_BYTES}"
         );
     }
     validate(module, plan, limits)?;
@@ -68,7 +71,7 @@ fn bytes<'p>(buffers: impl Iterator<Item = &'p Buffer>) -> u64 {
 }
 
 /// Whether the plan's inputs are exactly the lab's, and its outputs too.
-fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Failing> {
+fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Failure> {
     let is_input = |buffer: &&Buffer| buffer.role == Role::Io;
     let expected = declared.buffers();
     let described =
@@ -124,25 +127,26 @@ fn lab_buffers(declared: &Plan, outputs: &[&str], plan: &Plan) -> Result<(), Fai
     Ok(())
 }
 
-/// Whether the plan and the kernels' global variables take no more commands, buffers and memory than a submission may.
+/// Whether the plan and the kernels' global variables take no more commands, buffers and memory
+/// than a submission may.
 ///
 /// # Errors
 ///
-/// What they have too much of.
+/// The plan or the kernels have too much of something.
 pub fn is_affordable(plan: &Plan, module: &Module) -> Result<(), Outcome> {
     let commands = plan.commands().len();
-    if commands > MOST_COMMANDS {
+    if commands > MAX_COMMANDS {
         fail!(
             Kind::PlanTooLarge,
-            "the plan needs {commands} launches and copies; the limit is {MOST_COMMANDS}"
+            "the plan needs {commands} launches and copies; the limit is {MAX_COMMANDS}"
         );
     }
     let buffers = plan.buffers().iter();
     let (io, scratch): (Vec<_>, Vec<_>) = buffers.partition(|buffer| buffer.role == Role::Io);
-    if scratch.len() > MOST_SCRATCH_BUFFERS {
+    if scratch.len() > MAX_SCRATCH_BUFFERS {
         fail!(
             Kind::PlanTooLarge,
-            "the plan needs {} buffers of its own; the limit is {MOST_SCRATCH_BUFFERS}",
+            "the plan needs {} buffers of its own; the limit is {MAX_SCRATCH_BUFFERS}",
             scratch.len()
         );
     }

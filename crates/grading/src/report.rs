@@ -1,20 +1,21 @@
-//! A submission's grade, as `report.json` holds it; `docs/grading.md` describes it for other programs.
+//! A submission's grade, as `report.json` holds it; `docs/grading.md` describes it for other
+//! programs.
 
 use std::collections::BTreeMap;
 
 use device::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::course::{Against, Group, PerformanceSpec};
-use crate::outcome::{Failing, Outcome};
+use crate::lab_spec::{Against, Group, PerformanceSpec};
+use crate::outcome::{Failure, Outcome};
 
 /// Changes whenever a field changes its meaning or goes away.
 pub const SCHEMA_VERSION: u32 = 3;
 
 /// A submission's grade.
 ///
-/// Texts come from submissions in part (names, compiler messages, panics): code that shows them escapes them for where they
-/// go. Numbers are finite; what may not be is an `Option`.
+/// Texts come from submissions in part (names, compiler messages, panics): code that shows them
+/// escapes them for where they go. Numbers are finite; what may not be is an `Option`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct GradeReport {
     /// [`SCHEMA_VERSION`] of the program that wrote it.
@@ -25,9 +26,9 @@ pub struct GradeReport {
     pub submission: SubmissionId,
     /// The lab's name.
     pub lab: String,
-    /// What it was graded on, as `--device` has it: `cuda`, `emulated`.
+    /// The device that graded it, as `--device` has it: `cuda`, `emulated`.
     pub device: String,
-    /// What is known of that device.
+    /// The properties of that device.
     pub device_info: Option<DeviceInfo>,
     /// When grading began, in seconds since 1970.
     pub started_unix_s: Option<u64>,
@@ -35,20 +36,21 @@ pub struct GradeReport {
     pub elapsed_s: f64,
     /// The seed of the inputs, where it was given; a secret one is not told.
     pub seed: Option<u64>,
-    /// What the parameters of drawn cases follow from, where there are some and the grader chose it.
+    /// The number that the parameters of drawn cases follow from, where there are some and the
+    /// grader chose it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub draw: Option<u64>,
     /// Why no case was run at all, if none was.
-    pub refused: Option<Failing>,
+    pub refused: Option<Failure>,
     /// Correctness, in the lab's order.
     pub cases: Vec<CaseGrade>,
     /// Speed, in the lab's order.
     pub performance: Vec<PerformanceGrade>,
     /// Sums over cases and performance.
     pub totals: Totals,
-    /// What kept the submission from interfering with its grade, and what of that this machine lacks.
+    /// The protections against interference with the grade, and those that this machine lacks.
     pub protections: Vec<Protection>,
-    /// What a reader should know besides.
+    /// Further notes for the reader.
     pub notes: Vec<String>,
 }
 
@@ -61,7 +63,7 @@ pub struct SubmissionId {
     pub sha256: Option<String>,
 }
 
-/// What one case earned, and why.
+/// The grade of one case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseGrade {
     /// As in lab.toml.
@@ -99,12 +101,12 @@ pub enum Checks {
     },
 }
 
-/// What the speed of one case earned, and why.
+/// The grade of one case's speed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PerformanceGrade {
     /// The case's name.
     pub case: String,
-    /// What the submission is compared with.
+    /// The reference of the comparison.
     pub against: Against,
     /// Points that it is worth.
     pub points: f64,
@@ -122,7 +124,7 @@ pub struct PerformanceGrade {
     pub submission: Option<Times>,
     /// The times of the reference that ran in turn with it.
     pub reference: Option<Times>,
-    /// What the ratio is relative to, where that is the device's limit.
+    /// The rate that the ratio is relative to, where that is the device's limit.
     pub limit: Option<CopyLimit>,
 }
 
@@ -186,9 +188,11 @@ pub struct Totals {
     pub earned: f64,
     /// Points that the lab is worth.
     pub possible: f64,
-    /// Points of `possible` that no submission could be graded for here: neither earned nor lost.
+    /// Points of `possible` that could not be graded here for any submission: they are not earned
+    /// and not lost.
     pub not_graded_here: f64,
-    /// Points of `possible` that are not earned, since what the submission does kept them from being graded here.
+    /// Points of `possible` that are not earned, since what the submission does kept them from
+    /// being graded here.
     #[serde(default)]
     pub undecided: f64,
 }
@@ -227,7 +231,7 @@ pub struct Protection {
     pub name: String,
     /// Whether it was in force.
     pub in_force: bool,
-    /// What it does, or why it is not in force.
+    /// Its effect, or why it is not in force.
     pub detail: String,
 }
 
@@ -254,11 +258,11 @@ impl GradeReport {
         self
     }
 
-    /// Whether nothing failed. Points that a slow submission did not earn are no failure.
+    /// Whether nothing failed. Points that a slow submission did not earn are not a failure.
     pub fn is_right(&self) -> bool {
         let cases = self.cases.iter().map(|case| &case.status);
         let mut outcomes = cases.chain(self.performance.iter().map(|timed| &timed.status));
-        self.refused.is_none() && outcomes.all(|outcome| outcome.failing().is_none())
+        self.refused.is_none() && outcomes.all(|outcome| outcome.failure().is_none())
     }
 
     /// Whether every point was graded.
@@ -331,7 +335,7 @@ mod tests {
         assert!(!report.is_right() && !report.is_complete());
         report.cases.pop();
         assert!(report.is_right());
-        report.refused = Some(Failing::new(Kind::CompileError, "no"));
+        report.refused = Some(Failure::new(Kind::CompileError, "no"));
         assert!(!report.is_right());
     }
 

@@ -11,7 +11,8 @@ use crate::Calls;
 
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 
-/// Stands in a filter for the number of the process that installs it, which is known only there: no process has it.
+/// Stands in a filter for the number of the process that installs it, which is known only there: no
+/// process has it.
 const OWN_PROCESS: u32 = 0x7fff_fffd;
 
 /// Writes the number of the process that installs them where the filters compare with it.
@@ -23,7 +24,8 @@ pub fn name_own_process(filters: &mut [BpfProgram], own: libc::pid_t) {
     }
 }
 
-/// The filters, to be installed in this order. Empty on an architecture that seccompiler does not know.
+/// The filters, to be installed in this order. Empty on an architecture that seccompiler does not
+/// know.
 pub fn filters(calls: Calls) -> Vec<BpfProgram> {
     let Ok(arch) = TargetArch::try_from(std::env::consts::ARCH) else {
         return Vec::new();
@@ -64,16 +66,16 @@ fn equal(index: u8, number: u32) -> SeccompRule {
     compared(index, SeccompCmpOp::Eq, number)
 }
 
-/// If argument `index` compares so with this number. Both are taken as 32 bits: the kernel ignores the others of all that is
-/// looked at here.
+/// If argument `index` compares so with this number. Both are taken as 32 bits: the kernel ignores
+/// the others of all that is looked at here.
 fn compared(index: u8, operator: SeccompCmpOp, number: u32) -> SeccompRule {
     let condition =
         SeccompCondition::new(index, SeccompCmpArgLen::Dword, operator, u64::from(number));
     SeccompRule::new(vec![condition.expect("the index is small")]).expect("there is a condition")
 }
 
-/// What no compiler or linker needs, and what would weaken the other protections. Not `socketpair`, which reaches no other process
-/// outside: Rust's std starts programs with it.
+/// Calls that no compiler or linker needs, and calls that would weaken the other protections. Not
+/// `socketpair`, which reaches no other process outside: Rust's std starts programs with it.
 const DENIED: &[i64] = &[
     libc::SYS_socket,
     libc::SYS_connect,
@@ -130,7 +132,7 @@ const DENIED: &[i64] = &[
     libc::SYS_msgget,
     libc::SYS_semget,
     libc::SYS_mq_open,
-    // Signals to others. What is left, `tgkill`, is how a program aborts.
+    // Signals to others. `tgkill` is left: a program aborts with it.
     libc::SYS_kill,
     libc::SYS_tkill,
     libc::SYS_rt_sigqueueinfo,
@@ -155,7 +157,8 @@ fn denied_to_compilers() -> Rules {
     for (call, command) in SIGNAL_OWNERS {
         rules.entry(call).or_default().push(equal(1, command));
     }
-    // On x86-64, each call may have a second number, for the x32 ABI, where 512 and above are its own.
+    // On x86-64, each call may have a second number, for the x32 ABI, where 512 and above are its
+    // own.
     #[cfg(target_arch = "x86_64")]
     {
         const X32: i64 = 0x4000_0000;
@@ -165,7 +168,8 @@ fn denied_to_compilers() -> Rules {
     rules
 }
 
-/// What a Rust program that computes and writes to open files needs, from its start by the loader to its end.
+/// The calls of a Rust program that computes and writes to open files, from its start by the loader
+/// to its end.
 fn allowed_to_recorders() -> Rules {
     let mut rules = always(&[
         // Start and end.
@@ -253,7 +257,7 @@ fn allowed_to_recorders() -> Rules {
     rules
 }
 
-/// What only somebody does who wants out.
+/// Calls that only a program makes that wants out.
 fn fatal_to_recorders() -> Rules {
     let mut rules = always(&[
         libc::SYS_clone,

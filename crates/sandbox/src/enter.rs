@@ -1,7 +1,8 @@
-//! What the child does between fork and exec.
+//! The child's work between fork and exec.
 //!
-//! The parent has many threads, so the child may call only what is async-signal-safe: no allocation, no locks. Everything
-//! is prepared before ([`Entry`]), and what is done here are system calls.
+//! The parent has many threads, so the child may call only what is async-signal-safe: no
+//! allocation, no locks. Everything is prepared before ([`Entry`]), and what is done here are
+//! system calls.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -19,13 +20,14 @@ pub struct Entry {
     pub ruleset: Option<OwnedFd>,
     /// seccomp's filters, to be installed in this order.
     pub filters: Vec<BpfProgram>,
-    /// What to set with setrlimit.
+    /// The arguments of setrlimit.
     pub limits: Vec<(Resource, u64)>,
     /// The lines of the user namespace's maps: the user is who it was.
     pub uid_map: Vec<u8>,
     /// The same for the group.
     pub gid_map: Vec<u8>,
-    /// Where the child says which layers are in force, and later how the program ended. Closed by exec.
+    /// Where the child says which layers are in force, and later how the program ended. Closed by
+    /// exec.
     pub report: OwnedFd,
     /// This process.
     pub parent: libc::pid_t,
@@ -55,22 +57,23 @@ fn check(result: c_int) -> io::Result<c_int> {
 }
 
 impl Entry {
-    /// Puts the protections in force. What the system does not offer is left out; what every Linux offers must work.
+    /// Puts the protections in force. A protection that the system does not offer is left out;
+    /// those that every Linux offers must work.
     ///
     /// # Safety
     ///
     /// In a child between fork and exec.
     pub unsafe fn enter(&mut self) -> io::Result<()> {
         let mut in_force = Layer::Deadline as u32;
-        // SAFETY: as the caller promises; each call is async-signal-safe, and its arguments are plain numbers or memory
-        // that outlives it.
+        // SAFETY: as the caller promises; each call is async-signal-safe, and its arguments are
+        // plain numbers or memory that outlives it.
         unsafe {
             check(libc::setsid())?;
             die_with_parent()?;
             if libc::getppid() != self.parent {
                 libc::_exit(1);
             }
-            // Whatever the program may have open stays here. Best effort: Rust opens files so anyway.
+            // The parent's open files stay here. Best effort: Rust opens files that way anyway.
             libc::syscall(
                 libc::SYS_close_range,
                 3,
@@ -114,7 +117,8 @@ impl Entry {
         self.wanted & layer as u32 != 0
     }
 
-    /// Moves to new namespaces, where the system allows it; returns the bits of the layers in force.
+    /// Moves to new namespaces, where the system allows it; returns the bits of the layers in
+    /// force.
     ///
     /// # Safety
     ///
@@ -126,7 +130,8 @@ impl Entry {
             if !self.wants(Layer::Network) && !self.wants(Layer::Processes) {
                 return Ok(0);
             }
-            // Without root, the others need it; with root, it makes root of the outside unreachable.
+            // Without root, the others need it; with root, it makes root of the outside
+            // unreachable.
             if libc::unshare(libc::CLONE_NEWUSER) == 0 {
                 write_file(c"/proc/self/setgroups", b"deny");
                 write_file(c"/proc/self/uid_map", &self.uid_map);
@@ -144,8 +149,9 @@ impl Entry {
         Ok(in_force)
     }
 
-    /// After `unshare(CLONE_NEWPID)`: the next child is process 1 of the new namespace, and ends with it. Signals that
-    /// are not handled do not end process 1, so it waits for another, process 2, which goes on as the caller.
+    /// After `unshare(CLONE_NEWPID)`: the next child is process 1 of the new namespace, and ends
+    /// with it. Signals that are not handled do not end process 1, so it waits for another, process
+    /// 2, which goes on as the caller.
     ///
     /// # Safety
     ///
@@ -194,7 +200,7 @@ unsafe fn wait_for(child: libc::pid_t) -> c_int {
     }
 }
 
-/// Whoever only waits holds no pipe open.
+/// A process that only waits holds no pipe open.
 unsafe fn close_all_but(kept: RawFd) {
     // SAFETY: nothing in this process uses a file any more, but `kept`.
     unsafe {
@@ -248,7 +254,8 @@ unsafe fn lower_limit(resource: Resource, limit: u64) -> io::Result<()> {
     unsafe {
         check(libc::getrlimit(resource, &mut current))?;
         let hard = limit.min(current.rlim_max);
-        // Past the soft limit of CPU time comes a signal that a program may handle, past the hard one its end.
+        // Past the soft limit of CPU time comes a signal that a program may handle, past the hard
+        // one its end.
         let lowered = libc::rlimit {
             rlim_cur: hard,
             rlim_max: if resource == libc::RLIMIT_CPU {

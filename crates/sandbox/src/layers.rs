@@ -45,7 +45,7 @@ impl Layer {
         }
     }
 
-    /// What it does where it is in force.
+    /// Its effect where it is in force.
     pub const fn effect(self) -> &'static str {
         match self {
             Layer::Limits => "CPU time, memory, file size and open files are bounded",

@@ -1,20 +1,26 @@
-//! What a submission's code and its compilers run in: a child process with as little as Linux lets us leave it.
+//! The sandbox of a submission's code and its compilers: a child process with as little as Linux
+//! lets us leave it.
 //!
-//! | protection      | what it does                                                   | where it is missing             |
-//! |-----------------|----------------------------------------------------------------|---------------------------------|
-//! | `limits`        | bounds CPU time, memory, file size, open files; no core dumps  | -                               |
-//! | `deadline`      | bounds wall-clock time and output; kills the whole process group | -                             |
-//! | `privileges`    | no capabilities, and no way to get any                         | -                               |
-//! | `files`         | Landlock: nothing but the named files and folders              | kernels before 5.13             |
-//! | `system calls`  | seccomp: the recorder has a short list; compilers lack sockets, ptrace and their like | kernels without seccomp |
-//! | `network`       | a network namespace with nothing in it                         | containers and systems that refuse user namespaces |
-//! | `processes`     | a PID namespace: when the first process ends, all end          | the same                        |
+//! | protection     | effect                                         | missing on          |
+//! |----------------|------------------------------------------------|---------------------|
+//! | `limits`       | bounds CPU time, memory, file size, open files | -                   |
+//! | `deadline`     | bounds time and output; kills all processes    | -                   |
+//! | `privileges`   | no capabilities, and no way to get any         | -                   |
+//! | `files`        | Landlock: only the named files and folders     | kernels before 5.13 |
+//! | `system calls` | seccomp: few for the recorder, no sockets      | kernels without it  |
+//! | `network`      | a network namespace with nothing in it         | some containers     |
+//! | `processes`    | a PID namespace: all end with the first        | some containers     |
 //!
-//! No protection needs root, and none is weaker under root. What a machine lacks is reported ([`InForce`]), and the rest holds
-//! without it: each is there for a reason, and most things are refused twice.
+//! No process leaves a core dump. Compilers may make more system calls than the recorder, but no
+//! sockets and no ptrace. `network` and `processes` need user namespaces, which some containers and
+//! systems refuse.
 //!
-//! The child's environment is empty but for what is given, its standard input is given bytes, and of its standard output
-//! and error so many bytes are kept.
+//! No protection needs root, and none is weaker under root. What a machine lacks is reported
+//! ([`InForce`]), and the rest holds without it: each is there for a reason, and most things are
+//! refused twice.
+//!
+//! The child's environment holds the given variables only, its standard input is given bytes, and
+//! of its standard output and error a limited number of bytes is kept.
 
 #[cfg(target_os = "linux")]
 mod calls;
@@ -33,7 +39,7 @@ pub use layers::{InForce, Layer};
 #[cfg(target_os = "linux")]
 pub use run::confines_files;
 
-/// What a program may do.
+/// The system calls that a program may make.
 #[derive(Debug, Clone)]
 pub struct Sandbox {
     /// How much of everything.
@@ -63,7 +69,7 @@ pub struct ResourceLimits {
     pub output_bytes: usize,
 }
 
-/// Which files a program may use. What is not there is passed over; what is below a folder is allowed with it.
+/// The files that a program may use. A missing one is passed over; a folder includes all below it.
 #[derive(Debug, Clone, Default)]
 pub struct Access {
     /// To read and execute.
@@ -77,8 +83,9 @@ pub struct Access {
 pub enum Calls {
     /// All but those that no compiler or linker needs: sockets, ptrace, namespaces, ...
     Compiler,
-    /// Those that a program needs to start, allocate, read and write open files, and end. Starting a process or a thread
-    /// or opening a socket kills it; other calls, and creating files, are refused.
+    /// Those that a program needs to start, allocate, read and write open files, and end. Starting
+    /// a process or a thread or opening a socket kills it; other calls, and creating files, are
+    /// refused.
     Recorder,
 }
 
@@ -91,7 +98,7 @@ pub struct Finished {
     pub stdout: Vec<u8>,
     /// Its standard error, as far as allowed.
     pub stderr: Vec<u8>,
-    /// What it ran under.
+    /// The layers that were in force.
     pub in_force: InForce,
 }
 

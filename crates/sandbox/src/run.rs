@@ -26,8 +26,8 @@ const GRACE: Duration = Duration::from_millis(200);
 const NEWEST: ABI = ABI::V6;
 
 impl Sandbox {
-    /// Runs `command`, whose program is an absolute path, to its end, with `input` as its standard input. Of its
-    /// environment it keeps what was set.
+    /// Runs `command`, whose program is an absolute path, to its end, with `input` as its standard
+    /// input. Of its environment it keeps what was set.
     ///
     /// # Errors
     ///
@@ -52,7 +52,8 @@ impl Sandbox {
         })
     }
 
-    /// Makes `command` enter the sandbox when it is spawned. Returns the pipe on which it tells how that went.
+    /// Makes `command` enter the sandbox when it is spawned. Returns the pipe on which it tells how
+    /// that went.
     fn prepare(&self, command: &mut Command, input: &[u8]) -> io::Result<File> {
         let wanted = Layer::ALL
             .iter()
@@ -203,7 +204,7 @@ impl Listener {
         }
     }
 
-    /// What was printed before all were killed.
+    /// The output until all were killed.
     fn rest(&mut self) -> io::Result<()> {
         let deadline = Instant::now() + GRACE;
         while self.pipes.iter().any(Option::is_some) && Instant::now() < deadline {
@@ -255,7 +256,8 @@ impl Listener {
     }
 }
 
-/// Whether the child has ended, without taking its status: until that is taken, its number stays its own.
+/// Whether the child has ended, without taking its status: until that is taken, its number stays
+/// its own.
 fn has_ended(child: &Child) -> io::Result<bool> {
     // SAFETY: `info` is writable, and all zeros is a value of it.
     unsafe {

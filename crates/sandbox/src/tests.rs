@@ -91,7 +91,7 @@ impl Finished {
     }
 }
 
-/// What this machine offers: that which it lacks is not tested, and said to be lacking.
+/// The layers of this machine: one that it lacks is not tested, and said to be lacking.
 fn offers(layer: Layer) -> bool {
     let offered = sandbox().probe(&["echo"]).in_force.has(layer);
     if !offered {
@@ -397,7 +397,7 @@ fn privileges_are_gone() {
 /// Says that these tests run where something is lacking, and need not run themselves again.
 const LACKING: &str = "SANDBOX_TESTS_LACK";
 
-/// These tests, each of which skips what it cannot test, where the kernel or a container offers less.
+/// These tests where the kernel or a container offers less: each skips what it cannot test.
 #[test]
 fn they_pass_where_protections_are_missing() {
     if std::env::var_os(LACKING).is_some() {

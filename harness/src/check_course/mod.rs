@@ -21,9 +21,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use crate::course_root;
-use crate::pack::read_course;
+use crate::pack::read_lab_file;
 use exit::{CommandError, Ending};
-use grading::course;
+use grading::lab_spec;
 use grading::report::GradeReport;
 use host::catalogue;
 use program::Program;
@@ -110,16 +110,16 @@ struct Checker<'a> {
 
 impl Checker<'_> {
     fn lab_file(&self) -> Result<String, CommandError> {
-        let course = read_course("lab.toml", &self.folder.join("lab.toml"))?;
-        if course.text != course::embedded(self.lab)?.text {
+        let lab_file = read_lab_file("lab.toml", &self.folder.join("lab.toml"))?;
+        if lab_file.text != lab_spec::embedded(self.lab)?.text {
             return Err(CommandError::Wrong(
                 "is not the one that this program has inside; build harness again".to_owned(),
             ));
         }
-        let points: f64 = course.cases.iter().map(|case| case.points).sum();
+        let points: f64 = lab_file.cases.iter().map(|case| case.points).sum();
         Ok(format!(
             "{} cases, {points} points for being right",
-            course.cases.len()
+            lab_file.cases.len()
         ))
     }
 
@@ -138,7 +138,7 @@ impl Checker<'_> {
         let failing: Vec<_> = report
             .cases
             .iter()
-            .filter_map(|case| case.status.failing())
+            .filter_map(|case| case.status.failure())
             .collect();
         if failing.is_empty() {
             return Err(CommandError::Wrong(
@@ -194,7 +194,7 @@ impl Checker<'_> {
         if let Some(case) = failing {
             let why = case
                 .status
-                .failing()
+                .failure()
                 .map_or("no reason", |failing| &failing.message);
             return Err(CommandError::Wrong(format!("case {}: {why}", case.name)));
         }

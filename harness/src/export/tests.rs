@@ -57,7 +57,7 @@ fn nothing_of_a_solution_is_in_the_copy() {
     assert_eq!(exported(&copy).unwrap(), Ending::Fine);
     let kernels = kernels();
     assert!(kernels.contains("wave2d_shmem") && kernels.len() > 15);
-    let hidden: Vec<String> = grading::course::embedded_files()
+    let hidden: Vec<String> = grading::lab_spec::embedded_files()
         .flat_map(|(_, _, text)| text.lines())
         .filter(|line| line.starts_with("name = \"hidden"))
         .map(|line| line.trim_start_matches("name = ").to_owned())

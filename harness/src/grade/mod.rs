@@ -1,4 +1,5 @@
-//! `harness grade`: its arguments, and what it does with them. How a grade comes about is in crate [`grading`].
+//! `harness grade`: its arguments, and what it does with them. How a grade comes about is in crate
+//! [`grading`].
 //!
 //! | module       | what it holds                             |
 //! |--------------|-------------------------------------------|
@@ -13,25 +14,26 @@ use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
 
-use clap::{Args, Subcommand};
-use device::Device;
+use clap::Args;
 use device::Sanitize;
+use device::{Device, DeviceKind};
 use host::labs;
 
-use grading::course::{self, Course};
 use grading::digest::sha256;
-use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
-use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
-use grading::outcome::Failing;
+use grading::engine::job::{CaseJob, DeviceName};
+use grading::engine::open::OpenJob;
+use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
+use grading::lab_spec::{self, LabSpec};
+use grading::outcome;
 use grading::pack::PackError;
-use grading::pack::job::PackProcesses;
+use grading::pack::job::{PackJob, PackProcesses};
 use grading::report::{GradeReport, SubmissionId};
+use grading::worker::{self, Job};
 use output_files::ScratchFolder;
 
-use crate::pack::{course_root, read_course};
-use all::merge::{self, MergeArgs};
+use crate::pack::{course_root, read_lab_file};
 use all::shard::Shard;
-use all::store::Terms;
+use all::store::{Store, Terms};
 use all::{Class, grade_all};
 use exit::{CommandError, Ending};
 use host::devices::{Gpus, Machine, Wanted};
@@ -39,103 +41,90 @@ use report::ReportArgs;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-// The process of a case says with its exit code that it has a bug.
-const _: () = assert!(exit::codes::BUG == process::BUG_EXIT_CODE);
+// A worker's exit code says that it found a bug in itself.
+const _: () = assert!(exit::codes::BUG == worker::BUG_EXIT_CODE);
 
 /// Arguments of `harness grade`.
 #[derive(Debug, Clone, Args)]
-#[command(
-    args_conflicts_with_subcommands = true,
-    subcommand_negates_reqs = true,
-    disable_help_subcommand = true
-)]
 pub struct GradeArgs {
-    #[command(subcommand)]
-    parts: Option<OfParts>,
     /// A bundle that `harness pack` wrote, or the folder of a submission: kernels.rs and launch.rs
     #[arg(required_unless_present = "all")]
     submission: Option<PathBuf>,
-    /// Grade every submission in this folder; -o names the folder for the results, where a second call goes on after an
-    /// interruption
+    /// Grade every submission in this folder; -o names the folder for the results, where a second
+    /// call goes on after an interruption
     #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps", "brief", "counts"])]
     all: Option<PathBuf>,
-    /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their numbers as in 0,2
+    /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their
+    /// numbers as in 0,2
     #[arg(long, value_name = "GPUS", requires = "all")]
     gpus: Option<Gpus>,
-    /// With --all: grade every N-th submission from the I-th on, as a job of its own; `harness grade merge` merges the
-    /// results
+    /// With --all: grade every N-th submission from the I-th on, as a job of its own, and write no
+    /// summary; a last call without --shard finds all reports and writes it
     #[arg(long, value_name = "I/N", requires = "all")]
     shard: Option<Shard>,
+    /// With --all: grade nothing, and write the summary from the reports that are kept of the GPU
+    /// of this name, as on a login node, which has none
+    #[arg(long, value_name = "NAME", requires = "all", conflicts_with_all = ["shard", "gpus", "device"])]
+    device_name: Option<String>,
     #[command(flatten)]
     settings: GradeSettings,
     #[command(flatten)]
     report: ReportArgs,
 }
 
-#[derive(Debug, Clone, Subcommand)]
-enum OfParts {
-    /// Merge what `--all --shard` wrote for each shard into the results of the whole class
-    Merge(MergeArgs),
-}
-
-/// How submissions are graded, whichever.
+/// How submissions are graded.
 #[derive(Debug, Clone, Args)]
 pub struct GradeSettings {
     /// The lab [default: of a submission LAB/NAME the one of that name]
     #[arg(long)]
     pub lab: Option<String>,
-    /// Grade by this file in place of the lab's own lab.toml
+    /// Grade by this file instead of the lab's own lab.toml
     #[arg(long, value_name = "FILE")]
     pub lab_file: Option<PathBuf>,
     /// cuda, cuda:N or emulated [default: cuda, or without a GPU emulated]
     #[arg(long)]
     pub device: Option<Wanted>,
-    /// Take the inputs from this seed, as a report names it, in place of a secret one
+    /// Take the inputs from this seed, as a report names it, instead of a secret one
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
-    /// Draw the hidden cases from this number: for a bundle, the one that it was packed with [default: the seed, or secret;
-    /// of a bundle packed with an unknown number the drawn cases are not graded]
+    /// Draw the hidden cases from this number: for a bundle, the one that it was packed with
+    /// [default: the seed, or secret; of a bundle packed with an unknown number the drawn cases are
+    /// not graded]
     #[arg(long, value_name = "NUMBER")]
     pub draw: Option<u64>,
     /// How long a single run of the submission may take
     #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
-    /// How long all runs of the submission may take together on the emulated device [default: ten times --deadline]
+    /// How long all runs of the submission may take together on the emulated device [default: ten
+    /// times --deadline]
     #[arg(long, value_name = "SECONDS")]
     pub total_deadline: Option<f64>,
-    /// Grade folders even where nothing keeps a submission from reading files while it is compiled, the reference among them
+    /// Grade folders even where nothing keeps a submission from reading files while it is compiled,
+    /// the reference among them
     #[arg(long)]
     pub without_landlock: bool,
 }
 
-/// The hidden subcommand that opens a bundle or runs one case: no flags, a job on standard input.
+/// Arguments of the hidden subcommand [`worker::SUBCOMMAND`]; standard input holds the rest of the
+/// job.
 #[derive(Debug, Clone, Args)]
-pub struct CaseArgs {}
+pub struct WorkerArgs {
+    /// The job: pack, open or case
+    job: String,
+    /// The job's paths
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    paths: Vec<PathBuf>,
+}
 
 /// Grades a submission.
 ///
 /// # Errors
 ///
-/// What makes no sense, or a device that is asked for and not there. A submission that fails is no error: the report has
-/// it.
+/// Arguments that make no sense, or a device that is asked for and not there. A submission that
+/// fails is not an error: the report has it.
 pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    if let Some(OfParts::Merge(args)) = &args.parts {
-        return merge::run(args, out);
-    }
     if let (Some(submissions), Some(results)) = (&args.all, &args.report.json) {
-        let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
-        let class = Class {
-            submissions,
-            results,
-            terms: &grader.terms()?,
-            shard: args.shard,
-            workers: grader.devices.len(),
-        };
-        let grade = |worker: usize, path: &Path| {
-            let device = grader.devices[worker];
-            grader.grade(path, device, &CaseProcesses, &mut Quiet)
-        };
-        return grade_all(class, &grade, out);
+        return run_all(args, submissions, results, out);
     }
     let Some(submission) = &args.submission else {
         return Err(CommandError::Input("name a submission to grade".to_owned()));
@@ -150,26 +139,77 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
     let device = grader.devices[0];
-    let report = grader.grade(submission, device, &CaseProcesses, &mut Bars::default())?;
+    let report = grader.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(&report, out)
 }
 
-/// Does the job that standard input holds.
+/// Grades a class, or writes the summary of one that is graded.
+fn run_all(
+    args: &GradeArgs,
+    submissions: &Path,
+    results: &Path,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let class = |terms, workers| Class {
+        submissions,
+        results,
+        terms,
+        shard: args.shard,
+        workers,
+    };
+    if let Some(name) = &args.device_name {
+        let kept = Store::devices(results);
+        let Some(kind) = kept.get(name) else {
+            return Err(CommandError::Input(not_kept(name, results, kept.keys())));
+        };
+        let terms = &Grader::without_devices(&args.settings)?.terms(*kind, name)?;
+        let reason = format!("no report of it on {name} is kept; grade its shard again");
+        let missing = |_: usize, _: &Path| Err(CommandError::Input(reason.clone()));
+        return grade_all(class(terms, 1), &missing, out);
+    }
+    let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
+    let info = grader.device(grader.devices[0])?.info();
+    let terms = &grader.terms(info.kind, &info.name)?;
+    let grade = |worker: usize, path: &Path| {
+        let device = grader.devices[worker];
+        grader.grade(path, device, &Workers, &mut Quiet)
+    };
+    grade_all(class(terms, grader.devices.len()), &grade, out)
+}
+
+/// The message for a device without a kept report.
+fn not_kept<'k>(name: &str, results: &Path, kept: impl Iterator<Item = &'k String>) -> String {
+    let kept: Vec<&str> = kept.map(String::as_str).collect();
+    let results = results.display();
+    let others = match &kept[..] {
+        [] => format!("{results} holds no reports"),
+        names => format!("the reports in {results} are of: {}", names.join(", ")),
+    };
+    format!("--device-name {name}: no report of this device is kept; {others}")
+}
+
+/// Does a job for `harness grade` or `harness pack`, and ends this process.
 ///
 /// # Errors
 ///
-/// As [`process::answer`].
-pub fn run_case(_args: &CaseArgs) -> Result<Ending, CommandError> {
-    process::answer()?;
+/// As [`worker::serve`].
+pub fn work(args: WorkerArgs) -> Result<Ending, CommandError> {
+    let WorkerArgs { job, paths } = args;
+    match job.as_str() {
+        PackJob::NAME => worker::serve::<PackJob>(paths)?,
+        OpenJob::NAME => worker::serve::<OpenJob>(paths)?,
+        CaseJob::NAME => worker::serve::<CaseJob>(paths)?,
+        _ => return Err(CommandError::Input(format!("no job is called `{job}`"))),
+    }
     Ok(Ending::Fine)
 }
 
-/// What grades submissions: devices of one model, and how.
+/// The grader of submissions: devices of one model, and how to grade.
 pub struct Grader {
     lab: Option<String>,
-    lab_file: Option<Course>,
+    lab_file: Option<LabSpec>,
     machine: Machine,
-    /// At least one.
+    /// At least one, where something is graded.
     devices: Vec<Wanted>,
     options: Options,
     packer: OnceLock<PackProcesses>,
@@ -181,8 +221,19 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// What makes no sense, or a device that is asked for and not there.
+    /// Arguments that make no sense, or a device that is asked for and not there.
     pub fn new(settings: &GradeSettings, gpus: Option<&Gpus>) -> Result<Grader, CommandError> {
+        let mut grader = Grader::without_devices(settings)?;
+        grader.machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
+        grader.devices = match gpus {
+            Some(gpus) => gpus.choose(&grader.machine, settings.device)?,
+            None => vec![grader.machine.choose_one(settings.device)?.name],
+        };
+        Ok(grader)
+    }
+
+    /// Grades nothing: knows how submissions are graded on a device of another machine.
+    fn without_devices(settings: &GradeSettings) -> Result<Grader, CommandError> {
         if let Some(name) = &settings.lab {
             host::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
@@ -199,26 +250,21 @@ impl Grader {
         };
         let lab_file = settings.lab_file.as_deref();
         let lab_file = lab_file
-            .map(|path| read_course("--lab-file", path))
+            .map(|path| read_lab_file("--lab-file", path))
             .transpose()?;
-        if let (Some(course), Some(lab)) = (&lab_file, &settings.lab)
-            && course.lab != *lab
+        if let (Some(lab_spec), Some(lab)) = (&lab_file, &settings.lab)
+            && lab_spec.lab != *lab
         {
             return Err(CommandError::Input(format!(
                 "--lab-file {}: is for lab {}, not {lab}",
-                course.file, course.lab
+                lab_spec.file, lab_spec.lab
             )));
         }
-        let machine = Machine::discover(settings.device.as_slice(), Sanitize::ALL);
-        let devices = match gpus {
-            Some(gpus) => gpus.choose(&machine, settings.device)?,
-            None => vec![machine.choose_one(settings.device)?.name],
-        };
         Ok(Grader {
             lab: settings.lab.clone(),
             lab_file,
-            machine,
-            devices,
+            machine: Machine::new(Vec::new()),
+            devices: Vec::new(),
             options: Options {
                 seed: settings.seed,
                 draw: settings.draw,
@@ -239,7 +285,8 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for a path that is neither; what the machine lacks for packing or running it.
+    /// [`CommandError::Input`] for a path that is neither; what the machine lacks for packing or running
+    /// it.
     pub fn grade(
         &self,
         submission: &Path,
@@ -250,7 +297,7 @@ impl Grader {
         let shown = submission.display();
         if !submission.exists() {
             return Err(CommandError::Input(format!(
-                "{shown}: there is no such file or folder"
+                "{shown}: the file or folder does not exist"
             )));
         }
         let id = SubmissionId {
@@ -259,12 +306,12 @@ impl Grader {
         };
         let mut options = self.options.clone();
         let scratch;
-        let (file, course) = if submission.is_dir() {
-            let course = self.course(|| lab_of(submission))?;
+        let (file, lab_spec) = if submission.is_dir() {
+            let lab_spec = self.lab_spec(|| lab_of(submission))?;
             // Several at once would write over one another.
             let is_alone = self.devices.len() == 1;
             let _bar = is_alone.then(|| Bar::spinner(format!("packing {shown}")));
-            // What is refused is refused at once.
+            // A refusal comes at once.
             let draw = match options.draw.or(options.seed) {
                 Some(draw) => draw,
                 None => Seeds::secret()?.0,
@@ -273,17 +320,17 @@ impl Grader {
             scratch = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
             is_text(scratch.path())?;
             let file = scratch.path().join("packed.bundle");
-            match self.packer()?.pack(submission, course, draw, &file) {
-                Ok(_) => (file, course),
-                Err(PackError::Refused(failing)) => {
-                    let failing = without_folder(*failing, submission);
-                    return Ok(self.refused(id, course, wanted, failing));
+            match self.packer()?.pack(submission, lab_spec, draw, &file) {
+                Ok(_) => (file, lab_spec),
+                Err(PackError::Failure(failure)) => {
+                    let failure = without_folder(*failure, submission);
+                    return Ok(self.refused(id, lab_spec, wanted, failure));
                 }
                 Err(error) => return Err(error.into()),
             }
         } else {
             // A bundle does not choose what it is graded for.
-            (submission.to_owned(), self.course(|| lab_of(submission))?)
+            (submission.to_owned(), self.lab_spec(|| lab_of(submission))?)
         };
         let packed = Packed {
             file: &file,
@@ -295,11 +342,11 @@ impl Grader {
         };
         let device = (name, self.device(wanted)?);
         Ok(engine::grade(
-            packed, id, course, device, runner, &options, show,
+            packed, id, lab_spec, device, runner, &options, show,
         )?)
     }
 
-    /// What packs submissions: the course is looked for when the first needs it.
+    /// The packer of submissions: the course is looked for when the first needs it.
     fn packer(&self) -> Result<&PackProcesses, CommandError> {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
@@ -309,20 +356,19 @@ impl Grader {
         Ok(self.packer.get_or_init(|| PackProcesses::new(options)))
     }
 
-    /// Everything that a grade depends on besides the submission.
+    /// Everything except the submission that a grade on a device of this kind and model depends on.
     ///
     /// # Errors
     ///
     /// [`CommandError::Input`] if no lab is named.
-    pub fn terms(&self) -> Result<Terms, CommandError> {
-        let course = self.course(|| None)?;
-        let info = self.device(self.devices[0])?.info();
+    fn terms(&self, device: DeviceKind, model: &str) -> Result<Terms, CommandError> {
+        let lab_spec = self.lab_spec(|| None)?;
         Ok(Terms {
             harness: env!("CARGO_PKG_VERSION").to_owned(),
-            lab: course.lab.clone(),
-            lab_file: sha256(&course.text),
-            device: info.kind.to_string(),
-            model: info.name.clone(),
+            lab: lab_spec.lab.clone(),
+            lab_file: sha256(&lab_spec.text),
+            device: device.to_string(),
+            model: model.to_owned(),
             seed: self.options.seed,
             draw: self.options.draw,
             deadline_s: self.options.deadline.as_secs_f64(),
@@ -333,29 +379,30 @@ impl Grader {
     fn refused(
         &self,
         id: SubmissionId,
-        course: &Course,
+        lab_spec: &LabSpec,
         wanted: Wanted,
-        failing: Failing,
+        failure: outcome::Failure,
     ) -> GradeReport {
         let device = self.device(wanted).ok();
         let name = wanted.to_string();
-        let report = engine::blank(id, course, name, device, &self.options);
-        engine::refused(report, course, failing)
+        let report = engine::blank(id, lab_spec, name, device, &self.options);
+        engine::refused(report, lab_spec, failure)
     }
 
-    /// What is graded: by the file that was given, or else the named lab's, or else that which `found` finds.
-    fn course(&self, found: impl FnOnce() -> Option<String>) -> Result<&Course, CommandError> {
-        if let Some(course) = &self.lab_file {
-            return Ok(course);
+    /// The lab file: the one that was given, or else the named lab's, or else that which `found`
+    /// finds.
+    fn lab_spec(&self, found: impl FnOnce() -> Option<String>) -> Result<&LabSpec, CommandError> {
+        if let Some(lab_spec) = &self.lab_file {
+            return Ok(lab_spec);
         }
         let lab = self.lab.clone().or_else(found).ok_or_else(|| {
             CommandError::Input("which lab is this for? name it: --lab wave2d".to_owned())
         })?;
-        Ok(course::embedded(&lab)?)
+        Ok(lab_spec::embedded(&lab)?)
     }
 }
 
-/// What a flag says.
+/// The value of a flag.
 fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
     if number > 0.0 && number <= 1e6 {
         return Ok(Duration::from_secs_f64(number));
@@ -376,17 +423,17 @@ fn is_text(scratch: &Path) -> Result<(), CommandError> {
     }
 }
 
-/// The failure, which begins with the name of a file, without that of its folder: a report is of all submissions with the
-/// same files, and no student needs to know who else handed them in.
-fn without_folder(mut failing: Failing, submission: &Path) -> Failing {
+/// The failure, which begins with the name of a file, without that of its folder: a report is of
+/// all submissions with the same files, and no student needs to know who else handed them in.
+fn without_folder(mut failure: outcome::Failure, submission: &Path) -> outcome::Failure {
     let folder = submission.join("").display().to_string();
-    if let Some(rest) = failing.message.strip_prefix(&folder) {
-        failing.message = rest.to_owned();
+    if let Some(rest) = failure.message.strip_prefix(&folder) {
+        failure.message = rest.to_owned();
     }
-    failing
+    failure
 }
 
-/// Of a lab's folder that is no submission, the one in which students begin.
+/// The folder in which students begin, of a lab's folder that is not a submission.
 fn folder_within(folder: &Path) -> Option<PathBuf> {
     let starter = folder.join("starter");
     (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
@@ -402,7 +449,7 @@ fn lab_of(submission: &Path) -> Option<String> {
         .map(|lab| lab.name().to_owned())
 }
 
-/// What a report calls the submission.
+/// The name of the submission in a report.
 fn name(submission: &Path) -> String {
     let canonical = submission.canonicalize();
     let path = canonical.as_deref().unwrap_or(submission);
@@ -463,8 +510,8 @@ mod tests {
     fn a_refusal_names_no_folder() {
         let folder = Path::new("/class/ada");
         let refused = |message: &str| {
-            let failing = Failing::new(grading::Kind::MissingFile, message);
-            without_folder(failing, folder).message
+            let failure = outcome::Failure::new(grading::Kind::MissingFile, message);
+            without_folder(failure, folder).message
         };
         assert_eq!(
             refused("/class/ada/launch.rs: is missing"),

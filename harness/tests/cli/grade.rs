@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use device::Element;
 use grading::bundle::{BuiltWith, Bundle, BundledCase};
-use grading::course::Course;
+use grading::lab_spec::LabSpec;
 use grading::report::Protection;
 use grading::{GradeReport, Kind};
 use host::{Case, find_lab};
@@ -62,7 +62,7 @@ impl Folder {
 
     /// Writes a bundle with these kernels and the plans that `record` makes.
     fn bundle(&self, name: &str, ptx: &str, record: &dyn Fn(&dyn Case) -> Plan) -> PathBuf {
-        let course = Course::parse(LAB_FILE, "lab.toml").unwrap();
+        let course = LabSpec::parse(LAB_FILE, "lab.toml").unwrap();
         let lab = find_lab("matadd").unwrap();
         let cases = course.cases.iter().map(|spec| {
             let case = spec.with_seed(lab, 0).unwrap();
@@ -185,7 +185,7 @@ fn an_endless_kernel_costs_its_case_and_no_more() {
     assert!(began.elapsed() < Duration::from_secs(60));
     let kinds: Vec<_> = report.cases.iter().map(|case| case.status.kind()).collect();
     assert_eq!(kinds, [Some(Kind::WrongResult), Some(Kind::Deadline), None]);
-    let message = &report.cases[1].status.failing().unwrap().message;
+    let message = &report.cases[1].status.failure().unwrap().message;
     // Whichever is first: the deadline, or the emulated device's bound on a block's instructions.
     let is_ended = message
         == "a run was not finished after 2 s, and was ended; the emulated device is far slower than a GPU: `--deadline 20` gives it more"
@@ -402,7 +402,7 @@ For more information, try '--help'.
     insta::assert_snapshot!(message(&["nowhere"]), @r"
 exit code: 2
 --- stderr ---
-error: nowhere: there is no such file or folder
+error: nowhere: the file or folder does not exist
 ");
     insta::assert_snapshot!(message(&[bundle, "--device=cpu"]), @r"
 exit code: 2
@@ -449,9 +449,9 @@ error: DIR/lab.toml:24: full is 0.9; it must be above zero = 1, the ratio that e
 }
 
 #[test]
-fn the_process_of_a_case_wants_a_job() {
+fn a_worker_wants_a_job() {
     let child = Command::new(env!("CARGO_BIN_EXE_harness"))
-        .arg("grade-case")
+        .args(["grade-worker", "open", "x.bundle", "parts"])
         .stdin(Stdio::null())
         .output()
         .unwrap();

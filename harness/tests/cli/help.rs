@@ -30,11 +30,6 @@ fn commands() {
 }
 
 #[test]
-fn merge() {
-    insta::assert_snapshot!("grade-merge", run(&["grade", "merge", "--help"]));
-}
-
-#[test]
 fn labs_of_run() {
     for lab in ["poisson", "stencil25", "wave3d", "membench", "matadd"] {
         insta::assert_snapshot!(format!("run-{lab}"), run(&["run", lab, "--help"]));

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use device::Device;
+
 use crate::grade::{Folder, run_words};
 use crate::run::run;
 
@@ -31,7 +33,7 @@ fn grade(folder: &Folder, results: &str, flags: &[&str]) -> String {
     run_words(&words)
 }
 
-/// Every file below a folder but for parts, without the times that grading began and took.
+/// Every file below a folder, without the times that grading began and took.
 fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     let mut found = BTreeMap::new();
     for entry in std::fs::read_dir(folder).unwrap() {
@@ -40,7 +42,7 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
         if path.is_dir() {
             let below = files(&path).into_iter();
             found.extend(below.map(|(path, text)| (name.join(path), text)));
-        } else if !name.to_str().unwrap().starts_with("shard-") {
+        } else {
             let text = std::fs::read_to_string(path).unwrap();
             found.insert(name, without_times(&text));
         }
@@ -64,30 +66,53 @@ fn without_times(text: &str) -> String {
 }
 
 #[test]
-fn shards_are_merged_to_what_one_run_leaves() {
+fn shards_leave_what_one_run_leaves() {
     let folder = class();
     let whole = grade(&folder, "whole", &[]);
     assert!(whole.starts_with("exit code: 5\n"), "{whole}");
-    let mut words = vec!["grade".to_owned(), "merge".to_owned()];
-    words.push(folder.path("merged").to_str().unwrap().to_owned());
     for (shard, took) in [("1/3", 2), ("2/3", 1), ("3/3", 1)] {
-        let said = grade(&folder, "parts", &["--shard", shard]);
+        let said = grade(&folder, "shards", &["--shard", shard]);
         assert!(said.starts_with("exit code: 0\n"), "{said}");
         let took = format!("shard {shard}: {took} of 4 submissions");
         assert!(said.contains(&took), "{said}");
-        let part = format!("parts/shard-{}.json", shard.replace('/', "-of-"));
-        words.push(folder.path(&part).to_str().unwrap().to_owned());
     }
-    let merged = run_words(&words);
-    assert_eq!(merged, whole.replace("  (kept)", ""));
-    assert_eq!(files(&folder.path("merged")), files(&folder.path("whole")));
-    words.remove(4);
-    let missing = run_words(&words);
-    insta::assert_snapshot!(missing, @r"
+    let last = grade(&folder, "shards", &[]);
+    assert_eq!(last.matches("(kept)").count(), 4, "{last}");
+    assert_eq!(last.replace("  (kept)", ""), whole.replace("  (kept)", ""));
+    assert_eq!(files(&folder.path("shards")), files(&folder.path("whole")));
+}
+
+#[test]
+fn a_machine_without_the_device_writes_the_summary() {
+    let folder = class();
+    let whole = grade(&folder, "results", &[]);
+    let name = device::EmulatedDevice::default().info().name.clone();
+    let words = |name: &str| {
+        let mut words = folder.class();
+        words.retain(|word| !word.starts_with("--device="));
+        words.extend(["--seed=7".to_owned(), format!("--device-name={name}")]);
+        words
+    };
+    let kept = run_words(&words(&name));
+    assert_eq!(kept.replace("  (kept)", ""), whole.replace("  (kept)", ""));
+    let path = folder.path("results");
+    let none = run_words(&words("H100")).replace(path.to_str().unwrap(), "DIR/results");
+    let none = none.replace(&name, "NAME");
+    insta::assert_snapshot!(none, @r"
 exit code: 2
 --- stderr ---
-error: there is no part of shard 2/3; name it too, or grade it: `harness grade --all DIR --shard 2/3`
+error: --device-name H100: no report of this device is kept; the reports in DIR/results are of: NAME
 ");
+    // One that is handed in later has no report.
+    folder.right("all/eve.bundle");
+    std::fs::remove_file(folder.path("all/ada.bundle")).unwrap();
+    std::fs::write(folder.path("all/eve.bundle"), "another").unwrap();
+    let missing = run_words(&words(&name));
+    assert!(missing.starts_with("exit code: 3\n"), "{missing}");
+    assert!(
+        missing.contains("not graded: no report of it on"),
+        "{missing}"
+    );
 }
 
 #[test]
@@ -132,19 +157,13 @@ Usage: harness grade --out <FILE> --all <DIR> --shard <I/N> <SUBMISSION>
 
 For more information, try '--help'.
 ");
-    insta::assert_snapshot!(run(&["grade", "merge", "results"]), @r"
+    insta::assert_snapshot!(message(&["--device-name=x", "--shard=1/3"]), @r"
 exit code: 2
 --- stderr ---
-error: the following required arguments were not provided:
-  <PART>...
+error: the argument '--device-name <NAME>' cannot be used with '--shard <I/N>'
 
-Usage: harness grade merge <OUT> <PART>...
+Usage: harness grade --all <DIR> --out <FILE> --lab <LAB> --device-name <NAME> [SUBMISSION]
 
 For more information, try '--help'.
-");
-    insta::assert_snapshot!(run(&["grade", "merge", "results", "nowhere.json"]), @r"
-exit code: 2
---- stderr ---
-error: nowhere.json: cannot be read: No such file or directory (os error 2)
 ");
 }

@@ -5,7 +5,7 @@ use std::fmt;
 use serde::Deserialize;
 
 use super::Submission;
-use crate::grade::{Category, Failing, GradeReport, Group, Kind, Outcome};
+use crate::grade::{Category, Failure, GradeReport, Group, Kind, Outcome};
 
 /// The largest base time / time of a harmless submission: two timings of one program differ by this
 /// factor.
@@ -93,7 +93,7 @@ pub fn check(
 
 /// The code of its first kind of failure, or `passes`.
 pub fn outcome(report: &GradeReport) -> String {
-    let in_cases = report.cases.iter().filter_map(|case| case.status.failing());
+    let in_cases = report.cases.iter().filter_map(|case| case.status.failure());
     let first = report.refused.iter().chain(in_cases).next();
     first
         .map_or("passes", |failing| failing.kind.code())
@@ -105,13 +105,13 @@ fn is_found_out(report: &GradeReport) -> bool {
     let in_cases = report
         .cases
         .iter()
-        .map(|case| (case.status.failing(), case.earned));
+        .map(|case| (case.status.failure(), case.earned));
     let in_timing = report
         .performance
         .iter()
-        .map(|timed| (timed.status.failing(), timed.earned));
-    let all: Vec<(Option<&Failing>, f64)> = in_cases.chain(in_timing).collect();
-    let is_wrong = |failing: &Failing| failing.category == Category::Wrong;
+        .map(|timed| (timed.status.failure(), timed.earned));
+    let all: Vec<(Option<&Failure>, f64)> = in_cases.chain(in_timing).collect();
+    let is_wrong = |failing: &Failure| failing.category == Category::Wrong;
     all.iter().any(|(failing, _)| failing.is_some_and(is_wrong))
         && all
             .iter()
@@ -251,7 +251,7 @@ fn is_expected(
     submission: &Submission,
     device: &str,
     group: Group,
-    failing: &Failing,
+    failing: &Failure,
 ) -> Result<(), String> {
     let mut kinds = submission.verdict.kinds().to_vec();
     let is_otherwise = group == Group::Large || submission.verdict == ExpectedVerdict::Undecided;
@@ -281,8 +281,8 @@ fn codes(kinds: &[Kind]) -> String {
     codes.join(" or ")
 }
 
-fn described(failing: &Failing) -> String {
-    let Failing {
+fn described(failing: &Failure) -> String {
+    let Failure {
         kind,
         message,
         sanitizer,
@@ -383,7 +383,7 @@ mod tests {
         less.cases[0].earned = 9.0;
         assert!(checked(honest, &less).is_err());
         let mut refused = report(&[("a", Outcome::Passed)]);
-        refused.refused = Some(Failing::new(Kind::CompileError, "no"));
+        refused.refused = Some(Failure::new(Kind::CompileError, "no"));
         assert!(checked(honest, &refused).is_err());
     }
 

@@ -143,6 +143,7 @@ impl CudaDevice {
         if let Some(what) = kernel_fault(cause.code) {
             let error = DeviceError::KernelFault {
                 place: format!("plan `{}`: {}", plan.name(), suspects(plan)),
+                code: cause.code,
                 what: format!("{what}; {cause}"),
             };
             // Only the first fault is kept.
@@ -306,15 +307,19 @@ fn pci_bus_id(device: cust::device::Device) -> Result<String, DriverError> {
 /// What a kernel did, if the result means a fault of a kernel. The context does not survive any of them.
 fn kernel_fault(code: u32) -> Option<&'static str> {
     Some(match code {
-        700 => "it read or wrote memory that it must not (illegal address)",
+        DriverError::ILLEGAL_ADDRESS => {
+            "it read or wrote memory that it must not (illegal address)"
+        }
         702 => "it ran for longer than this machine lets a kernel run (launch timeout)",
         710 => "an assertion in it failed",
         714 => "its call stack was corrupted or overflowed",
         715 => "it met an illegal instruction",
-        716 => "it read or wrote an address that is not aligned for the access",
+        DriverError::MISALIGNED_ADDRESS => {
+            "it read or wrote an address that is not aligned for the access"
+        }
         717 => "it used an address in a memory that the instruction does not work on",
         718 => "it jumped to an address that holds no instruction",
-        719 => "it trapped (a panic in Rust) or faulted",
+        DriverError::LAUNCH_FAILED => "it trapped (a panic in Rust) or faulted",
         _ => return None,
     })
 }

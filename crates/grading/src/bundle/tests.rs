@@ -39,7 +39,7 @@ fn written() -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-/// What reading says once `change` was done to the file's bytes.
+/// The error of reading once `change` was done to the file's bytes.
 fn after(change: impl FnOnce(&mut Vec<u8>)) -> (String, Kind) {
     let (_folder, path) = written();
     let mut bytes = fs::read(&path).unwrap();
@@ -53,7 +53,7 @@ fn message(path: &Path) -> (String, Kind) {
     let text = error.to_string();
     assert_eq!(text.lines().count(), 1, "{text}");
     let folder = format!("{}/", path.parent().unwrap().display());
-    (text.replace(&folder, ""), error.kind())
+    (text.replace(&folder, ""), error.failure_kind())
 }
 
 #[test]
@@ -100,7 +100,7 @@ fn a_long_run_is_a_small_file() {
 fn a_truncated_file_is_told() {
     let (text, kind) = after(|bytes| bytes.truncate(bytes.len() - 1));
     let text = text.replace(char::is_numeric, "#");
-    insta::assert_snapshot!(text, @"x.bundle: has ### bytes of content in place of ###; copy it again, or pack the submission again");
+    insta::assert_snapshot!(text, @"x.bundle: has ### bytes of content instead of ###; copy it again, or pack the submission again");
     assert_eq!(kind, Kind::BundleDamaged);
     // Wherever the file ends, the error says so.
     let whole = fs::read(written().1).map_or(0, |bytes| bytes.len());
@@ -112,7 +112,7 @@ fn a_truncated_file_is_told() {
 #[test]
 fn a_file_that_goes_on_is_told() {
     let (text, kind) = after(|bytes| bytes.push(0));
-    assert!(text.contains("bytes of content in place of"), "{text}");
+    assert!(text.contains("bytes of content instead of"), "{text}");
     assert_eq!(kind, Kind::BundleDamaged);
 }
 
@@ -187,12 +187,12 @@ fn content_that_unpacks_to_too_much_is_told() {
     fs::write(&path, around(&[b' '; 10_000])).unwrap();
     assert!(matches!(
         read(&path, 1 << 20, 9_999),
-        Err(BundleFault::TooLarge { .. })
+        Err(BundleErrorKind::TooLarge { .. })
     ));
     // The same bytes within the limit are merely no submission.
     assert!(matches!(
         read(&path, 1 << 20, 10_000),
-        Err(BundleFault::Content(_))
+        Err(BundleErrorKind::Content(_))
     ));
 }
 
@@ -203,7 +203,7 @@ fn a_bundle_that_could_not_be_read_is_not_written() {
     let limit = 1 << 20;
     assert!(matches!(
         large.packed_within(limit, limit),
-        Err(BundleFault::TooLarge { .. })
+        Err(BundleErrorKind::TooLarge { .. })
     ));
     assert!(bundle().packed_within(limit, limit).is_ok());
     // It says which of the two it is.

@@ -1,23 +1,24 @@
-//! What a diagnosis starts from.
+//! The evidence of a diagnosis.
 
 use device::NamedBuffers;
 use device::check::Tolerance;
 
 use super::finding::Axis;
 
-/// The reference's outputs after so many steps; `None` if they cannot be had, or not cheaply.
+/// The reference's outputs after this number of steps; `None` if they cannot be had, or not
+/// cheaply.
 pub type AfterSteps<'e> = dyn Fn(u64) -> Option<NamedBuffers> + 'e;
 
-/// What the submission leaves after fewer steps or launches; or why that is not known.
+/// The submission's outputs after fewer steps or launches; or why they are not known.
 pub type Rerun<'e> = dyn Fn(u64) -> Result<NamedBuffers, String> + 'e;
 
 /// How a part of the submission's plan is run again.
 #[derive(Clone, Copy)]
 pub enum Again<'e> {
-    /// So many steps of it.
+    /// Its first steps.
     Steps(&'e Rerun<'e>),
-    /// So many launches of it, each of which does as many steps as any other, but for the last, which may do fewer; how many
-    /// is not known.
+    /// Its first launches. Each does the same unknown number of steps, except the last one, which
+    /// may do fewer.
     Launches {
         /// How many there are.
         count: u64,
@@ -26,20 +27,21 @@ pub enum Again<'e> {
     },
 }
 
-/// What is known of a run whose outputs are wrong.
+/// A run whose outputs are wrong.
 pub struct Evidence<'e> {
     /// The axes of an output, the fastest-varying first; none if its cells are just a line.
     pub axes: &'e dyn Fn(&str) -> Vec<Axis>,
-    /// What the outputs should hold.
+    /// The right outputs.
     pub expected: &'e NamedBuffers,
-    /// What they hold, by the same names.
+    /// The outputs of the run, by the same names.
     pub got: &'e NamedBuffers,
-    /// How far the values of an output may be from what is expected; without a tolerance they must be equal to the last bit.
+    /// How far the values of an output may be from what is expected; without a tolerance they must
+    /// be equal to the last bit.
     pub tolerance: &'e dyn Fn(&str) -> Option<Tolerance>,
-    /// What the lab's inputs held before the run.
+    /// The lab's inputs before the run.
     pub inputs: &'e NamedBuffers,
-    /// What the buffers that hold the outputs held before the run, by the outputs' names; outputs of which that is not
-    /// known are left out.
+    /// The content of the output buffers before the run, by the outputs' names; an output is left
+    /// out where that is not known.
     pub before: &'e NamedBuffers,
     /// How many steps the case has, where it has any.
     pub steps: Option<u64>,

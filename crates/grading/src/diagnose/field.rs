@@ -21,7 +21,8 @@ pub struct Field<'b> {
 impl<'b> Field<'b> {
     /// Compares; `None` if the two are not of the same type and size.
     ///
-    /// Axes whose extents do not multiply to the number of cells are those of another field: the cells are then a line.
+    /// Axes whose extents do not multiply to the number of cells are those of another field: the
+    /// cells are then a line.
     pub fn compare(
         name: &'b str,
         axes: Vec<Axis>,
@@ -61,12 +62,12 @@ impl<'b> Field<'b> {
         self.is_wrong.len()
     }
 
-    /// What a cell should hold.
+    /// The right value of a cell.
     pub fn expected_at(&self, index: usize) -> Value {
         Value::at(self.expected, index)
     }
 
-    /// What a cell holds.
+    /// The value of a cell.
     pub fn got_at(&self, index: usize) -> Value {
         Value::at(self.got, index)
     }
@@ -152,7 +153,7 @@ impl<'b> Field<'b> {
         let mut place: Vec<String> = coordinates
             .map(|(axis, at)| format!("{} = {at}", axis.name))
             .collect();
-        // x before y, i before j, whichever varies faster.
+        // x before y and i before j, in either storage order.
         place.sort_unstable();
         let digits = 2 * self.got.element().size();
         let describe = |value: Value| Cell {

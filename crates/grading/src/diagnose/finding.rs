@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What the wrong values of a run look like.
+/// The pattern of a run's wrong values.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Diagnosis {
     /// The output that most of this is about: the one with the largest share of wrong cells.
@@ -21,10 +21,10 @@ pub struct Diagnosis {
     pub max_error: Option<f64>,
     /// Every output, in the lab's order.
     pub fields: Vec<FieldDamage>,
-    /// What it looks like, the most telling first; empty if like nothing in particular.
+    /// Its patterns, the most telling first; empty if there are none.
     pub patterns: Vec<Pattern>,
-    /// After how many steps the places of `patterns` were taken, where that is not the last: there the damage has not
-    /// spread yet.
+    /// After how many steps the places of `patterns` were taken, where that is not the last: there
+    /// the damage has not spread yet.
     pub places_after_step: Option<u64>,
     /// The step at which it first goes wrong.
     pub first_wrong_step: Option<FirstWrongStep>,
@@ -48,13 +48,13 @@ pub struct WrongCell {
     pub index: u64,
     /// In the problem's coordinates: `x = 3, y = 1`.
     pub place: String,
-    /// What should be there.
+    /// The right value.
     pub expected: Cell,
-    /// What is there.
+    /// The value of the run.
     pub got: Cell,
 }
 
-/// What a cell holds, exactly.
+/// The exact value of a cell.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Cell {
     /// The shortest decimal that reads back as the same number.
@@ -80,7 +80,7 @@ pub struct FieldDamage {
     pub cells: u64,
 }
 
-/// What the damage looks like.
+/// A pattern of damage.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "pattern", rename_all = "snake_case")]
 pub enum Pattern {
@@ -166,7 +166,8 @@ pub enum Pattern {
     },
     /// Every wrong cell is a zero of the other sign.
     SignOfZero,
-    /// The differences are as small as those of rounding: another order of operations, not a mistake in the indices.
+    /// The differences are as small as those of rounding: another order of operations, not a
+    /// mistake in the indices.
     RoundingOnly {
         /// Greatest distance in units in the last place.
         max_ulp: u64,
@@ -177,7 +178,7 @@ pub enum Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "found", rename_all = "snake_case")]
 pub enum FirstWrongStep {
-    /// After so many steps it is wrong, after one less it was right.
+    /// After this number of steps it is wrong, after one less it was right.
     Step {
         /// Counted from 1.
         step: u64,
@@ -201,13 +202,13 @@ pub enum FirstWrongStep {
 /// A picture of where a field is wrong.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HeatMap {
-    /// What it shows: `u1`, `u at z = 7`.
+    /// Its title: `u1`, `u at z = 7`.
     pub shows: String,
     /// Pixels.
     pub width: u32,
     /// Pixels.
     pub height: u32,
-    /// Cells along either axis that one pixel stands for: it shows the worst of them.
+    /// Cells along either axis in one pixel: it shows the worst of them.
     pub cells_per_pixel: u32,
     /// Pixels along either axis of one cell, where small fields are magnified.
     pub pixels_per_cell: u32,

@@ -7,12 +7,12 @@ use png::{BitDepth, ColorType, Encoder, EncodingError};
 use super::field::Field;
 use super::finding::HeatMap;
 
-/// What the colours mean.
+/// The meaning of the colours.
 pub const LEGEND: &str = "grey: right; yellow to dark red: wrong by 1e-7 to 1 of the field's greatest value, in steps of \
      the logarithm; blue: NaN or infinite. First axis to the right, second down.";
 
 /// Fields are shrunk to this many pixels along their longer axis.
-const MOST_PIXELS: usize = 512;
+const MAX_PIXELS: usize = 512;
 /// Small ones are magnified to about this many.
 const ENOUGH_PIXELS: usize = 256;
 
@@ -28,7 +28,8 @@ const RAMP: [[u8; 3]; 4] = [
 /// Errors from 10 to the power of -7 to 1, relative to the field's greatest value.
 const DECADES: f64 = 7.0;
 
-/// The picture of a field of two axes, or of the slice of one of three that has most wrong cells; `None` for a line.
+/// The picture of a field of two axes, or of the slice of one of three that has most wrong cells;
+/// `None` for a line.
 pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
     if field.axes.len() < 2 {
         return None;
@@ -42,7 +43,7 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
     };
     // The first of the slices that have most.
     let slice = (0..n_z).rev().max_by_key(|&z| wrong_in(z))?;
-    let pool = n_x.max(n_y).div_ceil(MOST_PIXELS);
+    let pool = n_x.max(n_y).div_ceil(MAX_PIXELS);
     let (columns, rows) = (n_x.div_ceil(pool), n_y.div_ceil(pool));
     let magnify = (ENOUGH_PIXELS / columns.max(rows)).clamp(1, 16);
     let (width, height) = (columns * magnify, rows * magnify);
@@ -119,7 +120,7 @@ fn colour(error: f64, scale: f64) -> [u8; 3] {
 }
 
 impl HeatMap {
-    /// The PNG file; empty if this is no Base64, which only an edited report holds.
+    /// The PNG file; empty if this is not Base64, which only an edited report holds.
     pub fn png(&self) -> Vec<u8> {
         STANDARD.decode(&self.png_base64).unwrap_or_default()
     }

@@ -1,30 +1,30 @@
-//! What wrong values look like: which cells, which pattern, and what that suggests.
+//! The diagnosis of wrong values: which cells, which pattern, and what that suggests.
 //!
 //! Every pattern that is named is true of the data; damage without order gets no name.
 //!
-//! | module      | what it holds                                                        |
-//! |-------------|----------------------------------------------------------------------|
-//! | `evidence`  | what a diagnosis starts from                                         |
-//! | [`finding`] | the result, as data                                                  |
-//! | [`words`]   | the result, as sentences                                             |
-//! | [`shorter`] | a plan cut off after fewer steps                                     |
-//! | `field`     | an output, expected beside got                                       |
-//! | `place`     | where the wrong cells are: border, last tile, seams                  |
-//! | `whole`     | what the field is as a whole: a copy, another step, another field    |
-//! | `step`      | the step at which it first goes wrong                                |
-//! | `heat_map`  | the picture                                                          |
+//! | module         | what it holds                                             |
+//! |----------------|-----------------------------------------------------------|
+//! | `evidence`     | the evidence of a diagnosis                               |
+//! | [`finding`]    | the result, as data                                       |
+//! | [`mod@text`]   | the result, as sentences                                  |
+//! | [`truncation`] | a plan cut off after fewer steps                          |
+//! | `field`        | an output, expected beside got                            |
+//! | `location`     | where the wrong cells are: border, last tile, seams       |
+//! | `whole_field`  | the field as a whole: a copy, another step, another field |
+//! | `timestep`     | the step at which it first goes wrong                     |
+//! | `heat_map`     | the picture                                               |
 
 mod evidence;
 mod field;
 pub mod finding;
 mod heat_map;
-mod place;
-pub mod shorter;
-mod step;
+mod location;
 #[cfg(test)]
 mod tests;
-mod whole;
-pub mod words;
+pub mod text;
+mod timestep;
+pub mod truncation;
+mod whole_field;
 
 pub use evidence::{AfterSteps, Again, Evidence};
 pub use finding::{
@@ -36,23 +36,23 @@ use device::NamedBuffers;
 use device::check::find;
 use field::Field;
 
-/// What the wrong values look like; `None` if nothing is wrong, or if outputs are missing or of another type or size, of
-/// which [`device::CheckError`] speaks.
+/// The patterns of the wrong values; `None` if nothing is wrong, or if outputs are missing or of
+/// another type or size: [`device::CheckError`] says that.
 pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     let fields = compare(evidence, evidence.expected, evidence.got)?;
     let worst = worst(&fields)?;
     let first = worst.first_wrong()?;
-    let mut patterns = whole::patterns(evidence, &fields, worst);
+    let mut patterns = whole_field::patterns(evidence, &fields, worst);
     let (mut first_wrong_step, mut places_after_step) = (None, None);
-    // Of a field that is not this problem's at all, neither step nor place say anything.
+    // For a field of another problem, step and place say nothing.
     if !patterns.iter().any(is_of_the_whole) {
-        let (step, early) = step::first_wrong(evidence);
+        let (step, early) = timestep::first_wrong(evidence);
         let early = early.as_ref();
         let early_fields = early.and_then(|(expected, got)| compare(evidence, expected, got));
         let early_worst = early_fields.as_deref().and_then(self::worst);
-        let early_places = early_worst.map(place::patterns).unwrap_or_default();
+        let early_places = early_worst.map(location::patterns).unwrap_or_default();
         if early_places.is_empty() {
-            patterns.extend(place::patterns(worst));
+            patterns.extend(location::patterns(worst));
         } else {
             patterns.extend(early_places);
             places_after_step = match step {
@@ -93,7 +93,8 @@ fn compare<'b>(
     expected.iter().map(compare).collect()
 }
 
-/// The field with the largest share of wrong cells, the first of several; `None` if nothing is wrong.
+/// The field with the largest share of wrong cells, the first of several; `None` if nothing is
+/// wrong.
 fn worst<'f, 'b>(fields: &'f [Field<'b>]) -> Option<&'f Field<'b>> {
     let share = |field: &Field<'_>| field.wrong as f64 / field.len() as f64;
     let wrong = fields.iter().rev().filter(|field| field.wrong > 0);

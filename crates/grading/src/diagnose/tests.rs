@@ -299,7 +299,7 @@ proptest! {
             }
         }
         prop_assert_eq!(planted.patterns(), vec![Pattern::SignOfZero]);
-        // With one value besides that is off by rounding, it is rounding.
+        // With one more value that is off by rounding, it is rounding.
         planted.got[0][1] = f32::from_bits(planted.got[0][1].to_bits() + 1);
         prop_assert!(!planted.patterns().contains(&Pattern::SignOfZero));
     }
@@ -360,7 +360,7 @@ proptest! {
     #[test]
     fn the_first_wrong_step_is_found_and_the_place_is_taken_there(seed: u64, first in 1u64..30, from in 20usize..29) {
         let (n, steps) = (31usize, 30);
-        // A wrong band that grows by a cell a step.
+        // A wrong band that grows by one cell per step.
         let after = |step: u64| {
             let mut planted = Planted::new(&[n, n], seed ^ step);
             if step >= first {
@@ -492,7 +492,7 @@ fn sentences() {
     let diagnosis = planted
         .diagnose_with(Some(10), None, Some(Again::Steps(&rerun)))
         .unwrap();
-    insta::assert_snapshot!(words::lines(&diagnosis).join("\n"), @r"
+    insta::assert_snapshot!(text::lines(&diagnosis).join("\n"), @r"
     `u1` is wrong in 265 of 1,961 cells, 1 NaN or infinite, by at most 4.64; `u0` is right
     first at x = 32, y = 0: expected -1.2202377 (0xbf9c30c0), got 3.219071 (0x404e0542)
     at which step it first goes wrong is not known: the plan's 7 commands are not the same number in each of 10 steps
@@ -503,11 +503,11 @@ fn sentences() {
 
 #[test]
 fn one_cell_is_one() {
-    insta::assert_snapshot!(words::sentence(&Pattern::Unwritten { cells: 1 }), @"1 of the wrong cells holds what was there before the run: nothing wrote it");
-    insta::assert_snapshot!(words::sentence(&Pattern::Unwritten { cells: 2 }), @"2 of the wrong cells hold what was there before the run: nothing wrote them");
+    insta::assert_snapshot!(text::sentence(&Pattern::Unwritten { cells: 1 }), @"1 of the wrong cells holds what was there before the run: nothing wrote it");
+    insta::assert_snapshot!(text::sentence(&Pattern::Unwritten { cells: 2 }), @"2 of the wrong cells hold what was there before the run: nothing wrote them");
     let last = |from| {
         let axis = "x".to_owned();
-        words::sentence(&Pattern::LastPartialTile {
+        text::sentence(&Pattern::LastPartialTile {
             axis,
             from,
             extent: 33,
@@ -553,7 +553,8 @@ fn large_fields_shrink_and_keep_their_worst_cells() {
     assert_eq!(picture.get_pixel(499, 13).0, [0x1d, 0x3f, 0xd1]);
 }
 
-/// A field that comes back to where it was after six steps: of the steps that would do, the nearest is named.
+/// A field that comes back to where it was after six steps: of the steps that would do, the nearest
+/// is named.
 #[test]
 fn the_nearest_other_step_is_named() {
     let planted = Planted::new(&[5, 4], 1);

@@ -1,16 +1,17 @@
-//! Whether a bundle is one for the course. Nothing in a bundle is trusted: its problems are compared with those that follow
-//! from the lab file.
+//! Whether a bundle fits the lab file. Nothing in a bundle is trusted: its problems are
+//! compared with those that follow from the lab file.
 
 use host::Lab;
 use serde_json::Value;
 
-use crate::bundle::{Bundle, MOST_PTX_BYTES};
-use crate::course::{Course, Group};
-use crate::outcome::{Failing, Kind, bounded, fail};
+use crate::bundle::{Bundle, MAX_PTX_BYTES};
+use crate::lab_spec::{Group, LabSpec};
+use crate::outcome::{Failure, Kind, bounded, fail};
 
-/// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how the submission fails.
-pub fn check_draw(bundle: &Bundle, course: &Course, drawn: Option<u64>) -> Result<(), Failing> {
-    let message = match (course.draws(), bundle.draw, drawn) {
+/// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how
+/// the submission fails.
+pub fn check_draw(bundle: &Bundle, lab_spec: &LabSpec, drawn: Option<u64>) -> Result<(), Failure> {
+    let message = match (lab_spec.draws(), bundle.draw, drawn) {
         (true, None, _) => "it was packed without drawn cases, which the lab has",
         (true, Some(found), Some(drawn)) if found != drawn => {
             "its drawn cases do not follow from the number that it is graded with (--draw)"
@@ -18,32 +19,32 @@ pub fn check_draw(bundle: &Bundle, course: &Course, drawn: Option<u64>) -> Resul
         (false, Some(_), _) => "it was packed with drawn cases, and the lab has none",
         _ => return Ok(()),
     };
-    Err(Failing::new(
+    Err(Failure::new(
         Kind::BundleMismatch,
         format!("{message}; pack the submission again"),
     ))
 }
 
-/// Whether the bundle is one for this course; if not, how the submission fails as a whole.
-pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Failing> {
+/// Whether the bundle fits this lab file; if not, how the submission fails as a whole.
+pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &dyn Lab) -> Result<(), Failure> {
     let mismatch = |message: String| {
         let message = format!("{message}; pack the submission again");
-        Err(Failing::new(Kind::BundleMismatch, message))
+        Err(Failure::new(Kind::BundleMismatch, message))
     };
-    let (found, expected) = (&bundle.lab, &course.lab);
+    let (found, expected) = (&bundle.lab, &lab_spec.lab);
     if found != expected {
         return mismatch(format!(
             "it is a submission for lab {found:.100}, not {expected}"
         ));
     }
     let bytes = bundle.ptx.len();
-    if bytes > MOST_PTX_BYTES {
+    if bytes > MAX_PTX_BYTES {
         fail!(
             Kind::PtxInvalid,
-            "it has {bytes} bytes of PTX; the limit is {MOST_PTX_BYTES}"
+            "it has {bytes} bytes of PTX; the limit is {MAX_PTX_BYTES}"
         );
     }
-    for spec in &course.cases {
+    for spec in &lab_spec.cases {
         let name = &spec.name;
         let found: Vec<_> = bundle
             .cases
@@ -56,7 +57,7 @@ pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fail
                     Kind::BundleMismatch,
                     "it has no hidden case `{name}`: it was packed with a student's copy of the course; grade the folder \
                      that it was packed from, or grade by that copy's lab file (--lab-file labs/{}/lab.toml)",
-                    course.lab
+                    lab_spec.lab
                 );
             }
             return mismatch(format!("it does not have case `{name}` exactly once"));
@@ -72,14 +73,15 @@ pub fn check(bundle: &Bundle, course: &Course, lab: &dyn Lab) -> Result<(), Fail
             ));
         }
     }
-    let (found, expected) = (bundle.cases.len(), course.cases.len());
+    let (found, expected) = (bundle.cases.len(), lab_spec.cases.len());
     if found != expected {
         return mismatch(format!("it has {found} cases, and the lab has {expected}"));
     }
     Ok(())
 }
 
-/// The first field in which a problem is not the expected one; what a bundle has there is quoted in part.
+/// The first field in which a problem is not the expected one; what a bundle has there is quoted in
+/// part.
 fn difference(found: &Value, expected: &Value) -> String {
     let quoted = |value: Option<&Value>| match value {
         Some(value @ (Value::Number(_) | Value::Bool(_) | Value::Null)) => value.to_string(),
@@ -92,7 +94,7 @@ fn difference(found: &Value, expected: &Value) -> String {
     let differs = |(name, value): &(&String, &Value)| found.get(name) != Some(value);
     match fields.into_iter().find(differs) {
         Some((name, value)) => format!(
-            "`{name}` is {} in place of {}",
+            "`{name}` is {} instead of {}",
             quoted(found.get(name)),
             quoted(Some(value))
         ),

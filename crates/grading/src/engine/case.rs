@@ -6,7 +6,6 @@ use std::time::Duration;
 use device::check::{CheckError, Expected, Noise};
 use device::{Device, Element, Error, NamedBuffers};
 use host::{Case, Cpu, Lab};
-use serde::{Deserialize, Serialize};
 use terminal::progress::NoProgress;
 
 use super::ceiling::necessary_bytes;
@@ -14,27 +13,9 @@ use super::emulated::Extent;
 use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
-use crate::course::{CaseSpec, ToleranceRule};
-use crate::outcome::{Failing, Kind, Outcome};
-
-/// Who is at work: runs of the submission have a deadline, ours do not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Phase {
-    /// The harness itself.
-    Ours,
-    /// A run of the submission.
-    Submission,
-}
-
-/// Told what the work is at.
-pub trait Watch {
-    /// What follows is work of this kind.
-    fn enter(&mut self, phase: Phase);
-
-    /// The submission has failed like this, whatever else is found out about it.
-    fn failed(&mut self, failing: &Failing);
-}
+use crate::lab_spec::{CaseSpec, ToleranceRule};
+use crate::outcome::{Failure, Kind, Outcome};
+use crate::worker::{Phase, Watch};
 
 /// The inputs of one sample.
 pub struct SampleInputs {
@@ -46,10 +27,11 @@ pub struct SampleInputs {
 }
 
 impl SampleInputs {
-    /// How the submission fails whose outputs differ like this, with the place of the first wrong element.
-    fn failing(&self, error: &CheckError) -> Failing {
+    /// How the submission fails whose outputs differ like this, with the place of the first wrong
+    /// element.
+    fn failure(&self, error: &CheckError) -> Failure {
         let message = error.located(|buffer, index| self.case.locate(buffer, index));
-        expected::failing(error, message, self.sample)
+        expected::failure(error, message, self.sample)
     }
 }
 
@@ -66,7 +48,7 @@ pub struct CaseWork<'a> {
     pub noise: Option<Noise>,
     /// The bytes that any solution moves, once a sample was compared.
     pub necessary_bytes: u64,
-    /// What the first output is made of.
+    /// The element type of the first output.
     pub element: Element,
     /// In how many orders of its threads the plan runs: sample by sample another.
     pub orders: u32,
@@ -104,7 +86,7 @@ impl<'a> CaseWork<'a> {
         }
     }
 
-    /// What the emulated device finds that a GPU may not show.
+    /// Runs the checks of the emulated device, which finds faults that a GPU may not show.
     pub fn check_on_emulated(&mut self, extent: Extent) -> Result<(), Outcome> {
         let orders = match extent {
             Extent::Whole => self.orders,
@@ -120,27 +102,28 @@ impl<'a> CaseWork<'a> {
                 continue;
             };
             let checked = self.expected(&of)?.0.check(&outputs);
-            checked.map_err(|error| self.by_order(of.failing(&error)))?;
+            checked.map_err(|error| self.by_order(of.failure(&error)))?;
         }
         Ok(())
     }
 
-    /// Chooses the order in which threads run in a sample, where results may depend on it, and where buffers lie.
+    /// Chooses the order in which threads run in a sample, where results may depend on it, and
+    /// where buffers lie.
     fn choose_order(&self, sample: u32) {
         self.device
             .set_order(sample % self.orders, self.seed("order", 0));
     }
 
     /// Says of what is wrong that other samples were right in another order of threads.
-    fn by_order(&self, mut failing: Failing) -> Failing {
-        if failing
+    fn by_order(&self, mut failure: Failure) -> Failure {
+        if failure
             .sample
             .is_some_and(|sample| sample % self.orders != 0)
         {
-            failing.kind = Kind::WrongResult;
-            failing.message += "; right where blocks and lanes ran in the order of their index, wrong in another: the result depends on which thread is first";
+            failure.kind = Kind::WrongResult;
+            failure.message += "; right where blocks and lanes ran in the order of their index, wrong in another: the result depends on which thread is first";
         }
-        failing
+        failure
     }
 
     /// The seed of a sample's inputs. Other purposes have others.
@@ -166,7 +149,7 @@ impl<'a> CaseWork<'a> {
         let ran = run_isolated(self.device, self.subject, &of.inputs, settle);
         self.watch.enter(Phase::Ours);
         ran.map_err(|outcome| match outcome {
-            Outcome::Failed(failing) => failing.with_sample(of.sample).into(),
+            Outcome::Failed(failure) => failure.with_sample(of.sample).into(),
             lacking => lacking,
         })
     }
@@ -179,7 +162,7 @@ impl<'a> CaseWork<'a> {
         if sample == 0 {
             self.counts = ran.counts.clone();
         }
-        // Computed after the run: until then there is no result that anyone could find.
+        // Computed after the run: until then no right result exists that a kernel could find.
         let (expected, _) = self.expected(&of)?;
         self.necessary_bytes = necessary_bytes(&of.inputs, &expected.outputs);
         if let Some((_, first)) = expected.outputs.first() {
@@ -188,7 +171,7 @@ impl<'a> CaseWork<'a> {
         self.compare(&of, &expected, &ran.outputs)
     }
 
-    /// What is right for these inputs, by the CPU; and the reference itself.
+    /// The right results for these inputs, by the CPU; and the reference itself.
     pub fn expected(&mut self, of: &SampleInputs) -> Result<(Expected, NamedBuffers), Outcome> {
         let case = &of.case;
         let reference = case.reference_from(&of.inputs, Cpu::Parallel, &NoProgress)?;
@@ -219,11 +202,11 @@ impl<'a> CaseWork<'a> {
             self.samples += 1;
             return Ok(());
         };
-        let mut failing = self.by_order(of.failing(&error));
-        self.watch.failed(&failing);
+        let mut failure = self.by_order(of.failure(&error));
+        self.watch.failed(&failure);
         self.watch.enter(Phase::Submission);
-        failing.diagnosis = self.diagnosis(of, expected, got).map(Box::new);
+        failure.diagnosis = self.diagnosis(of, expected, got).map(Box::new);
         self.watch.enter(Phase::Ours);
-        Err(failing.into())
+        Err(failure.into())
     }
 }

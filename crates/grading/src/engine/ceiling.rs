@@ -1,8 +1,9 @@
 //! The shortest time that can be believed.
 //!
-//! Any solution reads the lab's inputs once and writes its outputs once. What of that does not fit L2 crosses the bus to
-//! device memory; all of it crosses L2. Most operations of the scheme cannot be saved either. Each bound is generous: a
-//! time below it means that the work was not done, or that a clock is wrong.
+//! Any solution reads the lab's inputs once and writes its outputs once. What of that does not fit
+//! L2 crosses the bus to device memory; all of it crosses L2. Most operations of the scheme cannot
+//! be saved either. Each bound is generous: a time below it means that the work was not done, or
+//! that a clock is wrong.
 
 use device::{Device, DeviceKind, Element, NamedBuffers};
 
@@ -13,7 +14,7 @@ const L2_OVER_COPY: f64 = 6.0;
 /// Clever algebra saves some operations, but not more than half.
 const SAVED_FLOPS: f64 = 0.5;
 
-/// What a device can do at most.
+/// A device's highest rates.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ceiling {
     /// Device memory, in bytes read and written per second.
@@ -39,13 +40,14 @@ impl Ceiling {
         })
     }
 
-    /// The shortest time, in seconds, in which the device can move these bytes and do these operations on elements of this
-    /// type.
+    /// The shortest time, in seconds, in which the device can move these bytes and do these
+    /// operations on elements of this type.
     pub fn shortest_s(&self, bytes: u64, flops: u64, element: Element) -> f64 {
         let memory =
             bytes.saturating_sub(self.l2_bytes) as f64 / (OVER_COPY * self.copy_bytes_per_s);
         let l2 = bytes as f64 / (L2_OVER_COPY * self.copy_bytes_per_s);
-        // Lanes of a multiprocessor since compute capability 7.0, each with a fused multiply-add a clock.
+        // Lanes of a multiprocessor since compute capability 7.0, each with a fused multiply-add a
+        // clock.
         let lanes = match element {
             Element::F32 => Some(128.0),
             Element::F64 => Some(64.0),

@@ -1,14 +1,16 @@
-//! What a GPU does not show, looked for on the emulated device: races, barriers that not all threads reach, reads of memory
-//! that was never written, accesses outside buffers.
+//! The checks of the emulated device, which finds what a GPU does not show: races, barriers that
+//! not all threads reach, reads of memory that was never written, accesses outside buffers.
 //!
-//! On a GPU a race may give the right result by luck, in every sample. Before a GPU grades a case, so that nothing is timed
-//! meanwhile, the same kernels and the same plan run on the emulated device, with inputs of their own and every check on:
-//! the small and the hidden cases whole. Of a large case some blocks of the first launch of each kernel and shape run, and
-//! only what does not depend on the other blocks' results counts: races and barriers.
+//! On a GPU a race may give the right result by chance, in every sample. Before a GPU grades a
+//! case, so that nothing is timed meanwhile, the same kernels and the same plan run on the emulated
+//! device, with inputs of their own and every check on: the small and the hidden cases whole. Of a
+//! large case some blocks of the first launch of each kernel and shape run, and only what does not
+//! depend on the other blocks' results counts: races and barriers.
 //!
-//! Volatile and atomic accesses are no races, and still the result may depend on which thread is first. So the values of a
-//! case that ran whole are compared too. Where the GPU has them wrong as well, what it says counts; where it has them right,
-//! that was luck. What the emulated device cannot run is reported, and costs nothing.
+//! Volatile and atomic accesses are not races, and still the result may depend on which thread is
+//! first. Therefore the values of a case that ran whole are compared too. Where the GPU has them
+//! wrong as well, what it says counts; where it has them right, that was chance. A plan that the
+//! emulated device cannot run is reported, and costs nothing.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -20,7 +22,7 @@ use plan::{Command, PlanError};
 use serde::{Deserialize, Serialize};
 
 use super::run::{Subject, run_isolated};
-use crate::course::Group;
+use crate::lab_spec::Group;
 use crate::outcome::{Category, Kind, Outcome};
 
 /// How much of a case is run.
@@ -37,12 +39,12 @@ pub enum Extent {
 const SAMPLED_BLOCKS: u64 = 64;
 /// Commands of a plan that run if not all do.
 const FIRST_COMMANDS: usize = 256;
-/// Warp instructions of a block after which it counts as endless: more than one thread needs that does all of a drawn case; they
-/// take seconds.
+/// Warp instructions of a block after which it counts as endless: more than one thread needs that
+/// does all of a drawn case; they take seconds.
 const FUEL: u64 = 100_000_000;
-/// The most memory that the plan of a sampled case may need: the emulated device keeps twice as much beside it, to know
-/// which thread accessed what.
-const MOST_BYTES: u64 = 4 << 30;
+/// The most memory that the plan of a sampled case may need: the emulated device keeps twice as
+/// much beside it, to know which thread accessed what.
+const MAX_BYTES: u64 = 4 << 30;
 
 impl Extent {
     /// Of a case of this group.
@@ -58,7 +60,7 @@ impl Extent {
         let is_whole = self == Extent::Whole;
         EmulatedDevice::new(Options {
             sanitize: Sanitize {
-                // What the blocks that do not run would have written is not written.
+                // The writes of the other blocks are missing.
                 uninitialized: is_whole,
                 ..Sanitize::ALL
             },
@@ -69,11 +71,11 @@ impl Extent {
     }
 
     /// The most memory that doing it may take, in bytes: far more than an honest plan needs.
-    pub fn most_memory(self) -> u64 {
+    pub fn max_memory_bytes(self) -> u64 {
         match self {
             Extent::Whole => 16 << 30,
             // The plan's own, twice as much beside it, and as much again.
-            Extent::Sampled => 4 * MOST_BYTES + (16 << 30),
+            Extent::Sampled => 4 * MAX_BYTES + (16 << 30),
         }
     }
 
@@ -90,7 +92,8 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] for what was found; [`Outcome::Undecided`] where it cannot be run to its end here.
+    /// [`Outcome::Failed`] for what was found; [`Outcome::Undecided`] where it cannot be run to its
+    /// end here.
     pub fn check(
         self,
         device: &dyn Device,
@@ -104,11 +107,11 @@ impl Extent {
         };
         match ran {
             // Seen on the GPU too, which decides.
-            Err(Outcome::Failed(failing)) if failing.category == Category::Wrong => Ok(None),
-            Err(Outcome::Failed(failing)) if !self.shows(failing.kind) => {
+            Err(Outcome::Failed(failure)) if failure.category == Category::Wrong => Ok(None),
+            Err(Outcome::Failed(failure)) if !self.shows(failure.kind) => {
                 Err(Outcome::undecided(format!(
                     "the emulated device did not get to its end: {}",
-                    failing.message
+                    failure.message
                 )))
             }
             other => other,
@@ -122,9 +125,9 @@ fn run_beginning(
     inputs: &NamedBuffers,
 ) -> Result<(), Outcome> {
     let bytes = subject.plan.memory_bytes().map_err(device::Error::from)?;
-    if bytes > MOST_BYTES {
+    if bytes > MAX_BYTES {
         return Err(Outcome::undecided(format!(
-            "it needs {bytes} bytes, and cases of up to {MOST_BYTES} are looked at"
+            "it needs {bytes} bytes, and cases of up to {MAX_BYTES} are looked at"
         )));
     }
     let plan = first_launches(subject.plan).map_err(device::Error::from)?;
@@ -134,7 +137,8 @@ fn run_beginning(
     Ok(())
 }
 
-/// The plan's first launches of each kernel and shape, and what is copied and filled among the first commands.
+/// The plan's first launches of each kernel and shape, and what is copied and filled among the
+/// first commands.
 fn first_launches(plan: &Plan) -> Result<Plan, PlanError> {
     let mut seen = HashSet::new();
     let (mut position, mut kept) = (0, 0);

@@ -2,10 +2,10 @@
 
 use device::check::CheckError;
 
-use crate::outcome::{Failing, Kind};
+use crate::outcome::{Failure, Kind};
 
 /// How a submission fails whose outputs differ like this in sample `sample`.
-pub fn failing(error: &CheckError, message: String, sample: u32) -> Failing {
+pub fn failure(error: &CheckError, message: String, sample: u32) -> Failure {
     let kind = match error {
         CheckError::Mismatch(mismatch) if mismatch.non_finite > 0 => Kind::NonFinite,
         CheckError::Mismatch(_) if sample > 0 => Kind::WrongLater,
@@ -14,7 +14,7 @@ pub fn failing(error: &CheckError, message: String, sample: u32) -> Failing {
             Kind::PlanInvalid
         }
     };
-    Failing::new(kind, message).with_sample(sample)
+    Failure::new(kind, message).with_sample(sample)
 }
 
 #[cfg(test)]
@@ -35,7 +35,7 @@ mod tests {
     fn kinds_of_failures() {
         let expected = Expected::exact(named(vec![1.0f32]));
         let kind =
-            |got, sample| failing(&expected.check(&got).unwrap_err(), String::new(), sample).kind;
+            |got, sample| failure(&expected.check(&got).unwrap_err(), String::new(), sample).kind;
         assert_eq!(kind(named(vec![2.0f32]), 0), Kind::WrongResult);
         assert_eq!(kind(named(vec![2.0f32]), 1), Kind::WrongLater);
         assert_eq!(kind(named(vec![f32::INFINITY]), 0), Kind::NonFinite);

@@ -4,20 +4,22 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
+use device::discover;
 use device::{Device, DeviceKind, Module};
 use host::find_lab;
 use plan::Plan;
 use serde::{Deserialize, Serialize};
 
-use super::case::{CaseWork, Watch};
+use super::case::CaseWork;
 use super::emulated::Extent;
 use super::open;
 use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
-use crate::course::{CaseSpec, Course, PerformanceSpec};
-use crate::outcome::{Category, Failing, Outcome};
+use crate::lab_spec::{CaseSpec, LabSpec, PerformanceSpec};
+use crate::outcome::{Category, Failure, Outcome};
 use crate::report::PerformanceGrade;
+use crate::worker::{Job, Watch};
 
 /// A device, as users name it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -45,17 +47,18 @@ pub struct CaseJob {
     /// Where it runs.
     pub device: DeviceName,
     /// The lab file's name.
-    pub course_file: String,
+    pub lab_file: String,
     /// The lab file.
-    pub course_text: String,
-    /// What the parameters of drawn cases follow from.
+    pub lab_text: String,
+    /// The number that the parameters of drawn cases follow from.
     #[serde(default)]
     pub draw: Option<u64>,
     /// The case's name.
     pub case: String,
     /// The folder of the submission's parts: see [`open`](super::open).
+    #[serde(skip)]
     pub parts: PathBuf,
-    /// What all seeds follow from.
+    /// The number that all seeds follow from.
     pub seed: u64,
     /// Runs with fresh inputs, where none is timed.
     pub samples: u32,
@@ -66,7 +69,7 @@ pub struct CaseJob {
     pub checks: Option<Extent>,
 }
 
-/// What became of it.
+/// The result of a case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Answer {
     /// Whether the results are right.
@@ -81,9 +84,9 @@ pub struct Answer {
 
 impl Answer {
     /// The case, and all that is timed of it, ended like this before any result was compared.
-    pub fn without_samples(status: Outcome, course: &Course, spec: &CaseSpec) -> Answer {
+    pub fn without_samples(status: Outcome, lab_spec: &LabSpec, spec: &CaseSpec) -> Answer {
         Answer {
-            performance: course
+            performance: lab_spec
                 .timed(spec)
                 .map(|timed| PerformanceGrade::new(timed, status.clone()))
                 .collect(),
@@ -94,21 +97,67 @@ impl Answer {
     }
 }
 
+impl Job for CaseJob {
+    const NAME: &'static str = "case";
+    type Answer = Answer;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.parts]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        match self.device {
+            DeviceName::Cuda(_) => None,
+            DeviceName::Emulated => Some(self.extent().max_memory_bytes()),
+        }
+    }
+
+    fn work(&self, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+        self.run_on(self.device()?.as_ref(), watch)
+    }
+}
+
 impl CaseJob {
-    /// Grades the case, or checks it.
+    /// How much of the case the emulated device runs.
+    fn extent(&self) -> Extent {
+        self.checks.unwrap_or(Extent::Whole)
+    }
+
+    /// The device that the job names.
+    fn device(&self) -> Result<Box<dyn Device>, Outcome> {
+        let ordinal = match self.device {
+            DeviceName::Emulated => return Ok(Box::new(self.extent().device())),
+            DeviceName::Cuda(ordinal) => ordinal,
+        };
+        let lacking =
+            |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", self.device));
+        let devices =
+            discover().map_err(|error| lacking(&format!("{error}; see `harness doctor`")))?;
+        let found = devices
+            .into_iter()
+            .find(|device| device.info().ordinal == ordinal);
+        found.ok_or_else(|| lacking("there is no such GPU"))
+    }
+
+    /// Grades the case on this device, or checks it there.
     ///
     /// # Errors
     ///
     /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
-    pub fn run(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
+    pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
-        let course = Course::parse(&self.course_text, &self.course_file)
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| bad(error.to_string()))?;
-        let course = self.draw.map_or(course.clone(), |draw| course.drawn(draw));
-        let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
-        let number = course.cases.iter().position(|spec| spec.name == self.case);
+        let lab_spec = self
+            .draw
+            .map_or(lab_spec.clone(), |draw| lab_spec.drawn(draw));
+        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
+        let number = lab_spec
+            .cases
+            .iter()
+            .position(|spec| spec.name == self.case);
         let number = number.ok_or_else(|| bad(format!("there is no case `{}`", self.case)))?;
-        let spec = &course.cases[number];
+        let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;
         let plan: Plan = serde_json::from_str(&plan).map_err(|error| bad(error.to_string()))?;
@@ -117,10 +166,10 @@ impl CaseJob {
             module: &module,
             plan: &plan,
         };
-        let rule = course.tolerance;
+        let rule = lab_spec.tolerance;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);
         match self.checks {
-            None => self.grade(&mut work, course.timed(spec)),
+            None => self.grade(&mut work, lab_spec.timed(spec)),
             Some(extent) => Ok(Answer {
                 status: passed(work.check_on_emulated(extent))?,
                 samples: 0,
@@ -149,17 +198,18 @@ impl CaseJob {
         let mut performance = Vec::new();
         for timed in timed {
             let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
-            if let Outcome::Failed(failing) = &status {
+            if let Outcome::Failed(failure) = &status {
                 // Once is enough for the picture.
-                grade.status = Outcome::Failed(Failing {
+                grade.status = Outcome::Failed(Failure {
                     diagnosis: None,
-                    ..failing.clone()
+                    ..failure.clone()
                 });
             } else if let Err(outcome) = work.time(timed, self.stopping, &mut grade) {
                 grade.status = outcome;
-                // Wrong results are wrong, timed or not; a time that cannot be believed costs the timing.
-                if let Outcome::Failed(failing) = &grade.status
-                    && failing.category != Category::Untrusted
+                // Wrong results are wrong, timed or not; a time that cannot be believed costs the
+                // timing.
+                if let Outcome::Failed(failure) = &grade.status
+                    && failure.category != Category::Untrusted
                 {
                     status = grade.status.clone();
                 }
@@ -175,7 +225,7 @@ impl CaseJob {
     }
 }
 
-/// What a result means for a case: that it passed, or how it failed.
+/// The outcome of a case: that it passed, or how it failed.
 fn passed(result: Result<(), Outcome>) -> Result<Outcome, Outcome> {
     match result {
         Ok(()) => Ok(Outcome::Passed),

@@ -1,29 +1,33 @@
 //! How a grade comes about: a trusted process owns device, inputs, clock and verdict.
 //!
-//! A submission is PTX and plans: data. What it can do is what its kernels do on the device, and that is
-//! bounded like this:
+//! A submission is PTX and plans: data. What it can do is what its kernels do on the device, and
+//! that is bounded like this:
 //!
-//! - *inputs* are fresh for every sample, from a secret seed: nothing can be computed before, or remembered;
-//! - *memory* that is not an input is poisoned before each sample; guard bands lie around every buffer, or, on the emulated
-//!   device, every access is checked; what the lab only reads must be unchanged; the module is loaded anew, so that its
-//!   globals are; what the reference left in memory is overwritten before the memory is given back;
+//! - *inputs* are fresh for every sample, from a secret seed: nothing can be computed before, or
+//!   remembered;
+//! - *memory* that is not an input is poisoned before each sample; guard bands lie around every
+//!   buffer, or, on the emulated device, every access is checked; what the lab only reads must be
+//!   unchanged; the module is loaded again with its globals; the reference's results are
+//!   overwritten before their memory is given back;
 //! - *every value* of every output of every sample is compared, timed ones included;
-//! - *time* is the device's and must agree with the host's; none may be shorter than the device needs for the bytes that
-//!   any solution moves; the reference runs in turn with the submission, in random order;
-//! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see `emulated`;
-//! - *each case* runs in a process of its own with a deadline for each run, and on the emulated device for all of them: see
-//!   [`process`].
+//! - *time* is the device's and must agree with the host's; none may be shorter than the device
+//!   needs for the bytes that any solution moves; the reference runs in turn with the submission,
+//!   in random order;
+//! - *races* and the like, which a GPU may not show, are looked for on the emulated device: see
+//!   `emulated`;
+//! - *each case* runs in a process of its own with a deadline for each run, and on the emulated
+//!   device for all of them: see [`worker`](crate::worker).
 //!
 //! | module         | what it holds                                                          |
 //! |----------------|------------------------------------------------------------------------|
 //! | this one       | all cases of a submission: the report                                  |
-//! | [`open`]       | the process that reads a bundle, and what it says of it                |
-//! | `bundle_check` | whether a bundle is one for the course                                 |
-//! | `emulated`     | what a GPU does not show, looked for on the emulated device            |
-//! | [`process`]    | the process that runs one case, its deadlines, and what its death means |
-//! | [`job`]        | one case, as that process gets it, and what it answers                 |
+//! | [`open`]       | a bundle, read and checked by a worker                                 |
+//! | `bundle_check` | whether a bundle fits the lab file                                     |
+//! | `emulated`     | checks on the emulated device of what a GPU does not show              |
+//! | `runner`       | where cases run: in worker processes                                   |
+//! | [`job`]        | one case, as its worker gets it, and what that answers                 |
 //! | `case`         | the work on it: runs of the submission, each compared                  |
-//! | `wrong_result` | what a wrong result looks like                                         |
+//! | `wrong_result` | the diagnosis of a wrong result                                        |
 //! | `expected`     | which results are right                                                |
 //! | `run`          | one run in isolation                                                   |
 //! | `speed`        | the time of a case, beside a reference                                 |
@@ -39,8 +43,8 @@ mod error;
 mod expected;
 pub mod job;
 pub mod open;
-pub mod process;
 mod run;
+mod runner;
 pub mod sampling;
 mod seeds;
 mod speed;
@@ -57,29 +61,31 @@ use device::{Device, DeviceKind};
 use host::{Lab, find_lab};
 use output_files::ScratchFolder;
 
-use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Category, Failing, Kind, Outcome};
+use crate::lab_spec::{CaseSpec, Group, LabSpec};
+use crate::outcome::{Category, Failure, Kind, Outcome};
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
-pub use case::{Phase, Watch};
+use crate::worker::{Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
 pub use error::GradeError;
-use job::{Answer, CaseJob};
+use job::{Answer, CaseJob, DeviceName};
 use open::{OpenJob, Opened};
-use process::{CaseRunner, Deadlines, DeviceName, Ended, died};
+pub use runner::{CaseRunner, Workers};
 use sampling::Stopping;
 pub use seeds::Seeds;
 
 /// How to grade.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// What all inputs follow from; secret and fresh if it is not given.
+    /// The number that all inputs follow from; secret and fresh if it is not given.
     pub seed: Option<u64>,
-    /// What the parameters of drawn cases follow from, if whoever grades chose it. A bundle may say anything: of one with
-    /// another number nothing is graded, and without this its drawn cases are not.
+    /// The number that the parameters of drawn cases follow from, if the grader chose it. A bundle
+    /// may say anything: of one with another number nothing is graded, and without this its drawn
+    /// cases are not.
     pub draw: Option<u64>,
     /// How long a single run of the submission may take.
     pub deadline: Duration,
-    /// How long all runs of the submission may take together, where the emulated device grades them.
+    /// How long all runs of the submission may take together, where the emulated device grades
+    /// them.
     pub total_deadline: Duration,
     /// Runs with fresh inputs of a case that is not timed.
     pub samples: u32,
@@ -106,7 +112,8 @@ impl Default for Options {
 /// How long reading and checking a bundle may take.
 const OPENING: Duration = Duration::from_secs(120);
 
-/// How long one piece of the harness's own work may take: the reference of the largest case, on few cores.
+/// How long one piece of the harness's own work may take: the reference of the largest case, on few
+/// cores.
 const OURS: Duration = Duration::from_secs(1800);
 
 /// Is told which case is next.
@@ -129,7 +136,8 @@ impl Show for Quiet {}
 pub struct Packed<'p> {
     /// Its file, which nothing in this process reads.
     pub file: &'p Path,
-    /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
+    /// Whether this machine packed it just now. Otherwise the protections that it names are its
+    /// author's claim.
     pub is_ours: bool,
 }
 
@@ -137,38 +145,38 @@ pub struct Packed<'p> {
 ///
 /// # Errors
 ///
-/// What keeps it from being graded at all, through no fault of the submission's.
+/// An error that keeps it from being graded at all, through no fault of the submission's.
 pub fn grade(
     packed: Packed<'_>,
     id: SubmissionId,
-    course: &Course,
+    lab_spec: &LabSpec,
     (name, device): (DeviceName, &dyn Device),
     runner: &dyn CaseRunner,
     options: &Options,
     show: &mut dyn Show,
 ) -> Result<GradeReport, GradeError> {
     let began = Instant::now();
-    let lab = find_lab(&course.lab)?;
+    let lab = find_lab(&lab_spec.lab)?;
     let seeds = match options.seed {
         Some(base) => Seeds(base),
         None => Seeds::secret()?,
     };
-    let mut report = blank(id, course, name.to_string(), Some(device), options);
+    let mut report = blank(id, lab_spec, name.to_string(), Some(device), options);
     let parts = ScratchFolder::new("grade").map_err(GradeError::NoScratch)?;
-    let opened = match open(packed, course, parts.path(), device, runner, options)? {
+    let opened = match open(packed, lab_spec, parts.path(), device, runner, options)? {
         Ok(opened) => opened,
-        Err(Outcome::Failed(failing)) => return Ok(refused(report, course, failing)),
-        Err(outcome) => return Ok(ended(report, course, &outcome)),
+        Err(Outcome::Failed(failure)) => return Ok(refused(report, lab_spec, failure)),
+        Err(outcome) => return Ok(ended(report, lab_spec, &outcome)),
     };
     report.submission.sha256 = Some(opened.sha256);
     report.protections.extend(opened.protections);
     report.protections.extend(protections(device.info().kind));
-    let drawn = opened.draw.map(|draw| course.drawn(draw));
-    let course = drawn.as_ref().unwrap_or(course);
-    report.draw = course.draw.filter(|_| options.draw.is_some());
+    let drawn = opened.draw.map(|draw| lab_spec.drawn(draw));
+    let lab_spec = drawn.as_ref().unwrap_or(lab_spec);
+    report.draw = lab_spec.draw.filter(|_| options.draw.is_some());
     let grading = Grading {
         parts: parts.path(),
-        course,
+        lab_spec,
         lab,
         seeds,
         name,
@@ -179,30 +187,30 @@ pub fn grade(
     let plans_checked = opened.cases;
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
-        let may_run = course.cases.iter().zip(&plans_checked);
+        let may_run = lab_spec.cases.iter().zip(&plans_checked);
         let may_run = may_run.filter_map(|(spec, checked)| checked.is_ok().then_some(spec));
         // All of it before anything runs on the GPU: what it times has the machine to itself.
         checked_on_emulated = grading.check_on_emulated(may_run.collect(), show)?;
     }
-    for (index, (spec, plan_checked)) in course.cases.iter().zip(plans_checked).enumerate() {
-        show.case(&spec.name, index + 1, course.cases.len());
+    for (index, (spec, plan_checked)) in lab_spec.cases.iter().zip(plans_checked).enumerate() {
+        show.case(&spec.name, index + 1, lab_spec.cases.len());
         let (checks, found) = checked_on_emulated.remove(&spec.name).unzip();
         let answer = match (plan_checked, found.flatten()) {
-            (Err(outcome), _) => Answer::without_samples(outcome, course, spec),
+            (Err(outcome), _) => Answer::without_samples(outcome, lab_spec, spec),
             (Ok(()), Some(fault)) if fault.category != Category::Wrong => {
-                Answer::without_samples(Outcome::Failed(fault), course, spec)
+                Answer::without_samples(Outcome::Failed(fault), lab_spec, spec)
             }
             (Ok(()), wrong) => match (grading.run(spec)?, wrong) {
                 (answer, Some(wrong)) if answer.status == Outcome::Passed => {
-                    let failing = right_by_luck(wrong);
-                    Answer::without_samples(Outcome::Failed(failing), course, spec)
+                    let failure = correct_by_chance(wrong);
+                    Answer::without_samples(Outcome::Failed(failure), lab_spec, spec)
                 }
                 (answer, _) => answer,
             },
         };
         add(&mut report, spec, answer, checks);
     }
-    in_file_order(&mut report.performance, course);
+    in_file_order(&mut report.performance, lab_spec);
     if !report.is_right() && options.seed.is_none() {
         let draw = report.draw.map(|draw| format!(" --draw {draw}"));
         let note = format!(
@@ -217,25 +225,25 @@ pub fn grade(
 }
 
 /// The report of a submission that failed before it could be run at all.
-pub fn refused(mut report: GradeReport, course: &Course, failing: Failing) -> GradeReport {
-    report.refused = Some(failing.clone());
-    ended(report, course, &Outcome::Failed(failing))
+pub fn refused(mut report: GradeReport, lab_spec: &LabSpec, failure: Failure) -> GradeReport {
+    report.refused = Some(failure.clone());
+    ended(report, lab_spec, &Outcome::Failed(failure))
 }
 
-/// The report of a submission all of whose cases end like this.
-fn ended(mut report: GradeReport, course: &Course, outcome: &Outcome) -> GradeReport {
-    for spec in &course.cases {
-        let answer = Answer::without_samples(outcome.clone(), course, spec);
+/// The report of a submission whose cases all end like this.
+fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> GradeReport {
+    for spec in &lab_spec.cases {
+        let answer = Answer::without_samples(outcome.clone(), lab_spec, spec);
         add(&mut report, spec, answer, None);
     }
-    in_file_order(&mut report.performance, course);
+    in_file_order(&mut report.performance, lab_spec);
     report.with_totals()
 }
 
 /// Has a process open the bundle; if nothing of it can be graded, how all of it ends.
 fn open(
     packed: Packed<'_>,
-    course: &Course,
+    lab_spec: &LabSpec,
     parts: &Path,
     device: &dyn Device,
     runner: &dyn CaseRunner,
@@ -245,8 +253,8 @@ fn open(
         bundle: packed.file.to_owned(),
         is_ours: packed.is_ours,
         parts: parts.to_owned(),
-        course_file: course.file.clone(),
-        course_text: course.text.clone(),
+        lab_file: lab_spec.file.clone(),
+        lab_text: lab_spec.text.clone(),
         draw: options.draw,
         device: device.info().clone(),
     };
@@ -256,13 +264,13 @@ fn open(
         ours: OPENING,
     };
     let why = match runner.open(&job, &deadlines)? {
-        Ended::Answer(opened) if opened.cases.len() == course.cases.len() => {
+        WorkerEnd::Answer(opened) if opened.cases.len() == lab_spec.cases.len() => {
             return Ok(Ok(*opened));
         }
-        Ended::Answer(_) => return Err(GradeError::Protocol("other cases".to_owned())),
-        Ended::NoAnswer(outcome) => return Ok(Err(outcome)),
-        Ended::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
-        Ended::Died { how, said, .. } => died(&how, &said),
+        WorkerEnd::Answer(_) => return Err(WorkerError::Protocol("other cases".to_owned()).into()),
+        WorkerEnd::NoAnswer(outcome) => return Ok(Err(outcome)),
+        WorkerEnd::TimedOut(_) => format!("it took more than {} s", OPENING.as_secs()),
+        WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
     Ok(Err(Outcome::undecided(format!(
         "the bundle could not be opened within its limits of time and memory: {why}"
@@ -272,12 +280,12 @@ fn open(
 /// A report of nothing yet. `device_name` is what users call the device.
 pub fn blank(
     id: SubmissionId,
-    course: &Course,
+    lab_spec: &LabSpec,
     device_name: String,
     device: Option<&dyn Device>,
     options: &Options,
 ) -> GradeReport {
-    let mut report = GradeReport::new(id, &course.lab, device_name);
+    let mut report = GradeReport::new(id, &lab_spec.lab, device_name);
     report.device_info = device.map(|device| device.info().clone());
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     report.started_unix_s = since_1970.map(|time| time.as_secs());
@@ -303,22 +311,22 @@ fn add(report: &mut GradeReport, spec: &CaseSpec, answer: Answer, checks: Option
 }
 
 /// Timings in the order of the lab file, which need not be that of its cases.
-fn in_file_order(performance: &mut [PerformanceGrade], course: &Course) {
+fn in_file_order(performance: &mut [PerformanceGrade], lab_spec: &LabSpec) {
     performance.sort_by_key(|timed| {
-        let mut entries = course.performance.iter();
+        let mut entries = lab_spec.performance.iter();
         entries.position(|entry| entry.case == timed.case && entry.against == timed.against)
     });
 }
 
-/// What all cases of a submission have in common.
+/// The context of all cases of a submission.
 struct Grading<'a> {
     /// The folder of the submission's parts.
     parts: &'a Path,
-    course: &'a Course,
+    lab_spec: &'a LabSpec,
     lab: &'static dyn Lab,
     seeds: Seeds,
     name: DeviceName,
-    /// What is left for the submission's runs on the emulated device.
+    /// The time left for the submission's runs on the emulated device.
     left: Cell<Duration>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
@@ -329,9 +337,9 @@ impl Grading<'_> {
     fn job(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> CaseJob {
         CaseJob {
             device,
-            course_file: self.course.file.clone(),
-            course_text: self.course.text.clone(),
-            draw: self.course.draw,
+            lab_file: self.lab_spec.file.clone(),
+            lab_text: self.lab_spec.text.clone(),
+            draw: self.lab_spec.draw,
             case: spec.name.clone(),
             parts: self.parts.to_owned(),
             seed: self.seeds.0,
@@ -341,13 +349,14 @@ impl Grading<'_> {
         }
     }
 
-    /// What the emulated device finds in these cases, the quick ones first. A failure of category [`Category::Wrong`] says
-    /// that values are wrong; any other fails the case without a run on the GPU.
+    /// The failures that the emulated device finds in these cases, the quick ones first. A failure
+    /// of category [`Category::Wrong`] says that values are wrong; any other fails the case without
+    /// a run on the GPU.
     fn check_on_emulated(
         &self,
         mut cases: Vec<&CaseSpec>,
         show: &mut dyn Show,
-    ) -> Result<BTreeMap<String, (Checks, Option<Failing>)>, GradeError> {
+    ) -> Result<BTreeMap<String, (Checks, Option<Failure>)>, GradeError> {
         cases.sort_by_cached_key(|spec| {
             let case = spec.with_seed(self.lab, 0);
             let updates = case.map_or(u64::MAX, |case| case.work("").updates);
@@ -360,7 +369,7 @@ impl Grading<'_> {
             let extent = Extent::of(spec.group);
             let left = at_most.saturating_sub(began.elapsed());
             let ended = if left.is_zero() {
-                Ended::TimedOut(Phase::Submission)
+                WorkerEnd::TimedOut(Phase::Submission)
             } else {
                 show.emulated_check(&spec.name);
                 let deadlines = Deadlines {
@@ -372,20 +381,22 @@ impl Grading<'_> {
                 self.runner.run(&job, &deadlines)?
             };
             let outcome = match ended {
-                Ended::Answer(answer) => answer.status,
-                Ended::NoAnswer(outcome) => outcome,
-                Ended::TimedOut(_) => Outcome::undecided(format!(
+                WorkerEnd::Answer(answer) => answer.status,
+                WorkerEnd::NoAnswer(outcome) => outcome,
+                WorkerEnd::TimedOut(_) => Outcome::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
                     at_most.as_secs_f64()
                 )),
-                Ended::Died { how, said, .. } => Outcome::undecided(died(&how, &said)),
+                WorkerEnd::Died { exit, said, .. } => {
+                    Outcome::undecided(describe_exit(&exit, &said))
+                }
             };
             let made = match extent {
                 Extent::Whole => Checks::Whole,
                 Extent::Sampled => Checks::Sampled,
             };
             let checked = match outcome {
-                Outcome::Failed(failing) => (made, Some(failing.with_device("emulated"))),
+                Outcome::Failed(failure) => (made, Some(failure.with_device("emulated"))),
                 Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
                     (Checks::NotMade { reason }, None)
                 }
@@ -405,36 +416,40 @@ impl Grading<'_> {
         };
         let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
         let ended = match is_over() {
-            true => Ended::TimedOut(Phase::Submission),
+            true => WorkerEnd::TimedOut(Phase::Submission),
             false => {
                 let job = self.job(spec, self.name, None);
                 self.runner.run(&job, &deadlines)?
             }
         };
         let outcome = match ended {
-            Ended::Answer(answer) => return Ok(*answer),
-            Ended::NoAnswer(outcome) => outcome,
-            Ended::TimedOut(Phase::Submission) => {
+            WorkerEnd::Answer(answer) => return Ok(*answer),
+            WorkerEnd::NoAnswer(outcome) => outcome,
+            WorkerEnd::TimedOut(Phase::Submission) => {
                 Outcome::failed(Kind::Deadline, self.too_slow(is_over()))
             }
-            Ended::TimedOut(Phase::Ours) => Outcome::undecided(format!(
+            WorkerEnd::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
                 deadlines.ours.as_secs()
             )),
-            Ended::Died { has_run, how, said } => {
-                let message = died(&how, &said);
+            WorkerEnd::Died {
+                has_run,
+                exit,
+                said,
+            } => {
+                let message = describe_exit(&exit, &said);
                 // A panic is ours, whatever led to it.
-                if has_run && !how.starts_with("a bug") {
+                if has_run && exit != Exit::Bug {
                     Outcome::failed(Kind::Crashed, message)
                 } else {
                     Outcome::undecided(message)
                 }
             }
         };
-        Ok(Answer::without_samples(outcome, self.course, spec))
+        Ok(Answer::without_samples(outcome, self.lab_spec, spec))
     }
 
-    /// What is said of a case whose run met its deadline, or that of all runs together.
+    /// The message for a case whose run met its deadline, or that of all runs together.
     fn too_slow(&self, all_together: bool) -> String {
         let [one, all] = [self.options.deadline, self.options.total_deadline]
             .map(|deadline| deadline.as_secs_f64());
@@ -461,17 +476,17 @@ impl Grading<'_> {
 }
 
 /// How a case fails that the GPU has right and the emulated device wrong.
-fn right_by_luck(wrong: Failing) -> Failing {
-    Failing {
+fn correct_by_chance(wrong: Failure) -> Failure {
+    Failure {
         message: format!(
-            "{}; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)",
+            "{}; correct on the GPU only by chance: the result depends on thread order (`--device emulated` says more)",
             wrong.message
         ),
         ..wrong
     }
 }
 
-/// What the engine does, and what this device adds.
+/// The engine's protections, and those of this device.
 fn protections(kind: DeviceKind) -> Vec<Protection> {
     let mut all = vec![
         (
@@ -480,7 +495,7 @@ fn protections(kind: DeviceKind) -> Vec<Protection> {
         ),
         (
             "fresh module",
-            "kernels are loaded anew for every sample, with all their globals",
+            "kernels are loaded again for every sample, with all their globals",
         ),
         (
             "own process",

@@ -1,8 +1,9 @@
 //! A bundle as it is opened: read, checked, and taken apart into files, a case in each.
 //!
-//! A bundle is whatever its author wrote, and reading it takes what its author wants. So a process of its own does all of it,
-//! with a limit on its memory and on its time, and the process that grades sees what that one says: an [`Opened`], whose
-//! size does not depend on the bundle's. The process of a case gets the files of that case.
+//! A bundle is whatever its author wrote, and reading it takes what its author wants. So a process
+//! of its own does all of it, with a limit on its memory and on its time, and the process that
+//! grades sees what that one says: an [`Opened`], whose size does not depend on the bundle's. The
+//! process of a case gets the files of that case.
 
 use std::fs;
 use std::io;
@@ -15,41 +16,45 @@ use serde::{Deserialize, Serialize};
 use super::bundle_check;
 use super::error::GradeError;
 use crate::bundle::{Bundle, BundledCase};
-use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Failing, Outcome, bounded};
+use crate::lab_spec::{CaseSpec, Group, LabSpec};
+use crate::outcome::{Failure, Outcome, bounded};
 use crate::plan_check;
 use crate::report::Protection;
+use crate::worker::{Job, Watch};
 
 /// The most memory that opening a bundle may take, in bytes: several times the largest content.
-pub const MOST_MEMORY: u64 = 4 << 30;
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
 /// A bundle to open.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OpenJob {
     /// Its file.
+    #[serde(skip)]
     pub bundle: PathBuf,
-    /// Whether this machine packed it just now. What another says about how it was built is that one's claim.
+    /// Whether this machine packed it just now. Otherwise the protections that it names are its
+    /// author's claim.
     pub is_ours: bool,
     /// An empty folder for its parts.
+    #[serde(skip)]
     pub parts: PathBuf,
     /// The lab file's name.
-    pub course_file: String,
+    pub lab_file: String,
     /// The lab file.
-    pub course_text: String,
-    /// What drawn cases follow from, if whoever grades knows.
+    pub lab_text: String,
+    /// The number that drawn cases follow from, if the grader knows it.
     pub draw: Option<u64>,
-    /// What it is graded on.
+    /// The device that grades it.
     pub device: DeviceInfo,
 }
 
-/// What is in a bundle, as far as the process that grades needs to know.
+/// The content of a bundle, as far as the process that grades needs to know.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Opened {
     /// The SHA-256 of its content.
     pub sha256: String,
-    /// What drawn cases follow from, where the lab draws some.
+    /// The number that drawn cases follow from, where the lab draws some.
     pub draw: Option<u64>,
-    /// What it was built under.
+    /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
     /// For each of the lab's cases whether it can be run; if not, how it ends.
     pub cases: Vec<Result<(), Outcome>>,
@@ -65,32 +70,52 @@ pub fn plan_file(parts: &Path, case: usize) -> PathBuf {
     parts.join(format!("plan-{case}.json"))
 }
 
+impl Job for OpenJob {
+    const NAME: &'static str = "open";
+    type Answer = Opened;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![&mut self.bundle, &mut self.parts]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        Some(MAX_MEMORY_BYTES)
+    }
+
+    fn work(&self, _: &mut dyn Watch) -> Result<Opened, Outcome> {
+        self.open()
+    }
+}
+
 impl OpenJob {
     /// Opens it.
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] if nothing of the submission can be graded; [`Outcome::Undecided`] if its parts cannot be written.
-    pub fn run(&self) -> Result<Opened, Outcome> {
+    /// [`Outcome::Failed`] if nothing of the submission can be graded; [`Outcome::Undecided`] if
+    /// its parts cannot be written.
+    pub fn open(&self) -> Result<Opened, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
-        let course = Course::parse(&self.course_text, &self.course_file)
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| bad(error.to_string()))?;
-        let lab = find_lab(&course.lab).map_err(|error| bad(error.to_string()))?;
+        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
         let (bundle, sha256) = Bundle::read_with_sha256(&self.bundle)
             // Without the file's name: students with the same content share what is said.
-            .map_err(|error| Failing::new(error.kind(), format!("the file {}", error.fault)))?;
-        bundle_check::check_draw(&bundle, &course, self.draw)?;
-        let course = bundle
+            .map_err(|error| {
+                Failure::new(error.failure_kind(), format!("the file {}", error.kind))
+            })?;
+        bundle_check::check_draw(&bundle, &lab_spec, self.draw)?;
+        let lab_spec = bundle
             .draw
-            .map_or(course.clone(), |draw| course.drawn(draw));
-        bundle_check::check(&bundle, &course, lab)?;
+            .map_or(lab_spec.clone(), |draw| lab_spec.drawn(draw));
+        bundle_check::check(&bundle, &lab_spec, lab)?;
         let written = |result: io::Result<()>| {
             result.map_err(|error| bad(format!("{}: {error}", self.parts.display())))
         };
         written(fs::write(kernels_file(&self.parts), &bundle.ptx))?;
         let module = Module::new("submission", bundle.ptx.clone());
         let mut cases = Vec::new();
-        for (number, spec) in course.cases.iter().enumerate() {
+        for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
             let checked = self.check_plan(spec, submitted, lab, &module);
             if checked.is_ok() {
@@ -101,7 +126,7 @@ impl OpenJob {
         }
         Ok(Opened {
             sha256,
-            draw: course.draw,
+            draw: lab_spec.draw,
             protections: self.protections(bundle.protections),
             cases,
         })
@@ -120,7 +145,7 @@ impl OpenJob {
         }
         if spec.ranges.is_some() && self.draw.is_none() {
             return Err(Outcome::undecided(
-                "whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the \
+                "the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the \
                  folder",
             ));
         }
@@ -131,10 +156,10 @@ impl OpenJob {
 
     fn protections(&self, mut protections: Vec<Protection>) -> Vec<Protection> {
         /// More than there are.
-        const MOST: usize = 16;
+        const MAX: usize = 16;
         /// Bytes of each text: more than ours have.
         const LONGEST: usize = 300;
-        protections.truncate(MOST);
+        protections.truncate(MAX);
         for protection in &mut protections {
             protection.name = bounded(std::mem::take(&mut protection.name), LONGEST);
             protection.detail = bounded(std::mem::take(&mut protection.detail), LONGEST);

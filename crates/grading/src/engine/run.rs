@@ -11,16 +11,16 @@ use plan::Plan;
 
 use crate::outcome::{Kind, Outcome, fail};
 
-/// What is run: kernels, and a plan of launches.
+/// The subject of a run: kernels, and a plan of launches.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
     /// The kernels.
     pub module: &'a Module,
-    /// What it records.
+    /// The plan.
     pub plan: &'a Plan,
 }
 
-/// What a run left.
+/// The results of a run.
 #[derive(Debug)]
 pub struct Sample {
     /// Every output.
@@ -31,12 +31,12 @@ pub struct Sample {
     pub counts: BTreeMap<String, u64>,
 }
 
-/// How long a device is kept at work before a run that is timed: while the host compares results, its clocks may go down,
-/// and they take some milliseconds to come back.
+/// How long a device is kept at work before a run that is timed: while the host compares results,
+/// its clocks may go down, and they take some milliseconds to come back.
 pub const SETTLE: Duration = Duration::from_millis(25);
 
-/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold. Everything but the outputs' values is
-/// checked, and memory is overwritten in the end.
+/// Runs once: memory prepared, the device at work for at least `settle`, L2 cold. Everything but
+/// the outputs' values is checked, and memory is overwritten in the end.
 ///
 /// # Errors
 ///
@@ -73,7 +73,7 @@ pub fn run_isolated(
     })
 }
 
-/// Inputs that are no outputs too must hold what they held.
+/// Inputs that are not also outputs must be unchanged.
 fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Outcome> {
     let is_output = |name: &str| plan.outputs().iter().any(|(output, _)| output == name);
     for (name, held) in inputs.iter().filter(|(name, _)| !is_output(name)) {
@@ -122,7 +122,8 @@ fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
     sums
 }
 
-/// What is in a buffer before a run, by the names of the outputs that it holds after it: an input, or poison.
+/// The content of buffers before a run, by the names of the outputs that they hold after it: an
+/// input, or poison.
 pub fn before(plan: &Plan, inputs: &NamedBuffers) -> NamedBuffers {
     let outputs = plan.outputs().iter();
     outputs

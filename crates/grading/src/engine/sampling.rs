@@ -1,7 +1,7 @@
 //! Samples of time, in turn with a reference, and when there are enough.
 //!
-//! A sample of the ratio is the time of the reference by that of the submission, taken one after the other. Points follow
-//! from the median of the ratios.
+//! A sample of the ratio is the time of the reference by that of the submission, taken one after
+//! the other. Points follow from the median of the ratios.
 
 use std::time::{Duration, Instant};
 
@@ -10,16 +10,17 @@ use serde::{Deserialize, Serialize};
 use stats::SamplingRule;
 use stats::interval::{Confidence, median};
 
-use crate::outcome::{Failing, Kind};
+use crate::outcome::{Failure, Kind};
 use crate::report::{Interval, Times};
 
 /// When there are enough samples.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Stopping {
-    /// The rule for the ratio. What speaks against one series of times, as its spread does, does not count: what slows the
-    /// machine for a while slows both of a pair.
+    /// The rule for the ratio. What speaks against one series of times, as its spread does, does
+    /// not count: what slows the machine for a while slows both of a pair.
     pub rule: SamplingRule,
-    /// Enough also once the ends of the ratio's interval earn the same, except for this share of the points.
+    /// Enough also once the ends of the ratio's interval earn the same, except for this share of
+    /// the points.
     pub points: f64,
 }
 
@@ -39,8 +40,8 @@ impl Default for Stopping {
     }
 }
 
-/// How far the device's clock and the host's may be apart: what it takes to enqueue the first command and to hear of the
-/// end of the last, and a share for clocks that do not run alike.
+/// How far the device's clock and the host's may be apart: what it takes to enqueue the first
+/// command and to hear of the end of the last, and a share for clocks that do not run alike.
 const CLOCKS_APART: Duration = Duration::from_millis(2);
 const CLOCKS_APART_SHARE: f64 = 0.05;
 
@@ -50,7 +51,8 @@ pub fn clocks_agree(timing: &Timing) -> bool {
         return false;
     };
     let allowed = CLOCKS_APART + timing.host.mul_f64(CLOCKS_APART_SHARE);
-    // The host's interval holds the device's: only the two clocks' rates may make the device's longer.
+    // The host's interval holds the device's: only the two clocks' rates may make the device's
+    // longer.
     let excess = timing.host.mul_f64(CLOCKS_APART_SHARE) + Duration::from_micros(5);
     device <= timing.host + excess && timing.host <= device + allowed
 }
@@ -64,7 +66,7 @@ pub struct Pair {
     pub reference: Timing,
 }
 
-/// Samples so far.
+/// Samples taken.
 #[derive(Debug, Default)]
 pub struct Series {
     submission_s: Vec<f64>,
@@ -72,7 +74,7 @@ pub struct Series {
     discarded: usize,
 }
 
-/// What the samples say.
+/// The statistics of the samples.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// The reference's time by the submission's.
@@ -86,14 +88,15 @@ pub struct Measured {
 }
 
 impl Series {
-    /// Takes pairs until there are enough. `earned` is the share of the points for a ratio, never less for a greater one;
-    /// `pair` gets the number of the sample, which no other gets.
+    /// Takes pairs until there are enough. `earned` is the share of the points for a ratio, never
+    /// less for a greater one; `pair` gets the number of the sample, which no other gets.
     ///
     /// # Errors
     ///
-    /// What `pair` answers; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`; [`Kind::ClocksDisagree`] where that
-    /// is so of most samples: a few are left out, as the host may have been busy with something else.
-    pub fn collect<E: From<Failing>>(
+    /// The error of `pair`; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`;
+    /// [`Kind::ClocksDisagree`] where that is so of most samples: a few are left out, as the host
+    /// may have been busy with something else.
+    pub fn collect<E: From<Failure>>(
         stopping: &Stopping,
         shortest_s: f64,
         earned: impl Fn(f64) -> f64,
@@ -113,8 +116,8 @@ impl Series {
                     pair.submission.device.unwrap_or_default(),
                     pair.submission.host,
                 );
-                let failing = Failing::new(Kind::ClocksDisagree, message);
-                return Err(failing.with_sample(sample).into());
+                let failure = Failure::new(Kind::ClocksDisagree, message);
+                return Err(failure.with_sample(sample).into());
             }
             if taken == 0 {
                 continue;
@@ -129,7 +132,7 @@ impl Series {
         unreachable!("a series ends")
     }
 
-    fn add(&mut self, pair: Pair, shortest_s: f64, sample: u32) -> Result<(), Failing> {
+    fn add(&mut self, pair: Pair, shortest_s: f64, sample: u32) -> Result<(), Failure> {
         let time = |timing: Timing| timing.device.unwrap_or(timing.host).as_secs_f64();
         let (submission, reference) = (time(pair.submission), time(pair.reference));
         if submission < shortest_s {
@@ -138,7 +141,7 @@ impl Series {
                 submission * 1e6,
                 shortest_s * 1e6
             );
-            return Err(Failing::new(Kind::ImpossibleSpeed, message).with_sample(sample));
+            return Err(Failure::new(Kind::ImpossibleSpeed, message).with_sample(sample));
         }
         if clocks_agree(&pair.submission) && clocks_agree(&pair.reference) {
             self.submission_s.push(submission);
@@ -198,14 +201,14 @@ mod tests {
         }
     }
 
-    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Failing> {
+    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Failure> {
         collect_for(|ratio| ratio, pair)
     }
 
     fn collect_for(
         earned: impl Fn(f64) -> f64,
         pair: impl Fn(u32) -> (f64, f64),
-    ) -> Result<Measured, Failing> {
+    ) -> Result<Measured, Failure> {
         Series::collect(&STOPPING, 10e-6, earned, |sample| {
             let (submission, reference) = pair(sample);
             Ok(Pair {
@@ -266,19 +269,19 @@ mod tests {
 
     #[test]
     fn impossible_times_fail_at_once() {
-        let failing = collect(|sample| {
+        let failure = collect(|sample| {
             if sample == 3 {
                 (9.0, 1000.0)
             } else {
                 (1000.0, 1000.0)
             }
         });
-        let failing = failing.unwrap_err();
+        let failure = failure.unwrap_err();
         assert_eq!(
-            (failing.kind, failing.sample),
+            (failure.kind, failure.sample),
             (Kind::ImpossibleSpeed, Some(3))
         );
-        insta::assert_snapshot!(failing.message, @"it took 9.000 us, and this device cannot do the work in less than 10.000 us");
+        insta::assert_snapshot!(failure.message, @"it took 9.000 us, and this device cannot do the work in less than 10.000 us");
     }
 
     #[test]
@@ -290,10 +293,10 @@ mod tests {
             },
             reference: timing(100.0),
         };
-        let failing =
-            Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok::<_, Failing>(pair)).unwrap_err();
-        assert_eq!(failing.kind, Kind::ClocksDisagree);
-        insta::assert_snapshot!(failing.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
+        let failure =
+            Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok::<_, Failure>(pair)).unwrap_err();
+        assert_eq!(failure.kind, Kind::ClocksDisagree);
+        insta::assert_snapshot!(failure.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
     }
 
     #[test]
@@ -310,7 +313,7 @@ mod tests {
                 if sample % 4 == 1 {
                     pair.reference.host += Duration::from_millis(20);
                 }
-                Ok::<_, Failing>(pair)
+                Ok::<_, Failure>(pair)
             },
         );
         let times = measured.unwrap().submission;

@@ -22,7 +22,8 @@ impl Seeds {
     }
 }
 
-/// A step of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators", 2014).
+/// A step of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
+/// 2014).
 fn mix(state: u64) -> u64 {
     let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
     let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);

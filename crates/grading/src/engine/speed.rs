@@ -13,7 +13,7 @@ use super::case::CaseWork;
 use super::ceiling::Ceiling;
 use super::run::{SETTLE, Sample, Subject, run_isolated};
 use super::sampling::{Pair, Series, Stopping};
-use crate::course::{Against, PerformanceSpec, ToleranceRule};
+use crate::lab_spec::{Against, PerformanceSpec, ToleranceRule};
 use crate::outcome::Outcome;
 use crate::report::{CopyLimit, PerformanceGrade};
 
@@ -24,8 +24,8 @@ struct Trusted {
 }
 
 impl CaseWork<'_> {
-    /// Times the submission in turn with a built-in variant, comparing every result. In a copy of the course that has none,
-    /// times it alone.
+    /// Times the submission in turn with a built-in variant, comparing every result. In a copy of
+    /// the course that has none, times it alone.
     pub fn time(
         &mut self,
         timed: &PerformanceSpec,
@@ -67,7 +67,8 @@ impl CaseWork<'_> {
             device: Some(at_limit),
             host: at_limit,
         };
-        // A reference that is not here earns nothing: then the ratio only says when there are enough samples.
+        // A reference that is not here earns nothing: then the ratio only says when there are
+        // enough samples.
         let missing = match (&timed.against, &trusted) {
             (Against::Reference { variant }, None) => Some(variant),
             _ => None,
@@ -76,7 +77,7 @@ impl CaseWork<'_> {
             Some(_) => ratio,
             None => timed.earned(ratio) / timed.points.max(f64::MIN_POSITIVE),
         };
-        // What distinguishes the seeds.
+        // A number that distinguishes the seeds.
         let purpose = match &timed.against {
             Against::Reference { variant } => format!("time against {variant}"),
             Against::Limit => "time against the limit".to_owned(),
@@ -95,7 +96,7 @@ impl CaseWork<'_> {
         grade.submission = Some(measured.submission);
         if let Some(variant) = missing {
             grade.status = Outcome::not_graded_here(format!(
-                "this copy of the course has no `{variant}` to run beside, so that there is a time and no ratio"
+                "this copy of the course does not include the reference `{variant}`: only the time is reported"
             ));
             return Ok(());
         }
@@ -113,7 +114,8 @@ impl CaseWork<'_> {
         Ok(())
     }
 
-    /// A run of the submission and one of the trusted variant, in random order, on the same fresh inputs.
+    /// A run of the submission and one of the trusted variant, in random order, on the same fresh
+    /// inputs.
     fn pair(
         &mut self,
         purpose: &str,
@@ -186,13 +188,13 @@ mod tests {
     use super::*;
     use crate::engine::seeds::Seeds;
     use crate::engine::tests::clocked::{Clocked, Who};
-    use crate::engine::tests::{MATADD, Unwatched, built_in, course, options};
+    use crate::engine::tests::{MATADD, Unwatched, built_in, lab_spec, options};
     use crate::outcome::Kind;
 
-    /// Both entries of the large case, timed as where there are no built-in variants.
+    /// Both entries of the large case, timed as on a machine without built-in variants.
     fn alone(device: &Clocked) -> Vec<(Result<(), Outcome>, PerformanceGrade)> {
-        let course = course(MATADD);
-        let bundle = built_in(&course, "grid2d_block1d_64");
+        let lab_spec = lab_spec(MATADD);
+        let bundle = built_in(&lab_spec, "grid2d_block1d_64");
         let submitted = bundle.case("large").unwrap();
         let module = Module::new("submission", bundle.ptx.clone());
         let subject = Subject {
@@ -200,12 +202,12 @@ mod tests {
             plan: &submitted.plan,
         };
         let lab = find_lab("matadd").unwrap();
-        let spec = course.case("large").unwrap();
-        let (seeds, rule) = (Seeds(42), course.tolerance);
+        let spec = lab_spec.case("large").unwrap();
+        let (seeds, rule) = (Seeds(42), lab_spec.tolerance);
         let mut watch = Unwatched;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, seeds, &mut watch);
         (work.necessary_bytes, work.element) = (12 * 384, Element::F32);
-        let entries = course.performance.iter();
+        let entries = lab_spec.performance.iter();
         entries
             .map(|timed| {
                 let mut grade = PerformanceGrade::new(timed, Outcome::Measured);
@@ -234,7 +236,7 @@ mod tests {
         let Outcome::NotGradedHere { reason } = &reference.status else {
             panic!("{reference:?}")
         };
-        insta::assert_snapshot!(reason, @"this copy of the course has no `grid2d_block2d_32x8` to run beside, so that there is a time and no ratio");
+        insta::assert_snapshot!(reason, @"this copy of the course does not include the reference `grid2d_block2d_32x8`: only the time is reported");
         let times = reference.submission.as_ref().unwrap();
         assert!((times.median_s - 5.625e-6).abs() < 1e-9);
         assert!(times.samples_s.len() >= 10);
@@ -252,9 +254,9 @@ mod tests {
     fn every_result_is_compared_all_the_same() {
         let mut device = Clocked::new(|_, _| 100.0);
         device.spoiled_from = 7;
-        let (Err(Outcome::Failed(failing)), _) = &alone(&device)[0] else {
+        let (Err(Outcome::Failed(failure)), _) = &alone(&device)[0] else {
             panic!("spoiled")
         };
-        assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(7)));
+        assert_eq!((failure.kind, failure.sample), (Kind::WrongLater, Some(7)));
     }
 }

@@ -10,15 +10,15 @@ use terminal::progress::NoProgress;
 
 use super::case::{CaseWork, SampleInputs};
 use super::run::{Subject, before, run_isolated};
-use crate::diagnose::shorter::{first_launches, launches_of_one_kernel, shorten};
+use crate::diagnose::truncation::{first_launches, launches_of_one_kernel, shorten};
 use crate::diagnose::{Again, Axis, Diagnosis, Evidence, diagnose};
 use device::check::Expected;
 
 /// Larger cases are not run again to find the step at which they go wrong.
-const MOST_UPDATES_AGAIN: u64 = 1 << 27;
+const MAX_UPDATES_AGAIN: u64 = 1 << 27;
 
 impl CaseWork<'_> {
-    /// What a wrong result looks like.
+    /// The diagnosis of a wrong result.
     pub fn diagnosis(
         &self,
         of: &SampleInputs,
@@ -48,7 +48,7 @@ impl CaseWork<'_> {
             // Or the reason why not.
             _ => Again::Steps(&run_steps),
         };
-        let is_quick = of.case.work("").updates <= MOST_UPDATES_AGAIN;
+        let is_quick = of.case.work("").updates <= MAX_UPDATES_AGAIN;
         diagnose(&Evidence {
             axes: &axes,
             expected: &expected.outputs,
@@ -73,7 +73,7 @@ impl CaseWork<'_> {
         reference.ok()
     }
 
-    /// What this part of the submission's plan leaves.
+    /// The outputs of this part of the submission's plan.
     fn again(&self, of: &SampleInputs, plan: Plan) -> Result<NamedBuffers, String> {
         let subject = Subject {
             plan: &plan,

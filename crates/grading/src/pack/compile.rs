@@ -12,13 +12,13 @@ use cuda_builder::{Error, Prebuilt};
 use sandbox::{Access, Calls, End, Finished, InForce, ResourceLimits, Sandbox};
 
 use super::dependencies::HostCrates;
-use super::said::{self, Diagnostics, Taken};
+use super::rustc_diagnostics::{self, Diagnostics, Taken};
 use super::screen::{self, Sources};
 use super::{Options, PackError};
-use crate::bundle::MOST_PTX_BYTES;
+use crate::bundle::MAX_PTX_BYTES;
 use crate::outcome::{Kind, fail};
 
-/// What a program needs to start.
+/// The files that a program needs to start.
 pub const LIBRARIES: [&str; 6] = [
     "/lib",
     "/lib64",
@@ -28,7 +28,7 @@ pub const LIBRARIES: [&str; 6] = [
     "/nix/store",
 ];
 
-/// What a linker reads besides.
+/// The other files that a linker reads.
 const LINKER: [&str; 8] = [
     "/bin",
     "/lib32",
@@ -45,6 +45,9 @@ const MESSAGE_BYTES: usize = 16 << 10;
 
 /// The longest text that macros may become: four files' worth. Its tokens take 300 MB.
 const EXPANDED_BYTES: u64 = 2 << 20;
+
+/// A disk with less space counts as full: a build takes some ten megabytes.
+const MIN_FREE_BYTES: u64 = 64 << 20;
 
 /// The exit code of a recorder that was given no more memory.
 pub const OUT_OF_MEMORY: i32 = 77;
@@ -73,14 +76,14 @@ pub fn ptx(
     }
     let sandbox = compiler(read, folder, options)?;
     let mut in_force = InForce::ALL;
-    // What the submission is to blame for, whatever becomes of the rest.
+    // A refusal, whatever the result of the rest.
     let mut refused = None;
     let mut diagnostics = Diagnostics::default();
     let built = device.compile(folder, &mut |command| {
         let is_rustc = command.get_program() == tools.rustc;
         if is_rustc {
-            let looked = look(&sandbox, command, folder, screen::Machine::Device)?;
-            if let Err(error) = looked {
+            let checked = check_expanded(&sandbox, command, folder, screen::Machine::Device)?;
+            if let Err(error) = checked {
                 refused = Some(error);
                 return Ok(output(ExitStatus::from_raw(libc::SIGKILL), Vec::new()));
             }
@@ -96,7 +99,7 @@ pub fn ptx(
         }
         if let Some(limit) = over_limit(&finished, &sandbox.limits) {
             let message = format!("kernels.rs: compiling it {limit}");
-            refused.get_or_insert(PackError::refused(Kind::BuildLimit, message));
+            refused.get_or_insert(PackError::failure(Kind::BuildLimit, message));
         }
         Ok(output(status(&finished), stderr))
     });
@@ -107,22 +110,22 @@ pub fn ptx(
         Error::KernelCompile { output, .. } if diagnostics.in_submission => {
             compile_error("kernels.rs", &output)
         }
-        Error::NoKernels { .. } => PackError::refused(
+        Error::NoKernels { .. } => PackError::failure(
             Kind::CompileError,
             "kernels.rs has no kernel: mark a `pub unsafe fn` with #[kernel]",
         ),
-        Error::Unresolved { .. } => PackError::refused(Kind::CompileError, error.to_string()),
+        Error::Unresolved { .. } => PackError::failure(Kind::CompileError, error.to_string()),
         Error::NoClusters { .. } => {
-            PackError::refused(Kind::CompileError, format!("kernels.rs: {error}"))
+            PackError::failure(Kind::CompileError, format!("kernels.rs: {error}"))
         }
         other => no_space(folder, &other.to_string()).unwrap_or_else(|| other.into()),
     })?;
-    if ptx.len() > MOST_PTX_BYTES {
+    if ptx.len() > MAX_PTX_BYTES {
         fail!(
             Kind::BuildLimit,
             "kernels.rs: compiling it gives {} MiB of PTX; the limit is {}",
             ptx.len() >> 20,
-            size(MOST_PTX_BYTES as u64)
+            size(MAX_PTX_BYTES as u64)
         );
     }
     Ok((ptx, in_force))
@@ -130,8 +133,9 @@ pub fn ptx(
 
 /// Compiles the recorder in `folder`, which holds nothing yet, and returns the program.
 ///
-/// Twice: the submission as a library, which has no `std` but ours, by a compiler that reads nothing but its own library; and a
-/// program of ours around it, by one that reads what linking takes. That one reads no text but ours.
+/// Twice: the submission as a library, which has no `std` but ours, by a compiler that reads
+/// nothing but its own library; and a program of ours around it, by one that reads what linking
+/// takes. That one reads no text but ours.
 pub fn recorder(
     sources: &Sources,
     host: &HostCrates,
@@ -171,7 +175,7 @@ fn library(
     )?;
     let mut rustc = rustc(host, "submission", "lib.rs", &["--crate-type=rlib"]);
     rustc
-        // What is left unused there is used on the device.
+        // Items that are unused there are used on the device.
         .args(["-Adead_code", "-Aunused"])
         // No crate but those that are named here can be named in it.
         .arg("--sysroot=.")
@@ -180,7 +184,8 @@ fn library(
         rustc.arg(format!("--extern={name}={}", file.display()));
     }
     let sandbox = compiler(of_rustc(host), folder, options)?;
-    look(&sandbox, &rustc, folder, screen::Machine::Host).map_err(PackError::io(&host.rustc))??;
+    check_expanded(&sandbox, &rustc, folder, screen::Machine::Host)
+        .map_err(PackError::io(&host.rustc))??;
     rustc.args(["--error-format=json", "--emit=link,dep-info=taken.d"]);
     let finished = confined(&sandbox, &rustc, folder).map_err(PackError::io(&host.rustc))?;
     if let Some(refused) = from_outside(folder, "launch.rs", &own) {
@@ -194,7 +199,8 @@ fn library(
         let mut said = options.within_course(&diagnostics.text);
         // `plan::wave2d::Wave2d`.
         let lab = lab.split("::").nth(1).unwrap_or(lab);
-        if let Some(sentence) = said::about_launch(&diagnostics, &sources.launch, lab) {
+        if let Some(sentence) = rustc_diagnostics::about_launch(&diagnostics, &sources.launch, lab)
+        {
             said = format!("{sentence}\n{said}");
         }
         if diagnostics.in_submission {
@@ -262,7 +268,7 @@ fn rustc(host: &HostCrates, name: &str, root: &str, more: &[&str]) -> Command {
     rustc
 }
 
-/// What that compiler reads: itself, and the crates for submissions.
+/// The files that this compiler reads: its own, and the crates for submissions.
 fn of_rustc(host: &HostCrates) -> Vec<PathBuf> {
     let mut read = host.folders.clone();
     read.push(host.sysroot.join("lib"));
@@ -278,8 +284,9 @@ fn write(folder: &Path, files: &[(&str, &str)]) -> Result<(), PackError> {
     Ok(())
 }
 
-/// The sandbox of a compiler that reads a submission's text, and with it whatever that text may name: its own, and crates for
-/// submissions. Fails if the course's solutions or this program are among it.
+/// The sandbox of a compiler that reads a submission's text, and with it whatever that text may
+/// name: its own, and crates for submissions. Fails if the course's solutions or this program are
+/// among it.
 fn compiler(read: Vec<PathBuf>, folder: &Path, options: &Options) -> Result<Sandbox, PackError> {
     let read_by = sandbox(read, folder, options);
     keeps(&read_by.access.read, &options.secrets())?;
@@ -315,7 +322,7 @@ fn sandbox(mut read: Vec<PathBuf>, folder: &Path, options: &Options) -> Sandbox 
     }
 }
 
-/// What a program was installed with: its file, links resolved, and the libraries beside its `bin`.
+/// The installation of a program: its file, links resolved, and the libraries beside its `bin`.
 fn installation(program: &Path) -> Vec<PathBuf> {
     let Ok(program) = program.canonicalize() else {
         return Vec::new();
@@ -325,9 +332,10 @@ fn installation(program: &Path) -> Vec<PathBuf> {
     libraries.into_iter().chain([program]).collect()
 }
 
-/// Shows what macros become to the screen: `command`, which compiles the text in `folder`, is run with an option that writes that
-/// and nothing else. Where it cannot, it says nothing: then the text does not compile.
-fn look(
+/// Shows what macros become to the screen: `command`, which compiles the text in `folder`, is run
+/// with an option that writes that and nothing else. Where it cannot, it says nothing: then the
+/// text does not compile.
+fn check_expanded(
     sandbox: &Sandbox,
     command: &Command,
     folder: &Path,
@@ -346,7 +354,7 @@ fn look(
     if let Some(limit) = over_limit(&finished, &sandbox.limits) {
         let file = machine.file();
         let message = format!("{file}: compiling it {limit}");
-        return Ok(Err(PackError::refused(Kind::BuildLimit, message)));
+        return Ok(Err(PackError::failure(Kind::BuildLimit, message)));
     }
     if !finished.succeeded() {
         return Ok(Ok(()));
@@ -362,14 +370,14 @@ fn look(
             machine.file(),
             size(EXPANDED_BYTES)
         );
-        return Ok(Err(PackError::refused(Kind::BuildLimit, message)));
+        return Ok(Err(PackError::failure(Kind::BuildLimit, message)));
     }
     Ok(screen::expanded(&String::from_utf8_lossy(&text), machine))
 }
 
 /// A refusal, if the compiler of the text in `folder` took something from outside of it.
 fn from_outside(folder: &Path, file: &str, own: &[&str]) -> Option<PackError> {
-    let taken = said::taken(&folder.join("taken.d"), own)?;
+    let taken = rustc_diagnostics::taken(&folder.join("taken.d"), own)?;
     let message = match taken {
         Taken::File(path) => format!(
             "{file}: compiling it reads {path}: a submission is its two files, and reads no others"
@@ -379,7 +387,7 @@ fn from_outside(folder: &Path, file: &str, own: &[&str]) -> Option<PackError> {
              compiles it"
         ),
     };
-    Some(PackError::refused(Kind::ForbiddenConstruct, message))
+    Some(PackError::failure(Kind::ForbiddenConstruct, message))
 }
 
 /// The environment that a command sets.
@@ -429,7 +437,7 @@ fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
         )),
         End::FileTooLarge => Some(format!("writes more than {}", size(limits.file_bytes))),
         End::ForbiddenCall => Some("makes a system call that no compiler needs".to_owned()),
-        // What a compiler does that is given no more.
+        // A compiler aborts when it is given no more memory.
         End::Signal(libc::SIGABRT) => Some(format!(
             "takes more than {} of memory, or makes the compiler abort",
             size(limits.memory_bytes)
@@ -446,11 +454,11 @@ fn size(bytes: u64) -> String {
     }
 }
 
-/// The machine's error where a compiler says that the disk is full. Its words choose no more than what to do about it.
+/// The machine's error where the disk of this folder is full, as the system says: a compiler that
+/// failed there may have lacked space. Only the remedy follows from it.
 fn no_space(folder: &Path, said: &str) -> Option<PackError> {
-    // Programs speak English here: see `confined`.
-    let is_full = said.contains("No space left on device") || said.contains("os error 28");
-    is_full.then(|| PackError::NoSpace {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    (disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_FREE_BYTES).then(|| PackError::NoSpace {
         folder: folder.to_owned(),
         said: shortened(said),
     })
@@ -459,10 +467,10 @@ fn no_space(folder: &Path, said: &str) -> Option<PackError> {
 /// The compiler's message, without its summary.
 fn compile_error(file: &str, output: &str) -> PackError {
     let message = format!("{file} does not compile:\n{}", shortened(output));
-    PackError::refused(Kind::CompileError, message)
+    PackError::failure(Kind::CompileError, message)
 }
 
-/// At most so much text.
+/// The text, cut after [`MESSAGE_BYTES`].
 pub fn shortened(text: &str) -> String {
     let text = text.trim();
     if text.len() <= MESSAGE_BYTES {
@@ -477,14 +485,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_full_disk_is_no_missing_linker() {
-        let folder = Path::new("/tmp/x");
-        let said = "error: linking with `cc` failed: exit status: 1\nld: final link failed: No space left on device";
-        insta::assert_snapshot!(no_space(folder, said).unwrap(), @r"
-        no space is left in /tmp/x, where submissions are built; set TMPDIR to a folder that has some:
-        error: linking with `cc` failed: exit status: 1
+    fn a_full_disk_is_told_with_a_remedy() {
+        let error = PackError::NoSpace {
+            folder: "/tmp/x".into(),
+            said: "ld: final link failed: No space left on device".to_owned(),
+        };
+        insta::assert_snapshot!(error, @r"
+        less than 64 MiB are free in /tmp/x, where submissions are built; set TMPDIR to a folder that has more:
         ld: final link failed: No space left on device
         ");
-        assert!(no_space(folder, "error: linker `cc` not found").is_none());
+    }
+
+    /// The words of a compiler do not matter, which a submission may choose.
+    #[test]
+    fn a_disk_with_space_is_not_full() {
+        let folder = tempfile::tempdir().unwrap();
+        let said = "error: No space left on device (os error 28)";
+        assert!(no_space(folder.path(), said).is_none());
     }
 }

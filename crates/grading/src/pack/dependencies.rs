@@ -1,8 +1,9 @@
-//! What submissions are compiled against: the course's crates, compiled once.
+//! The crates that submissions are compiled against: the course's, compiled once.
 //!
-//! They are trusted, so cargo builds them, outside any sandbox, in a folder that is kept: whatever number of submissions
-//! is packed, `core` and the rest are compiled once, and again only when a compiler or the course changes. Beside what cargo
-//! leaves there lie the built-in solutions too. So submissions are compiled against folders that hold nothing else.
+//! They are trusted, so cargo builds them, outside any sandbox, in a folder that is kept: whatever
+//! number of submissions is packed, `core` and the rest are compiled once, and again only when a
+//! compiler or the course changes. Beside what cargo leaves there lie the built-in solutions too.
+//! So submissions are compiled against folders that hold nothing else.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -22,7 +23,7 @@ const CRATES: [(&str, &str, &str); 3] = [
     ("plan", "crates/plan", ""),
 ];
 
-/// What host code of submissions has in place of `std`.
+/// The crate that host code of submissions has instead of `std`.
 const STD: &str = include_str!("host_std.rs");
 
 /// Those of them that kernels use.
@@ -35,7 +36,7 @@ pub struct Dependencies {
     pub device: Prebuilt,
     /// For kernels that need a newer device; compiled when the first submission has some.
     newer: OnceLock<Prebuilt>,
-    /// What [`Dependencies::newer`] is compiled from, and where.
+    /// The sources of [`Dependencies::newer`], and its folder.
     kernels: PathBuf,
     cache: PathBuf,
     /// For the recorder.
@@ -60,8 +61,8 @@ pub struct HostCrates {
 }
 
 impl Dependencies {
-    /// Compiles what is not yet compiled. In cargo's own target folder, `core` for kernels already is: the course's kernels
-    /// were built with it.
+    /// Compiles what is not yet compiled. In cargo's own target folder, `core` for kernels already
+    /// is: the course's kernels were built with it.
     ///
     /// # Errors
     ///
@@ -114,7 +115,8 @@ fn prebuilt(
     Ok(built.moved(&to))
 }
 
-/// A folder in the cache that is known by `key`, filled by `fill` when it is first needed and never changed.
+/// A folder in the cache that is known by `key`, filled by `fill` when it is first needed and never
+/// changed.
 fn kept(
     cache: &Path,
     key: &str,
@@ -153,7 +155,7 @@ fn alone(cache: &Path, files: &[PathBuf]) -> Result<PathBuf, PackError> {
     kept(cache, &key, |folder| {
         for file in &files {
             let copy = folder.join(file.file_name().unwrap_or_default());
-            // The same file, where the cache is one file system: who compiles it anew makes another.
+            // The same file, where the cache is one file system: a later compilation makes another.
             fs::hard_link(file, &copy)
                 .or_else(|_| fs::copy(file, &copy).map(drop))
                 .map_err(PackError::io(file))?;
@@ -183,7 +185,7 @@ fn template(
     );
     let write = |file: &str, text: &[u8]| {
         let path = folder.join(file);
-        // What is the same keeps its time, so that cargo has nothing to do.
+        // An unchanged file keeps its time, so that cargo has nothing to do.
         if fs::read(&path).is_ok_and(|old| old == text) {
             return Ok(());
         }
@@ -191,8 +193,8 @@ fn template(
             .and_then(|()| fs::write(&path, text))
             .map_err(|source| PackError::Cache { path, source })
     };
-    // The versions that the course was built with are already downloaded. cargo leaves out what is not needed, so
-    // its own file stays until the course's changes.
+    // The versions that the course was built with are already downloaded. cargo leaves out what is
+    // not needed, so its own file stays until the course's changes.
     let lock = course_root.join("Cargo.lock");
     let lock = fs::read(&lock).map_err(PackError::io(&lock))?;
     if fs::read(folder.join("course.lock")).is_ok_and(|old| old != lock)
@@ -227,7 +229,8 @@ impl HostCrates {
         let ask = |program: &Path, arguments: &[&str]| {
             run(cuda_builder::command(program).args(arguments)).map(text)
         };
-        // rustup's `rustc` stands for another, which is asked for by name: only that one runs in the sandbox.
+        // rustup's `rustc` starts another, which is asked for by name: only that one runs in the
+        // sandbox.
         let sysroot = ask(Path::new("rustc"), &["--print", "sysroot"])?;
         let sysroot = PathBuf::from(sysroot.trim());
         let or_path = |name: &str| {

@@ -1,6 +1,7 @@
-//! `std`, as far as host code of submissions has it: what computes, and nothing that reaches outside. A submission is compiled
-//! with this crate in place of the real one, so that no macro, no alias and no other spelling names a file, a socket, a
-//! process or the environment: there is no such name.
+//! `std`, as far as host code of submissions has it: what computes, and nothing that reaches
+//! outside. A submission is compiled with this crate instead of the real one, so that no macro, no
+//! alias and no other spelling names a file, a socket, a process or the environment: such a name
+//! does not exist.
 //!
 //! It is compiled by itself, with the course's own crates; see `dependencies.rs`.
 
@@ -14,7 +15,7 @@ pub use real::{
     option, panic, pin, primitive, ptr, rc, result, slice, str, string, sync, u8, u16, u32, u64,
     u128, usize, vec,
 };
-// Not `include` and its like, nor `env` and `option_env`.
+// Without `include` and its like, `env` and `option_env`.
 pub use real::{
     assert, assert_eq, assert_ne, cfg, column, compile_error, concat, dbg, debug_assert,
     debug_assert_eq, debug_assert_ne, eprint, eprintln, file, format, format_args, line, matches,

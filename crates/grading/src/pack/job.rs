@@ -1,8 +1,9 @@
 //! Packing in a process of its own.
 //!
-//! What compilers and the recorder write is the submission's, and whoever reads it needs as much memory as its author
-//! likes. So the process that grades reads none of it: this program is started again for each submission, with a limit on
-//! its memory, and writes the bundle's file. Its answer has a size that does not depend on the submission.
+//! The submission decides what compilers and the recorder write, and reading it takes as much
+//! memory as its author likes. So the process that grades reads none of it: this program is started
+//! again for each submission, with a limit on its memory, and writes the bundle's file. Its answer
+//! has a size that does not depend on the submission.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,15 +14,14 @@ use serde::{Deserialize, Serialize};
 
 use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, plans_too_large};
 use crate::bundle::BuiltWith;
-use crate::course::Course;
-use crate::engine::GradeError;
-use crate::engine::process::{CaseProcesses, Ended, died};
-use crate::outcome::{Failing, Kind};
+use crate::lab_spec::LabSpec;
+use crate::outcome::{Kind, Outcome};
 use crate::report::Protection;
+use crate::worker::{self, Deadlines, Job, Watch, WorkerEnd, WorkerError, describe_exit};
 
-/// The most memory that the process takes itself, in bytes: several times the longest file that it reads. Compilers have
-/// limits of their own.
-pub const MOST_MEMORY: u64 = 4 << 30;
+/// The most memory that the process takes itself, in bytes: several times the longest file that it
+/// reads. Compilers have limits of their own.
+const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
 /// How long it may take: longer than all compilers and the recorder together.
 pub const DEADLINE: Duration = Duration::from_secs(15 * 60);
@@ -30,22 +30,26 @@ pub const DEADLINE: Duration = Duration::from_secs(15 * 60);
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PackJob {
     /// Its folder.
+    #[serde(skip)]
     pub submission: PathBuf,
     /// The lab file's name.
-    pub course_file: String,
+    pub lab_file: String,
     /// The lab file.
-    pub course_text: String,
-    /// What drawn cases follow from.
+    pub lab_text: String,
+    /// The number that drawn cases follow from.
     pub draw: u64,
     /// See [`Options::course_root`].
+    #[serde(skip)]
     pub course_root: PathBuf,
     /// See [`Options::cache`].
-    pub cache: Option<PathBuf>,
+    #[serde(skip)]
+    pub cache: PathBuf,
     /// See [`Options::without_landlock`].
     pub without_landlock: bool,
     /// Whether some submission was built here before.
     pub able: bool,
     /// The file to write. Its folder is [`Options::scratch`].
+    #[serde(skip)]
     pub bundle: PathBuf,
 }
 
@@ -58,7 +62,7 @@ pub struct PackedFile {
     pub bytes: u64,
     /// The lab.
     pub lab: String,
-    /// What drawn cases follow from, where the lab draws some.
+    /// The number that drawn cases follow from, where the lab draws some.
     pub draw: Option<u64>,
     /// How many cases it holds.
     pub cases: usize,
@@ -66,39 +70,43 @@ pub struct PackedFile {
     pub commands: usize,
     /// The compilers.
     pub built_with: BuiltWith,
-    /// What it was built under.
+    /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
 }
 
-/// Why there is no bundle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum NotPacked {
-    /// The submission is at fault.
-    Refused(Box<Failing>),
-    /// The machine, or how the program was called: what to tell the user.
-    Unable(String),
+impl Job for PackJob {
+    const NAME: &'static str = "pack";
+    type Answer = PackedFile;
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![
+            &mut self.submission,
+            &mut self.course_root,
+            &mut self.cache,
+            &mut self.bundle,
+        ]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        Some(MAX_MEMORY_BYTES)
+    }
+
+    fn work(&self, _: &mut dyn Watch) -> Result<PackedFile, Outcome> {
+        self.pack().map_err(|error| match error {
+            PackError::Failure(failure) => Outcome::Failed(*failure),
+            other => Outcome::not_graded_here(other.to_string()),
+        })
+    }
 }
 
 impl PackJob {
     /// Packs it, in this process.
-    ///
-    /// # Errors
-    ///
-    /// As [`Packer::pack`].
-    pub fn run(&self) -> Result<PackedFile, NotPacked> {
-        self.pack().map_err(|error| match error {
-            PackError::Refused(failing) => NotPacked::Refused(failing),
-            other => NotPacked::Unable(other.to_string()),
-        })
-    }
-
     fn pack(&self) -> Result<PackedFile, PackError> {
-        let course = Course::parse(&self.course_text, &self.course_file)
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
             .map_err(|error| PackError::Elsewhere(error.to_string()))?;
         let sources = Sources::read(&self.submission)?;
         let options = Options {
-            cache: self.cache.clone(),
+            cache: Some(self.cache.clone()),
             without_landlock: self.without_landlock,
             scratch: self.bundle.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
@@ -107,7 +115,7 @@ impl PackJob {
         if self.able {
             packer.able.get_or_init(|| ());
         }
-        let bundle = packer.pack(&sources, &course.drawn(self.draw))?;
+        let bundle = packer.pack(&sources, &lab_spec.drawn(self.draw))?;
         // The others do not fill it.
         let packed = bundle
             .packed()
@@ -127,7 +135,8 @@ impl PackJob {
     }
 }
 
-/// Packs any number of submissions, each in a process of its own. What they are compiled against is built once, by this one.
+/// Packs any number of submissions, each in a process of its own. This process builds their
+/// dependencies, once.
 #[derive(Debug)]
 pub struct PackProcesses {
     packer: Packer,
@@ -143,17 +152,19 @@ impl PackProcesses {
         }
     }
 
-    /// Builds the submission in this folder for the lab of `course`, records a plan for each of its cases, drawn from `draw`, and
-    /// writes the bundle's file. Its folder is a scratch folder of the caller's: compilers and recorder work there, and may leave what they
-    /// wrote if they are killed.
+    /// Builds the submission in this folder for the lab of `lab_spec`, records a plan for each of
+    /// its cases, drawn from `draw`, and writes the bundle's file. Its folder is a scratch folder
+    /// of the caller's: compilers and recorder work there, and may leave what they wrote if they
+    /// are killed.
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
+    /// [`PackError::Failure`] if the submission is at fault; else what the machine lacks: then no
+    /// other can be packed either.
     pub fn pack(
         &self,
         submission: &Path,
-        course: &Course,
+        lab_spec: &LabSpec,
         draw: u64,
         bundle: &Path,
     ) -> Result<PackedFile, PackError> {
@@ -161,39 +172,42 @@ impl PackProcesses {
         let options = &self.packer.options;
         let job = PackJob {
             submission: submission.to_owned(),
-            course_file: course.file.clone(),
-            course_text: course.text.clone(),
+            lab_file: lab_spec.file.clone(),
+            lab_text: lab_spec.text.clone(),
             draw,
             course_root: options.course_root.clone(),
-            cache: options.cache.clone(),
+            cache: options.cache_folder(),
             without_landlock: options.without_landlock,
             able: self.able.load(Ordering::Relaxed),
             bundle: bundle.to_owned(),
         };
-        let ended = CaseProcesses.pack(&job, DEADLINE);
-        let packed = became(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
+        let deadlines = Deadlines {
+            submission: DEADLINE,
+            all_runs: None,
+            ours: DEADLINE,
+        };
+        let ended = worker::run(&job, &deadlines);
+        let packed = pack_result(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
         self.able.store(true, Ordering::Relaxed);
         Ok(packed)
     }
 }
 
-/// What became of a job, which may have begun with hidden cases.
-fn became(
-    ended: Result<Ended<Result<PackedFile, NotPacked>>, GradeError>,
+/// The result of a job, which may have begun with hidden cases.
+fn pack_result(
+    ended: Result<WorkerEnd<PackedFile>, WorkerError>,
     hidden_begun: bool,
 ) -> Result<PackedFile, PackError> {
     let why = match ended.map_err(|error| PackError::Elsewhere(error.to_string()))? {
-        Ended::Answer(answer) => {
-            return answer.map_err(|error| match error {
-                NotPacked::Refused(failing) => PackError::Refused(failing),
-                NotPacked::Unable(said) => PackError::Elsewhere(said),
-            });
+        WorkerEnd::Answer(packed) => return Ok(*packed),
+        WorkerEnd::NoAnswer(Outcome::Failed(failure)) => return Err(failure.into()),
+        WorkerEnd::NoAnswer(outcome) => {
+            return Err(PackError::Elsewhere(outcome.reason().to_owned()));
         }
-        Ended::NoAnswer(_) => "it did not answer".to_owned(),
-        Ended::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
-        Ended::Died { how, said, .. } => died(&how, &said),
+        WorkerEnd::TimedOut(_) => format!("it took more than {} minutes", DEADLINE.as_secs() / 60),
+        WorkerEnd::Died { exit, said, .. } => describe_exit(&exit, &said),
     };
-    let refused = PackError::refused(
+    let refused = PackError::failure(
         Kind::BuildLimit,
         format!("it could not be packed within the limits of time and memory: {why}"),
     );
@@ -206,44 +220,47 @@ fn became(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::outcome::Failure;
+    use crate::worker::{Exit, Phase};
 
-    fn refused(ended: Ended<Result<PackedFile, NotPacked>>) -> Failing {
-        match became(Ok(ended), false) {
-            Err(PackError::Refused(failing)) => *failing,
+    fn refused(ended: WorkerEnd<PackedFile>) -> Failure {
+        match pack_result(Ok(ended), false) {
+            Err(PackError::Failure(failure)) => *failure,
             other => panic!("{other:?}"),
         }
     }
 
     #[test]
     fn a_process_that_dies_costs_its_submission_alone() {
-        let failing = refused(Ended::Died {
+        let failure = refused(WorkerEnd::Died {
             has_run: false,
-            how: "signal 6".to_owned(),
+            exit: Exit::Signal(6),
             said: "memory allocation of 8589934592 bytes failed".to_owned(),
         });
-        assert_eq!(failing.kind, Kind::BuildLimit);
-        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
-        let failing = refused(Ended::TimedOut(crate::engine::Phase::Ours));
-        insta::assert_snapshot!(failing.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
+        assert_eq!(failure.kind, Kind::BuildLimit);
+        insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: the process that ran it died (signal 6): memory allocation of 8589934592 bytes failed");
+        let failure = refused(WorkerEnd::TimedOut(Phase::Ours));
+        insta::assert_snapshot!(failure.message, @"it could not be packed within the limits of time and memory: it took more than 15 minutes");
     }
 
-    /// Of a process that dies over hidden cases, students learn no more than of a recorder that does.
+    /// Of a process that dies over hidden cases, students learn no more than of a recorder that
+    /// does.
     #[test]
     fn a_process_that_dies_over_hidden_cases_tells_nothing() {
-        let ended = || Ended::TimedOut(crate::engine::Phase::Ours);
-        let Err(PackError::Refused(failing)) = became(Ok(ended()), true) else {
+        let ended = || WorkerEnd::TimedOut(Phase::Ours);
+        let Err(PackError::Failure(failure)) = pack_result(Ok(ended()), true) else {
             panic!("it is the submission's fault")
         };
-        assert_eq!(failing.kind, Kind::RecorderFailed);
-        assert!(failing.knew_hidden);
-        insta::assert_snapshot!(failing.message, @"in a hidden case: it could not be packed within the limits of time and memory: it took more than 15 minutes [build_limit]");
+        assert_eq!(failure.kind, Kind::RecorderFailed);
+        assert!(failure.knew_hidden);
+        insta::assert_snapshot!(failure.message, @"in a hidden case: it could not be packed within the limits of time and memory: it took more than 15 minutes [build_limit]");
         assert!(!refused(ended()).knew_hidden);
     }
 
     #[test]
     fn what_the_machine_lacks_is_not_blamed_on_the_submission() {
-        let answer = Err(NotPacked::Unable("no rustc".to_owned()));
-        let error = became(Ok(Ended::Answer(Box::new(answer))), true).unwrap_err();
+        let lacking = WorkerEnd::NoAnswer(Outcome::not_graded_here("no rustc"));
+        let error = pack_result(Ok(lacking), true).unwrap_err();
         assert!(matches!(error, PackError::Elsewhere(_)));
         insta::assert_snapshot!(error, @"no rustc");
     }

@@ -1,25 +1,28 @@
 //! A submission, built in isolation: what `harness pack` does, and `harness grade` with a folder.
 //!
-//! A submission is a folder with two files that count: `kernels.rs`, device code, and `launch.rs`, host code that records
-//! a plan for each problem. Its author may have written anything, and the text decides how much of the compiler
-//! runs; so
+//! A submission is a folder with two files that count: `kernels.rs`, device code, and `launch.rs`,
+//! host code that records a plan for each problem. Its author may have written anything, and the
+//! text decides how much of the compiler runs; so
 //!
-//! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other crates; in the files, and in what
-//!    their macros become;
-//! 2. the compilers run in a [`sandbox`], with nothing of the submission but the two files, and nothing of the course but the
-//!    crates that they may use; host code has a `std` without what reaches outside;
-//! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a tighter sandbox: it is
-//!    given the lab's problems, and knows neither inputs nor seeds; hidden cases are recorded by a process of their own, so
-//!    that nothing that students are shown can tell of them;
-//! 4. what it wrote is read as untrusted input: each case once, each a plan that fits the lab's buffers and the kernels.
+//! 1. `screen` refuses what no submission needs: reading files while compiling, assembly, other
+//!    crates; in the files, and in what their macros become;
+//! 2. the compilers run in a [`sandbox`], with nothing of the submission but the two files, and
+//!    nothing of the course but the crates that they may use; host code has a `std` without what
+//!    reaches outside;
+//! 3. the recorder, which is the submission's `launch.rs` linked to a `main` of ours, runs in a
+//!    tighter sandbox: it is given the lab's problems, without inputs and seeds; hidden cases are
+//!    recorded by a process of their own, so that nothing that students are shown can tell of them;
+//! 4. what it wrote is read as untrusted input: each case once, each a plan that fits the lab's
+//!    buffers and the kernels.
 //!
-//! All of it is done by a process for each submission ([`job`]), so that a text that takes all memory to read costs that one alone.
+//! All of it is done by a process for each submission ([`job`]), so that a text that takes all
+//! memory to read costs that one alone.
 
 mod compile;
 mod dependencies;
 pub mod job;
 mod record;
-mod said;
+mod rustc_diagnostics;
 mod screen;
 #[cfg(test)]
 mod tests;
@@ -41,9 +44,9 @@ use thiserror::Error;
 pub use dependencies::Dependencies;
 pub use screen::Sources;
 
-use crate::bundle::{self, BuiltWith, Bundle, BundleFault, BundledCase};
-use crate::course::{CaseSpec, Course, Group};
-use crate::outcome::{Failing, Kind, Outcome};
+use crate::bundle::{self, BuiltWith, Bundle, BundleErrorKind, BundledCase};
+use crate::lab_spec::{CaseSpec, Group, LabSpec};
+use crate::outcome::{Failure, Kind, Outcome};
 use crate::plan_check;
 use crate::report::Protection;
 
@@ -52,16 +55,16 @@ use crate::report::Protection;
 pub enum PackError {
     /// The submission is at fault.
     #[error("{}", .0.message)]
-    Refused(Box<Failing>),
-    /// The course is for a lab that this program does not have, or that takes no submissions.
+    Failure(Box<Failure>),
+    /// The lab file is for a lab that this program does not have, or that takes no submissions.
     #[error("{file}: {source}")]
     Lab {
         /// The lab file.
         file: String,
-        /// What is wrong.
+        /// The error.
         source: CaseError,
     },
-    /// A case of the course cannot be made.
+    /// A case of the lab file cannot be made.
     #[error("case `{case}`: {source}")]
     Case {
         /// Its name.
@@ -75,23 +78,23 @@ pub enum PackError {
     /// The compiler of host code is missing or fails.
     #[error("{program}: {said}; submissions need a stable Rust compiler, as in the README")]
     HostCompiler {
-        /// What was run.
+        /// The program.
         program: String,
-        /// What went wrong.
+        /// The error.
         said: String,
     },
-    /// There is no linker for host code.
+    /// The linker for host code is missing.
     #[error("the recorder cannot be linked; install a C compiler:\n{said}")]
     NoLinker {
-        /// What the compiler says.
+        /// The compiler's message.
         said: String,
     },
-    /// The disk is full.
-    #[error("no space is left in {}, where submissions are built; set TMPDIR to a folder that has some:\n{said}", .folder.display())]
+    /// The disk is nearly full.
+    #[error("less than 64 MiB are free in {}, where submissions are built; set TMPDIR to a folder that has more:\n{said}", .folder.display())]
     NoSpace {
         /// Where.
         folder: PathBuf,
-        /// What the compiler says.
+        /// The compiler's message.
         said: String,
     },
     /// This system cannot keep compilers from files.
@@ -108,7 +111,7 @@ pub enum PackError {
         .secret.display(), .folder.display()
     )]
     Readable {
-        /// What they must not read.
+        /// The file or folder that they must not read.
         secret: PathBuf,
         /// The folder that they read.
         folder: PathBuf,
@@ -118,7 +121,7 @@ pub enum PackError {
         "a submission that is known to be good cannot be built here either, see `harness doctor`:\n{said}"
     )]
     Unable {
-        /// What went wrong with it.
+        /// The error of its build.
         said: String,
     },
     /// The folder for compiled crates cannot be written.
@@ -126,10 +129,10 @@ pub enum PackError {
     Cache {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// What the process that packed says of the machine.
+    /// The message of the worker that packed, about the machine.
     #[error("{0}")]
     Elsewhere(String),
     /// Another file, folder or program cannot be used.
@@ -137,14 +140,14 @@ pub enum PackError {
     Io {
         /// Which.
         path: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-impl From<Failing> for PackError {
-    fn from(failing: Failing) -> PackError {
-        PackError::Refused(Box::new(failing))
+impl From<Failure> for PackError {
+    fn from(failure: Failure) -> PackError {
+        PackError::Failure(Box::new(failure))
     }
 }
 
@@ -156,8 +159,8 @@ impl From<cuda_builder::Error> for PackError {
 
 impl PackError {
     /// The submission is at fault.
-    fn refused(kind: Kind, message: impl Into<String>) -> PackError {
-        Failing::new(kind, message).into()
+    fn failure(kind: Kind, message: impl Into<String>) -> PackError {
+        Failure::new(kind, message).into()
     }
 
     /// A file, folder or program cannot be used.
@@ -166,14 +169,14 @@ impl PackError {
         move |source| PackError::Io { path, source }
     }
 
-    /// The same of hidden cases. That one of them failed is all that anybody but the instructor learns: the kind is always
-    /// the same, and the message says that it knew hidden cases.
+    /// The same of hidden cases. That one of them failed is all that anybody but the instructor
+    /// learns: the kind is always the same, and the message says that it knew hidden cases.
     fn of_hidden_cases(self) -> PackError {
         match self {
-            PackError::Refused(failing) => {
-                let message = format!("in a hidden case: {} [{}]", failing.message, failing.kind);
-                let failing = Failing::new(Kind::RecorderFailed, message);
-                failing.with_hidden_cases_known().into()
+            PackError::Failure(failure) => {
+                let message = format!("in a hidden case: {} [{}]", failure.message, failure.kind);
+                let failure = Failure::new(Kind::RecorderFailed, message);
+                failure.with_hidden_cases_known().into()
             }
             other => other,
         }
@@ -187,20 +190,24 @@ pub struct Options {
     pub course_root: PathBuf,
     /// Where to keep what submissions are compiled against. By default cargo's target folder.
     pub cache: Option<PathBuf>,
-    /// What each compiler may use. For what is honest, rustc takes a second or two and half a gigabyte of address space.
+    /// The limits of each compiler. For an honest text, rustc takes a second or two and half a
+    /// gigabyte of address space.
     pub compile: ResourceLimits,
-    /// What recording may use. It takes milliseconds.
+    /// The limits of recording, which takes milliseconds.
     pub record: ResourceLimits,
     /// Protections to do without, as on a machine that lacks them.
     pub without: Vec<Layer>,
-    /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read the reference then.
+    /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read
+    /// the reference then.
     pub without_landlock: bool,
-    /// A folder of the caller's, where compilers and recorder work: who made it removes it, whatever becomes of this process.
-    /// By default, folders where the system keeps temporary files.
+    /// A folder of the caller's, where compilers and recorder work: who made it removes it,
+    /// whatever becomes of this process. By default, folders where the system keeps temporary
+    /// files.
     pub scratch: Option<PathBuf>,
 }
 
-/// The file in [`Options::scratch`] that is there once hidden cases are recorded: from then on, nothing may be told of a failure.
+/// The file in [`Options::scratch`] that is there once hidden cases are recorded: from then on,
+/// nothing may be told of a failure.
 const HIDDEN_BEGUN: &str = "hidden-cases-begun";
 
 impl Options {
@@ -231,7 +238,8 @@ impl Options {
         }
     }
 
-    /// Where submissions' crates are compiled, and the built-in solutions' kernels in cargo's target folder.
+    /// Where submissions' crates are compiled, and the built-in solutions' kernels in cargo's
+    /// target folder.
     fn cache_folder(&self) -> PathBuf {
         let cache = match &self.cache {
             Some(folder) => folder.clone(),
@@ -241,7 +249,8 @@ impl Options {
         std::path::absolute(&cache).unwrap_or(cache)
     }
 
-    /// What a program says, with places in the course as its own: a submission's author has the course elsewhere.
+    /// A program's message, with paths relative to the course: a submission's author has the course
+    /// elsewhere.
     fn within_course(&self, said: &str) -> String {
         let root = std::path::absolute(&self.course_root).unwrap_or_default();
         let mut said = said.to_owned();
@@ -251,7 +260,8 @@ impl Options {
         said
     }
 
-    /// What no submission may read: the course with its solutions, what was compiled of it, and this program, which holds both.
+    /// The files that no submission may read: the course with its solutions, what was compiled of
+    /// it, and this program, which holds both.
     fn secrets(&self) -> Vec<PathBuf> {
         let mut secrets = vec![self.course_root.clone(), self.cache_folder()];
         secrets.extend(std::env::current_exe().ok());
@@ -285,7 +295,8 @@ impl Packer {
         self.building.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What submissions are compiled against; compiled here and now, where that is not done yet.
+    /// The crates that submissions are compiled against; compiled here and now, where that is not
+    /// done yet.
     fn dependencies(&self) -> Result<&Dependencies, PackError> {
         // One thread compiles them; others wait here and find them.
         let _guard = self.building();
@@ -311,35 +322,30 @@ impl Packer {
         self.dependencies()
     }
 
-    /// Builds a submission for the lab of `course`, and records a plan for each of its cases.
+    /// Builds a submission for the lab of `lab_spec`, and records a plan for each of its cases.
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`] if the submission is at fault; else what the machine lacks: then no other can be packed either.
-    pub fn pack(&self, sources: &Sources, course: &Course) -> Result<Bundle, PackError> {
+    /// [`PackError::Failure`] if the submission is at fault; else what the machine lacks: then no
+    /// other can be packed either.
+    pub fn pack(&self, sources: &Sources, lab_spec: &LabSpec) -> Result<Bundle, PackError> {
         let dependencies = self.prepare()?;
-        let (known, hidden) = (tasks(course, false)?, tasks(course, true)?);
+        let (known, hidden) = (tasks(lab_spec, false)?, tasks(lab_spec, true)?);
         let build =
-            || self.compile_and_record(sources, &course.lab, dependencies, [&known, &hidden]);
-        let built = match build() {
-            Err(error) if self.may_be_the_machine(&error) => {
-                self.check_machine(dependencies)?;
-                match error {
-                    PackError::Refused(_) => Err(error),
-                    // What was amiss may be over: a disk that was full.
-                    _ => build().map_err(blamed_on_submission),
-                }
-            }
-            built => built,
-        };
+            || self.compile_and_record(sources, &lab_spec.lab, dependencies, [&known, &hidden]);
+        let built = build().or_else(|error| match self.blame(&error, dependencies) {
+            Whose::Submission => Err(error),
+            Whose::Machine(error) => Err(error),
+            Whose::Unclear => build().map_err(refusal),
+        });
         let (module, mut cases, in_force) = built?;
         // As the lab has them.
-        let place = |name: &str| course.cases.iter().position(|case| case.name == name);
+        let place = |name: &str| lab_spec.cases.iter().position(|case| case.name == name);
         cases.sort_by_key(|case| place(&case.name));
         let tools = dependencies.device.tools();
         Ok(Bundle {
-            lab: course.lab.clone(),
-            draw: course.draw,
+            lab: lab_spec.lab.clone(),
+            draw: lab_spec.draw,
             ptx: module.ptx().to_owned(),
             cases,
             built_with: BuiltWith {
@@ -352,24 +358,32 @@ impl Packer {
         })
     }
 
-    /// Whether an error may as well be the machine's fault. Compilers name lines of the submission for what surely is not.
-    fn may_be_the_machine(&self, error: &PackError) -> bool {
-        match error {
-            PackError::Refused(failing) => {
-                let surely_not = [
-                    Kind::CompileError,
-                    Kind::ForbiddenConstruct,
-                    Kind::PtxInvalid,
-                    Kind::PlanInvalid,
-                ];
-                !surely_not.contains(&failing.kind) && self.able.get().is_none()
-            }
-            _ => true,
+    /// Whose fault an error of a submission's build is. A compiler's words do not decide that: a
+    /// build of a submission that is known to be good does.
+    fn blame(&self, error: &PackError, dependencies: &Dependencies) -> Whose {
+        /// Of these, compilers name lines of the submission.
+        const CERTAIN: [Kind; 4] = [
+            Kind::CompileError,
+            Kind::ForbiddenConstruct,
+            Kind::PtxInvalid,
+            Kind::PlanInvalid,
+        ];
+        let refused = match error {
+            PackError::Failure(failure) => Some(failure.kind),
+            _ => None,
+        };
+        if refused.is_some_and(|kind| CERTAIN.contains(&kind) || self.able.get().is_some()) {
+            return Whose::Submission;
+        }
+        match (self.build_known_good(dependencies), refused) {
+            (Err(error), _) => Whose::Machine(error),
+            (Ok(()), Some(_)) => Whose::Submission,
+            (Ok(()), None) => Whose::Unclear,
         }
     }
 
-    /// Builds a submission that is known to be good. No words of a compiler decide whose fault something is, but this does.
-    fn check_machine(&self, dependencies: &Dependencies) -> Result<(), PackError> {
+    /// Builds a submission that is known to be good.
+    fn build_known_good(&self, dependencies: &Dependencies) -> Result<(), PackError> {
         let good = Sources {
             kernels: include_str!("known_good/kernels.rs").to_owned(),
             launch: include_str!("known_good/launch.rs").to_owned(),
@@ -385,14 +399,15 @@ impl Packer {
                 self.able.get_or_init(|| ());
                 Ok(())
             }
-            Err(PackError::Refused(failing)) => Err(PackError::Unable {
-                said: failing.message,
+            Err(PackError::Failure(failure)) => Err(PackError::Unable {
+                said: failure.message,
             }),
             Err(other) => Err(other),
         }
     }
 
-    /// The kernels, a plan for each of the known and then of the hidden tasks, and what all of it ran under.
+    /// The kernels, a plan for each of the known and then of the hidden tasks, and what all of it
+    /// ran under.
     fn compile_and_record(
         &self,
         sources: &Sources,
@@ -415,7 +430,8 @@ impl Packer {
         let (device, host, recording) = (device?, host?, recording?);
         let lab_type = AnyLab::find(lab).expect("the lab was found").type_path;
         let options = &self.options;
-        // PTX is for one architecture and all newer ones: kernels that need a newer one are compiled for that.
+        // PTX is for one architecture and all newer ones: kernels that need a newer one are
+        // compiled for that.
         let of_kernels = match sources.names_capability() {
             true => {
                 let _guard = self.building();
@@ -442,7 +458,7 @@ impl Packer {
         let module = Module::new("kernels.rs", ptx);
         module
             .program()
-            .map_err(|error| PackError::refused(Kind::PtxInvalid, error.to_string()))?;
+            .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
         let mut cases = bundled(lab, &module, known, plans)?;
         // Here and now: whether all plans together are too many can tell of hidden cases.
         bundle::fits_half(&cases).map_err(plans_too_large)?;
@@ -461,7 +477,7 @@ impl Packer {
     }
 }
 
-/// What a bundle holds of these tasks, if the plans for them fit.
+/// The bundle's cases for these tasks, if the plans for them fit.
 fn bundled(
     lab: &str,
     module: &Module,
@@ -471,9 +487,9 @@ fn bundled(
     let case = |(task, plan): (&Task, plan::Plan)| {
         let Task { name, problem } = task.clone();
         let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::COMMON);
-        if let Err(Outcome::Failed(failing)) = fits {
-            let message = format!("case `{name}`: {}", failing.message);
-            return Err(PackError::refused(failing.kind, message));
+        if let Err(Outcome::Failed(failure)) = fits {
+            let message = format!("case `{name}`: {}", failure.message);
+            return Err(PackError::failure(failure.kind, message));
         }
         Ok(BundledCase {
             name,
@@ -484,33 +500,44 @@ fn bundled(
     tasks.iter().zip(plans).map(case).collect()
 }
 
-/// What is said of plans that fill a bundle.
-fn plans_too_large(fault: BundleFault) -> PackError {
-    let BundleFault::TooLarge { limit, .. } = fault else {
-        return PackError::refused(Kind::PlanTooLarge, fault.to_string());
+/// The refusal of plans that fill a bundle.
+fn plans_too_large(fault: BundleErrorKind) -> PackError {
+    let BundleErrorKind::TooLarge { limit, .. } = fault else {
+        return PackError::failure(Kind::PlanTooLarge, fault.to_string());
     };
     let message = format!(
         "launch.rs: the plans are larger than the {limit} that they may have; record fewer launches"
     );
-    PackError::refused(Kind::PlanTooLarge, message)
+    PackError::failure(Kind::PlanTooLarge, message)
 }
 
-/// The same error, where the machine can build other submissions.
-fn blamed_on_submission(error: PackError) -> PackError {
+/// Whose fault it is that a submission was not built.
+enum Whose {
+    /// The submission's.
+    Submission,
+    /// The machine's, which builds no other submission either, for this reason.
+    Machine(PackError),
+    /// The machine's as it seems, and yet it builds another submission. The cause may be gone, such
+    /// as a full disk: another build decides.
+    Unclear,
+}
+
+/// The refusal of a submission that met this error twice, where the machine builds another.
+fn refusal(error: PackError) -> PackError {
     let message = match error {
-        PackError::Refused(_) => return error,
+        PackError::Failure(_) => return error,
         PackError::HostCompiler { said, .. } => format!("launch.rs does not compile:\n{said}"),
         PackError::NoLinker { said } => format!("launch.rs cannot be linked:\n{said}"),
         PackError::Kernels(error) => format!("kernels.rs does not compile: {error}"),
         other => format!("this submission cannot be built, though others can: {other}"),
     };
-    PackError::refused(Kind::CompileError, compile::shortened(&message))
+    PackError::failure(Kind::CompileError, compile::shortened(&message))
 }
 
-/// What the recorder is asked for the hidden cases of a course, or for the others.
-fn tasks(course: &Course, hidden: bool) -> Result<Vec<Task>, PackError> {
-    let lab = find_lab(&course.lab).map_err(|source| PackError::Lab {
-        file: course.file.clone(),
+/// The recorder's tasks for the hidden cases of a lab, or for the others.
+fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
+    let lab = find_lab(&lab_spec.lab).map_err(|source| PackError::Lab {
+        file: lab_spec.file.clone(),
         source,
     })?;
     let task = |case: &CaseSpec| {
@@ -524,7 +551,7 @@ fn tasks(course: &Course, hidden: bool) -> Result<Vec<Task>, PackError> {
             problem: made.problem_json(),
         })
     };
-    let cases = course.cases.iter();
+    let cases = lab_spec.cases.iter();
     let cases = cases.filter(|case| (case.group == Group::Hidden) == hidden);
     cases.map(task).collect()
 }

@@ -98,17 +98,18 @@ fn ended(finished: &Finished, options: &Options) -> Result<(), PackError> {
     }
 }
 
-fn read_text(file: &Path, most_bytes: u64) -> Result<Vec<u8>, PackError> {
+fn read_text(file: &Path, max_bytes: u64) -> Result<Vec<u8>, PackError> {
     let mut text = Vec::new();
     File::open(file)
-        .and_then(|file| file.take(most_bytes + 1).read_to_end(&mut text))
+        .and_then(|file| file.take(max_bytes + 1).read_to_end(&mut text))
         .map_err(PackError::io(file))?;
     // A program that was killed may have left much.
     fs::remove_file(file).map_err(PackError::io(file))?;
     Ok(text)
 }
 
-/// The plans for these tasks, if that is what the text holds: each once, in order, and nothing else.
+/// The plans for these tasks, if that is what the text holds: each once, in order, and nothing
+/// else.
 fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
     let mut lines: Vec<&[u8]> = text.split(|&byte| byte == b'\n').collect();
     // After the last line's end, there is nothing.
@@ -147,7 +148,7 @@ fn parse(text: &[u8], tasks: &[Task]) -> Result<Vec<Plan>, PackError> {
             }
             _ => fail!(
                 Kind::PlanMalformed,
-                "launch.rs: case `{name}`: neither a plan nor an error"
+                "launch.rs: case `{name}`: it needs a plan or an error"
             ),
         });
     }

@@ -1,8 +1,10 @@
-//! The program around a submission's host code that records its plans. `plan::LAB` is the lab's type.
+//! The program around a submission's host code that records its plans. `plan::LAB` is the lab's
+//! type.
 
 use std::alloc::{GlobalAlloc, Layout, System};
 
-/// The system's memory; where there is no more of it, the program ends with an exit code that says so.
+/// The system's memory; where there is no more of it, the program ends with an exit code that says
+/// so.
 struct Bounded;
 
 unsafe extern "C" {

@@ -1,12 +1,13 @@
-//! A submission's files: read with care, since they may be anything, and searched for what no submission needs, in their
-//! tokens, before any compiler sees them.
+//! A submission's files: read with care, since they may be anything, and searched for what no
+//! submission needs, in their tokens, before any compiler sees them.
 //!
-//! Tokens, not syntax: what stands inside a macro's definition or arguments is looked at like all else, a name cannot be put
-//! together inside a macro, and nesting costs no stack. Compilers run in a sandbox all the same; but a refusal here names
-//! line and reason, and what is refused never runs. What tokens cannot show, a name or mark that a macro is given, is looked
-//! for in what macros become (`expanded`).
+//! Tokens, not syntax: what stands inside a macro's definition or arguments is looked at like all
+//! else, a name cannot be put together inside a macro, and nesting costs no stack. Compilers run in
+//! a sandbox all the same; but a refusal here names line and reason, and what is refused never
+//! runs. What tokens cannot show, a name or mark that a macro is given, is looked for in the text
+//! after macro expansion (`expansion`).
 
-mod expanded;
+mod expansion;
 mod rules;
 #[cfg(test)]
 mod tests;
@@ -16,9 +17,9 @@ use std::fs;
 use std::io::Read;
 use std::path::Path;
 
-use tokens::{Fault, TokenKind};
+use tokens::{TokenError, TokenKind};
 
-pub use expanded::{Machine, expanded};
+pub use expansion::{Machine, expanded};
 
 use super::PackError;
 use crate::outcome::{Kind, fail};
@@ -44,19 +45,21 @@ pub struct Sources {
 }
 
 impl Sources {
-    /// Reads the submission in folder `dir`, and looks for what it may not use. Anything else in the folder is ignored.
+    /// Reads the submission in folder `dir`, and looks for what it may not use. Anything else in
+    /// the folder is ignored.
     ///
     /// # Errors
     ///
-    /// [`PackError::Refused`]: what is missing, or is not a plain file of text; the first construct that is refused.
+    /// [`PackError::Failure`]: a missing file, one that is not plain text, or the first refused
+    /// construct.
     pub fn read(dir: &Path) -> Result<Sources, PackError> {
         let sources = read(dir)?;
         screen(&sources)?;
         Ok(sources)
     }
 
-    /// Whether the kernels may need a newer device than most: they name a compute capability, as `#[kernel(capability = "9.0")]`
-    /// does, or a target feature.
+    /// Whether the kernels may need a newer device than most: they name a compute capability, as
+    /// `#[kernel(capability = "9.0")]` does, or a target feature.
     pub fn names_capability(&self) -> bool {
         let names = ["capability", "target_feature"];
         let is_one = |kind: &TokenKind| matches!(kind, TokenKind::Name(name) if names.contains(&name.as_str()));
@@ -83,7 +86,7 @@ fn read(dir: &Path) -> Result<Sources, PackError> {
 fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     let path = dir.join(name);
     let refused = |message: String| {
-        PackError::refused(Kind::MissingFile, format!("{}: {message}", path.display()))
+        PackError::failure(Kind::MissingFile, format!("{}: {message}", path.display()))
     };
     // Of the link itself, not of what it points to.
     let metadata = fs::symlink_metadata(&path).map_err(|error| match error.kind() {
@@ -103,7 +106,7 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
         .map_err(|error| refused(format!("cannot be read: {error}")))?;
     if bytes.len() as u64 > MAX_BYTES {
         return Err(refused(format!(
-            "is larger than {} KiB; no solution needs so much text",
+            "is larger than {} KiB, which is more than any solution needs",
             MAX_BYTES >> 10
         )));
     }
@@ -117,10 +120,11 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     Ok(text.trim_start_matches('\u{feff}').to_owned())
 }
 
-/// What a file starts with that the compiler drops unread, while the screen would read it as Rust: the line of a script
-/// (`#!`, but not `#![`), and a manifest between dashes.
+/// The start of a file that the compiler drops unread, while the screen would read it as Rust: the
+/// line of a script (`#!`, but not `#![`), and a manifest between dashes.
 fn dropped(text: &str) -> Option<&'static str> {
-    // The compiler's spaces are fewer than Unicode's: behind another one, it takes the line for a script's.
+    // The compiler's spaces are fewer than Unicode's: behind another one, it takes the line for a
+    // script's.
     let after = text.strip_prefix("#!").map(str::trim_ascii_start);
     if after.is_some_and(|after| !after.starts_with('[')) {
         return Some("`#!`");
@@ -151,7 +155,7 @@ fn screen(sources: &Sources) -> Result<(), PackError> {
         }
         let tokens = match tokens::flatten(text, tokens::MAX_DEPTH) {
             Ok(tokens) => tokens,
-            Err(Fault {
+            Err(TokenError {
                 line,
                 column,
                 too_deep: true,
@@ -160,7 +164,7 @@ fn screen(sources: &Sources) -> Result<(), PackError> {
                 "{name}:{line}:{column}: brackets more than {} deep: the compiler could overflow its stack",
                 tokens::MAX_DEPTH
             ),
-            Err(Fault { line, column, .. }) => fail!(
+            Err(TokenError { line, column, .. }) => fail!(
                 Kind::CompileError,
                 "{name}:{line}:{column}: {}",
                 tokens::not_rust(text, line, column)

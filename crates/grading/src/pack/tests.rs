@@ -1,4 +1,5 @@
-//! Real submissions through all of it. What the screen would refuse is tested without it: the sandbox alone must do.
+//! Real submissions through all of it. Constructs that the screen refuses are tested without it:
+//! the sandbox alone must do.
 
 mod blame;
 mod hidden;
@@ -35,9 +36,9 @@ points = 1.0
 params = { n = 4, iterations = 1 }
 ";
 
-fn course() -> &'static Course {
-    static COURSE_READ: OnceLock<Course> = OnceLock::new();
-    COURSE_READ.get_or_init(|| Course::parse(COURSE, "lab.toml").unwrap())
+fn lab_spec() -> &'static LabSpec {
+    static COURSE_READ: OnceLock<LabSpec> = OnceLock::new();
+    COURSE_READ.get_or_init(|| LabSpec::parse(COURSE, "lab.toml").unwrap())
 }
 
 /// As by default, with this course.
@@ -48,7 +49,7 @@ fn options() -> Options {
     }
 }
 
-/// What is built once for all tests.
+/// The crates that are built once for all tests.
 fn dependencies() -> &'static Dependencies {
     static BUILT: OnceLock<Dependencies> = OnceLock::new();
     BUILT.get_or_init(|| {
@@ -67,7 +68,7 @@ fn packer(options: Options) -> Packer {
     }
 }
 
-/// With this in place of the body of the function that records.
+/// With this as the body of the function that records.
 fn sources(body: &str) -> Sources {
     let (before, rest) = LAUNCH.split_once("// RECORD").unwrap();
     let (own, after) = rest.split_once("// END").unwrap();
@@ -78,17 +79,17 @@ fn sources(body: &str) -> Sources {
     }
 }
 
-fn packed(sources: &Sources, options: Options) -> Result<Bundle, Failing> {
+fn packed(sources: &Sources, options: Options) -> Result<Bundle, Failure> {
     packer(options)
-        .pack(sources, course())
+        .pack(sources, lab_spec())
         .map_err(|error| match error {
-            PackError::Refused(failing) => *failing,
+            PackError::Failure(failure) => *failure,
             other => panic!("{other}"),
         })
 }
 
 fn build(sources: &Sources, options: Options) -> Result<Bundle, (Kind, String)> {
-    packed(sources, options).map_err(|failing| (failing.kind, failing.message))
+    packed(sources, options).map_err(|failure| (failure.kind, failure.message))
 }
 
 #[test]
@@ -96,13 +97,13 @@ fn a_submission_becomes_a_bundle() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("kernels.rs"), KERNELS).unwrap();
     std::fs::write(folder.path().join("launch.rs"), LAUNCH).unwrap();
-    // Whatever else is there does not count.
+    // Other files do not count.
     std::fs::write(folder.path().join("build.rs"), "compile_error!();").unwrap();
     std::fs::write(folder.path().join("Cargo.toml"), "[").unwrap();
     let packer = packer(options());
     let pack = || {
         packer
-            .pack(&Sources::read(folder.path()).unwrap(), course())
+            .pack(&Sources::read(folder.path()).unwrap(), lab_spec())
             .unwrap()
     };
     let bundle = pack();
@@ -191,8 +192,8 @@ fn kernels_for_newer_devices() {
     );
 }
 
-/// What a program can do that is given what the recorder is given. None of it can be spelled in a submission's own Rust: this
-/// is what the sandbox is for.
+/// The abilities of a program in the recorder's sandbox. None of it can be spelled in a
+/// submission's own Rust: this is what the sandbox is for.
 #[test]
 fn the_recorder_is_confined() {
     let everything = build(&sources(""), options()).unwrap().protections;
@@ -225,7 +226,7 @@ fn the_recorder_is_confined() {
     assert!(!Path::new("/tmp/harness-was-here").exists());
 }
 
-/// What becomes of a recorder that is this program, asked for `small`.
+/// The result of a recorder that is this program, asked for `small`.
 fn recorded(main: &str) -> Result<Vec<plan::Plan>, (Kind, String)> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
@@ -237,10 +238,10 @@ fn recorded(main: &str) -> Result<Vec<plan::Plan>, (Kind, String)> {
         .args([&program, &source])
         .status();
     assert!(status.unwrap().success());
-    let task = tasks(course(), false).unwrap().remove(0);
+    let task = tasks(lab_spec(), false).unwrap().remove(0);
     match record::plans(&program, &[task], &folder, &options()) {
         Ok((plans, _)) => Ok(plans),
-        Err(PackError::Refused(failing)) => Err((failing.kind, failing.message)),
+        Err(PackError::Failure(failure)) => Err((failure.kind, failure.message)),
         Err(other) => panic!("{other}"),
     }
 }
@@ -297,24 +298,25 @@ fn a_forged_result_is_found() {
     assert_eq!(kind("{\"earned\":100}\n"), Kind::PlanMalformed);
     let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
                 \"configs\":[],\"args\":[],\"commands\":[]}}\n";
-    // A plan is a plan, whoever wrote it. Whether it is one of the lab's is looked at later.
+    // A plan by any author is a plan. Whether it is one of the lab's is checked later.
     assert_eq!(forge(plan).unwrap().len(), 1);
     assert_eq!(kind(&format!("{plan}{plan}")), Kind::PlanMalformed);
     assert_eq!(
         kind(&plan.replace("\"small\"", "\"other\"")),
         Kind::PlanMalformed
     );
-    let problem = tasks(course(), false).unwrap()[0].problem.clone();
+    let problem = tasks(lab_spec(), false).unwrap()[0].problem.clone();
     let module = Module::new("kernels.rs", build(&sources(""), options()).unwrap().ptx);
     let plan = &forge(plan).unwrap()[0];
     let fits = plan_check::fits("poisson", &problem, plan, &module, &LaunchLimits::COMMON);
-    let Err(Outcome::Failed(failing)) = fits else {
+    let Err(Outcome::Failed(failure)) = fits else {
         panic!("it has no buffers")
     };
-    assert_eq!(failing.kind, Kind::PlanInvalid);
+    assert_eq!(failure.kind, Kind::PlanInvalid);
 }
 
-/// What a compiler never gets done with, or not within what it may use. On real submissions the limits are larger.
+/// Texts that a compiler cannot finish within its limits. On real submissions the limits are
+/// larger.
 #[test]
 fn compilers_end_in_time_and_space() {
     let limits = ResourceLimits {

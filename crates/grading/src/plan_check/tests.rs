@@ -22,14 +22,14 @@ fn problem() -> Value {
     serde_json::to_value(problem).unwrap()
 }
 
-/// What is said of a plan that `record` makes for 5^3 points.
+/// The message for a plan that `record` makes for 5^3 points.
 fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     let mut plan = Plan::new("case");
     record(&mut plan);
     let module = Module::new("kernels.rs", PTX);
     match fits("poisson", &problem(), &plan, &module, &LaunchLimits::COMMON) {
         Ok(()) => (None, String::new()),
-        Err(Outcome::Failed(failing)) => (Some(failing.kind), failing.message),
+        Err(Outcome::Failed(failure)) => (Some(failure.kind), failure.message),
         Err(other) => panic!("{other:?}"),
     }
 }

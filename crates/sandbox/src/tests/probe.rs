@@ -1,4 +1,5 @@
-//! Does what its first argument says, as a submission would that wants out. Compiled and run by the sandbox's tests.
+//! Does what its first argument says, as a submission would that wants out. Compiled and run by the
+//! sandbox's tests.
 
 use std::io::{Read, Write};
 use std::process::Command;
@@ -66,7 +67,8 @@ fn main() {
         },
         "thread" => println!("{:?}", std::thread::Builder::new().spawn(|| ()).map(|_| ())),
         "trace" => println!("{}", unsafe { ptrace(16, getppid(), 0, 0) }),
-        // Each would reach the parent, were there no protection. Signal 0 only asks; nor is any limit changed.
+        // Each would reach the parent without a protection. Signal 0 only asks, and no limit is
+        // changed.
         "meddle" => {
             let (parent, own) = unsafe { (getppid(), getpid()) };
             let mut limits = [0u64; 2];

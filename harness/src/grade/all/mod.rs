@@ -1,19 +1,18 @@
 //! `harness grade --all`: every submission of a folder.
 //!
-//! The report of each is kept in the results folder as soon as it is finished, under a name that follows from what was
-//! graded and how. After an interruption the same command goes on where it was, and a submission that has changed since is
-//! graded again. Of a shard of a class the results are a file, and [`merge`] makes of all such files what a run without
-//! shards would have left.
+//! The report of each is kept in the results folder as soon as it is finished, under a name that
+//! follows from what was graded and how. After an interruption the same command goes on where it
+//! was, and a submission that has changed since is graded again. Shards of a class are processes
+//! that keep reports in one folder, or in folders that are copied together; a last run finds all
+//! reports and writes the summary.
 //!
 //! | module      | what it holds                                         |
 //! |-------------|-------------------------------------------------------|
 //! | [`store`]   | which submissions there are, and their kept reports   |
 //! | [`workers`] | several submissions at once, one on each device       |
-//! | [`shard`]   | which submissions are a shard's; the file of its results |
-//! | [`merge`]   | `harness grade merge`: the results of all shards      |
+//! | [`shard`]   | which submissions are a shard's                       |
 //! | [`summary`] | all of them together: table, distribution, files      |
 
-pub mod merge;
 pub mod shard;
 pub mod store;
 pub mod summary;
@@ -29,7 +28,7 @@ use super::report;
 use exit::{CommandError, Ending};
 use grading::report::GradeReport;
 use page::escape;
-use shard::{InPart, Member, Part, Shard};
+use shard::Shard;
 use store::{Found, Store, Submission, Terms};
 use summary::{Graded, Summary};
 use terminal::progress::Bar;
@@ -37,7 +36,7 @@ use terminal::stdout::Out;
 use units::count;
 use workers::{Stopped, share};
 
-/// Grades one submission by the worker of this number. `Err` is for what is no fault of the submission's.
+/// Grades one submission by the worker of this number. `Err` is not the submission's fault.
 pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, CommandError> + Sync + 'g;
 
 /// A class, and what is wanted of it.
@@ -57,13 +56,13 @@ pub struct Class<'c> {
 
 /// Grades every submission of a class, or of a shard of it.
 ///
-/// Submissions of the same content are graded once. A shard's part of the results is complete when this returns, and that
-/// is all that the ending says: whether every point was graded is the merged results' to say.
+/// Submissions of the same content are graded once. The ending of a shard says that its reports are
+/// kept; the ending of the run that writes the summary says whether every point was graded.
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`] of a grade, after which the
-/// rest is not tried: what is finished is kept.
+/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`] of a
+/// grade, after which the rest is not tried: what is finished is kept.
 pub fn grade_all(
     class: Class<'_>,
     grade: &GradeOne<'_>,
@@ -74,10 +73,7 @@ pub fn grade_all(
         links,
         others,
     } = store::submissions(class.submissions, class.results)?;
-    let neither = [
-        "is neither a folder nor a bundle",
-        "are neither folders nor bundles",
-    ];
+    let neither = ["is not a folder or bundle", "are not folders or bundles"];
     let out_of_it = [
         "is a link to what is not in the folder",
         "are links to what is not in the folder",
@@ -88,37 +84,28 @@ pub fn grade_all(
         }
     }
     let store = Store::open(class.results, class.terms)?;
-    let member = |submission: &Submission| Member {
-        name: submission.name.clone(),
-        key: store.key(submission),
-    };
-    let members: Vec<Member> = found.iter().map(member).collect();
     let Some(shard) = class.shard else {
-        let all = (0..found.len()).collect();
-        let graded = grade_these(all, &found, &members, &store, class.workers, grade, out)?;
-        return conclude(&graded, class.results, out);
+        let graded = grade_these(&found, &store, class.workers, grade, out)?;
+        let summary = Summary::of(&graded);
+        out.line("")?;
+        out.line(summary.render(out.look()))?;
+        summary.write(class.results, &graded)?;
+        return Ok(summary.ending());
     };
-    Part::remove(class.results, shard)?;
-    let own: Vec<usize> = shard.members(found.len()).collect();
+    let own = shard.members(found.len());
+    let own: Vec<Submission> = own.map(|index| found[index].clone()).collect();
     let of_class = format!("{} of {}", own.len(), count(found.len(), "submission"));
     out.line(format!("  shard {shard}: {of_class}"))?;
-    let graded = grade_these(own, &found, &members, &store, class.workers, grade, out)?;
-    let part = Part {
-        shard,
-        terms: class.terms.clone(),
-        class: members,
-        graded: graded.into_iter().map(InPart::from).collect(),
-    };
-    let path = part.write(class.results)?;
+    grade_these(&own, &store, class.workers, grade, out)?;
     out.line("")?;
     out.line(format!(
-        "  {}; `harness grade merge` makes one of all parts",
-        path.display()
+        "  reports are kept in {}; `harness grade --all` without --shard writes the summary",
+        class.results.display()
     ))?;
     Ok(Ending::Fine)
 }
 
-/// What is passed over and why, of one and of several, in a line.
+/// The line for names that are passed over, with the reason for one and for several.
 fn passed_over(names: &[String], [is, are]: [&str; 2]) -> String {
     const SHOWN: usize = 20;
     let shown: Vec<String> = names
@@ -134,20 +121,9 @@ fn passed_over(names: &[String], [is, are]: [&str; 2]) -> String {
     format!("{}{more} {why}", shown.join(", "))
 }
 
-/// Shows the summary and writes the files of a class whose submissions are all graded.
-fn conclude(graded: &[Graded], results: &Path, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    let summary = Summary::of(graded);
-    out.line("")?;
-    out.line(summary.render(out.look()))?;
-    summary.write(results, graded)?;
-    Ok(summary.ending())
-}
-
-/// Grades the submissions of these numbers.
+/// Grades these submissions.
 fn grade_these(
-    these: Vec<usize>,
-    found: &[Submission],
-    members: &[Member],
+    these: &[Submission],
     store: &Store,
     workers: usize,
     grade: &GradeOne<'_>,
@@ -157,13 +133,13 @@ fn grade_these(
     let bar = Bar::new("grading");
     bar.update(0, total as u64);
     let work =
-        |worker: usize, index: usize| grade_one(&found[index], store, &|path| grade(worker, path));
+        |worker: usize, index: usize| grade_one(&these[index], store, &|path| grade(worker, path));
     let mut show = |one: &Graded, done: usize| {
         bar.update(done as u64, total as u64);
         let line = summary::line(one, out.look());
         bar.aside(|| out.line(line))
     };
-    let graded = share(workers, by_content(these, members), &work, &mut show)?;
+    let graded = share(workers, by_content(these, store), &work, &mut show)?;
     graded.map_err(|stopped| {
         let Stopped {
             item,
@@ -171,16 +147,17 @@ fn grade_these(
             failure,
         } = stopped;
         let done = format!("{done} of {total} are graded and kept; run it again to go on");
-        failure.context(format!("{} ({done})", escape::line(&found[item].name)))
+        failure.context(format!("{} ({done})", escape::line(&these[item].name)))
     })
 }
 
-/// Submissions of the same content together, so that one worker grades the first and finds its report for the others.
-fn by_content(these: Vec<usize>, members: &[Member]) -> Vec<Vec<usize>> {
+/// Submissions of the same content together, so that one worker grades the first and finds its
+/// report for the others.
+fn by_content(these: &[Submission], store: &Store) -> Vec<Vec<usize>> {
+    let keys: Vec<String> = these.iter().map(|one| store.key(one)).collect();
     let mut groups: Vec<Vec<usize>> = Vec::new();
-    for index in these {
-        let is_same = |group: &&mut Vec<usize>| members[group[0]].key == members[index].key;
-        match groups.iter_mut().find(is_same) {
+    for (index, key) in keys.iter().enumerate() {
+        match groups.iter_mut().find(|group| keys[group[0]] == *key) {
             Some(group) => group.push(index),
             None => groups.push(vec![index]),
         }
@@ -188,7 +165,7 @@ fn by_content(these: Vec<usize>, members: &[Member]) -> Vec<Vec<usize>> {
     groups
 }
 
-/// The kept report, or a new one. What fails for this submission alone is a line of the summary.
+/// The kept report, or a new one. An error of this submission alone is a line of the summary.
 fn grade_one(
     submission: &Submission,
     store: &Store,

@@ -1,28 +1,31 @@
 //! Which submissions there are, and their kept reports.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::fs::{self, File, Metadata};
 use std::io::{self, BufRead, BufReader, Read};
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
+use device::DeviceKind;
+use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use exit::CommandError;
-use grading::bundle::MOST_FILE_BYTES;
+use grading::bundle::MAX_FILE_BYTES;
 use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
 
 /// A source file that is larger is refused, whatever it holds.
-const MOST_SOURCE_BYTES: u64 = 1 << 20;
+const MAX_SOURCE_BYTES: u64 = 1 << 20;
 
 /// The files of a folder that count.
 const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
 
-/// Everything that a grade depends on besides the submission. Which of several GPUs of one model graded it does not count.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+/// Everything except the submission that a grade depends on. Of several GPUs of one model, any
+/// gives the same grade.
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
     /// The program's version.
     pub harness: String,
@@ -36,32 +39,12 @@ pub struct Terms {
     pub model: String,
     /// The seed, where one was given.
     pub seed: Option<u64>,
-    /// What drawn cases follow from, where that was given.
-    #[serde(default)]
+    /// The number that drawn cases follow from, where it was given.
     pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
     /// How long all runs together may take on the emulated device, in seconds.
     pub total_deadline_s: f64,
-}
-
-impl Terms {
-    /// What they say, by the names that users know.
-    pub fn by_name(&self) -> [(&'static str, String); 9] {
-        let or_secret =
-            |number: Option<u64>| number.map_or("secret".to_owned(), |number| number.to_string());
-        [
-            ("the harness's version", self.harness.clone()),
-            ("the lab", self.lab.clone()),
-            ("the lab file's SHA-256", self.lab_file.clone()),
-            ("--device", self.device.clone()),
-            ("the device", self.model.clone()),
-            ("--seed", or_secret(self.seed)),
-            ("--draw", or_secret(self.draw)),
-            ("--deadline", format!("{} s", self.deadline_s)),
-            ("--total-deadline", format!("{} s", self.total_deadline_s)),
-        ]
-    }
 }
 
 /// A submission among others.
@@ -73,14 +56,15 @@ pub struct Submission {
     pub path: PathBuf,
 }
 
-/// What is in a folder.
+/// The content of a class's folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
-    /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden ones.
+    /// By name: subfolders, and what has a name that ends in `.bundle`, whatever it is; no hidden
+    /// ones.
     pub submissions: Vec<Submission>,
     /// The names of those that are links to what is elsewhere: who knows whose it is.
     pub links: Vec<String>,
-    /// The names of what else there is, but for the results: nothing is passed over in silence.
+    /// The names of all else except the results: nothing is passed over in silence.
     pub others: Vec<String>,
 }
 
@@ -95,7 +79,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     };
     let results = fs::canonicalize(results).ok();
     let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
-    // One that leads nowhere is no one else's.
+    // One that leads nowhere belongs to this folder.
     let leads_out = |path: &Path| {
         path.is_symlink() && fs::canonicalize(path).is_ok_and(|target| !target.starts_with(&class))
     };
@@ -123,7 +107,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     }
     if found.submissions.is_empty() {
         return Err(refused(&match found.links.len() {
-            0 => "no submissions in it: neither folders nor .bundle files",
+            0 => "no submissions in it: no folders and no .bundle files",
             _ => "no submissions in it, but links that lead out of it; copy what they lead to",
         }));
     }
@@ -133,7 +117,8 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     Ok(found)
 }
 
-/// A name as it is shown and told from others. What is not UTF-8 is written as `/xff`, which no file's name has.
+/// A name as it is shown and told from others. A byte that is not UTF-8 is written as `/xff`, which
+/// no file's name has.
 fn shown(name: &OsStr) -> String {
     let mut shown = String::new();
     for chunk in name.as_encoded_bytes().utf8_chunks() {
@@ -146,11 +131,21 @@ fn shown(name: &OsStr) -> String {
     shown
 }
 
-/// Kept reports.
+/// The first part of every key of a store, as JSON with these names.
+#[derive(Serialize)]
+struct KeyTerms<'t> {
+    /// Goes up when a key is made in another way.
+    key_version: u32,
+    report_schema: u32,
+    terms: &'t Terms,
+}
+
+/// Kept reports. Several processes may use one folder: each report is written under a temporary
+/// name, and the same key has the same content.
 #[derive(Debug)]
 pub struct Store {
     folder: PathBuf,
-    terms: String,
+    terms: Vec<u8>,
 }
 
 impl Store {
@@ -167,39 +162,48 @@ impl Store {
                 folder.display()
             ))
         })?;
-        Ok(Store {
-            folder,
-            terms: format!("{terms:?}"),
-        })
+        let terms = KeyTerms {
+            key_version: 1,
+            report_schema: SCHEMA_VERSION,
+            terms,
+        };
+        let terms = serde_json::to_vec(&terms)
+            .map_err(|error| CommandError::Bug(format!("the terms have no JSON form: {error}")))?;
+        Ok(Store { folder, terms })
     }
 
-    /// What the submission is and how it is graded, as one hexadecimal number.
+    /// The devices that the kept reports are of, by name.
+    pub fn devices(results: &Path) -> BTreeMap<String, DeviceKind> {
+        let entries = fs::read_dir(results.join("reports")).into_iter().flatten();
+        let reports = entries.filter_map(|entry| read_report(&entry.ok()?.path()));
+        let devices = reports.filter_map(|report| report.device_info);
+        devices.map(|device| (device.name, device.kind)).collect()
+    }
+
+    /// The key of a submission: the SHA-256 of its files and of how it is graded.
     pub fn key(&self, submission: &Submission) -> String {
         let mut hash = Sha256::new();
         // Each part with its length, so that no two sequences of parts run together the same way.
         hash.update((self.terms.len() as u64).to_le_bytes());
         hash.update(&self.terms);
-        hash.update(SCHEMA_VERSION.to_le_bytes());
         if submission.path.is_dir() {
             for name in FILES {
                 hash.update(name);
                 let path = submission.path.join(name);
                 // A link is refused, wherever it leads.
                 let metadata = fs::symlink_metadata(&path);
-                add_file(&mut hash, &path, metadata, MOST_SOURCE_BYTES);
+                add_file(&mut hash, &path, metadata, MAX_SOURCE_BYTES);
             }
         } else {
             let metadata = fs::metadata(&submission.path);
-            add_file(&mut hash, &submission.path, metadata, MOST_FILE_BYTES);
+            add_file(&mut hash, &submission.path, metadata, MAX_FILE_BYTES);
         }
         hex(&hash.finalize())
     }
 
     /// The report that is kept under this key; none if there is none that this program can read.
     pub fn load(&self, key: &str) -> Option<GradeReport> {
-        let text = fs::read(self.file(key)).ok()?;
-        let report: GradeReport = serde_json::from_slice(&text).ok()?;
-        (report.schema_version == SCHEMA_VERSION).then_some(report)
+        read_report(&self.file(key))
     }
 
     /// Keeps a report.
@@ -217,21 +221,28 @@ impl Store {
     }
 }
 
-/// Adds a file of at most so many bytes to a hash, or why it is none: what is larger, or no plain file, is not opened.
-fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most_bytes: u64) {
+/// The report in a file, if this program can read it.
+fn read_report(file: &Path) -> Option<GradeReport> {
+    let report: GradeReport = serde_json::from_slice(&fs::read(file).ok()?).ok()?;
+    (report.schema_version == SCHEMA_VERSION).then_some(report)
+}
+
+/// Adds a file of at most `max_bytes` to a hash, or why it cannot: a larger one, or one that is not
+/// a plain file, is not opened.
+fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, max_bytes: u64) {
     let mut why_not = |what: &str| hash.update(what.as_bytes());
     let length = match metadata {
-        // What is said of each differs.
+        // Each has words of its own.
         Ok(metadata) if metadata.is_symlink() => return why_not("a link"),
         Ok(metadata) if metadata.is_dir() => return why_not("a folder"),
         Ok(metadata) if !metadata.is_file() => return why_not("no plain file"),
-        Ok(metadata) if metadata.len() > most_bytes => return why_not("too large"),
+        Ok(metadata) if metadata.len() > max_bytes => return why_not("too large"),
         Ok(metadata) => metadata.len(),
         Err(error) => return why_not(&error.kind().to_string()),
     };
     hash.update(length.to_le_bytes());
     let hashed = File::open(path).and_then(|file| {
-        let mut file = BufReader::new(file.take(most_bytes));
+        let mut file = BufReader::new(file.take(max_bytes));
         while let piece @ [_, ..] = file.fill_buf()? {
             hash.update(piece);
             let length = piece.len();
@@ -241,5 +252,35 @@ fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, most
     });
     if let Err(error) = hashed {
         hash.update(error.kind().to_string());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Kept reports are found by these bytes: a change of one is a change of `key_version`.
+    #[test]
+    fn a_key_is_a_hash_of_named_fields() {
+        let folder = tempfile::tempdir().unwrap();
+        let terms = Terms {
+            harness: "1.0.0".to_owned(),
+            lab: "wave2d".to_owned(),
+            lab_file: "00".to_owned(),
+            device: "cuda".to_owned(),
+            model: "NVIDIA H100".to_owned(),
+            seed: None,
+            draw: Some(7),
+            deadline_s: 60.0,
+            total_deadline_s: 600.0,
+        };
+        let store = Store::open(folder.path(), &terms).unwrap();
+        insta::assert_snapshot!(String::from_utf8_lossy(&store.terms), @r#"{"key_version":1,"report_schema":3,"terms":{"harness":"1.0.0","lab":"wave2d","lab_file":"00","device":"cuda","model":"NVIDIA H100","seed":null,"draw":7,"deadline_s":60.0,"total_deadline_s":600.0}}"#);
+        let path = folder.path().join("ada");
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("kernels.rs"), "// kernels").unwrap();
+        fs::write(path.join("launch.rs"), "// launch").unwrap();
+        let name = "ada".to_owned();
+        insta::assert_snapshot!(store.key(&Submission { name, path }), @"1473398edcd7000052969fe3e2255b8fb3188676ad4d02ba67cdaac1e7362beb");
     }
 }

@@ -25,7 +25,7 @@ const BAR: usize = 40;
 pub struct Graded {
     /// The submission's name.
     pub name: String,
-    /// What was graded and how; the same for two submissions of the same content.
+    /// The key of its report; the same for two submissions of the same content.
     pub key: String,
     /// Whether the report is from an earlier run.
     pub is_kept: bool,
@@ -55,7 +55,7 @@ pub fn line(graded: &Graded, look: Look) -> String {
     }
 }
 
-/// What failed, in a few words.
+/// The failures, in a few words.
 fn outcome(report: &GradeReport) -> String {
     if let Some(refused) = &report.refused {
         return format!("{} [{}]", refused.category.name(), refused.kind);
@@ -140,7 +140,7 @@ impl Summary {
         }
         let mut by_key: BTreeMap<&str, Vec<String>> = BTreeMap::new();
         for one in graded {
-            // Who handed in nothing, as others did, has copied nothing.
+            // Submissions without files are not copies of each other.
             let refused = one
                 .report
                 .as_ref()
@@ -172,7 +172,8 @@ impl Summary {
         }
     }
 
-    /// Whether every point of every submission was graded. Submissions that are wrong are what a grader expects.
+    /// Whether every point of every submission was graded. Submissions that are wrong are what a
+    /// grader expects.
     pub fn ending(&self) -> Ending {
         if self.not_graded > 0 {
             Ending::Lacking
@@ -386,8 +387,8 @@ impl Summary {
     }
 }
 
-/// Unique, since no two submissions have the same name; the digest tells apart names that differ in other characters only, and
-/// is so long that nobody finds two names with the same.
+/// Unique, since no two submissions have the same name. The digest tells apart names that differ in
+/// other characters only, and it is long enough that no two names with the same one are found.
 fn page_name(graded: &Graded) -> String {
     let digest = &sha256(&graded.name)[..32];
     format!("{}-{digest}.html", escape::file_name(&graded.name))

@@ -1,17 +1,18 @@
 //! Folders of submissions, graded by a function of their content.
 
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread::sleep;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
 use super::*;
-use grading::course::Group;
-use grading::outcome::{Failing, Kind, Outcome};
+use grading::lab_spec::Group;
+use grading::outcome::{self, Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
 use terminal::look::Look;
 
@@ -47,7 +48,7 @@ impl School {
         self.folder.path().join("results")
     }
 
-    /// What a run ends with and prints, and which submissions it graded.
+    /// A run's ending and output, and the submissions that it graded.
     fn run(&self, device: &str) -> (Result<Ending, CommandError>, String, Vec<String>) {
         let asked = Mutex::new(Vec::new());
         let grade = |_: usize, path: &Path| {
@@ -137,7 +138,7 @@ fn a_class() {
     let (ending, text, _) = class.run("emulated");
     assert_eq!(ending, Ok(Ending::Lacking), "one could not be graded");
     insta::assert_snapshot!(text, @r"
-      passed over: notes.txt is neither a folder nor a bundle
+      passed over: notes.txt is not a folder or bundle
       =dan                      not graded: this makes no sense
       ada                                8 / 8  right
       bob                                4 / 8  hard [wrong_result]
@@ -194,7 +195,7 @@ fn what_is_graded_is_kept_until_it_changes() {
     assert_eq!((ending, asked.len()), (Ok(Ending::Fine), 0));
     assert!(text.contains("(kept)"));
     class.hand_in("bob", "right");
-    // What bob hands in now, ada has handed in: there is a report of it, under ada's name.
+    // Ada has handed in the text that bob hands in now: its report is kept, under ada's name.
     let (_, text, asked) = class.run("emulated");
     assert!(asked.is_empty() && text.contains("  bob "), "{text}");
     class.hand_in("bob", "better");
@@ -287,7 +288,7 @@ fn what_is_odd_has_a_line_or_is_named_and_none_of_it_is_read() {
     let (_, text) = class.run_with(&terms("emulated"), None, 1, &grade);
     assert_eq!(seen.into_inner().unwrap().len(), 5);
     assert!(
-        text.contains("passed over: bob.zip is neither a folder nor a bundle"),
+        text.contains("passed over: bob.zip is not a folder or bundle"),
         "{text}"
     );
     assert!(
@@ -337,7 +338,7 @@ fn links_to_what_is_elsewhere_are_named_and_not_graded() {
         class.submissions().join("cleo.bundle"),
     )
     .unwrap();
-    // What is in the folder may have two names.
+    // A submission in the folder may have two names.
     symlink("ada", class.submissions().join("dan")).unwrap();
     let (ending, text, asked) = class.run("emulated");
     assert_eq!((ending, asked), (Ok(Ending::Fine), vec!["ada".to_owned()]));
@@ -382,7 +383,10 @@ fn what_is_missing_is_no_content_and_no_two_faults_are_one() {
         asked.lock().unwrap().push(name.clone());
         let id = SubmissionId { name, sha256: None };
         let mut report = GradeReport::new(id, "wave2d", "emulated");
-        report.refused = Some(Failing::new(Kind::MissingFile, "kernels.rs: is missing"));
+        report.refused = Some(outcome::Failure::new(
+            Kind::MissingFile,
+            "kernels.rs: is missing",
+        ));
         Ok(report.with_totals())
     };
     let (ending, text) = class.run_with(&terms("emulated"), None, 1, &grade);
@@ -422,7 +426,7 @@ fn an_empty_folder_is_no_class() {
     fs::create_dir(class.submissions()).unwrap();
     let failure = class.run("emulated").0.unwrap_err().to_string();
     assert!(
-        failure.ends_with("no submissions in it: neither folders nor .bundle files"),
+        failure.ends_with("no submissions in it: no folders and no .bundle files"),
         "{failure}"
     );
 }
@@ -436,8 +440,14 @@ fn two_workers_grade_one_submission_each_at_a_time() {
     let grade = |worker: usize, path: &Path| {
         let _device = busy[worker].try_lock().expect("one at a time");
         let name = path.file_name().unwrap().to_string_lossy().into_owned();
-        // The first takes longest.
-        sleep(Duration::from_millis(if name == "ada" { 60 } else { 5 }));
+        // The first takes longest: until the other worker is done with all others.
+        let began = Instant::now();
+        while name == "ada"
+            && order.lock().unwrap().len() < 3
+            && began.elapsed() < Duration::from_secs(60)
+        {
+            sleep(Duration::from_millis(1));
+        }
         order.lock().unwrap().push((worker, name.clone()));
         grade_by_content(path, name)
     };
@@ -447,7 +457,7 @@ fn two_workers_grade_one_submission_each_at_a_time() {
     assert_eq!(order.last().unwrap().1, "ada", "{order:?}");
     let on_the_other = order.iter().filter(|one| one.0 != order[3].0).count();
     assert_eq!(on_the_other, 3, "{order:?}");
-    // What is shown and written has the order of the names all the same.
+    // The output has the order of the names all the same.
     let named = |text: &str| -> Vec<usize> { names.map(|name| text.find(name).unwrap()).to_vec() };
     assert!(named(&text).is_sorted(), "{text}");
     let scores = fs::read_to_string(class.results().join("scores.csv")).unwrap();
@@ -467,4 +477,101 @@ fn submissions_of_the_same_content_are_graded_once_by_several_workers_too() {
     let (_, text) = class.run_with(&terms("cuda"), None, 3, &grade);
     assert_eq!(asked.into_inner().unwrap(), ["ada"]);
     assert_eq!(text.matches("(kept)").count(), 2, "{text}");
+}
+
+/// Every file below a folder, by its path in it.
+fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
+    let mut found = BTreeMap::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = PathBuf::from(path.file_name().unwrap());
+        if path.is_dir() {
+            let below = files(&path).into_iter();
+            found.extend(below.map(|(path, text)| (name.join(path), text)));
+        } else {
+            found.insert(name, fs::read_to_string(path).unwrap());
+        }
+    }
+    found
+}
+
+/// Grades a shard by content.
+fn run_shard(class: &School, shard: &str) -> (Result<Ending, CommandError>, String) {
+    let grade = |_: usize, path: &Path| {
+        grade_by_content(path, path.file_name().unwrap().to_string_lossy().into())
+    };
+    let shard = Some(shard.parse().unwrap());
+    class.run_with(&terms("cuda"), shard, 1, &grade)
+}
+
+/// Grades nothing: all reports must be there.
+fn run_without_device(class: &School) -> (Result<Ending, CommandError>, String) {
+    let missing = |_: usize, _: &Path| Err(CommandError::Input("no report".to_owned()));
+    class.run_with(&terms("cuda"), None, 1, &missing)
+}
+
+const CLASS: [(&str, &str); 5] = [
+    ("ada", "right"),
+    ("bob", "wrong"),
+    ("cleo", "no gpu"),
+    ("dan", "right"),
+    ("eve", "unknown"),
+];
+
+#[test]
+fn shards_leave_what_one_run_leaves() {
+    let whole = School::new(&CLASS);
+    let (ending, text, _) = whole.run("cuda");
+    // Shards of any number, more than there are submissions too.
+    for of in [1, 2, 3, 7] {
+        let class = School::new(&CLASS);
+        for number in 1..=of {
+            let shard = run_shard(&class, &format!("{number}/{of}"));
+            assert_eq!(shard.0, Ok(Ending::Fine));
+            assert!(!class.results().join("scores.csv").exists());
+        }
+        let (last_ending, last_text) = run_without_device(&class);
+        assert_eq!(last_ending, ending);
+        assert_eq!(
+            last_text.replace("  (kept)", ""),
+            text.replace("  (kept)", "")
+        );
+        assert_eq!(files(&class.results()), files(&whole.results()), "{of}");
+    }
+}
+
+#[test]
+fn folders_of_shards_are_copied_together() {
+    let [whole, first, second] = [(); 3].map(|()| School::new(&CLASS));
+    run_shard(&whole, "1/1").0.unwrap();
+    run_shard(&first, "1/2").0.unwrap();
+    run_shard(&second, "2/2").0.unwrap();
+    for name in files(&second.results()).into_keys() {
+        fs::copy(second.results().join(&name), first.results().join(&name)).unwrap();
+    }
+    assert_eq!(run_without_device(&first), run_without_device(&whole));
+}
+
+#[test]
+fn a_shard_that_is_ended_goes_on_where_it_was() {
+    let class = School::new(&CLASS);
+    class.hand_in("eve", "lost");
+    let (ending, _) = run_shard(&class, "1/2");
+    insta::assert_snapshot!(ending.unwrap_err(), @"eve (2 of 3 are graded and kept; run it again to go on): the device is lost");
+    // The summary of an unfinished class says whose reports are missing.
+    let (ending, text) = run_without_device(&class);
+    assert_eq!(ending, Ok(Ending::Lacking));
+    assert_eq!(text.matches("not graded: no report").count(), 2, "{text}");
+    class.hand_in("eve", "unknown");
+    let (ending, text) = run_shard(&class, "1/2");
+    assert_eq!(ending, Ok(Ending::Fine));
+    let text = text.replace(class.folder.path().to_str().unwrap(), "DIR");
+    insta::assert_snapshot!(text, @"
+      shard 1/2: 3 of 5 submissions
+      ada                                8 / 8  right  (kept)
+      cleo                               4 / 4  right  (kept)
+      eve                                4 / 8  undecided here: 4 points
+
+      reports are kept in DIR/results; `harness grade --all` without --shard writes the summary
+    ");
 }

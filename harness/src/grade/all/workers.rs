@@ -1,6 +1,7 @@
 //! Work that several workers share, and results in order.
 //!
-//! A worker has a device of its own and does one piece of work at a time: so no device ever has two at once.
+//! A worker has a device of its own and does one piece of work at a time: so no device ever has two
+//! at once.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -20,15 +21,17 @@ pub struct Stopped {
     pub failure: CommandError,
 }
 
-/// Calls `work` with the number of a worker and of an item, for all items of each group; `show` gets the results in order of
-/// the items' numbers, each as soon as those before it are there, and how many are done.
+/// Calls `work` with the number of a worker and of an item, for all items of each group; `show`
+/// gets the results in order of the items' numbers, each as soon as those before it are there, and
+/// how many are done.
 ///
-/// The items of a group are done by one worker, one after the other. Groups are begun in order, each by the worker that is
-/// free first.
+/// The items of a group are done by one worker, one after the other. Groups are begun in order,
+/// each by the worker that is free first.
 ///
 /// # Errors
 ///
-/// The first failure of `work`: no item is begun after it, and what others are busy with is done and shown. Or that of `show`.
+/// The first failure of `work`: no item is begun after it, and what others are busy with is done
+/// and shown. Or that of `show`.
 pub fn share<T: Send>(
     workers: usize,
     groups: Vec<Vec<usize>>,

@@ -2,15 +2,16 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use grading::course::Against;
 use grading::diagnose::Pattern;
-use grading::outcome::{Failing, Kind, Outcome};
+use grading::lab_spec::Against;
+use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
 use page::escape;
 use terminal::table::Tone;
 use units::{bytes_per_s, three};
 
-/// Messages of a submission are cut after so many characters: a compiler can be very talkative.
+/// Messages of a submission are cut after this number of characters: a compiler can be very
+/// talkative.
 pub const LONGEST_MESSAGE: usize = 6000;
 
 /// Points without needless zeros: `2`, `2.5`, `0.33`.
@@ -47,7 +48,7 @@ pub fn time(timed: &PerformanceGrade) -> String {
     )
 }
 
-/// What a time was compared with.
+/// The reference of a time.
 pub fn against(timed: &PerformanceGrade) -> String {
     match (&timed.against, &timed.limit) {
         (Against::Reference { variant }, _) => escape::line(variant),
@@ -82,7 +83,7 @@ pub fn performance_result(timed: &PerformanceGrade) -> (String, Tone) {
     }
 }
 
-fn failure(failing: &Failing) -> String {
+fn failure(failing: &Failure) -> String {
     format!("{} [{}]", failing.category.name(), failing.kind)
 }
 
@@ -106,21 +107,21 @@ pub fn score(report: &GradeReport) -> (String, String) {
 }
 
 /// Everything there is to say about a failure, harmless for any text.
-pub fn explanation(failing: &Failing) -> Vec<String> {
+pub fn explanation(failing: &Failure) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     // The first is sample 0, and nothing is said of it.
     let later = failing.sample.filter(|&sample| sample > 0);
     let sample = later
         .map(|sample| format!("in sample {sample}, those before were right: "))
         .unwrap_or_default();
-    // Who says it says where it was.
+    // Its author says where it was.
     let device = failing.device.as_ref().filter(|_| !says_all(failing));
     let device = device
         .map(|device| format!("on device {}: ", escape::line(device)))
         .unwrap_or_default();
     if let Some(diagnosis) = &failing.diagnosis {
         // It says all that the message does, and better.
-        let sentences = grading::diagnose::words::lines(diagnosis);
+        let sentences = grading::diagnose::text::lines(diagnosis);
         lines.extend(sentences.iter().map(|line| escape::line(line)));
     } else if !says_all(failing) {
         let message = escape::at_most(&failing.message, LONGEST_MESSAGE);
@@ -165,9 +166,9 @@ fn by_reason(
     }))
 }
 
-/// What the emulated device did beside the GPU that graded the case, in a word or two.
+/// The emulated device's checks beside the GPU that graded the case, in a word or two.
 pub fn checks(case: &CaseGrade) -> (String, Tone) {
-    let found = case.status.failing();
+    let found = case.status.failure();
     if let Some(failing) = found.filter(|failing| failing.device.is_some()) {
         return (failing.category.name().to_owned(), Tone::Bad);
     }
@@ -192,9 +193,9 @@ pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
     }))
 }
 
-/// Cases that fail, and those whose failure looks the same: of the same kind, with the same patterns in the same field.
-/// One of each is enough to read.
-pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Failing, Vec<String>)> {
+/// Cases that fail, and those whose failure looks the same: of the same kind, with the same
+/// patterns in the same field. One of each is enough to read.
+pub fn alike(failures: Vec<(Vec<String>, &Failure)>) -> Vec<(Vec<String>, &Failure, Vec<String>)> {
     let by_look = failures.into_iter();
     let by_look = grouped(by_look.map(|failure| (look_of(failure.1), failure)));
     let different = by_look.into_iter().map(|(_, mut alike)| {
@@ -205,8 +206,9 @@ pub fn alike(failures: Vec<(Vec<String>, &Failing)>) -> Vec<(Vec<String>, &Faili
     different.collect()
 }
 
-/// Whether the emulated device's message has all that the failure's own has, and where in the code it was besides.
-fn says_all(failing: &Failing) -> bool {
+/// Whether the emulated device's message has all that the failure's own has, and also where in the
+/// code it was.
+fn says_all(failing: &Failure) -> bool {
     let Some(sanitizer) = &failing.sanitizer else {
         return false;
     };
@@ -215,8 +217,8 @@ fn says_all(failing: &Failing) -> bool {
     sanitizer.contains(what)
 }
 
-/// What of a failure is no number.
-fn look_of(failing: &Failing) -> (Kind, [Option<&str>; 2], String, Vec<Discriminant<Pattern>>) {
+/// The parts of a failure that are not numbers.
+fn look_of(failing: &Failure) -> (Kind, [Option<&str>; 2], String, Vec<Discriminant<Pattern>>) {
     let said = match (&failing.sanitizer, &failing.diagnosis) {
         // Its first line names the case.
         (Some(sanitizer), _) => sanitizer.split_once('\n').map_or("", |(_, rest)| rest),
@@ -238,7 +240,7 @@ fn look_of(failing: &Failing) -> (Kind, [Option<&str>; 2], String, Vec<Discrimin
 }
 
 /// Every failure once, with the cases that it is about.
-pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failing)> {
+pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failure)> {
     let refused = report
         .refused
         .iter()
@@ -246,11 +248,11 @@ pub fn failures(report: &GradeReport) -> Vec<(Vec<String>, &Failing)> {
     let cases = report
         .cases
         .iter()
-        .filter_map(|case| Some((escape::line(&case.name), case.status.failing()?)));
+        .filter_map(|case| Some((escape::line(&case.name), case.status.failure()?)));
     let performance = report.performance.iter().filter_map(|timed| {
         Some((
             format!("speed of {}", escape::line(&timed.case)),
-            timed.status.failing()?,
+            timed.status.failure()?,
         ))
     });
     let all = refused.chain(cases).chain(performance);

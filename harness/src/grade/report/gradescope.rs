@@ -1,20 +1,23 @@
 //! The `results.json` that Gradescope reads.
 //!
-//! The format is Gradescope's (gradescope-autograders.readthedocs.io/en/latest/specs): a total `score`, which overrides the sum
-//! over `tests`; tests with `name`, `score`, `max_score`, `status`, `output` and `visibility`, where one without a score only
-//! informs. All texts are of format `text`: nothing of a submission is ever interpreted.
+//! The format is Gradescope's (gradescope-autograders.readthedocs.io/en/latest/specs): a total
+//! `score`, which overrides the sum over `tests`; tests with `name`, `score`, `max_score`,
+//! `status`, `output` and `visibility`, where one without a score only informs. All texts are of
+//! format `text`: nothing of a submission is ever interpreted.
 //!
-//! Students read it. What they may not know of hidden cases is in a test whose visibility is `hidden`, which Gradescope shows to
-//! instructors alone: the wrong values of a hidden case tell its sizes, and what a recorder says may tell its parameters.
-//! That a hidden case passed or failed is shown once grades are published; until then Gradescope does not show the total,
-//! and neither does `output`, nor what is said of points that are undecided. How long it took is not said at all: hidden cases are
-//! part of it. Of what code did that knew hidden cases, no more is shown than that it failed in one.
+//! Students read it. What they may not know of hidden cases is in a test whose visibility is
+//! `hidden`, which Gradescope shows to instructors alone: the wrong values of a hidden case tell
+//! its sizes, and what a recorder says may tell its parameters. That a hidden case passed or failed
+//! is shown once grades are published; until then Gradescope does not show the total. `output` and
+//! the lines on undecided points do not show it either. The time that grading took is never shown:
+//! hidden cases are part of it. A failure of code that knew hidden cases is shown as a failure in a
+//! hidden case, without more.
 
 use serde::Serialize;
 
 use super::figures;
-use grading::course::Group;
-use grading::outcome::{Failing, Kind, Outcome};
+use grading::lab_spec::Group;
+use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::{CaseGrade, GradeReport, PerformanceGrade};
 use page::escape;
 
@@ -174,7 +177,7 @@ impl Test {
     }
 }
 
-/// What only instructors may see, and notes.
+/// The part for instructors, and notes.
 fn for_instructors(report: &GradeReport) -> Vec<String> {
     let refused = report.refused.iter().filter(|failing| is_secret(failing));
     let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));
@@ -191,25 +194,27 @@ fn for_instructors(report: &GradeReport) -> Vec<String> {
     refused.chain(hidden).chain(notes).collect()
 }
 
-/// Whether it may tell of hidden cases. A bundle of the student's own making has the names that it is asked for.
-fn is_secret(failing: &Failing) -> bool {
+/// Whether it may tell of hidden cases. A bundle of the student's own making has the names that it
+/// is asked for.
+fn is_secret(failing: &Failure) -> bool {
     failing.knew_hidden || failing.kind == Kind::BundleMismatch
 }
 
-fn for_students(failing: &Failing) -> String {
+fn for_students(failing: &Failure) -> String {
     if is_secret(failing) {
-        // Not even how: a recorder that ends in one way or another would tell what it was asked for.
+        // Not even how: a recorder that ends in one way or another would tell what it was asked
+        // for.
         "it failed in a hidden case; the instructor can see how".to_owned()
     } else {
         explained(failing)
     }
 }
 
-fn summary(failing: &Failing) -> String {
+fn summary(failing: &Failure) -> String {
     format!("{} [{}]", failing.kind.summary(), failing.kind)
 }
 
-fn explained(failing: &Failing) -> String {
+fn explained(failing: &Failure) -> String {
     let mut lines = vec![summary(failing)];
     lines.extend(figures::explanation(failing));
     lines.join("\n")

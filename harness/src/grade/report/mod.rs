@@ -43,7 +43,8 @@ pub struct ReportArgs {
     /// Show the points and what went wrong first, no more
     #[arg(long)]
     pub brief: bool,
-    /// Show what the emulated device counted in each case: instructions, sectors, bank conflicts, ...
+    /// Show what the emulated device counted in each case: instructions, sectors, bank conflicts,
+    /// ...
     #[arg(long)]
     pub counts: bool,
 }
@@ -140,7 +141,8 @@ fn no_json(error: &serde_json::Error) -> CommandError {
     CommandError::Bug(format!("the grade has no JSON form: {error}"))
 }
 
-/// The exit code that a grade leads to: something failed; something could not be graded here; neither.
+/// The exit code that a grade leads to: something failed; something could not be graded here;
+/// neither.
 pub fn ending(report: &GradeReport) -> Ending {
     if !report.is_right() {
         Ending::Wrong
@@ -153,7 +155,7 @@ pub fn ending(report: &GradeReport) -> Ending {
 
 fn heat_maps(report: &GradeReport) -> impl Iterator<Item = (&CaseGrade, Vec<u8>)> {
     report.cases.iter().filter_map(|case| {
-        let diagnosis = case.status.failing()?.diagnosis.as_ref()?;
+        let diagnosis = case.status.failure()?.diagnosis.as_ref()?;
         Some((case, diagnosis.heat_map.as_ref()?.png()))
     })
 }

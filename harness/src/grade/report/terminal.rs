@@ -1,7 +1,7 @@
 //! A grade on a terminal.
 
 use super::figures;
-use grading::outcome::Failing;
+use grading::outcome::Failure;
 use grading::report::{CaseGrade, GradeReport};
 use page::escape;
 use terminal::look::Look;
@@ -31,7 +31,8 @@ pub fn brief(report: &GradeReport, look: Look) -> String {
     blocks.join("\n\n")
 }
 
-/// What cannot be told here of this submission, above everything else: its points are not what they seem.
+/// The undecided points of this submission, above everything else: its points are not what they
+/// seem.
 fn undecided(report: &GradeReport, look: Look) -> Option<String> {
     let lines = figures::undecided(report).into_iter();
     let lines = lines.map(|(reason, names)| {
@@ -50,7 +51,7 @@ fn score(report: &GradeReport, look: Look) -> String {
 /// A block for each way in which cases fail.
 fn failures(report: &GradeReport, look: Look) -> Vec<String> {
     let different = figures::alike(figures::failures(report));
-    let block = |(names, failing, others): (Vec<String>, &Failing, Vec<String>)| {
+    let block = |(names, failing, others): (Vec<String>, &Failure, Vec<String>)| {
         // The submission as a whole is refused, and so are all its cases: one name will do.
         let names = if report.refused.as_ref() == Some(failing) {
             "submission".to_owned()
@@ -69,7 +70,7 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
     different.into_iter().map(block).collect()
 }
 
-/// What the emulated device counted in the first run of each case.
+/// The counts of the emulated device in the first run of each case.
 pub fn counts(report: &GradeReport, look: Look) -> String {
     let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
     let counted: Vec<&CaseGrade> = counted.collect();

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::*;
 use ::terminal::look::Look;
-use grading::course::{Against, Group};
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
-use grading::outcome::{Failing, Kind, Outcome};
+use grading::lab_spec::{Against, Group};
+use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::*;
 
 /// A text as a hostile submission would choose it.
@@ -89,10 +89,10 @@ pub fn full() -> GradeReport {
     };
     let mut report = GradeReport::new(submission, "wave2d", "emulated");
     report.elapsed_s = 12.5;
-    let wrong = Failing::new(Kind::WrongResult, "`u1` is not what the reference computes")
+    let wrong = Failure::new(Kind::WrongResult, "`u1` is not what the reference computes")
         .with_sample(2)
         .with_diagnosis(diagnosis());
-    let race = Failing::new(Kind::Race, EVIL).with_sanitizer("race at line 12:\n  thread 3 stored");
+    let race = Failure::new(Kind::Race, EVIL).with_sanitizer("race at line 12:\n  thread 3 stored");
     let mut counted = case("square-64", Group::Small, Outcome::Passed);
     counted.counts = BTreeMap::from([
         ("launches".to_owned(), 1),
@@ -112,7 +112,7 @@ pub fn full() -> GradeReport {
     let no_gpu = Outcome::NotGradedHere {
         reason: "no CUDA device: libcuda.so.1 not found".to_owned(),
     };
-    let impossible = Failing::new(
+    let impossible = Failure::new(
         Kind::ImpossibleSpeed,
         "90 TB/s on a device that copies 3 TB/s",
     );
@@ -136,7 +136,7 @@ fn refused() -> GradeReport {
         sha256: None,
     };
     let mut report = GradeReport::new(submission, "wave2d", "emulated");
-    let failing = Failing::new(
+    let failing = Failure::new(
         Kind::CompileError,
         "error[E0425]: cannot find `x`\n --> kernels.rs:3:5",
     );
@@ -190,10 +190,13 @@ fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
     ] {
         assert!(html.contains(text), "{text}");
     }
-    let by_luck = Failing::new(Kind::WrongResult, "`c` is wrong; right on the GPU by luck");
+    let by_luck = Failure::new(
+        Kind::WrongResult,
+        "`c` is wrong; correct on the GPU only by chance",
+    );
     report.cases[2].status = Outcome::Failed(by_luck.with_device("emulated"));
     let text = terminal::render(&report, Look::PLAIN);
-    assert!(text.contains("on device emulated: `c` is wrong; right on the GPU by luck"));
+    assert!(text.contains("on device emulated: `c` is wrong; correct on the GPU only by chance"));
     assert!(text.contains("not checked on the emulated device: odd-37x53: it has no"));
 }
 
@@ -235,7 +238,8 @@ fn assert_is_for_gradescope(results: &serde_json::Value) {
             };
             assert!(is_right, "{key}: {value}");
         }
-        // A test without points only informs; hidden ones may be nothing else, or no total is shown.
+        // A test without points only informs; hidden ones may be nothing else, or no total is
+        // shown.
         assert_eq!(test.get("score").is_some(), test.get("max_score").is_some());
         assert!(test["visibility"] != "hidden" || test.get("score").is_none());
         if let (Some(score), Some(max)) = (test.get("score"), test.get("max_score")) {
@@ -274,7 +278,7 @@ fn gradescope_s_format_is_kept() {
 /// A recorder that panics with what it was told of a hidden case.
 fn secretly_refused() -> GradeReport {
     let mut report = refused();
-    let failing = Failing::new(
+    let failing = Failure::new(
         Kind::RecorderFailed,
         "launch.rs: recording panicked: n is 131",
     );
@@ -295,7 +299,7 @@ fn students_are_told_nothing_of_hidden_cases() {
         .iter_mut()
         .find(|case| case.name == name)
         .unwrap();
-    let failing = Failing::new(Kind::WrongResult, "`u` is wrong in 265 of 8646 elements");
+    let failing = Failure::new(Kind::WrongResult, "`u` is wrong in 265 of 8646 elements");
     hidden.status = Outcome::Failed(failing.with_diagnosis(diagnosis()));
     // Cases that students know are shown in full.
     report.cases.retain(|case| case.group == Group::Hidden);
@@ -319,13 +323,13 @@ fn students_are_told_nothing_of_hidden_cases() {
     assert!(results["tests"].to_string().contains("n is 131"));
 }
 
-/// A recorder could end in another way for each of the parameters that it is asked for: nothing but that it failed is shown,
-/// and nothing of how long it took.
+/// A recorder could end in another way for each of the parameters that it is asked for: nothing but
+/// that it failed is shown, and nothing of how long it took.
 #[test]
 fn in_whichever_way_recording_a_hidden_case_fails_students_see_the_same() {
     let shown = |kind: Kind, message: &str, seconds: f64| {
         let mut report = secretly_refused();
-        let failing = Failing::new(kind, message).with_hidden_cases_known();
+        let failing = Failure::new(kind, message).with_hidden_cases_known();
         for case in &mut report.cases {
             case.status = Outcome::Failed(failing.clone());
         }
@@ -404,7 +408,7 @@ fn failures_that_look_the_same_are_told_once() {
     assert!(text.contains("    alike: odd-37x54"), "{text}");
     assert_eq!(text.matches("first at x = 32").count(), 1, "{text}");
     // Other numbers are no other look, another kind is.
-    let fault = |kind, text: &str| Failing::new(kind, "fault").with_sanitizer(text);
+    let fault = |kind, text: &str| Failure::new(kind, "fault").with_sanitizer(text);
     let a = fault(Kind::OutOfBounds, "plan `a`\nin kernel k: 4 bytes at 128");
     let b = fault(Kind::OutOfBounds, "plan `b`\nin kernel k: 4 bytes at 3600");
     let c = fault(Kind::OutOfBounds, "plan `c`\nin another: 4 bytes at 128");
@@ -424,7 +428,7 @@ fn what_the_emulated_device_says_is_said_once() {
     let trap = "plan `p`, command 0 (launch of `k`): trap: a panic";
     let said =
         "plan `p`, command 0 (launch of `k`)\ntrap: a panic\n  in kernel `k` at kernels.rs:3";
-    let failing = Failing::new(Kind::KernelFault, trap).with_sanitizer(said);
+    let failing = Failure::new(Kind::KernelFault, trap).with_sanitizer(said);
     insta::assert_snapshot!(figures::explanation(&failing.with_sample(1)).join("\n"), @"
     in sample 1, those before were right: the emulated device says:
       plan `p`, command 0 (launch of `k`)

@@ -20,7 +20,8 @@ pub enum Who {
     Copies,
 }
 
-/// Says that it is a GPU, takes as long as is set, in microseconds, and makes the mistakes that are set.
+/// Says that it is a GPU, takes as long as is set, in microseconds, and makes the mistakes that are
+/// set.
 pub struct Clocked {
     inner: EmulatedDevice,
     info: DeviceInfo,
@@ -28,7 +29,7 @@ pub struct Clocked {
     runs: [AtomicU32; 3],
     /// From which run of the submission on its outputs are spoiled.
     pub spoiled_from: u32,
-    /// What the host's clock tells more than the device's for the submission.
+    /// The host's time minus the device's, for the submission.
     pub hidden: Duration,
     pub strays: Vec<Stray>,
 }

@@ -1,4 +1,4 @@
-//! What the emulated device finds and the GPU does not show.
+//! Faults that the emulated device finds and the GPU does not show.
 
 use std::sync::Mutex;
 
@@ -21,15 +21,15 @@ fn gpu() -> Clocked {
 
 #[test]
 fn luck_on_a_gpu_earns_nothing() {
-    let course = course(MATADD);
-    let lucky = bundle(&course, &elementwise(LUCKY), record_sum);
+    let lab_spec = lab_spec(MATADD);
+    let lucky = bundle(&lab_spec, &elementwise(LUCKY), record_sum);
     let device = gpu();
-    let report = graded(&course, &lucky, &device);
+    let report = graded(&lab_spec, &lucky, &device);
     for case in &report.cases {
-        let failing = case.status.failing().unwrap();
-        assert_eq!(failing.kind, Kind::Race);
-        assert_eq!(failing.device.as_deref(), Some("emulated"));
-        assert!(failing.sanitizer.as_ref().unwrap().contains("`seen`"));
+        let failure = case.status.failure().unwrap();
+        assert_eq!(failure.kind, Kind::Race);
+        assert_eq!(failure.device.as_deref(), Some("emulated"));
+        assert!(failure.sanitizer.as_ref().unwrap().contains("`seen`"));
     }
     assert_eq!(report.totals.earned, 0.0);
     assert_eq!(report.totals.not_graded_here, 0.0);
@@ -40,7 +40,7 @@ fn luck_on_a_gpu_earns_nothing() {
         emulated_checks: Duration::ZERO,
         ..options()
     };
-    let report = graded_with(&course, &lucky, &device, &Here(&device), &unseen);
+    let report = graded_with(&lab_spec, &lucky, &device, &Here(&device), &unseen);
     assert!(report.is_right(), "{report:#?}");
     let Some(Checks::NotMade { reason }) = &report.cases[0].checks else {
         panic!("{report:#?}")
@@ -50,11 +50,11 @@ fn luck_on_a_gpu_earns_nothing() {
 
 #[test]
 fn where_it_was_found_is_told() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     // One warp stores, so that the message does not depend on which of two blocks comes first.
     let one_warp =
         "add.f32 %f3, %f1, %f2; setp.lt.u32 %p2, %r1, 32; @%p2 st.global.u32 [seen], %r1;";
-    let lucky = bundle(&course, &elementwise(one_warp), |case| {
+    let lucky = bundle(&lab_spec, &elementwise(one_warp), |case| {
         let right = case.record("grid2d_block1d_64").unwrap();
         // The large case is done by a kernel of the lab's own, which is right.
         if right.buffers()[0].len > 185 {
@@ -68,14 +68,14 @@ fn where_it_was_found_is_told() {
         &lucky.ptx[lucky.ptx.find(".global").expect("has one")..]
     );
     let lucky = Bundle { ptx, ..lucky };
-    let report = graded(&course, &lucky, &gpu());
+    let report = graded(&lab_spec, &lucky, &gpu());
     assert!(matches!(report.cases[1].status, Outcome::Passed));
     assert_eq!(report.cases[1].checks, Some(Checks::Sampled));
-    let failing = report.cases[0].status.failing().unwrap();
-    assert_eq!((failing.kind, report.cases[0].samples), (Kind::Race, 0));
-    assert_eq!(failing.device.as_deref(), Some("emulated"));
+    let failure = report.cases[0].status.failure().unwrap();
+    assert_eq!((failure.kind, report.cases[0].samples), (Kind::Race, 0));
+    assert_eq!(failure.device.as_deref(), Some("emulated"));
     let place = |line: &&str| !line.contains(" at ") && !line.trim_start().starts_with("other");
-    let said: Vec<&str> = failing
+    let said: Vec<&str> = failure
         .sanitizer
         .as_ref()
         .unwrap()
@@ -90,12 +90,12 @@ fn where_it_was_found_is_told() {
 
 #[test]
 fn a_race_in_the_large_case_alone_is_found_there() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let large_only =
         "add.f32 %f3, %f1, %f2; setp.gt.u32 %p2, %r3, 185; @%p2 st.global.u32 [seen], %r1;";
     let report = graded(
-        &course,
-        &bundle(&course, &elementwise(large_only), record_sum),
+        &lab_spec,
+        &bundle(&lab_spec, &elementwise(large_only), record_sum),
         &gpu(),
     );
     assert!(matches!(report.cases[0].status, Outcome::Passed));
@@ -106,16 +106,16 @@ fn a_race_in_the_large_case_alone_is_found_there() {
 
 #[test]
 fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
-    let course = course(MATADD);
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let device = gpu();
-    let runner = |ended: Ended| {
+    let runner = |ended: CaseEnd| {
         let runner = ChecksEnd {
             device: &device,
             ended,
             asked: Mutex::default(),
         };
-        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         assert!(report.is_right() && report.is_complete(), "{report:#?}");
         let Some(Checks::NotMade { reason }) = report.cases[0].checks.clone() else {
             panic!("{report:#?}")
@@ -129,11 +129,11 @@ fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
         assert_eq!(report.cases[1].checks, report.cases[0].checks);
         reason
     };
-    insta::assert_snapshot!(runner(Ended::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
-    insta::assert_snapshot!(runner(Ended::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
-    let died = Ended::Died {
+    insta::assert_snapshot!(runner(CaseEnd::NoAnswer(Outcome::not_graded_here("no `foo` here".to_owned()))), @"no `foo` here");
+    insta::assert_snapshot!(runner(CaseEnd::TimedOut(Phase::Submission)), @"the emulated device looks at a submission for 60 s, and was not done by then");
+    let died = CaseEnd::Died {
         has_run: true,
-        how: "signal 9".to_owned(),
+        exit: Exit::Signal(9),
         said: String::new(),
     };
     insta::assert_snapshot!(runner(died), @"the process that ran it died (signal 9)");
@@ -155,9 +155,9 @@ impl<'d> Asked<'d> {
 }
 
 impl CaseRunner for Asked<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         let ended = Here(self.device).run(job, deadlines)?;
-        if let Ended::Answer(answer) = &ended {
+        if let CaseEnd::Answer(answer) = &ended {
             let asked = (job.checks, answer.status.clone());
             self.asked.lock().unwrap().push(asked);
         }
@@ -168,12 +168,12 @@ impl CaseRunner for Asked<'_> {
 /// Checks end like this; all else is done.
 struct ChecksEnd<'d> {
     device: &'d dyn Device,
-    ended: Ended,
+    ended: CaseEnd,
     asked: Mutex<Vec<Option<Extent>>>,
 }
 
 impl CaseRunner for ChecksEnd<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         self.asked.lock().unwrap().push(job.checks);
         match job.checks {
             Some(_) => Ok(self.ended.clone()),
@@ -185,8 +185,8 @@ impl CaseRunner for ChecksEnd<'_> {
 #[test]
 fn a_fault_that_the_gpu_decides_is_left_to_it() {
     // Endless on the emulated device is too long there, and no more.
-    let course = course(MATADD);
-    let endless = bundle(&course, &elementwise("LOOP: bra LOOP;"), record_sum);
+    let lab_spec = lab_spec(MATADD);
+    let endless = bundle(&lab_spec, &elementwise("LOOP: bra LOOP;"), record_sum);
     let device = device::EmulatedDevice::new(device::Options {
         fuel: 10_000,
         ..device::Options::default()
@@ -195,12 +195,12 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
         module: &device::Module::new("submission", endless.ptx.clone()),
         plan: &endless.cases[0].plan,
     };
-    let case = course.cases[0]
+    let case = lab_spec.cases[0]
         .with_seed(find_lab("matadd").unwrap(), 1)
         .unwrap();
     let stopped = Extent::Whole.check(&device, subject, &case.inputs().unwrap());
     let Outcome::Undecided { reason } = stopped.unwrap_err() else {
-        panic!("endless is no fault for sure")
+        panic!("`endless` may be right elsewhere")
     };
     assert!(
         reason.starts_with("the emulated device did not get to its end: "),
@@ -210,11 +210,15 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
 
 #[test]
 fn wrong_values_are_seen_in_a_case_that_ran_whole() {
-    let course = course(MATADD);
-    let wrong = bundle(&course, &elementwise("sub.f32 %f3, %f1, %f2;"), record_sum);
+    let lab_spec = lab_spec(MATADD);
+    let wrong = bundle(
+        &lab_spec,
+        &elementwise("sub.f32 %f3, %f1, %f2;"),
+        record_sum,
+    );
     let device = gpu();
     let runner = Asked::new(&device);
-    let report = graded_with(&course, &wrong, &device, &runner, &options());
+    let report = graded_with(&lab_spec, &wrong, &device, &runner, &options());
     let asked = runner.asked.into_inner().unwrap();
     let [
         (Some(Extent::Whole), whole),
@@ -227,19 +231,19 @@ fn wrong_values_are_seen_in_a_case_that_ran_whole() {
     assert_eq!(whole.kind(), Some(Kind::WrongResult));
     assert_eq!(*sampled, Outcome::Passed);
     // The GPU has them wrong too, and what it says counts.
-    let failing = report.cases[0].status.failing().unwrap();
-    assert_eq!(failing.device, None);
-    assert!(failing.diagnosis.is_some());
+    let failure = report.cases[0].status.failure().unwrap();
+    assert_eq!(failure.device, None);
+    assert!(failure.diagnosis.is_some());
 }
 
 #[test]
 fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
-    let course = course(MATADD);
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let device = gpu();
     let runner = ChecksEnd {
         device: &device,
-        ended: Ended::Answer(Box::new(Answer {
+        ended: CaseEnd::Answer(Box::new(Answer {
             status: Outcome::failed(Kind::WrongResult, "`c` is wrong"),
             samples: 0,
             counts: Default::default(),
@@ -247,20 +251,20 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
         })),
         asked: Mutex::default(),
     };
-    let report = graded_with(&course, &bundle, &device, &runner, &options());
+    let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
     assert_eq!(report.totals.earned, 0.0);
-    let failing = report.cases[0].status.failing().unwrap();
+    let failure = report.cases[0].status.failure().unwrap();
     assert_eq!(
-        (failing.kind, failing.category),
+        (failure.kind, failure.category),
         (Kind::WrongResult, Category::Wrong)
     );
-    assert_eq!(failing.device.as_deref(), Some("emulated"));
-    insta::assert_snapshot!(failing.message, @"`c` is wrong; right on the GPU by luck: the result depends on which thread is first (`--device emulated` says more)");
+    assert_eq!(failure.device.as_deref(), Some("emulated"));
+    insta::assert_snapshot!(failure.message, @"`c` is wrong; correct on the GPU only by chance: the result depends on thread order (`--device emulated` says more)");
 }
 
 #[test]
 fn the_emulated_device_does_not_look_twice() {
-    let course = course(MATADD);
-    let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
+    let lab_spec = lab_spec(MATADD);
+    let report = emulated(&lab_spec, &built_in(&lab_spec, "grid2d_block1d_64"));
     assert!(report.cases.iter().all(|case| case.checks.is_none()));
 }

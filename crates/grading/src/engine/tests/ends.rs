@@ -1,4 +1,4 @@
-//! What the end of a process means.
+//! The meaning of a process's end.
 
 use std::path::Path;
 use std::sync::Mutex;
@@ -6,12 +6,12 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::open;
 
-struct Ends(Mutex<Vec<Ended>>);
+struct Ends(Mutex<Vec<CaseEnd>>);
 
 impl CaseRunner for Ends {
-    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         if job.checks.is_some() {
-            return Ok(Ended::NoAnswer(Outcome::not_graded_here(
+            return Ok(CaseEnd::NoAnswer(Outcome::not_graded_here(
                 "not looked at".to_owned(),
             )));
         }
@@ -21,49 +21,49 @@ impl CaseRunner for Ends {
 
 #[test]
 fn an_end_costs_its_case_and_no_more() {
-    let course = course(MATADD);
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let device = Clocked::new(|_, _| 1000.0);
-    let status = |ended: Ended| {
+    let status = |ended: CaseEnd| {
         // The second case is graded all the same.
         let parts = tempfile::tempdir().unwrap();
         let plan = serde_json::to_string(&bundle.case("large").unwrap().plan).unwrap();
         std::fs::write(open::kernels_file(parts.path()), &bundle.ptx).unwrap();
         std::fs::write(open::plan_file(parts.path(), 1), plan).unwrap();
         let good = Here(&device)
-            .run(&job(&course, parts.path()), &DEADLINES)
+            .run(&job(&lab_spec, parts.path()), &DEADLINES)
             .unwrap();
         let runner = Ends(Mutex::new(vec![ended, good]));
-        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         assert!(
             matches!(report.cases[1].status, Outcome::Passed),
             "{report:#?}"
         );
         report.cases[0].status.clone()
     };
-    let died = |has_run, how: &str| Ended::Died {
+    let died = |has_run, exit| CaseEnd::Died {
         has_run,
-        how: how.to_owned(),
+        exit,
         said: "first\nlast words".to_owned(),
     };
     let message = |status: Outcome, kind| {
         assert_eq!(status.kind(), Some(kind));
-        status.failing().unwrap().message.clone()
+        status.failure().unwrap().message.clone()
     };
-    let timed_out = status(Ended::TimedOut(Phase::Submission));
+    let timed_out = status(CaseEnd::TimedOut(Phase::Submission));
     insta::assert_snapshot!(message(timed_out, Kind::Deadline), @"a run was not finished after 60 s, and was ended");
-    let crashed = status(died(true, "signal 11"));
+    let crashed = status(died(true, Exit::Signal(11)));
     insta::assert_snapshot!(message(crashed, Kind::Crashed), @"the process that ran it died (signal 11): last words");
     let reason = |status: Outcome| match status {
         Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => reason,
         other => panic!("{other:?}"),
     };
-    insta::assert_snapshot!(reason(status(died(false, "signal 9"))), @"the process that ran it died (signal 9): last words");
-    insta::assert_snapshot!(reason(status(died(true, "a bug in harness"))), @"the process that ran it died (a bug in harness): last words");
-    insta::assert_snapshot!(reason(status(Ended::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
-    insta::assert_snapshot!(reason(status(Ended::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
-    let failed = Failing::new(Kind::WrongResult, "wrong");
-    let failed = status(Ended::NoAnswer(failed.into()));
+    insta::assert_snapshot!(reason(status(died(false, Exit::Signal(9)))), @"the process that ran it died (signal 9): last words");
+    insta::assert_snapshot!(reason(status(died(true, Exit::Bug))), @"the process that ran it died (a bug in harness): last words");
+    insta::assert_snapshot!(reason(status(CaseEnd::TimedOut(Phase::Ours))), @"the harness's own part was not finished after 1800 s");
+    insta::assert_snapshot!(reason(status(CaseEnd::NoAnswer(Outcome::not_graded_here("no memory".to_owned())))), @"no memory");
+    let failed = Failure::new(Kind::WrongResult, "wrong");
+    let failed = status(CaseEnd::NoAnswer(failed.into()));
     assert_eq!(failed.kind(), Some(Kind::WrongResult));
 }
 
@@ -74,26 +74,26 @@ struct Slow {
 }
 
 impl CaseRunner for Slow {
-    fn run(&self, _: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, _: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         *self.asked.lock().unwrap() += 1;
         let left = deadlines.all_runs.expect("is the emulated device");
         left.set(left.get().saturating_sub(self.takes));
-        Ok(Ended::TimedOut(Phase::Submission))
+        Ok(CaseEnd::TimedOut(Phase::Submission))
     }
 }
 
 #[test]
 fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
     let (cases, _) = MATADD.split_once("[[performance]]").unwrap();
-    let course = course(&cases.replace("group = \"large\"", "group = \"small\""));
-    let bundle = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(&cases.replace("group = \"large\"", "group = \"small\""));
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
     let messages = |seconds: u64| {
         let runner = Slow {
             takes: Duration::from_secs(seconds),
             asked: Mutex::default(),
         };
         let device = EmulatedDevice::default();
-        let report = graded_with(&course, &bundle, &device, &runner, &options());
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         let messages = report.cases.iter().map(|case| {
             assert_eq!(case.status.kind(), Some(Kind::Deadline));
             case.status.reason().to_owned()
@@ -115,11 +115,11 @@ const DEADLINES: Deadlines<'static> = Deadlines {
 };
 
 /// The large case.
-fn job(course: &Course, parts: &Path) -> CaseJob {
+fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
     CaseJob {
         device: DeviceName::Cuda(0),
-        course_file: course.file.clone(),
-        course_text: course.text.clone(),
+        lab_file: lab_spec.file.clone(),
+        lab_text: lab_spec.text.clone(),
         draw: None,
         case: "large".to_owned(),
         parts: parts.to_owned(),

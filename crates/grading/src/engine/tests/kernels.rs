@@ -4,7 +4,8 @@ use device::Element;
 use host::Case;
 use plan::{LaunchConfig, Plan, args};
 
-/// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1 is i.
+/// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1
+/// is i.
 pub fn elementwise(body: &str) -> String {
     format!(
         "

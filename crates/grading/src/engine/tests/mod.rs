@@ -1,4 +1,5 @@
-//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is ours.
+//! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is
+//! ours.
 
 pub(super) mod clocked;
 mod emulated;
@@ -22,15 +23,15 @@ use kernels::{SUM, elementwise, record_sum};
 
 use stats::SamplingRule;
 
-use super::case::{Phase, Watch};
-use super::job::CaseJob;
-use super::process::{CaseRunner, Deadlines, DeviceName, Ended};
+use super::job::{CaseJob, DeviceName};
+use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
 use crate::bundle::{BuiltWith, Bundle, BundledCase};
-use crate::course::Course;
-use crate::outcome::{Failing, Kind, Outcome};
+use crate::lab_spec::LabSpec;
+use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
+use crate::worker::{Deadlines, Exit, Phase, Watch};
 
 pub(super) const MATADD: &str = r#"format_version = 1
 lab = "matadd"
@@ -60,14 +61,14 @@ zero = 0.0
 full = 1.0
 "#;
 
-pub(super) fn course(text: &str) -> Course {
-    Course::parse(text, "lab.toml").unwrap()
+pub(super) fn lab_spec(text: &str) -> LabSpec {
+    LabSpec::parse(text, "lab.toml").unwrap()
 }
 
 /// A submission with these kernels, whose plans `record` makes from each case's own.
-fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
-    let lab = find_lab(&course.lab).unwrap();
-    let cases = course.cases.iter().map(|spec| {
+fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
+    let lab = find_lab(&lab_spec.lab).unwrap();
+    let cases = lab_spec.cases.iter().map(|spec| {
         let case = spec.with_seed(lab, 0).unwrap();
         BundledCase {
             name: spec.name.clone(),
@@ -76,8 +77,8 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
         }
     });
     Bundle {
-        draw: course.draw,
-        lab: course.lab.clone(),
+        draw: lab_spec.draw,
+        lab: lab_spec.lab.clone(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
         built_with: BuiltWith {
@@ -91,11 +92,11 @@ fn bundle(course: &Course, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) 
 }
 
 /// A built-in variant as a submission.
-pub(super) fn built_in(course: &Course, variant: &str) -> Bundle {
-    let module = find_lab(&course.lab).unwrap().module();
+pub(super) fn built_in(lab_spec: &LabSpec, variant: &str) -> Bundle {
+    let module = find_lab(&lab_spec.lab).unwrap().module();
     // As the emulated device runs it.
     let ptx = module.for_device((9, 0)).ptx();
-    bundle(course, ptx, |case| case.record(variant).unwrap())
+    bundle(lab_spec, ptx, |case| case.record(variant).unwrap())
 }
 
 /// Jobs in this process, on this device.
@@ -105,21 +106,24 @@ pub(super) struct Unwatched;
 
 impl Watch for Unwatched {
     fn enter(&mut self, _: Phase) {}
-    fn failed(&mut self, _: &Failing) {}
+    fn failed(&mut self, _: &Failure) {}
 }
 
 impl CaseRunner for Here<'_> {
-    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         // As through a pipe.
         let json = serde_json::to_string(job).unwrap();
-        let job: CaseJob = serde_json::from_str(&json).unwrap();
+        let job = CaseJob {
+            parts: job.parts.clone(),
+            ..serde_json::from_str(&json).unwrap()
+        };
         let ran = match job.checks {
-            Some(extent) => job.run(&extent.device(), &mut Unwatched),
-            None => job.run(self.0, &mut Unwatched),
+            Some(extent) => job.run_on(&extent.device(), &mut Unwatched),
+            None => job.run_on(self.0, &mut Unwatched),
         };
         Ok(match ran {
-            Ok(answer) => Ended::Answer(Box::new(answer)),
-            Err(outcome) => Ended::NoAnswer(outcome),
+            Ok(answer) => CaseEnd::Answer(Box::new(answer)),
+            Err(outcome) => CaseEnd::NoAnswer(outcome),
         })
     }
 }
@@ -143,7 +147,7 @@ pub(super) fn options() -> Options {
 }
 
 fn graded_with(
-    course: &Course,
+    lab_spec: &LabSpec,
     bundle: &Bundle,
     device: &dyn Device,
     runner: &dyn CaseRunner,
@@ -167,7 +171,7 @@ fn graded_with(
     grade(
         packed,
         id,
-        course,
+        lab_spec,
         (name, device),
         runner,
         options,
@@ -176,10 +180,10 @@ fn graded_with(
     .unwrap()
 }
 
-fn graded(course: &Course, bundle: &Bundle, device: &dyn Device) -> GradeReport {
-    graded_with(course, bundle, device, &Here(device), &options())
+fn graded(lab_spec: &LabSpec, bundle: &Bundle, device: &dyn Device) -> GradeReport {
+    graded_with(lab_spec, bundle, device, &Here(device), &options())
 }
 
-fn emulated(course: &Course, bundle: &Bundle) -> GradeReport {
-    graded(course, bundle, &EmulatedDevice::default())
+fn emulated(lab_spec: &LabSpec, bundle: &Bundle) -> GradeReport {
+    graded(lab_spec, bundle, &EmulatedDevice::default())
 }

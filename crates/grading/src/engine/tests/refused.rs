@@ -1,4 +1,4 @@
-//! What is refused before anything runs.
+//! Submissions that are refused before anything runs.
 
 use device::Element;
 use plan::{BufferId, LaunchConfig, args};
@@ -8,16 +8,16 @@ use crate::engine::open;
 
 #[test]
 fn a_bundle_for_other_problems_is_refused() {
-    let course = course(MATADD);
-    let good = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let good = built_in(&lab_spec, "grid2d_block1d_64");
     let refused = |change: &dyn Fn(&mut Bundle)| {
         let mut bundle = good.clone();
         change(&mut bundle);
-        let report = emulated(&course, &bundle);
-        let failing = report.refused.clone().unwrap();
-        assert_eq!(failing.kind, Kind::BundleMismatch);
+        let report = emulated(&lab_spec, &bundle);
+        let failure = report.refused.clone().unwrap();
+        assert_eq!(failure.kind, Kind::BundleMismatch);
         assert_eq!((report.totals.earned, report.totals.possible), (0.0, 35.0));
-        failing.message
+        failure.message
     };
     insta::assert_snapshot!(refused(&|bundle| bundle.lab = "wave2d".to_owned()), @"it is a submission for lab wave2d, not matadd; pack the submission again");
     insta::assert_snapshot!(refused(&|bundle| drop(bundle.cases.pop())), @"it does not have case `large` exactly once; pack the submission again");
@@ -26,108 +26,111 @@ fn a_bundle_for_other_problems_is_refused() {
         name: "more".to_owned(),
         ..bundle.cases[0].clone()
     })), @"it has 3 cases, and the lab has 2; pack the submission again");
-    insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @"its plan for case `small` was recorded for another problem: `n_x` is 36 in place of 37; pack the submission again");
+    insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @"its plan for case `small` was recorded for another problem: `n_x` is 36 instead of 37; pack the submission again");
 }
 
 /// Students whose files are the same share what is said of them.
 #[test]
 fn a_damaged_file_is_described_without_its_name() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let folder = tempfile::tempdir().unwrap();
     let job = open::OpenJob {
         bundle: folder.path().join("ada.bundle"),
         is_ours: false,
         parts: folder.path().to_owned(),
-        course_file: course.file,
-        course_text: course.text,
+        lab_file: lab_spec.file,
+        lab_text: lab_spec.text,
         draw: None,
         device: EmulatedDevice::default().info().clone(),
     };
-    let said = || job.run().unwrap_err().reason().to_owned();
+    let said = || job.open().unwrap_err().reason().to_owned();
     insta::assert_snapshot!(said(), @"the file cannot be read: No such file or directory (os error 2)");
     std::fs::write(&job.bundle, "no bundle").unwrap();
     insta::assert_snapshot!(said(), @"the file is not a bundle; make one with `harness pack`");
 }
 
 /// How the small case fails with this plan.
-fn refused_plan(ptx: &str, change: impl Fn(&mut Plan, [BufferId; 3])) -> Failing {
-    let course = course(MATADD);
-    let bundle = bundle(&course, ptx, |case| {
+fn refused_plan(ptx: &str, change: impl Fn(&mut Plan, [BufferId; 3])) -> Failure {
+    let lab_spec = lab_spec(MATADD);
+    let bundle = bundle(&lab_spec, ptx, |case| {
         let mut plan = record_sum(case);
         let ids: Vec<BufferId> = plan.buffer_ids().collect();
         change(&mut plan, [ids[0], ids[1], ids[2]]);
         plan
     });
-    let report = emulated(&course, &bundle);
+    let report = emulated(&lab_spec, &bundle);
     assert_eq!(report.refused, None);
-    report.cases[0].status.failing().unwrap().clone()
+    report.cases[0].status.failure().unwrap().clone()
 }
 
 #[test]
 fn plans_that_do_not_fit_are_refused() {
     let ptx = elementwise(SUM);
-    let failing = refused_plan(&ptx, |plan, _| {
+    let failure = refused_plan(&ptx, |plan, _| {
         plan.buffer("d", Element::F32, 8);
     });
-    assert_eq!(failing.kind, Kind::PlanInvalid);
-    insta::assert_snapshot!(failing.message, @"the plan declares an input `d` (8 of f32), which the lab does not have; use `Plan::scratch`");
-    let failing = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
-    insta::assert_snapshot!(failing.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
-    let failing = refused_plan(&ptx, |plan, [a, b, c]| {
+    assert_eq!(failure.kind, Kind::PlanInvalid);
+    insta::assert_snapshot!(failure.message, @"the plan declares an input `d` (8 of f32), which the lab does not have; use `Plan::scratch`");
+    let failure = refused_plan(&ptx, |plan, [a, ..]| plan.output("d", a));
+    insta::assert_snapshot!(failure.message, @r#"the plan's outputs are ["c", "d"]; the lab's are ["c"]"#);
+    let failure = refused_plan(&ptx, |plan, [a, b, c]| {
         let config = LaunchConfig::new(1, 32).with_shared_mem_bytes(300_000);
         plan.launch("sum", config, args![a, b, c, 32u32]).unwrap();
     });
-    assert_eq!(failing.kind, Kind::PlanInvalid);
-    assert!(failing.message.contains("300000"), "{}", failing.message);
-    let failing = refused_plan(&ptx, |plan, _| {
+    assert_eq!(failure.kind, Kind::PlanInvalid);
+    assert!(failure.message.contains("300000"), "{}", failure.message);
+    let failure = refused_plan(&ptx, |plan, _| {
         plan.launch("add", LaunchConfig::new(1, 32), args![])
             .unwrap();
     });
     assert!(
-        failing.message.contains("has no kernel `add`"),
+        failure.message.contains("has no kernel `add`"),
         "{}",
-        failing.message
+        failure.message
     );
-    let failing = refused_plan("garbage", |_, _| {});
-    assert_eq!(failing.kind, Kind::PtxInvalid);
+    let failure = refused_plan("garbage", |_, _| {});
+    assert_eq!(failure.kind, Kind::PtxInvalid);
 }
 
 #[test]
 fn plans_that_are_too_large_are_refused() {
     let ptx = elementwise(SUM);
-    let failing = refused_plan(&ptx, |plan, _| {
+    let failure = refused_plan(&ptx, |plan, _| {
         plan.scratch("d", Element::U8, 1 << 40);
     });
-    assert_eq!(failing.kind, Kind::PlanTooLarge);
-    insta::assert_snapshot!(failing.message, @"the plan needs 1099511627776 bytes of memory beside the lab's buffers; the limit is 67117744");
-    let failing = refused_plan(&ptx, |plan, [a, ..]| {
-        for _ in 0..crate::plan_check::MOST_COMMANDS {
+    assert_eq!(failure.kind, Kind::PlanTooLarge);
+    insta::assert_snapshot!(failure.message, @"the plan needs 1099511627776 bytes of memory beside the lab's buffers; the limit is 67117744");
+    let failure = refused_plan(&ptx, |plan, [a, ..]| {
+        for _ in 0..crate::plan_check::MAX_COMMANDS {
             plan.fill(a, 0).unwrap();
         }
     });
-    insta::assert_snapshot!(failing.message, @"the plan needs 1000001 launches and copies; the limit is 1000000");
-    let failing = refused_plan(&ptx, |plan, _| {
+    insta::assert_snapshot!(failure.message, @"the plan needs 1000001 launches and copies; the limit is 1000000");
+    let failure = refused_plan(&ptx, |plan, _| {
         for i in 0..257 {
             plan.scratch(i.to_string(), Element::U8, 1);
         }
     });
-    insta::assert_snapshot!(failing.message, @"the plan needs 257 buffers of its own; the limit is 256");
+    insta::assert_snapshot!(failure.message, @"the plan needs 257 buffers of its own; the limit is 256");
 }
 
 #[test]
 fn plans_over_several_devices_are_refused() {
-    let failing = refused_plan(&elementwise(SUM), |plan, _| {
+    let failure = refused_plan(&elementwise(SUM), |plan, _| {
         plan.scratch_on(1, "there", Element::U8, 8);
     });
-    assert_eq!(failing.kind, Kind::PlanInvalid);
-    insta::assert_snapshot!(failing.message, @"the plan uses 2 devices; a submission computes on one");
+    assert_eq!(failure.kind, Kind::PlanInvalid);
+    insta::assert_snapshot!(failure.message, @"the plan uses 2 devices; a submission computes on one");
 }
 
 #[test]
 fn what_the_emulated_device_does_not_know_is_undecided_there() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let body = "add.f32 %f3, %f1, %f2; wgmma.fence.sync.aligned;";
-    let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
+    let report = emulated(
+        &lab_spec,
+        &bundle(&lab_spec, &elementwise(body), record_sum),
+    );
     let Outcome::Undecided { reason } = &report.cases[0].status else {
         panic!("{report:#?}")
     };
@@ -135,7 +138,7 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
         reason.contains("wgmma") && reason.ends_with("; grade it on a GPU"),
         "{reason}"
     );
-    // What a submission does takes nothing out of the total.
+    // A submission takes nothing out of the total.
     let totals = report.totals;
     assert_eq!(
         (totals.earned, totals.undecided, totals.graded()),
@@ -144,9 +147,12 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
     assert!(report.is_right() && !report.is_complete());
     // On a GPU it is graded, and the report says that it was not checked on the emulated device.
     let device = Clocked::new(|_, _| 10.0);
-    let right = bundle(&course, &elementwise(SUM), record_sum);
-    let runner = Unknown(&device, bundle(&course, &elementwise(body), record_sum).ptx);
-    let report = graded_with(&course, &right, &device, &runner, &options());
+    let right = bundle(&lab_spec, &elementwise(SUM), record_sum);
+    let runner = Unknown(
+        &device,
+        bundle(&lab_spec, &elementwise(body), record_sum).ptx,
+    );
+    let report = graded_with(&lab_spec, &right, &device, &runner, &options());
     assert!(matches!(report.cases[0].status, Outcome::Passed));
     let Some(crate::report::Checks::NotMade { reason }) = &report.cases[0].checks else {
         panic!("{report:#?}")
@@ -154,11 +160,12 @@ fn what_the_emulated_device_does_not_know_is_undecided_there() {
     assert!(reason.contains("wgmma"), "{reason}");
 }
 
-/// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot run them.
+/// Has other kernels looked at: what this GPU can run, which is the emulated device, that cannot
+/// run them.
 struct Unknown<'d>(&'d dyn Device, String);
 
 impl CaseRunner for Unknown<'_> {
-    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<Ended, GradeError> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
         let mut job = job.clone();
         let other = tempfile::tempdir().unwrap();
         if job.checks.is_some() {
@@ -175,10 +182,10 @@ impl CaseRunner for Unknown<'_> {
 
 #[test]
 fn a_problem_however_large_is_not_quoted_in_every_case() {
-    let course = course(MATADD);
-    let mut huge = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let mut huge = built_in(&lab_spec, "grid2d_block1d_64");
     huge.cases[0].problem = serde_json::json!({ "n_x": "9".repeat(1 << 20), "n_y": [0, 0, 0] });
-    let report = emulated(&course, &huge);
+    let report = emulated(&lab_spec, &huge);
     assert_eq!(report.refused.as_ref().unwrap().kind, Kind::BundleMismatch);
     let json = serde_json::to_string(&report).unwrap();
     assert!(json.len() < 10_000, "{}", json.len());
@@ -186,8 +193,8 @@ fn a_problem_however_large_is_not_quoted_in_every_case() {
 
 #[test]
 fn what_a_bundle_says_of_its_making_is_bounded() {
-    let course = course(MATADD);
-    let mut boast = built_in(&course, "grid2d_block1d_64");
+    let lab_spec = lab_spec(MATADD);
+    let mut boast = built_in(&lab_spec, "grid2d_block1d_64");
     boast.protections = (0..100)
         .map(|_| crate::report::Protection {
             name: "n".repeat(1 << 16),
@@ -195,19 +202,19 @@ fn what_a_bundle_says_of_its_making_is_bounded() {
             detail: "d".repeat(1 << 16),
         })
         .collect();
-    let json = serde_json::to_string(&emulated(&course, &boast)).unwrap();
+    let json = serde_json::to_string(&emulated(&lab_spec, &boast)).unwrap();
     assert!(json.len() < 40_000, "{}", json.len());
 }
 
 #[test]
 fn whoever_packs_a_bundle_does_not_draw_its_cases() {
-    let course = course(DRAWN);
-    let drawn = course.drawn(7);
+    let lab_spec = lab_spec(DRAWN);
+    let drawn = lab_spec.drawn(7);
     let bundle = built_in(&drawn, "grid2d_block1d_64");
     let device = EmulatedDevice::default();
     let graded = |bundle: &Bundle, draw| {
         let options = Options { draw, ..options() };
-        graded_with(&course, bundle, &device, &Here(&device), &options)
+        graded_with(&lab_spec, bundle, &device, &Here(&device), &options)
     };
     let report = graded(&bundle, Some(7));
     assert!(
@@ -218,7 +225,7 @@ fn whoever_packs_a_bundle_does_not_draw_its_cases() {
     // Nobody here knows the number: the case counts, and earns nothing.
     let report = graded(&bundle, None);
     assert_eq!((report.totals.earned, report.totals.undecided), (2.0, 3.0));
-    insta::assert_snapshot!(report.cases[1].status.reason(), @"whoever packed the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
+    insta::assert_snapshot!(report.cases[1].status.reason(), @"the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the folder");
     let refused = |bundle: &Bundle, draw| {
         let report = graded(bundle, draw);
         assert_eq!(report.totals.earned, 0.0);
@@ -226,7 +233,7 @@ fn whoever_packs_a_bundle_does_not_draw_its_cases() {
     };
     insta::assert_snapshot!(refused(&bundle, Some(8)), @"its drawn cases do not follow from the number that it is graded with (--draw); pack the submission again");
     // Of the right number, with a problem of another.
-    let other = built_in(&course.drawn(9), "grid2d_block1d_64");
+    let other = built_in(&lab_spec.drawn(9), "grid2d_block1d_64");
     let forged = Bundle {
         draw: Some(7),
         ..other
@@ -261,39 +268,39 @@ params = { n_x = { from = 3, to = 3000 }, n_y = { from = 1, to = 40 } }
 
 #[test]
 fn memory_that_kernels_declare_is_bounded() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let ptx = elementwise(SUM).replace(
         ".global .align 4 .u32 seen = 0;",
         ".global .align 4 .u32 seen = 0; .global .align 4 .b8 huge[67108864];",
     );
-    let report = emulated(&course, &bundle(&course, &ptx, record_sum));
-    let failing = report.cases[0].status.failing().unwrap();
-    assert_eq!(failing.kind, Kind::PlanTooLarge);
-    insta::assert_snapshot!(failing.message, @"the kernels' global variables take 67108868 bytes; the limit is 67108864");
+    let report = emulated(&lab_spec, &bundle(&lab_spec, &ptx, record_sum));
+    let failure = report.cases[0].status.failure().unwrap();
+    assert_eq!(failure.kind, Kind::PlanTooLarge);
+    insta::assert_snapshot!(failure.message, @"the kernels' global variables take 67108868 bytes; the limit is 67108864");
 }
 
 #[test]
 fn text_without_end_is_no_ptx() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let long = elementwise(SUM) + &"// and so on\n".repeat(1 << 20);
     let deep = elementwise(&"{ ".repeat(1 << 20));
     let nested =
         elementwise(SUM).replace("seen = 0;", &format!("seen = {}0;", "(".repeat(1 << 20)));
     for ptx in [long, deep, nested] {
-        let report = emulated(&course, &bundle(&course, &ptx, record_sum));
-        let failing = report.cases[0].status.failing().unwrap();
-        assert_eq!(failing.kind, Kind::PtxInvalid, "{}", failing.message);
-        assert!(failing.message.len() < 1000, "{}", failing.message.len());
+        let report = emulated(&lab_spec, &bundle(&lab_spec, &ptx, record_sum));
+        let failure = report.cases[0].status.failure().unwrap();
+        assert_eq!(failure.kind, Kind::PtxInvalid, "{}", failure.message);
+        assert!(failure.message.len() < 1000, "{}", failure.message.len());
     }
 }
 
 #[test]
 fn names_that_a_bundle_invents_are_not_obeyed() {
-    let course = course(MATADD);
+    let lab_spec = lab_spec(MATADD);
     let evil = "\u{1b}[2J<script>\n\u{202e}";
     let report = emulated(
-        &course,
-        &bundle(&course, &elementwise(SUM), |case| {
+        &lab_spec,
+        &bundle(&lab_spec, &elementwise(SUM), |case| {
             let own = case.record("grid2d_block1d_64").unwrap();
             let mut plan = Plan::new(evil);
             for buffer in own.buffers() {

@@ -4,19 +4,19 @@ use super::*;
 
 #[test]
 fn built_in_variants_earn_all_points_that_are_graded() {
-    for (lab, file, text) in crate::course::embedded_files() {
+    for (lab, file, text) in crate::lab_spec::embedded_files() {
         let text = with_small_cases(text);
         let variants = find_lab(lab).unwrap().variants().iter();
         for variant in variants.filter(|variant| !variant.on_request) {
-            // What a course writes that allows fused arithmetic.
+            // The tolerance of a course that allows fused arithmetic.
             let rounds = "\nrule = \"rounding\"\nfactor = 8.0";
             let text = match variant.exact {
                 true => text.clone(),
                 false => text.replace("\nrule = \"exact\"", rounds),
             };
-            let course = Course::parse(&text, file).unwrap();
-            assert!(!course.draws());
-            let report = emulated(&course, &built_in(&course, variant.name));
+            let lab_spec = LabSpec::parse(&text, file).unwrap();
+            assert!(!lab_spec.draws());
+            let report = emulated(&lab_spec, &built_in(&lab_spec, variant.name));
             assert!(report.is_right(), "{lab} {}: {report:#?}", variant.name);
             let totals = report.totals;
             assert_eq!(totals.earned, totals.graded(), "{lab} {}", variant.name);
@@ -37,8 +37,8 @@ fn with_small_cases(text: &str) -> String {
 
 #[test]
 fn large_cases_wait_for_a_gpu() {
-    let course = course(MATADD);
-    let report = emulated(&course, &built_in(&course, "grid2d_block1d_64"));
+    let lab_spec = lab_spec(MATADD);
+    let report = emulated(&lab_spec, &built_in(&lab_spec, "grid2d_block1d_64"));
     let Outcome::NotGradedHere { reason } = &report.cases[1].status else {
         panic!("{report:#?}")
     };
@@ -52,9 +52,9 @@ fn large_cases_wait_for_a_gpu() {
 
 #[test]
 fn equal_seeds_give_equal_grades_and_secret_ones_are_told_after_a_failure() {
-    let course = course(MATADD);
-    let wrong = bundle(&course, &elementwise("mov.f32 %f3, %f1;"), record_sum);
-    let mut reports = [(); 2].map(|()| emulated(&course, &wrong));
+    let lab_spec = lab_spec(MATADD);
+    let wrong = bundle(&lab_spec, &elementwise("mov.f32 %f3, %f1;"), record_sum);
+    let mut reports = [(); 2].map(|()| emulated(&lab_spec, &wrong));
     for report in &mut reports {
         report.elapsed_s = 0.0;
         report.started_unix_s = None;
@@ -67,7 +67,7 @@ fn equal_seeds_give_equal_grades_and_secret_ones_are_told_after_a_failure() {
         seed: None,
         ..options()
     };
-    let report = graded_with(&course, &wrong, &device, &Here(&device), &secret);
+    let report = graded_with(&lab_spec, &wrong, &device, &Here(&device), &secret);
     assert_eq!(report.seed, None);
     let note = &report.notes[0];
     let seed = note.split(' ').nth(1).unwrap().parse().unwrap();
@@ -75,6 +75,6 @@ fn equal_seeds_give_equal_grades_and_secret_ones_are_told_after_a_failure() {
         seed: Some(seed),
         ..options()
     };
-    let again = graded_with(&course, &wrong, &device, &Here(&device), &again);
+    let again = graded_with(&lab_spec, &wrong, &device, &Here(&device), &again);
     assert_eq!(again.cases, report.cases);
 }

@@ -4,18 +4,19 @@ use device::{Side, Stray};
 
 use super::*;
 
-/// Copies of 8 KiB in 10 us: 1.6384 GB/s. The large case moves 12 * 384 bytes: 2.8125 us at that rate.
+/// Copies of 8 KiB in 10 us: 1.6384 GB/s. The large case moves 12 * 384 bytes: 2.8125 us at that
+/// rate.
 const COPIES_US: f64 = 10.0;
 
 fn timed(device: &Clocked) -> GradeReport {
-    let course = course(MATADD);
-    graded(&course, &built_in(&course, "grid2d_block1d_64"), device)
+    let lab_spec = lab_spec(MATADD);
+    graded(&lab_spec, &built_in(&lab_spec, "grid2d_block1d_64"), device)
 }
 
 #[test]
 fn points_follow_from_the_ratios() {
     let device = Clocked::new(|who, run| {
-        // What slows both in turn.
+        // A machine that slows both in turn.
         let slow = 1.0 + 0.3 * f64::from(run % 2);
         match who {
             Who::Submission => 5.625 * slow,
@@ -62,7 +63,7 @@ fn half_the_speed_earns_what_the_file_says() {
     assert_eq!(reference.submission.as_ref().unwrap().samples_s.len(), 10);
 }
 
-fn untrusted(device: &Clocked) -> Failing {
+fn untrusted(device: &Clocked) -> Failure {
     let report = timed(device);
     // The results are right; only the time is not believed.
     assert!(
@@ -70,10 +71,10 @@ fn untrusted(device: &Clocked) -> Failing {
         "{report:#?}"
     );
     assert_eq!(report.totals.earned, 5.0);
-    let Outcome::Failed(failing) = &report.performance[0].status else {
+    let Outcome::Failed(failure) = &report.performance[0].status else {
         panic!("{report:#?}")
     };
-    failing.clone()
+    failure.clone()
 }
 
 #[test]
@@ -86,9 +87,9 @@ fn impossible_speed_is_not_believed() {
             Who::Copies => COPIES_US,
         })
     };
-    let failing = untrusted(&time_us(2.2));
-    assert_eq!(failing.kind, Kind::ImpossibleSpeed);
-    insta::assert_snapshot!(failing.message, @"it took 2.200 us, and this device cannot do the work in less than 2.250 us");
+    let failure = untrusted(&time_us(2.2));
+    assert_eq!(failure.kind, Kind::ImpossibleSpeed);
+    insta::assert_snapshot!(failure.message, @"it took 2.200 us, and this device cannot do the work in less than 2.250 us");
     assert!(timed(&time_us(2.3)).is_right());
 }
 
@@ -114,10 +115,10 @@ fn every_timed_result_counts() {
     device.spoiled_from = 12;
     let report = timed(&device);
     assert!(matches!(report.cases[0].status, Outcome::Passed));
-    let failing = report.cases[1].status.failing().unwrap();
-    assert_eq!((failing.kind, failing.sample), (Kind::WrongLater, Some(9)));
+    let failure = report.cases[1].status.failure().unwrap();
+    assert_eq!((failure.kind, failure.sample), (Kind::WrongLater, Some(9)));
     for timed in &report.performance {
-        assert!(timed.status.failing().is_some() && timed.earned == 0.0);
+        assert!(timed.status.failure().is_some() && timed.earned == 0.0);
     }
     assert_eq!(report.totals.earned, 2.0);
 }
@@ -132,7 +133,7 @@ fn writes_beside_buffers_fail() {
         bytes: 8,
     }];
     let report = timed(&device);
-    let failing = report.cases[0].status.failing().unwrap();
-    assert_eq!(failing.kind, Kind::GuardOverwritten);
-    insta::assert_snapshot!(failing.message, @"8 bytes outside buffer `c` were written, the nearest 1 bytes behind the last byte of it");
+    let failure = report.cases[0].status.failure().unwrap();
+    assert_eq!(failure.kind, Kind::GuardOverwritten);
+    insta::assert_snapshot!(failure.message, @"8 bytes outside buffer `c` were written, the nearest 1 bytes behind the last byte of it");
 }

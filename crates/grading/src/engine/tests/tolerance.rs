@@ -1,4 +1,4 @@
-//! What rounding allows.
+//! The tolerance for rounding.
 
 use device::{Element, HostBuffer};
 use plan::{LaunchConfig, args};
@@ -92,15 +92,15 @@ fn rounding_is_allowed_and_no_more() {
 
 #[test]
 fn where_nothing_is_rounded_rounding_allows_nothing() {
-    let course = course(ONE_STEP);
-    // The second-last field of the last step is the last one before it: what is off in it is no rounding.
+    let lab_spec = lab_spec(ONE_STEP);
+    // The second-last field of the last step is the last one before it: it is not off by rounding.
     let off = |bit: u32| {
         let body = format!("mov.b32 %r4, %f1; xor.b32 %r4, %r4, {bit}; mov.b32 %f3, %r4;");
         let own = elementwise(&body);
         let (_, own) = own.split_once(".global").unwrap();
         let module = find_lab("wave2d").unwrap().module();
         let ptx = format!("{}.global{own}", module.for_device((9, 0)).ptx());
-        let submitted = bundle(&course, &ptx, |case| {
+        let submitted = bundle(&lab_spec, &ptx, |case| {
             let mut plan = case.record("naive").unwrap();
             let [u0, u1] = ["u0", "u1"].map(|name| plan.find_output(name).unwrap());
             let n = plan.buffers()[0].len;
@@ -111,7 +111,7 @@ fn where_nothing_is_rounded_rounding_allows_nothing() {
             plan.set_outputs(vec![("u0".to_owned(), copy), ("u1".to_owned(), u1)]);
             plan
         });
-        emulated(&course, &submitted).cases[0].status.kind()
+        emulated(&lab_spec, &submitted).cases[0].status.kind()
     };
     assert_eq!(off(0), None);
     assert_eq!(off(1), Some(Kind::WrongResult));

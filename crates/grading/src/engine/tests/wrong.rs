@@ -5,49 +5,52 @@ use device::{EmulatedDevice, Options as EmulatorOptions};
 use super::*;
 
 /// How the small case fails with this body.
-fn fails(body: &str) -> Failing {
-    let course = course(MATADD);
-    let report = emulated(&course, &bundle(&course, &elementwise(body), record_sum));
+fn fails(body: &str) -> Failure {
+    let lab_spec = lab_spec(MATADD);
+    let report = emulated(
+        &lab_spec,
+        &bundle(&lab_spec, &elementwise(body), record_sum),
+    );
     assert_eq!(report.totals.earned, 0.0, "{report:#?}");
-    report.cases[0].status.failing().unwrap().clone()
+    report.cases[0].status.failure().unwrap().clone()
 }
 
 #[test]
 fn a_kernel_of_ones_own_passes() {
-    let course = course(MATADD);
-    let report = emulated(&course, &bundle(&course, &elementwise(SUM), record_sum));
+    let lab_spec = lab_spec(MATADD);
+    let report = emulated(&lab_spec, &bundle(&lab_spec, &elementwise(SUM), record_sum));
     assert!(report.is_right(), "{report:#?}");
     assert_eq!(report.totals.earned, 2.0);
 }
 
 #[test]
 fn wrong_values_are_found_and_explained() {
-    let failing = fails("mov.f32 %f3, %f1;");
-    assert_eq!((failing.kind, failing.sample), (Kind::WrongResult, Some(0)));
-    assert!(failing.diagnosis.is_some());
+    let failure = fails("mov.f32 %f3, %f1;");
+    assert_eq!((failure.kind, failure.sample), (Kind::WrongResult, Some(0)));
+    assert!(failure.diagnosis.is_some());
     assert!(
-        failing.message.contains("(x = 0, y = 0)"),
+        failure.message.contains("(x = 0, y = 0)"),
         "{}",
-        failing.message
+        failure.message
     );
     assert_eq!(fails("mov.f32 %f3, 0f00000000;").kind, Kind::WrongResult);
     assert_eq!(fails("mov.f32 %f3, 0f7fc00000;").kind, Kind::NonFinite);
-    // Right but for the last element.
+    // Right except for the last element.
     let last = "add.f32 %f3, %f1, %f2; setp.eq.u32 %p2, %r1, 184; @%p2 mov.f32 %f3, %f1;";
-    let failing = fails(last);
-    assert_eq!(failing.kind, Kind::WrongResult);
+    let failure = fails(last);
+    assert_eq!(failure.kind, Kind::WrongResult);
     assert!(
-        failing.message.contains("wrong in 1 of 185"),
+        failure.message.contains("wrong in 1 of 185"),
         "{}",
-        failing.message
+        failure.message
     );
 }
 
 #[test]
 fn inputs_that_change_are_found() {
-    let failing = fails(&format!("{SUM} st.global.f32 [%rd5], %f3;"));
-    assert_eq!(failing.kind, Kind::InputChanged);
-    insta::assert_snapshot!(failing.message, @"input `a` was changed, first at element 0 of 185; the lab only reads it");
+    let failure = fails(&format!("{SUM} st.global.f32 [%rd5], %f3;"));
+    assert_eq!(failure.kind, Kind::InputChanged);
+    insta::assert_snapshot!(failure.message, @"input `a` was changed, first at element 0 of 185; the lab only reads it");
 }
 
 #[test]
@@ -69,13 +72,13 @@ fn the_emulated_device_s_findings_have_their_kinds() {
 
 #[test]
 fn an_endless_kernel_ends() {
-    let course = course(MATADD);
-    let endless = bundle(&course, &elementwise("LOOP: bra LOOP;"), record_sum);
+    let lab_spec = lab_spec(MATADD);
+    let endless = bundle(&lab_spec, &elementwise("LOOP: bra LOOP;"), record_sum);
     let device = EmulatedDevice::new(EmulatorOptions {
         fuel: 10_000,
         ..EmulatorOptions::default()
     });
-    let report = graded(&course, &endless, &device);
+    let report = graded(&lab_spec, &endless, &device);
     assert_eq!(report.cases[0].status.kind(), Some(Kind::Deadline));
 }
 
@@ -84,17 +87,20 @@ fn globals_do_not_survive_a_sample() {
     // Right the first time that a module runs, wrong after: every sample is a first time.
     let counts = "atom.global.add.u32 %r4, [seen], 1; setp.ge.u32 %p2, %r4, 185;
         add.f32 %f3, %f1, %f2; @%p2 mov.f32 %f3, %f1;";
-    let course = course(MATADD);
-    let report = emulated(&course, &bundle(&course, &elementwise(counts), record_sum));
+    let lab_spec = lab_spec(MATADD);
+    let report = emulated(
+        &lab_spec,
+        &bundle(&lab_spec, &elementwise(counts), record_sum),
+    );
     assert!(report.is_right(), "{report:#?}");
 }
 
 #[test]
 fn a_public_result_is_wrong_for_secret_inputs() {
-    // What a replay can know: the results for a seed that was used before.
-    let course = course(MATADD);
+    // A replay can know the results for a seed that was used before.
+    let lab_spec = lab_spec(MATADD);
     let lab = find_lab("matadd").unwrap();
-    let case = course.cases[0].with_seed(lab, 1 << 32).unwrap();
+    let case = lab_spec.cases[0].with_seed(lab, 1 << 32).unwrap();
     let known = case
         .reference(host::Cpu::Serial, &terminal::progress::NoProgress)
         .unwrap();
@@ -109,6 +115,6 @@ fn a_public_result_is_wrong_for_secret_inputs() {
             table.join(",")
         ),
     );
-    let report = emulated(&course, &bundle(&course, &ptx, record_sum));
+    let report = emulated(&lab_spec, &bundle(&lab_spec, &ptx, record_sum));
     assert_eq!(report.cases[0].status.kind(), Some(Kind::WrongResult));
 }

@@ -23,10 +23,10 @@ fn line(name: &str) -> String {
     serde_json::to_string(&recording).unwrap() + "\n"
 }
 
-/// What becomes of this output.
+/// The result of this output.
 fn parsed(text: &str) -> Result<Vec<Plan>, (Kind, String)> {
     parse(text.as_bytes(), &tasks()).map_err(|error| match error {
-        PackError::Refused(failing) => (failing.kind, failing.message),
+        PackError::Failure(failure) => (failure.kind, failure.message),
         other => panic!("{other}"),
     })
 }
@@ -70,7 +70,7 @@ fn anything_else_is_told() {
         ),
         (
             line("a") + "{\"name\":\"b\"}\n",
-            "launch.rs: case `b`: neither a plan nor an error",
+            "launch.rs: case `b`: it needs a plan or an error",
         ),
     ] {
         let (kind, message) = parsed(&text).unwrap_err();

@@ -1,4 +1,4 @@
-//! What is refused, and why.
+//! The refused constructs, and why.
 
 use super::tokens::{Token, TokenKind};
 
@@ -19,7 +19,8 @@ const NO_STANDARD: &str = "kernels.rs runs on a GPU, which has no std; use `core
 const NO_STANDARD_THREAD: &str =
     "kernels.rs runs on a GPU, which has no std; use `cuda_std::thread`";
 
-/// Macros that are refused: called, or taken from the library by `use`. A variable may have such a name.
+/// Macros that are refused: called, or taken from the library by `use`. A variable may have such a
+/// name.
 const MACROS: &[(&str, &str)] = &[
     ("include", READS_FILES),
     ("include_str", READS_FILES),
@@ -43,8 +44,9 @@ const NAMES: &[(&str, &str)] = &[
     ("proc_macro", CRATES),
 ];
 
-/// Attributes that mean nothing outside the file. `cfg_attr` is looked into. `macro_use` gives names to macros of the file, or of
-/// crates that a submission may use, and `no_std` says of a module what is so for kernels, and nothing.
+/// Attributes that mean nothing outside the file. `cfg_attr` is looked into. `macro_use` gives
+/// names to macros of the file, or of crates that a submission may use, and `no_std` says of a
+/// module what is so for kernels, and nothing.
 const ALLOWED_ATTRIBUTES: &str = "allow cfg cfg_attr clippy cold default deny deprecated derive doc expect forbid ignore inline kernel \
     macro_export macro_use must_use no_std non_exhaustive repr rustfmt should_panic test track_caller warn";
 
@@ -53,7 +55,7 @@ const ALLOWED_DERIVES: &str = "Clone Copy Debug Default Eq Hash Ord PartialEq Pa
 
 const ALLOWED_CRATES: &str = "core cuda_std kernels_gpu plan";
 
-/// Of std, what only computes: the names that `host_std.rs` has, but for `process`.
+/// The part of std that only computes: the names that `host_std.rs` has, except `process`.
 pub const ALLOWED_STD: &str = "any array ascii assert assert_eq assert_ne borrow boxed cell cfg char clone cmp collections column \
     compile_error concat convert dbg debug_assert debug_assert_eq debug_assert_ne default eprint eprintln error f32 f64 \
     file fmt format format_args future hash hint i128 i16 i32 i64 i8 isize iter line marker matches mem module_path num \
@@ -68,7 +70,8 @@ pub fn lists(words: &str, name: &str) -> bool {
     words.split(' ').any(|word| word == name)
 }
 
-/// The first token of the file that starts something refused, what that is, and why. Host code may use less than device code.
+/// The first token of the file that starts something refused, what that is, and why. Host code may
+/// use less than device code.
 pub fn first_refused(
     tokens: &[Token],
     is_host_code: bool,
@@ -158,7 +161,7 @@ impl<'t> View<'t> {
     }
 }
 
-/// What is refused that starts here.
+/// The refused construct that starts here.
 fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)> {
     if here.is_mark('#') {
         return attribute(here);
@@ -193,7 +196,7 @@ fn refused(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)>
     }
 }
 
-/// `$name!` would be any macro, and `$name:meta` any attribute where it does not stand in one.
+/// `$name!` would be any macro, and `$name:meta` any attribute where it is not in one.
 fn macro_variable(here: View<'_>) -> Option<(String, &'static str)> {
     let name = here.after(1).name()?;
     let next = here.after(2);
@@ -341,7 +344,7 @@ fn one_attribute(view: View<'_>) -> Option<(String, &'static str)> {
         "cfg_attr" => view.after(1).elements().skip(1).find_map(one_attribute),
         "unsafe" => refused(SYMBOLS),
         _ if lists(ALLOWED_ATTRIBUTES, name) => None,
-        // Where it stands in the attribute is looked at when its turn comes.
+        // Its place in the attribute is checked when its turn comes.
         _ if NAMES.iter().any(|(listed, _)| *listed == name) => None,
         _ => refused(ATTRIBUTES),
     }

@@ -16,7 +16,7 @@ fn message(kernels: &str, launch: &str) -> String {
     };
     match screen(&sources) {
         Ok(()) => String::new(),
-        Err(PackError::Refused(failing)) => failing.message,
+        Err(PackError::Failure(failure)) => failure.message,
         Err(error) => panic!("{error}"),
     }
 }
@@ -162,7 +162,7 @@ fn honest_text_is_not_refused() {
     assert_eq!(kernels("unsafe { *x = 1 }"), "");
 }
 
-/// What the screen lets pass of std is what a submission's std has, name by name.
+/// The screen lets pass exactly the names that a submission's std has.
 #[test]
 fn std_has_what_is_allowed_and_no_more() {
     let text = include_str!("../host_std.rs");
@@ -194,7 +194,7 @@ fn std_has_what_is_allowed_and_no_more() {
     );
 }
 
-/// Whatever the built-in solutions use is allowed.
+/// The constructs of the built-in solutions are allowed.
 #[test]
 fn built_in_solutions_pass() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -243,11 +243,11 @@ mod files {
     }
 
     fn message(folder: &std::path::Path) -> String {
-        let PackError::Refused(failing) = read(folder).unwrap_err() else {
+        let PackError::Failure(failure) = read(folder).unwrap_err() else {
             panic!("it is the submission's fault")
         };
-        assert_eq!(failing.kind, Kind::MissingFile);
-        failing
+        assert_eq!(failure.kind, Kind::MissingFile);
+        failure
             .message
             .replace(&folder.display().to_string(), "DIR")
     }
@@ -287,7 +287,7 @@ mod files {
         let folder = folder();
         let kernels = folder.path().join("kernels.rs");
         std::fs::write(&kernels, [b'x'; 257 << 10]).unwrap();
-        insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is larger than 256 KiB; no solution needs so much text");
+        insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is larger than 256 KiB, which is more than any solution needs");
         std::fs::write(&kernels, b"// \xff").unwrap();
         insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is not text: byte 3 is not UTF-8");
         std::fs::remove_file(&kernels).unwrap();

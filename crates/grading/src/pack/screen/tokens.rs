@@ -29,17 +29,18 @@ pub enum TokenKind {
 
 /// Text that is not a list of tokens, or is nested too deeply.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Fault {
+pub struct TokenError {
     pub line: usize,
     pub column: usize,
     pub too_deep: bool,
 }
 
-/// The tokens of a file, comments left out, with brackets at most so deep. Doc comments are attributes.
-pub fn flatten(text: &str, max_depth: usize) -> Result<Vec<Token>, Fault> {
+/// The tokens of a file, comments left out, with brackets at most so deep. Doc comments are
+/// attributes.
+pub fn flatten(text: &str, max_depth: usize) -> Result<Vec<Token>, TokenError> {
     let stream: TokenStream = text
         .parse()
-        .map_err(|error: proc_macro2::LexError| Fault::at(error.span(), false))?;
+        .map_err(|error: proc_macro2::LexError| TokenError::at(error.span(), false))?;
     let mut tokens = Vec::new();
     add(stream, 0, max_depth, &mut tokens)?;
     Ok(tokens)
@@ -51,7 +52,7 @@ fn add(
     depth: usize,
     max_depth: usize,
     tokens: &mut Vec<Token>,
-) -> Result<(), Fault> {
+) -> Result<(), TokenError> {
     for tree in stream {
         let kind = match &tree {
             TokenTree::Ident(name) => {
@@ -62,7 +63,7 @@ fn add(
             TokenTree::Literal(literal) => TokenKind::Literal(literal.to_string()),
             TokenTree::Group(group) => {
                 if depth >= max_depth {
-                    return Err(Fault::at(group.span_open(), true));
+                    return Err(TokenError::at(group.span_open(), true));
                 }
                 let marks = match group.delimiter() {
                     Delimiter::Parenthesis => Some(('(', ')')),
@@ -85,10 +86,10 @@ fn add(
     Ok(())
 }
 
-impl Fault {
-    fn at(span: Span, too_deep: bool) -> Fault {
+impl TokenError {
+    fn at(span: Span, too_deep: bool) -> TokenError {
         let start = span.start();
-        Fault {
+        TokenError {
             line: start.line,
             column: start.column + 1,
             too_deep,
@@ -106,7 +107,7 @@ fn token(kind: TokenKind, span: Span, depth: usize) -> Token {
     }
 }
 
-/// What is wrong at this place of a text, from which on there are no tokens.
+/// The mistake at this place of a text, where tokens end.
 pub fn not_rust(text: &str, line: usize, column: usize) -> String {
     let line = text.split('\n').nth(line - 1).unwrap_or_default();
     let mut rest = line.chars().skip(column - 1);

@@ -35,7 +35,8 @@ fn words_of_errors_mean_nothing() {
     );
 }
 
-/// Whose fault an unclear failure is, a submission that is known to be good decides, which fails only if the machine does.
+/// Whose fault an unclear failure is, a submission that is known to be good decides, which fails
+/// only if the machine does.
 #[test]
 fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
     let mut broken = dependencies().clone();
@@ -46,8 +47,8 @@ fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
         able: OnceLock::new(),
         options: options(),
     };
-    let error = packer.pack(&sources(""), course()).unwrap_err();
-    assert!(!matches!(error, PackError::Refused(_)), "{error}");
+    let error = packer.pack(&sources(""), lab_spec()).unwrap_err();
+    assert!(!matches!(error, PackError::Failure(_)), "{error}");
     // No submission is compiled in so little memory.
     let compile = ResourceLimits {
         memory_bytes: 64 << 20,
@@ -57,8 +58,8 @@ fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
         compile,
         ..options()
     });
-    let error = packer.pack(&sources(""), course()).unwrap_err();
-    assert!(!matches!(error, PackError::Refused(_)), "{error}");
+    let error = packer.pack(&sources(""), lab_spec()).unwrap_err();
+    assert!(!matches!(error, PackError::Failure(_)), "{error}");
 }
 
 /// The line that is wrong is none of the submission's: what is amiss is said first.

@@ -1,4 +1,4 @@
-//! What a student can learn of hidden cases from how packing ends.
+//! The information on hidden cases that a student can get from how packing ends.
 
 use super::*;
 
@@ -9,23 +9,24 @@ fn before_recording(body: &str) -> Sources {
     sources(&format!("{body}\n{own}"))
 }
 
-/// What students are shown cannot have come from a hidden case: those are recorded by another process, and last.
+/// Students are shown nothing that came from a hidden case: those are recorded by another process,
+/// and last.
 #[test]
 fn hidden_cases_are_not_revealed() {
     let told = |body: &str| packed(&before_recording(body), options());
-    let failing = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
-    assert!(failing.message.contains("n is 9"), "{}", failing.message);
-    assert!(failing.knew_hidden);
-    let failing = told(
+    let failure = told("assert!(problem.n != 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failure.message.contains("n is 9"), "{}", failure.message);
+    assert!(failure.knew_hidden);
+    let failure = told(
         "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
     );
-    let failing = failing.unwrap_err();
+    let failure = failure.unwrap_err();
     assert!(
-        failing.message.ends_with("[plan_invalid]"),
+        failure.message.ends_with("[plan_invalid]"),
         "{}",
-        failing.message
+        failure.message
     );
-    assert!(failing.knew_hidden);
+    assert!(failure.knew_hidden);
     // However it fails, that is all that a student learns.
     for body in [
         "assert!(problem.n != 9);",
@@ -35,18 +36,18 @@ fn hidden_cases_are_not_revealed() {
         "if problem.n == 9 { loop { println!(\"{}\", \"y\".repeat(1 << 16)) } }",
         "if problem.n == 9 { plan.launch(\"n_is_9\", LaunchConfig::covering(1, 1)?, args![])?; }",
     ] {
-        let failing = told(body).unwrap_err();
-        assert_eq!(failing.kind, Kind::RecorderFailed, "{body}");
-        assert!(failing.knew_hidden, "{body}");
+        let failure = told(body).unwrap_err();
+        assert_eq!(failure.kind, Kind::RecorderFailed, "{body}");
+        assert!(failure.knew_hidden, "{body}");
         assert!(
-            failing.message.starts_with("in a hidden case: "),
+            failure.message.starts_with("in a hidden case: "),
             "{}",
-            failing.message
+            failure.message
         );
     }
-    let failing = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();
-    assert!(failing.message.contains("n is 5"), "{}", failing.message);
-    assert!(!failing.knew_hidden);
+    let failure = told("assert!(problem.n == 9, \"n is {}\", problem.n);").unwrap_err();
+    assert!(failure.message.contains("n is 5"), "{}", failure.message);
+    assert!(!failure.knew_hidden);
     // `other` comes after `hidden` in the lab file, and yet knows nothing of it.
     let remember =
         "static KNOWN: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
@@ -55,7 +56,7 @@ fn hidden_cases_are_not_revealed() {
     assert!(told(remember).is_ok());
 }
 
-/// Once they are begun, whoever sees this process die knows that it may be over one of them.
+/// Once they are begun, a death of this process may be over one of them.
 #[test]
 fn that_hidden_cases_are_begun_is_noted() {
     let scratch = tempfile::tempdir().unwrap();
@@ -75,18 +76,19 @@ fn that_hidden_cases_are_begun_is_noted() {
     assert_eq!(left("assert!(problem.n != 9);"), [HIDDEN_BEGUN]);
 }
 
-/// Of plans that a bundle does not hold: those of known cases are told of before hidden ones are recorded.
+/// Of plans that a bundle does not hold: those of known cases are told of before hidden ones are
+/// recorded.
 #[test]
 fn plans_too_large_are_named() {
-    let fault = BundleFault::TooLarge {
+    let fault = BundleErrorKind::TooLarge {
         what: "a bundle",
         limit: "32 MiB".to_owned(),
     };
     let error = plans_too_large(fault);
     insta::assert_snapshot!(error, @"launch.rs: the plans are larger than the 32 MiB that they may have; record fewer launches");
-    let PackError::Refused(failing) = error.of_hidden_cases() else {
+    let PackError::Failure(failure) = error.of_hidden_cases() else {
         panic!("it is the submission's fault")
     };
-    assert_eq!(failing.kind, Kind::RecorderFailed);
-    assert!(failing.knew_hidden);
+    assert_eq!(failure.kind, Kind::RecorderFailed);
+    assert!(failure.knew_hidden);
 }

@@ -12,5 +12,5 @@ pub unsafe fn halve(u: *mut f64, n: u64) {
     }
 }
 
-/// What the host code uses too.
+/// An item that the host code uses too.
 pub const THREADS: u32 = 128;

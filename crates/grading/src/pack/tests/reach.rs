@@ -1,4 +1,4 @@
-//! What a submission can name, and what it can read while it is compiled.
+//! The names that a submission has, and the files that it can read while it is compiled.
 
 use super::*;
 
@@ -9,7 +9,7 @@ fn recorder(sources: &Sources) -> Result<(), (Kind, String)> {
     let lab = AnyLab::find("poisson").unwrap().type_path;
     match compile::recorder(sources, &dependencies().host, lab, &folder, &options()) {
         Ok(_) => Ok(()),
-        Err(PackError::Refused(failing)) => Err((failing.kind, failing.message)),
+        Err(PackError::Failure(failure)) => Err((failure.kind, failure.message)),
         // The machine has the crate or has not; the submission that is known to be good tells.
         Err(PackError::HostCompiler { said, .. }) => Err((Kind::CompileError, said)),
         Err(other) => panic!("{other}"),
@@ -38,7 +38,7 @@ fn host_code_names_nothing_that_reaches_outside() {
     }
 }
 
-/// What computes is there, without being imported too.
+/// Names that compute are there, without being imported too.
 #[test]
 fn host_code_has_what_computes() {
     let body = "use std::collections::{BTreeMap, HashMap, VecDeque};
@@ -63,7 +63,7 @@ fn host_code_has_what_computes() {
     recorder(&sources(body)).unwrap();
 }
 
-/// What a crate of its own would have is allowed where it says nothing: both compilers take it.
+/// Attributes of a crate are allowed where they have no effect: both compilers take them.
 #[test]
 fn what_says_nothing_compiles() {
     let more = "#[macro_use] mod helpers { macro_rules! half { () => { 0.5 } } }
@@ -77,7 +77,8 @@ fn what_says_nothing_compiles() {
     build(&sources, options()).unwrap();
 }
 
-/// What the text does not show, the compiler does: the files and variables that it took, and what macros became.
+/// The compiler shows what the text does not: the files and variables that it took, and what macros
+/// became.
 #[test]
 fn what_macros_hide_is_found() {
     let hidden = |kernels: &str, body: &str| Sources {
@@ -128,7 +129,8 @@ fn what_macros_hide_is_found() {
     }
 }
 
-/// Nothing of the course's solutions: neither where they lie nor what was compiled of them, nor this program.
+/// Nothing of the course's solutions: their folder, their compiled code and this program are out of
+/// reach.
 #[test]
 fn compilers_cannot_read_the_reference() {
     if !sandbox::confines_files() {
@@ -143,7 +145,7 @@ fn compilers_cannot_read_the_reference() {
         root.join("Cargo.toml"),
         own,
     ];
-    // What cargo left beside the originals.
+    // The copies that cargo left beside the originals.
     let mut folders = vec![cache.join("cuda-builder"), cache.join("debug")];
     while let Some(folder) = folders.pop() {
         let entries = std::fs::read_dir(&folder).into_iter().flatten().flatten();
@@ -180,7 +182,8 @@ fn compilers_cannot_read_the_reference() {
         let refused = message.matches("error: couldn't read").count();
         assert_eq!(refused, secrets.len(), "{message}");
     }
-    // The folders that they do read hold the crates for submissions, and those have no solution's kernel.
+    // The folders that they do read hold the crates for submissions, and those have no solution's
+    // kernel.
     let given = built.parent().unwrap();
     let crates = &dependencies().host.folders;
     for folder in crates.iter().map(PathBuf::as_path).chain([given]) {
@@ -213,7 +216,7 @@ fn without_landlock_nothing_is_packed_unasked() {
         without_landlock: false,
         ..options()
     };
-    let error = packer(options).pack(&sources(""), course()).unwrap_err();
+    let error = packer(options).pack(&sources(""), lab_spec()).unwrap_err();
     assert!(matches!(error, PackError::NotConfined), "{error}");
     assert!(error.to_string().contains("--without-landlock"));
 }

@@ -6,9 +6,9 @@ use units::count;
 
 /// The first `keep` of the plan's `steps` steps.
 ///
-/// Only a plan whose commands are the same few in every step, but for their arguments, can be cut: any number of them
-/// belongs to a step, and the buffers that hold the results after an earlier step are those in the places that the result's
-/// buffers have in the last.
+/// Only a plan whose commands repeat in every step, with other arguments, can be cut:
+/// any number of them belongs to a step, and the buffers that hold the results after an earlier
+/// step are those in the places that the result's buffers have in the last.
 ///
 /// # Errors
 ///
@@ -63,8 +63,8 @@ pub fn first_launches(plan: &Plan, keep: u64) -> Result<Plan, String> {
     cut(plan, &commands, 1, keep as usize)
 }
 
-/// The first `keep` of these, all of the plan's commands, of which any `in_step` one after the other are alike. What holds
-/// the results after the last of them is what is in its place after the last kept.
+/// The first `keep` of these, which are all of the plan's commands and repeat after `in_step`
+/// commands. The last kept commands name the buffers that hold the results.
 fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Result<Plan, String> {
     let last = &commands[commands.len() - in_step..];
     let last_kept = &commands[keep - in_step..keep];
@@ -98,7 +98,7 @@ fn cut(plan: &Plan, commands: &[Command<'_>], in_step: usize, keep: usize) -> Re
     Ok(shorter)
 }
 
-/// Whether two commands do the same, but for numbers and buffers.
+/// Whether two commands do the same with other numbers and buffers.
 fn is_alike(a: &Command<'_>, b: &Command<'_>) -> bool {
     match (a, b) {
         (Command::Launch(a), Command::Launch(b)) => {

@@ -1,5 +1,6 @@
-//! What macros became, as the compiler writes it: whatever spelled it, it stands here by its own name. Files and variables
-//! that macros read have become what they hold; those the compiler lists (`said::taken`).
+//! The text after macro expansion, as the compiler writes it: each item has its own name here.
+//! Files and variables that macros read have become what they hold; those the compiler lists
+//! (`said::taken`).
 
 use super::rules::{self, View};
 use super::tokens::{self, Token};
@@ -7,7 +8,7 @@ use super::{KERNELS, LAUNCH};
 use crate::outcome::{Kind, fail};
 use crate::pack::PackError;
 
-/// What text is compiled for.
+/// The machine that a text is compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Machine {
     /// The recorder: kernels.rs is a module of it too.
@@ -29,7 +30,7 @@ impl Machine {
 /// Deeper than in files: macros add brackets.
 const MAX_DEPTH: usize = 512;
 
-/// What is refused in attributes: those that give names and places to the linker.
+/// The refused attributes: those that give names and places to the linker.
 const ATTRIBUTES: &str = "no_mangle export_name link_section link_name link linkage used global_allocator panic_handler \
     naked";
 
@@ -59,7 +60,7 @@ pub fn expanded(text: &str, machine: Machine) -> Result<(), PackError> {
     Ok(())
 }
 
-/// Whether the token stands in the module of kernels, which is the first.
+/// Whether the token is in the module of kernels, which is the first.
 fn in_kernels(tokens: &[Token], i: usize) -> bool {
     let launch = (0..tokens.len()).find(|&i| {
         let view = View { tokens, i };
@@ -110,7 +111,8 @@ fn attribute(here: View<'_>, machine: Machine) -> Option<(String, &'static str)>
     }
     let inside = first.after(2);
     let name = inside.name().unwrap_or(name);
-    // What `#[kernel]` and `shared_array!` become. A submission that spells them itself has what these would have given it.
+    // The expansion of `#[kernel]` and `shared_array!`. A submission that spells it itself has what
+    // these would have given it.
     let is_bound = name == "link_section"
         && inside.after(1).is_mark('=')
         && inside

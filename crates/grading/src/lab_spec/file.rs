@@ -8,10 +8,10 @@ use host::{Case, CaseParams, Lab, find_lab, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
-use super::draw::{MOST_CORNERS, MOST_DRAWN, Range as DrawnFrom, Ranges};
-use super::{Against, CaseSpec, Course, CourseError, Group, PerformanceSpec, ToleranceRule};
+use super::draw::{MAX_CORNERS, MAX_DRAWN, Range as DrawnFrom, Ranges};
+use super::{Against, CaseSpec, Group, LabSpec, LabSpecError, PerformanceSpec, ToleranceRule};
 
-/// The only version of the format so far.
+/// The only version of the format.
 const FORMAT_VERSION: u64 = 1;
 
 /// A lab file, as it is written.
@@ -55,13 +55,13 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
-impl Course {
+impl LabSpec {
     /// Reads and checks a lab file's text; `file` is its name for messages.
     ///
     /// # Errors
     ///
     /// The first fault, with its line.
-    pub fn parse(text: &str, file: &str) -> Result<Course, CourseError> {
+    pub fn parse(text: &str, file: &str) -> Result<LabSpec, LabSpecError> {
         let checker = Checker { text, file };
         let parsed: TomlFile = toml::from_str(text).map_err(|error| {
             // The parser's message may have several lines; a message of ours has one.
@@ -97,7 +97,7 @@ impl Course {
             }
             performance.push(spec);
         }
-        Ok(Course {
+        Ok(LabSpec {
             lab: name.clone(),
             tolerance,
             cases,
@@ -115,16 +115,16 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
-    fn error(&self, span: Range<usize>, message: impl ToString) -> CourseError {
+    fn error(&self, span: Range<usize>, message: impl ToString) -> LabSpecError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        CourseError::Invalid {
+        LabSpecError::Invalid {
             file: self.file.to_owned(),
             line: 1 + before.iter().filter(|&&byte| byte == b'\n').count(),
             message: message.to_string(),
         }
     }
 
-    fn fail<T>(&self, span: Range<usize>, message: impl ToString) -> Result<T, CourseError> {
+    fn fail<T>(&self, span: Range<usize>, message: impl ToString) -> Result<T, LabSpecError> {
         Err(self.error(span, message))
     }
 
@@ -132,7 +132,7 @@ impl Checker<'_> {
         &self,
         TomlTolerance { rule, factor }: &TomlTolerance,
         lab: &dyn Lab,
-    ) -> Result<ToleranceRule, CourseError> {
+    ) -> Result<ToleranceRule, LabSpecError> {
         match (rule.get_ref().as_str(), factor) {
             ("exact", None) => Ok(ToleranceRule::Exact),
             ("exact", Some(factor)) => self.fail(
@@ -170,7 +170,7 @@ impl Checker<'_> {
         case: &TomlCase,
         lab: &dyn Lab,
         others: &[CaseSpec],
-    ) -> Result<CaseSpec, CourseError> {
+    ) -> Result<CaseSpec, LabSpecError> {
         let name = case.name.get_ref();
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
         if name.is_empty() || !name.chars().all(is_plain) {
@@ -204,19 +204,19 @@ impl Checker<'_> {
         case: &TomlCase,
         spec: &CaseSpec,
         lab: &dyn Lab,
-    ) -> Result<Box<dyn Case>, CourseError> {
+    ) -> Result<Box<dyn Case>, LabSpecError> {
         spec.with_seed(lab, 1)
             .map_err(|error| self.error(place(case, &error), error.to_string()))
     }
 
-    /// Whether the ranges' ends are allowed, each with each of the others', and most of what is between is not too much.
-    /// Sets the parameters to the ranges' least.
+    /// Whether the ranges' ends are allowed, each with each of the others', and most of what is
+    /// between is not too much. Sets the parameters to the ranges' least.
     fn can_be_drawn(
         &self,
         case: &TomlCase,
         spec: &mut CaseSpec,
         lab: &dyn Lab,
-    ) -> Result<(), CourseError> {
+    ) -> Result<(), LabSpecError> {
         let ranges = spec.ranges.clone().expect("the caller looked");
         let span = case.params.span();
         if spec.group != Group::Hidden {
@@ -227,9 +227,9 @@ impl Checker<'_> {
             );
             return self.fail(span, message);
         }
-        if ranges.corners() > MOST_CORNERS {
+        if ranges.corners() > MAX_CORNERS {
             let message = format!(
-                "the ranges' ends have {} combinations; at most {MOST_CORNERS}: state fewer ranges",
+                "the ranges' ends have {} combinations; at most {MAX_CORNERS}: state fewer ranges",
                 ranges.corners()
             );
             return self.fail(span, message);
@@ -255,7 +255,7 @@ impl Checker<'_> {
     }
 
     /// The parameters that are given, and the ranges of those that are drawn.
-    fn params(&self, case: &TomlCase) -> Result<(CaseParams, Option<Ranges>), CourseError> {
+    fn params(&self, case: &TomlCase) -> Result<(CaseParams, Option<Ranges>), LabSpecError> {
         let mut params = CaseParams::default();
         let mut of = Vec::new();
         for (key, value) in case.params.get_ref() {
@@ -272,7 +272,7 @@ impl Checker<'_> {
                 toml::Value::Table(table) => {
                     let range = range(table).ok_or_else(|| {
                         let message = format!(
-                            "`{}` is no range: write {{ from = 1, to = 9 }} or {{ one_of = [\"a\", \"b\"] }}",
+                            "`{}` is not a range: write {{ from = 1, to = 9 }} or {{ one_of = [\"a\", \"b\"] }}",
                             key.get_ref()
                         );
                         self.error(value.span(), message)
@@ -281,7 +281,7 @@ impl Checker<'_> {
                     continue;
                 }
                 _ => {
-                    let message = format!("`{}` is neither number nor text", key.get_ref());
+                    let message = format!("`{}` must be a number or a text", key.get_ref());
                     return self.fail(value.span(), message);
                 }
             };
@@ -303,7 +303,7 @@ impl Checker<'_> {
         }
     }
 
-    fn points(&self, points: &Spanned<f64>) -> Result<f64, CourseError> {
+    fn points(&self, points: &Spanned<f64>) -> Result<f64, LabSpecError> {
         let value = *points.get_ref();
         if value.is_finite() && value >= 0.0 {
             return Ok(value);
@@ -317,7 +317,7 @@ impl Checker<'_> {
         entry: &TomlPerformance,
         lab: &dyn Lab,
         cases: &[CaseSpec],
-    ) -> Result<PerformanceSpec, CourseError> {
+    ) -> Result<PerformanceSpec, LabSpecError> {
         let name = entry.case.get_ref();
         let Some(case) = cases.iter().find(|case| case.name == *name) else {
             let names = cases.iter().map(|case| case.name.as_str());
@@ -383,7 +383,7 @@ impl Checker<'_> {
     }
 }
 
-/// What a table among the parameters says.
+/// The meaning of a table among the parameters.
 fn range(table: &toml::Table) -> Option<DrawnFrom> {
     let text = |value: &toml::Value| match value {
         toml::Value::String(text) => Some(text.clone()),
@@ -395,7 +395,7 @@ fn range(table: &toml::Table) -> Option<DrawnFrom> {
     match ends {
         (Some(toml::Value::Integer(from)), Some(toml::Value::Integer(to)), None) => {
             let (from, to) = (u64::try_from(*from).ok()?, u64::try_from(*to).ok()?);
-            (table.len() == 2 && from < to && to < MOST_DRAWN)
+            (table.len() == 2 && from < to && to < MAX_DRAWN)
                 .then_some(DrawnFrom::Whole { from, to })
         }
         (Some(toml::Value::Float(from)), Some(toml::Value::Float(to)), None) => {

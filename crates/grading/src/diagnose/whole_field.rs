@@ -1,4 +1,4 @@
-//! What the wrong field is as a whole: empty, a copy, another step, another field, moved, rounded.
+//! The wrong field as a whole: empty, a copy, another step, another field, moved, rounded.
 
 use device::check::{Value, find};
 use device::{HostBuffer, NamedBuffers};
@@ -8,12 +8,13 @@ use super::field::{Field, wrong_share};
 use super::finding::Pattern;
 
 /// How many steps too few are looked for.
-const MOST_BEHIND: u64 = 8;
+const MAX_BEHIND: u64 = 8;
 /// How many too many.
-const MOST_AHEAD: u64 = 2;
+const MAX_AHEAD: u64 = 2;
 /// Along an axis, in cells.
 const FARTHEST_SHIFT: usize = 2;
-/// Differences below this many times the precision, relative to the field's greatest value, are called rounding.
+/// Differences below this many times the precision, relative to the field's greatest value, are
+/// called rounding.
 const ROUNDING: f64 = 64.0;
 
 /// The patterns of all fields together; `worst` is the one that the diagnosis is about.
@@ -38,7 +39,7 @@ pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>
     found
 }
 
-/// Whether every wrong cell is a zero, as it should be, but for its sign.
+/// Whether every wrong cell is a zero of the other sign.
 fn is_sign_of_zero(field: &Field<'_>) -> bool {
     let is_zero = |value: Value| value.to_f64() == 0.0;
     field
@@ -71,7 +72,7 @@ fn is_same(a: &HostBuffer, b: &HostBuffer) -> bool {
     a.element() == b.element() && a.bytes() == b.bytes()
 }
 
-/// Two fields, both wrong, each of which is what the other should be.
+/// Two wrong fields that hold each other's right values.
 fn swapped(fields: &[Field<'_>]) -> Option<Pattern> {
     let mut pairs = fields
         .iter()
@@ -89,8 +90,8 @@ fn swapped(fields: &[Field<'_>]) -> Option<Pattern> {
 /// All fields as they should be after another number of steps.
 fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     let (steps, after_steps) = (evidence.steps?, evidence.after_steps?);
-    let fewer = (1..=MOST_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
-    let more = (1..=MOST_AHEAD).map(|by| (-(by as i64), steps + by));
+    let fewer = (1..=MAX_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
+    let more = (1..=MAX_AHEAD).map(|by| (-(by as i64), steps + by));
     let is_that = |expected: &NamedBuffers| {
         wrong_share(expected, evidence.got, evidence.tolerance) == Some(0.0)
     };
@@ -103,7 +104,8 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
         .map(|(behind, _)| Pattern::OtherStep { behind })
 }
 
-/// Whether almost every cell that `place` leads somewhere holds what belongs there, and its own value would not do.
+/// Whether almost every cell that `place` leads somewhere holds what belongs there, and its own
+/// value would not do.
 fn is_moved(field: &Field<'_>, place: impl Fn([usize; 3]) -> Option<[usize; 3]>) -> bool {
     let [n_x, n_y, _] = field.extents();
     let index_of = |[x, y, z]: [usize; 3]| x + n_x * (y + n_y * z);

@@ -6,11 +6,12 @@ use super::evidence::{Again, Evidence, Rerun};
 use super::field::wrong_share;
 use super::finding::FirstWrongStep;
 
-/// What a run should have left and what it left, after the same number of steps.
+/// The right and the actual outputs after the same number of steps.
 type Pair = (NamedBuffers, NamedBuffers);
 
-/// The first step after which anything is wrong, and the outputs there; found by halving, so that of a run that goes
-/// wrong, right and wrong again any such step may be found. Of launches that do several steps each, the first launch.
+/// The first step after which anything is wrong, and the outputs there; found by halving, so that
+/// of a run that goes wrong, right and wrong again any such step may be found. Of launches that do
+/// several steps each, the first launch.
 pub fn first_wrong(evidence: &Evidence<'_>) -> (Option<FirstWrongStep>, Option<Pair>) {
     let Some(steps) = evidence.steps else {
         return (None, None);
@@ -44,7 +45,8 @@ fn found(evidence: &Evidence<'_>, steps: u64) -> Result<(FirstWrongStep, Option<
     }
 }
 
-/// The first of `parts` parts of a run after which anything is wrong; `steps_after` tells how many steps so many parts are.
+/// The first of `parts` parts of a run after which anything is wrong; `steps_after` maps a number
+/// of parts to a number of steps.
 fn halve(
     evidence: &Evidence<'_>,
     parts: u64,
@@ -68,7 +70,8 @@ fn halve(
     Ok((wrong, pair))
 }
 
-/// How many steps a launch does: as many as the reference needs to get to most of what the first launch left.
+/// The number of steps per launch: the reference needs that many to get to most of the values that
+/// the first launch left.
 fn steps_of_a_launch(
     evidence: &Evidence<'_>,
     steps: u64,
@@ -76,7 +79,7 @@ fn steps_of_a_launch(
     after_first: &NamedBuffers,
 ) -> Result<u64, String> {
     /// More numbers of steps than these are not tried.
-    const MOST_TRIED: u64 = 64;
+    const MAX_TRIED: u64 = 64;
     // All launches but the last do as many as this, and the last at least one.
     let least = steps.div_ceil(launches.max(1));
     let most = match launches {
@@ -84,7 +87,7 @@ fn steps_of_a_launch(
         _ => (steps - 1) / (launches - 1),
     };
     let mut nearest: Option<(f64, u64)> = None;
-    for each in (least..=most).take(MOST_TRIED as usize) {
+    for each in (least..=most).take(MAX_TRIED as usize) {
         let expected = expected_after(evidence, each)?;
         if let Some(wrong) = wrong_share(&expected, after_first, evidence.tolerance)
             && nearest.is_none_or(|(least_wrong, _)| wrong < least_wrong)

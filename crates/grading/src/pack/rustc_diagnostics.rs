@@ -1,5 +1,5 @@
-//! What rustc says, in its own structure: which files it read, and what is wrong where. Nothing is concluded from the words of
-//! its messages, which a submission chooses.
+//! The messages of rustc, in its own structure: which files it read, and what is wrong where.
+//! Nothing is concluded from the words of its messages, which a submission chooses.
 
 use std::fs;
 use std::path::Path;
@@ -8,7 +8,7 @@ use plan::AnyLab;
 
 use super::screen::tokens::{self, TokenKind};
 
-/// What rustc printed, as people read it.
+/// The text that rustc printed, as people read it.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub struct Diagnostics {
     /// The messages, one after the other.
@@ -20,7 +20,8 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// From its standard error with `--error-format=json`: a JSON value a line. Whatever else there is stays as it is.
+    /// From its standard error with `--error-format=json`: a JSON value per line. Other lines stay
+    /// as they are.
     pub fn read(stderr: &[u8]) -> Diagnostics {
         let mut read = Diagnostics::default();
         for line in String::from_utf8_lossy(stderr).lines() {
@@ -47,12 +48,14 @@ impl Diagnostics {
     }
 }
 
-/// The errors that say that a crate cannot be found or read. They point at where it is used, and the machine may be at fault.
+/// The errors that say that a crate cannot be found or read. They point at where it is used, and
+/// the machine may be at fault.
 const ABOUT_CRATES: [&str; 8] = [
     "E0460", "E0461", "E0462", "E0463", "E0464", "E0514", "E0519", "E0786",
 ];
 
-/// Whether a message or one of its notes is about a place in a file of the submission, or about what a macro became there.
+/// Whether a message or one of its notes is about a place in a file of the submission, or about
+/// what a macro became there.
 fn points_at_submission(message: &serde_json::Value) -> bool {
     let array = |value: &serde_json::Value| value.as_array().cloned().unwrap_or_default();
     let mut spans = array(&message["spans"]);
@@ -71,7 +74,8 @@ fn points_at_submission(message: &serde_json::Value) -> bool {
     })
 }
 
-/// What is amiss with launch.rs as a whole, for the lab with this module: no line of it is wrong, and rustc points at the text around it.
+/// The mistake in launch.rs as a whole, for the lab with this module: no line of it is wrong, and
+/// rustc points at the text around it.
 pub fn about_launch(diagnostics: &Diagnostics, launch: &str, lab: &str) -> Option<String> {
     match diagnostics.around.as_deref()? {
         // There is none; it is private; it has fields.
@@ -97,8 +101,9 @@ pub fn about_launch(diagnostics: &Diagnostics, launch: &str, lab: &str) -> Optio
     })
 }
 
-/// What rustc took from outside of the submission, by its list of dependencies (`--emit=dep-info`), which is there once all
-/// macros are expanded: however it is spelled, the compiler opened that file or asked for that variable.
+/// What rustc took from outside of the submission, by its list of dependencies (`--emit=dep-info`),
+/// which is there once all macros are expanded: however it is spelled, the compiler opened that
+/// file or asked for that variable.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Taken {
     /// A file.
@@ -107,8 +112,8 @@ pub enum Taken {
     Variable(String),
 }
 
-/// The first thing that is taken from outside, by the list in `file`; `own` are the files that belong here. No list, nothing
-/// taken: the compiler ended before.
+/// The first thing that is taken from outside, by the list in `file`; `own` are the files that
+/// belong here. No list, nothing taken: the compiler ended before.
 pub fn taken(file: &Path, own: &[&str]) -> Option<Taken> {
     let text = fs::read(file).ok()?;
     let text = String::from_utf8_lossy(&text);
@@ -117,7 +122,8 @@ pub fn taken(file: &Path, own: &[&str]) -> Option<Taken> {
             let name = variable.split('=').next().unwrap_or(variable);
             return Some(Taken::Variable(name.to_owned()));
         }
-        // Each file has a line of its own that ends so; outputs have others, with what they depend on behind the colon.
+        // Each file has a line of its own that ends so; outputs have others, with what they depend
+        // on behind the colon.
         let path = line.strip_suffix(':')?;
         (!own.contains(&path)).then(|| Taken::File(path.to_owned()))
     })

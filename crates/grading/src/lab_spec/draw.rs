@@ -1,8 +1,9 @@
-//! Cases whose parameters are drawn from ranges, anew for each grade, so that no size and no number of steps is safe.
+//! Cases whose parameters are drawn from ranges for each grade, so that no size and no number of
+//! steps is safe.
 //!
-//! The ends of the ranges make cases that the lab accepts, each end with each of the others': the file's check has tried
-//! them. What is drawn besides must take no more than [`Ranges::most_updates`], which bounds what a grade takes: draws that
-//! take more are drawn again.
+//! The ends of the ranges make cases that the lab accepts, each end with each of the others': the
+//! file's check has tried them. The other drawn cases take at most [`Ranges::most_updates`], which
+//! bounds the time of a grade: draws that take more are drawn again.
 
 use host::{CaseParams, Lab};
 
@@ -10,15 +11,16 @@ use super::CaseSpec;
 use crate::engine::Seeds;
 
 /// The most combinations of ends that are tried when a file is read: those of 12 ranges.
-pub const MOST_CORNERS: usize = 1 << 12;
-/// What drawn whole numbers are below.
-pub const MOST_DRAWN: u64 = 1 << 40;
-/// How often a case is drawn that takes too long, before its least one is taken. Files of which that is likely are refused.
-const MOST_ATTEMPTS: u32 = 1000;
+pub const MAX_CORNERS: usize = 1 << 12;
+/// Drawn whole numbers are below this.
+pub const MAX_DRAWN: u64 = 1 << 40;
+/// Draws of a case that takes too long, before its smallest one is taken. A file where that is
+/// likely is refused.
+const MAX_ATTEMPTS: u32 = 1000;
 /// Steps between the ends of a range of numbers that are not whole.
 const REAL_STEPS: u64 = 1000;
 
-/// What the value of a parameter is drawn from.
+/// The range of a parameter's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
     /// Whole numbers, both ends included, each doubling as likely as the others.
@@ -40,7 +42,7 @@ pub enum Range {
 }
 
 impl Range {
-    /// What the ends of the range are; of a list, all of it.
+    /// The ends of the range; of a list, all of it.
     fn ends(&self) -> Vec<String> {
         match self {
             Range::Whole { from, to } => vec![from.to_string(), to.to_string()],
@@ -64,8 +66,8 @@ impl Range {
     }
 }
 
-/// A number in the range, each doubling as likely as the others: small ones and great ones alike. In whole numbers, so that
-/// every machine draws the same.
+/// A number in the range, each doubling as likely as the others: small ones and great ones alike.
+/// In whole numbers, so that every machine draws the same.
 fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
     let (least, most) = (from + 1, to + 1);
     let doubling = random.u32(0..=(most / least).ilog2());
@@ -73,7 +75,7 @@ fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
     random.u64(low..=most.min(2 * low - 1)) - 1
 }
 
-/// What the parameters of a case are drawn from.
+/// The ranges of a case's parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Ranges {
     /// By the parameters' names.
@@ -111,8 +113,8 @@ impl Ranges {
 }
 
 impl CaseSpec {
-    /// The case with parameters that follow from this number, if it is one that is drawn; itself if not. `None` if not
-    /// one of `attempts` draws is allowed.
+    /// The case with parameters that follow from this number, if it is one that is drawn; itself if
+    /// not. `None` if not one of `attempts` draws is allowed.
     pub fn drawn_within(&self, lab: &dyn Lab, draw: u64, attempts: u32) -> Option<CaseSpec> {
         let Some(ranges) = &self.ranges else {
             return Some(self.clone());
@@ -133,7 +135,7 @@ impl CaseSpec {
 
     /// The case with parameters that follow from this number.
     pub fn drawn(&self, lab: &dyn Lab, draw: u64) -> CaseSpec {
-        self.drawn_within(lab, draw, MOST_ATTEMPTS)
+        self.drawn_within(lab, draw, MAX_ATTEMPTS)
             .unwrap_or_else(|| self.clone())
     }
 }

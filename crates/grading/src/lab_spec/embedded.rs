@@ -4,14 +4,14 @@ use std::sync::OnceLock;
 
 use host::lab::CaseError;
 
-use super::Course;
+use super::LabSpec;
 
 /// A lab's file: its lab, its path in the source tree, its text, and what that says.
 struct File {
     lab: &'static str,
     path: &'static str,
     text: &'static str,
-    course: OnceLock<Course>,
+    lab_spec: OnceLock<LabSpec>,
 }
 
 macro_rules! files {
@@ -20,7 +20,7 @@ macro_rules! files {
             lab: stringify!($lab),
             path: concat!("labs/", stringify!($lab), "/lab.toml"),
             text: include_str!(concat!("../../../../labs/", stringify!($lab), "/lab.toml")),
-            course: OnceLock::new(),
+            lab_spec: OnceLock::new(),
         }),*];
     };
 }
@@ -32,7 +32,7 @@ pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'s
     FILES.iter().map(|file| (file.lab, file.path, file.text))
 }
 
-/// What the lab of this name grades.
+/// The lab file of the lab of this name.
 ///
 /// # Errors
 ///
@@ -41,10 +41,10 @@ pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'s
 /// # Panics
 ///
 /// If the file makes no sense, which the tests rule out.
-pub fn embedded(lab: &str) -> Result<&'static Course, CaseError> {
+pub fn embedded(lab: &str) -> Result<&'static LabSpec, CaseError> {
     let file = FILES.iter().find(|file| file.lab == lab);
     let file =
         file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|file| file.lab)))?;
-    let parse = || Course::parse(file.text, file.path).unwrap_or_else(|error| panic!("{error}"));
-    Ok(file.course.get_or_init(parse))
+    let parse = || LabSpec::parse(file.text, file.path).unwrap_or_else(|error| panic!("{error}"));
+    Ok(file.lab_spec.get_or_init(parse))
 }

@@ -1,7 +1,8 @@
-//! What a lab grades: its cases, tolerance and points, as `labs/<lab>/lab.toml` states them.
+//! The lab file `labs/<lab>/lab.toml`: a lab's cases, tolerance and points.
 //!
-//! A [`Course`] has passed every check: its names are unique, the lab accepts its parameters, its points make sense. What
-//! fails a check is refused with file and line. The labs' own files are part of the program; `--lab-file` replaces one.
+//! A [`LabSpec`] has passed every check: its names are unique, the lab accepts its parameters, its
+//! points make sense. A mistake is refused with file and line. The labs' own files are
+//! part of the program; `--lab-file` replaces one.
 
 mod draw;
 mod embedded;
@@ -22,13 +23,13 @@ pub use embedded::{embedded, embedded_files};
 
 /// Why a lab file cannot be used.
 #[derive(Debug, Error)]
-pub enum CourseError {
+pub enum LabSpecError {
     /// The lab file cannot be read.
     #[error("{}: cannot be read: {source}", .file.display())]
     Unreadable {
         /// The file.
         file: PathBuf,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// The lab file makes no sense.
@@ -38,7 +39,7 @@ pub enum CourseError {
         file: String,
         /// The line, from 1.
         line: usize,
-        /// What is wrong there, and how it should be.
+        /// The mistake there, and how it should be.
         message: String,
     },
 }
@@ -66,7 +67,7 @@ impl Group {
     }
 }
 
-/// What a time is compared with.
+/// The reference of a time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Against {
@@ -75,26 +76,27 @@ pub enum Against {
         /// The variant's name.
         variant: String,
     },
-    /// The device's bandwidth in copying memory: the ratio is the necessary bytes by the time, relative to it.
+    /// The device's bandwidth in copying memory: the ratio is the necessary bytes by the time,
+    /// relative to it.
     Limit,
 }
 
-/// What one lab grades.
+/// A lab file: everything that a grade in one lab depends on.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Course {
+pub struct LabSpec {
     /// The lab's name.
     pub lab: String,
     /// Which results are right.
     pub tolerance: ToleranceRule,
-    /// What is tested, in the file's order; at least one. Names are unique.
+    /// The tested cases, in the file's order; at least one. Names are unique.
     pub cases: Vec<CaseSpec>,
-    /// What is timed, in the file's order. Each names a case of [`Group::Large`].
+    /// The timed cases, in the file's order. Each names a case of [`Group::Large`].
     pub performance: Vec<PerformanceSpec>,
     /// The file's name, as messages give it.
     pub file: String,
     /// The file's text: who has it can parse it again.
     pub text: String,
-    /// What the parameters follow from that are drawn; none before they are.
+    /// The number that drawn parameters follow from; none before they are drawn.
     pub draw: Option<u64>,
 }
 
@@ -103,8 +105,8 @@ pub struct Course {
 pub enum ToleranceRule {
     /// Those equal to the reference's to the last bit.
     Exact,
-    /// Those no farther from the oracle than `factor` times the reference's own rounding noise: the greatest distance
-    /// between the reference and the oracle in that field.
+    /// Those no farther from the oracle than `factor` times the reference's own rounding noise: the
+    /// greatest distance between the reference and the oracle in that field.
     Rounding {
         /// At least 1.
         factor: f64,
@@ -116,18 +118,21 @@ pub enum ToleranceRule {
 pub struct CaseSpec {
     /// Unique; letters, digits, `.`, `_` and `-`.
     pub name: String,
-    /// Who knows it, and whether it is timed.
+    /// Whether students know it, and whether it is timed.
     pub group: Group,
-    /// What right results earn.
+    /// The points of right results.
     pub points: f64,
-    /// The lab's parameters, without a seed. Those that are drawn have their least values until then.
+    /// The lab's parameters, without a seed. Those that are drawn have their least values until
+    /// then.
     pub params: CaseParams,
-    /// What parameters are drawn from, anew for each grade; none for a case that is the same in all.
+    /// The ranges that parameters are drawn from for each grade; none for a case that is the same
+    /// in all.
     pub ranges: Option<Ranges>,
 }
 
 impl CaseSpec {
-    /// The case with inputs that follow from this seed. Its plan and size do not depend on the seed.
+    /// The case with inputs that follow from this seed. Its plan and size do not depend on the
+    /// seed.
     ///
     /// # Errors
     ///
@@ -142,9 +147,9 @@ impl CaseSpec {
 pub struct PerformanceSpec {
     /// The case's name.
     pub case: String,
-    /// What full speed earns.
+    /// The points of full speed.
     pub points: f64,
-    /// What the time is compared with.
+    /// The reference of the time.
     pub against: Against,
     /// The ratio that earns nothing.
     pub zero: f64,
@@ -159,18 +164,18 @@ impl PerformanceSpec {
     }
 }
 
-impl Course {
+impl LabSpec {
     /// Reads and checks a lab file.
     ///
     /// # Errors
     ///
-    /// What cannot be read, or the first fault, with its line.
-    pub fn read(path: &Path) -> Result<Course, CourseError> {
-        let text = std::fs::read_to_string(path).map_err(|source| CourseError::Unreadable {
+    /// The file cannot be read, or its first mistake, with the line.
+    pub fn read(path: &Path) -> Result<LabSpec, LabSpecError> {
+        let text = std::fs::read_to_string(path).map_err(|source| LabSpecError::Unreadable {
             file: path.to_owned(),
             source,
         })?;
-        Course::parse(&text, &path.display().to_string())
+        LabSpec::parse(&text, &path.display().to_string())
     }
 
     /// The same with the parameters that follow from this number, where some are drawn.
@@ -178,10 +183,10 @@ impl Course {
     /// # Panics
     ///
     /// If the lab does not exist, which the file's check rules out.
-    pub fn drawn(&self, draw: u64) -> Course {
+    pub fn drawn(&self, draw: u64) -> LabSpec {
         let lab = host::find_lab(&self.lab).expect("a checked file's lab exists");
         let cases = self.cases.iter();
-        Course {
+        LabSpec {
             cases: cases.map(|spec| spec.drawn(lab, draw)).collect(),
             draw: self.draws().then_some(draw),
             ..self.clone()
@@ -198,7 +203,7 @@ impl Course {
         self.cases.iter().find(|case| case.name == name)
     }
 
-    /// What is timed of this case, in the file's order.
+    /// The timings of this case, in the file's order.
     pub fn timed(&self, spec: &CaseSpec) -> impl Iterator<Item = &PerformanceSpec> {
         let name = spec.name.clone();
         self.performance

@@ -4,7 +4,7 @@ use units::{count, grouped, three};
 
 use super::finding::{Diagnosis, FirstWrongStep, Pattern};
 
-/// What is wrong, one sentence a line, the most useful first.
+/// The diagnosis, one sentence per line, the most useful first.
 pub fn lines(diagnosis: &Diagnosis) -> Vec<String> {
     let mut lines = vec![extent(diagnosis)];
     let first = &diagnosis.first;
@@ -91,7 +91,7 @@ fn is_place(pattern: &Pattern) -> bool {
     )
 }
 
-/// What a pattern means, and where to look.
+/// The meaning of a pattern, and where to look.
 pub fn sentence(pattern: &Pattern) -> String {
     match pattern {
         Pattern::Unwritten { cells: 1 } => {

@@ -35,20 +35,20 @@ zero = 0.2
 full = 0.9
 "#;
 
-/// What is said when `from` is replaced by `to` in a good file.
+/// The error when `from` is replaced by `to` in a good file.
 fn refused(from: &str, to: &str) -> String {
     assert_eq!(GOOD.matches(from).count(), 1, "{from}");
     let text = GOOD.replace(from, to);
-    Course::parse(&text, "lab.toml").unwrap_err().to_string()
+    LabSpec::parse(&text, "lab.toml").unwrap_err().to_string()
 }
 
 #[test]
 fn what_a_file_states() {
-    let course = Course::parse(GOOD, "lab.toml").unwrap();
-    assert_eq!(course.lab, "wave2d");
-    assert_eq!(course.tolerance, ToleranceRule::Rounding { factor: 4.0 });
-    let [small, large] = &course.cases[..] else {
-        panic!("{course:?}")
+    let lab_spec = LabSpec::parse(GOOD, "lab.toml").unwrap();
+    assert_eq!(lab_spec.lab, "wave2d");
+    assert_eq!(lab_spec.tolerance, ToleranceRule::Rounding { factor: 4.0 });
+    let [small, large] = &lab_spec.cases[..] else {
+        panic!("{lab_spec:?}")
     };
     assert_eq!(
         (small.name.as_str(), small.group, small.points),
@@ -59,14 +59,14 @@ fn what_a_file_states() {
     let lab = host::find_lab("wave2d").unwrap();
     let case = small.with_seed(lab, 7).unwrap();
     assert_eq!(case.label(), "37x53, 10 steps, point-source, k = 0.3");
-    assert_eq!(course.performance.len(), 1);
-    assert_eq!(course.points(), 42.5);
+    assert_eq!(lab_spec.performance.len(), 1);
+    assert_eq!(lab_spec.points(), 42.5);
 }
 
 #[test]
 fn points_are_linear_between_zero_and_full() {
-    let course = Course::parse(GOOD, "lab.toml").unwrap();
-    let earned = |ratio| course.performance[0].earned(ratio);
+    let lab_spec = LabSpec::parse(GOOD, "lab.toml").unwrap();
+    let earned = |ratio| lab_spec.performance[0].earned(ratio);
     assert_eq!([0.0, 0.1, 0.2].map(earned), [0.0; 3]);
     approx_eq(earned(0.55), 20.0);
     assert_eq!([0.9, 1.0, 7.0].map(earned), [40.0; 3]);
@@ -83,9 +83,9 @@ fn rounding_is_for_labs_that_round() {
             "format_version = 1\nlab = \"{lab}\"\n[tolerance]\nrule = \"rounding\"\nfactor = 2\n[[case]]\nname = \"a\"\ngroup = \"small\"\npoints = 1\nparams = {params}\n"
         )
     };
-    let refused = Course::parse(&of("membench", "{ n = 8, x = 1 }"), "lab.toml");
+    let refused = LabSpec::parse(&of("membench", "{ n = 8, x = 1 }"), "lab.toml");
     insta::assert_snapshot!(refused.unwrap_err(), @r#"lab.toml:4: lab membench computes with integers, which do not round; use rule "exact""#);
-    Course::parse(&of("matadd", "{ n_x = 8, n_y = 1 }"), "lab.toml").unwrap();
+    LabSpec::parse(&of("matadd", "{ n_x = 8, n_y = 1 }"), "lab.toml").unwrap();
     // A lab says that it rounds if and only if it has an oracle.
     for lab in host::labs() {
         let case = &lab.small_cases()[0];
@@ -100,9 +100,9 @@ fn every_lab_has_a_file() {
     let files: Vec<_> = embedded_files().map(|(lab, ..)| lab).collect();
     assert_eq!(files, labs);
     for lab in labs {
-        let course = embedded(lab).unwrap();
-        assert_eq!(course.lab, lab, "{}", course.file);
-        assert!(course.points() > 0.0, "{}", course.file);
+        let lab_spec = embedded(lab).unwrap();
+        assert_eq!(lab_spec.lab, lab, "{}", lab_spec.file);
+        assert!(lab_spec.points() > 0.0, "{}", lab_spec.file);
     }
     insta::assert_snapshot!(embedded("wave3").unwrap_err(), @"unknown lab `wave3`; did you mean `wave3d`?");
 }
@@ -110,9 +110,9 @@ fn every_lab_has_a_file() {
 #[test]
 fn every_seed_gives_other_inputs_and_outputs() {
     for (lab, ..) in embedded_files() {
-        let course = embedded(lab).unwrap().drawn(3);
+        let lab_spec = embedded(lab).unwrap().drawn(3);
         let lab = host::find_lab(lab).unwrap();
-        for case in &course.cases {
+        for case in &lab_spec.cases {
             if case.group == Group::Large {
                 continue;
             }
@@ -159,11 +159,11 @@ fn cases() {
     insta::assert_snapshot!(refused("points = 2", "points = inf"), @"lab.toml:11: points are inf; they are 0 or more");
     insta::assert_snapshot!(refused("n_x = 3201", "n_x = 1"), @"lab.toml:19: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
     insta::assert_snapshot!(refused("n_x = 3201", "nx = 3201"), @"lab.toml:19: unknown parameter `nx`; did you mean `n_x`?");
-    insta::assert_snapshot!(refused("n_x = 3201", "n_x = [1]"), @"lab.toml:19: `n_x` is neither number nor text");
+    insta::assert_snapshot!(refused("n_x = 3201", "n_x = [1]"), @"lab.toml:19: `n_x` must be a number or a text");
     insta::assert_snapshot!(refused("scene = \"point-source\"", "scene = \"void\""), @"lab.toml:12: unknown scene `void`; there are: point-source, double-slit, elliptic-room, parabolic-mirror, empty-box");
     insta::assert_snapshot!(refused("n_y = 3201", "n_y = 3201\nseed = 4"), @"lab.toml:21: `seed` cannot be chosen: every sample's inputs follow from a fresh, secret seed");
     let none = "format_version = 1\nlab = \"matadd\"\ntolerance = { rule = \"exact\" }\n";
-    insta::assert_snapshot!(Course::parse(none, "lab.toml").unwrap_err(), @"lab.toml:1: there is no [[case]]; a lab grades at least one");
+    insta::assert_snapshot!(LabSpec::parse(none, "lab.toml").unwrap_err(), @"lab.toml:1: there is no [[case]]; a lab grades at least one");
 }
 
 #[test]
@@ -179,7 +179,7 @@ fn performance() {
     insta::assert_snapshot!(refused("zero = 0.2", "zero = -0.2"), @"lab.toml:28: zero is -0.2; a ratio is 0 or more");
     let twice = GOOD.find("[[performance]]").unwrap();
     let text = format!("{GOOD}\n{}", &GOOD[twice..]);
-    insta::assert_snapshot!(Course::parse(&text, "lab.toml").unwrap_err(), @"lab.toml:32: case `large-3201` is compared with this already; once is enough");
+    insta::assert_snapshot!(LabSpec::parse(&text, "lab.toml").unwrap_err(), @"lab.toml:32: case `large-3201` is compared with this already; once is enough");
 }
 
 #[test]
@@ -193,20 +193,20 @@ group = "small"
 points = 1
 params = { start = "pulse" }
 "#;
-    insta::assert_snapshot!(Course::parse(text, "lab.toml").unwrap_err(), @"lab.toml:8: parameter `start` = `pulse`: a seed is only for random fields");
+    insta::assert_snapshot!(LabSpec::parse(text, "lab.toml").unwrap_err(), @"lab.toml:8: parameter `start` = `pulse`: a seed is only for random fields");
 }
 
 #[test]
 fn what_is_drawn_follows_from_a_number_and_stays_within_its_ranges() {
     let text = DRAWN;
-    let course = Course::parse(text, "lab.toml").unwrap();
-    assert!(course.draws() && course.draw.is_none());
+    let lab_spec = LabSpec::parse(text, "lab.toml").unwrap();
+    assert!(lab_spec.draws() && lab_spec.draw.is_none());
     let lab = host::find_lab("wave2d").unwrap();
     let (mut sizes, mut scenes) = (HashSet::new(), HashSet::new());
     let (mut below, mut above) = (0, 0);
     for draw in 0..200 {
-        let drawn = course.drawn(draw);
-        assert_eq!((drawn.draw, &drawn), (Some(draw), &course.drawn(draw)));
+        let drawn = lab_spec.drawn(draw);
+        assert_eq!((drawn.draw, &drawn), (Some(draw), &lab_spec.drawn(draw)));
         let params = &drawn.cases[0].params;
         let number = |name: &str| params.get(name).unwrap().parse::<f64>().unwrap();
         let [n_x, steps, first_step, k] = ["n_x", "steps", "first_step", "k"].map(number);
@@ -219,7 +219,7 @@ fn what_is_drawn_follows_from_a_number_and_stays_within_its_ranges() {
         below += u32::from(first_step < 1000.0);
         above += u32::from(first_step > 1e6);
         // A case without ranges is the same in every draw.
-        assert_eq!(drawn.cases[1], course.cases[1]);
+        assert_eq!(drawn.cases[1], lab_spec.cases[1]);
     }
     assert!(
         sizes.len() > 20 && scenes.len() == 2,
@@ -227,7 +227,10 @@ fn what_is_drawn_follows_from_a_number_and_stays_within_its_ranges() {
     );
     // Small numbers and great ones.
     assert!(below > 30 && above > 30, "{below} {above}");
-    assert_eq!(Course::parse(GOOD, "lab.toml").unwrap().drawn(3).draw, None);
+    assert_eq!(
+        LabSpec::parse(GOOD, "lab.toml").unwrap().drawn(3).draw,
+        None
+    );
 }
 
 const DRAWN: &str = r#"format_version = 1
@@ -251,11 +254,11 @@ fn ranges_that_make_no_sense_are_refused() {
     let refused = |from: &str, to: &str| {
         assert_eq!(DRAWN.matches(from).count(), 1, "{from}");
         let text = DRAWN.replace(from, to);
-        Course::parse(&text, "lab.toml").unwrap_err().to_string()
+        LabSpec::parse(&text, "lab.toml").unwrap_err().to_string()
     };
-    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 300, to = 2"), @r#"lab.toml:9: `n_x` is no range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
+    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 300, to = 2"), @r#"lab.toml:9: `n_x` is not a range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
     insta::assert_snapshot!(refused("from = 2, to = 300", "from = 1, to = 300"), @"lab.toml:9: parameter `n_x` = `1`: a domain has at least 2 cells along each axis, its two borders");
-    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 2"), @r#"lab.toml:9: `n_x` is no range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
+    insta::assert_snapshot!(refused("from = 2, to = 300", "from = 2"), @r#"lab.toml:9: `n_x` is not a range: write { from = 1, to = 9 } or { one_of = ["a", "b"] }"#);
     insta::assert_snapshot!(refused(r#""double-slit"]"#, r#""double-slot"]"#), @"lab.toml:9: unknown scene `double-slot`; did you mean `double-slit`?");
     insta::assert_snapshot!(refused("100_000", "3_000"), @"lab.toml:9: only 0 of 100 draws have at most 3000 updates; state smaller ranges, or more updates");
     insta::assert_snapshot!(refused("most_updates = 100_000\n", ""), @"lab.toml:8: a case with ranges has `most_updates`, which bounds what a drawn one takes");
@@ -264,12 +267,13 @@ fn ranges_that_make_no_sense_are_refused() {
     insta::assert_snapshot!(refused("name = \"fixed\"", "name = \"fixed\"\nmost_updates = 3"), @"lab.toml:12: `most_updates` is for cases with ranges; remove it, or write a range");
 }
 
-/// No size, number of steps or scene is safe: what every grade by the labs' own files has among its hidden cases.
+/// No size, number of steps or scene is safe: what every grade by the labs' own files has among its
+/// hidden cases.
 #[test]
 fn every_draw_has_long_and_large_and_resumed_runs() {
     for (lab, ..) in embedded_files() {
-        let course = embedded(lab).unwrap();
-        assert!(course.draws(), "{lab}");
+        let lab_spec = embedded(lab).unwrap();
+        assert!(lab_spec.draws(), "{lab}");
         let of_lab = host::find_lab(lab).unwrap();
         let results = |spec: &CaseSpec| {
             let case = spec.with_seed(of_lab, 1 << 32).unwrap();
@@ -277,7 +281,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
             outputs.unwrap()
         };
         for draw in 0..20 {
-            let drawn = course.drawn(draw);
+            let drawn = lab_spec.drawn(draw);
             let hidden = drawn.cases.iter().filter(|case| case.ranges.is_some());
             let hidden: Vec<&CaseSpec> = hidden.collect();
             let number = |case: &CaseSpec, name: &str| -> u64 {
@@ -295,7 +299,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
                 "membench" => ("", false, "n", 100_000),
                 other => panic!("say what a long run of lab {other} is"),
             };
-            // One percent of so many is two whole ones.
+            // One percent of 200 is two whole ones.
             assert!(steps.is_empty() || any(steps, 201), "{lab} {draw}");
             let sees_fewer = |long: &CaseSpec| {
                 let all = number(long, steps);

@@ -1,13 +1,14 @@
 //! Where the wrong cells are: at the border, in the last tile, where tiles meet.
 //!
-//! Each of these is a set of coordinates of one axis, or of several, in which most cells are wrong while everywhere else
-//! all are right. The share of wrong cells is taken for each coordinate of an axis; coordinates that stand out are a
-//! candidate, and it counts only if
+//! Each of these is a set of coordinates of one axis, or of several, in which most cells are wrong
+//! while everywhere else all are right. The share of wrong cells is taken for each coordinate of an
+//! axis; coordinates that stand out are a candidate, and it counts only if
 //! - every wrong cell has one of these coordinates,
 //! - most cells that have one are wrong, over most of the length of the other axes,
 //! - the set has the shape of a border, a tail, a comb or a band.
 //!
-//! Whatever is named is therefore true of the data. Wrong cells that are scattered, or a patch of them, have no such set.
+//! Each name is therefore true of the data. Wrong cells that are scattered, or a patch of them,
+//! have no such set.
 
 use super::field::Field;
 use super::finding::Pattern;
@@ -20,7 +21,7 @@ const SPREAD: f64 = 0.75;
 const FEWEST: usize = 8;
 /// So many times the width of a band fit along its axis, or more.
 const THINNEST: usize = 8;
-/// A border is no deeper than this.
+/// The largest depth of a border.
 const DEEPEST: usize = 4;
 
 /// The patterns, one for each axis that takes part; none if the wrong cells have no such order.
@@ -86,7 +87,8 @@ fn explains(field: &Field<'_>, counts: &[Vec<usize>; 3], chosen: &[(usize, &[usi
     if (field.wrong as f64) < FILL * cells_in_sets {
         return false;
     }
-    // The sets of one axis are spread along all others; those of several are, if there are wrong cells all along.
+    // The sets of one axis are spread along all others; those of several are, if there are wrong
+    // cells all along.
     (0..3)
         .filter(|axis| chosen.len() > 1 || chosen[0].0 != *axis)
         .all(|axis| {
@@ -103,7 +105,8 @@ fn name(field: &Field<'_>, chosen: &[(usize, &[usize])]) -> Option<Vec<Pattern>>
     let border = |(axis, peaks): &(usize, &[usize])| Border::of(peaks, extents[*axis]);
     let borders: Option<Vec<Border>> = chosen.iter().map(border).collect();
     if let Some(borders) = borders {
-        // Several cells deep at the far ends alone: the part that a division of the extent leaves over.
+        // Several cells deep at the far ends alone: the part that a division of the extent leaves
+        // over.
         let is_tail = borders
             .iter()
             .all(|border| !border.at_start && border.depth == border.cells)
@@ -174,7 +177,8 @@ impl Border {
     }
 }
 
-/// The first of coordinates that go on to the end, or to the cell before it, which may be a fixed border.
+/// The first of coordinates that go on to the end, or to the cell before it, which may be a fixed
+/// border.
 fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
     let (first, last) = ends(coordinates)?;
     (last + 2 >= extent && first > 0).then_some(first)
