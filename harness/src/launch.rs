@@ -17,8 +17,8 @@ use clap::Args;
 use device::ranks::Rendezvous;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::interrupt::OnInterrupt;
 use exit::{CommandError, Ending};
+use output_files::interrupt::OnInterrupt;
 
 /// How long a process may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);

@@ -20,9 +20,9 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::digest;
 use crate::outcome::{Kind, bounded};
 use crate::report::Protection;
+use output_files::digest;
 
 /// The only version of the format so far. Goes up whenever an older program would misread the file.
 pub const FORMAT_VERSION: u32 = 1;

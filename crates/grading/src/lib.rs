@@ -20,7 +20,7 @@ mod command_error;
 pub mod course;
 mod device_errors;
 pub mod diagnose;
-pub mod digest;
+pub use output_files::digest;
 pub mod engine;
 pub mod outcome;
 pub mod pack;

@@ -4,6 +4,7 @@
 //! written is known at once, and renamed when they are complete. Only an [`OutputDocument`] is there before that: it is written
 //! whole, again and again.
 
+pub mod digest;
 mod document;
 pub mod interrupt;
 mod scratch;

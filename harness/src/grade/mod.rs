@@ -19,7 +19,6 @@ use device::Sanitize;
 use host::labs;
 
 use grading::course::{self, Course};
-use grading::digest::sha256;
 use grading::engine::process::{self, CaseProcesses, CaseRunner, DeviceName};
 use grading::engine::{self, GradeError, Options, Packed, Quiet, Seeds, Show};
 use grading::outcome::Failing;
@@ -27,6 +26,7 @@ use grading::pack::PackError;
 use grading::pack::job::PackProcesses;
 use grading::report::{GradeReport, SubmissionId};
 use output_files::ScratchFolder;
+use output_files::digest::sha256;
 
 use crate::pack::{course_root, read_course};
 use all::merge::{self, MergeArgs};

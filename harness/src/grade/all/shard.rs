@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use super::store::Terms;
 use super::summary::Graded;
 use exit::CommandError;
-use grading::digest::sha256;
 use grading::report::GradeReport;
 use output_files::OutputFile;
+use output_files::digest::sha256;
 
 /// Shard I of N of a class, as `--shard` has it: every N-th submission, from the I-th on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
