@@ -1,4 +1,4 @@
-//! Lines of code of built-in variants: those that are neither empty nor a comment.
+//! Lines of code of built-in variants, without empty lines and comments.
 //!
 //! Variants share files, and each counts the whole of those that it uses: the `kernels.rs` that
 //! names a kernel of its plan, and its `launch.rs`. The physics that kernels share with the CPU
@@ -62,7 +62,7 @@ fn names(text: &str, kernel: &str) -> bool {
     code(text).any(|line| line.split(is_separator).any(|word| word == kernel))
 }
 
-/// Lines that are neither empty nor a comment.
+/// The lines without empty ones and comments.
 fn code(text: &str) -> impl Iterator<Item = &str> {
     let lines = text.lines().map(str::trim_start);
     lines.filter(|line| !line.is_empty() && !line.starts_with("//"))

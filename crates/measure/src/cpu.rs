@@ -1,11 +1,12 @@
-//! This machine's CPU, from `/proc/cpuinfo`. (The `sysinfo` crate knows models and clocks, but not virtual machines.)
+//! This machine's CPU, from `/proc/cpuinfo`. (The `sysinfo` crate knows models and clocks, but not
+//! virtual machines.)
 
 use std::thread::available_parallelism;
 
 use serde::{Deserialize, Serialize};
 use units::{count, three};
 
-/// What the system says about the CPU.
+/// The CPU as the system describes it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CpuInfo {
     /// Its model; the architecture, if the system does not say.

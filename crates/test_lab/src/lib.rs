@@ -78,7 +78,8 @@ const fn variant(name: &'static str, summary: &'static str) -> Variant {
     }
 }
 
-/// How `twofold` may be launched: up to four steps a launch, three wrong or bad ways, and one that takes long.
+/// How `twofold` may be launched: up to four steps per launch, three wrong or bad ways, and one
+/// that takes long.
 const SHAPES: [Variant; 7] = [
     variant("twofold@x2", ""),
     variant("twofold@x1", ""),
@@ -286,8 +287,8 @@ impl Case for Numbers {
         Some(boxed((self.n, steps.into())))
     }
 
-    /// Of a variant that is not exact, the highest bits may be others; as for an oracle, that takes inputs from which
-    /// the expected outputs follow.
+    /// Of a variant that is not exact, the highest bits may be others; as for an oracle, that takes
+    /// inputs from which the expected outputs follow.
     fn check(
         &self,
         variant: &str,

@@ -1,4 +1,5 @@
-//! A lab with PTX written by hand, for tests on the emulated device: exact counts can be worked out on paper.
+//! A lab with PTX written by hand, for tests on the emulated device: exact counts can be worked out
+//! on paper.
 //!
 //! Every variant computes y = 3 x, one thread an element, in blocks of 64 threads.
 
@@ -35,7 +36,8 @@ const PARAMETERS: [Parameter; 1] = [Parameter {
     default: "2",
 }];
 
-/// Source file of the kernels, as `.loc` has it: line 1 loads, 2 stores, 3 computes, 4 finds the element.
+/// Source file of the kernels, as `.loc` has it: line 1 loads, 2 stores, 3 computes, 4 finds the
+/// element.
 pub const SOURCE: &str = "kernels/tripling.rs";
 
 const HEADER: &str = "
@@ -45,8 +47,8 @@ const HEADER: &str = "
 .file 1 \"kernels/tripling.rs\"
 ";
 
-/// A kernel: `index` computes the element of thread %r1 in its block, from %r2, the block's first element; `before` the
-/// store, the result is in %r5.
+/// A kernel: `index` computes the element of thread %r1 in its block, from %r2, the block's first
+/// element; `before` the store, the result is in %r5.
 fn kernel(name: &str, declarations: &str, index: &str, before: &str) -> String {
     format!(
         "

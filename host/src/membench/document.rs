@@ -6,7 +6,7 @@ use terminal::json::{SCHEMA_VERSION, read};
 
 use super::{BandwidthFigure, Coalescing, LatencyCurve, Level};
 
-/// What was measured: the document that `--json` writes, and that `report` reads.
+/// The measurement: the document that `--json` writes, and that `report` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measured {
     /// The command line; empty in documents of programs that did not write it.

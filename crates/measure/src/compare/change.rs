@@ -35,7 +35,7 @@ impl FromStr for Margin {
     }
 }
 
-/// What became of a time.
+/// The verdict on a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Change {
@@ -73,9 +73,10 @@ impl Change {
 
 /// Compares the samples of two times.
 ///
-/// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 + margin is slower, all of it
-/// below 1 / (1 + margin) is faster, all of it between is the same: an equivalence test. Nothing is decided from samples
-/// that are no result, except that identical samples are one measurement.
+/// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 +
+/// margin is slower, all of it below 1 / (1 + margin) is faster, all of it between is the same: an
+/// equivalence test. Nothing is decided from samples that are not a result, except that identical
+/// samples are one measurement.
 pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Change) {
     let ratio = interval::ratio(&old.samples_s, &new.samples_s, Confidence::P99);
     if old.samples_s == new.samples_s {

@@ -30,7 +30,7 @@ pub struct CompareArgs {
     old: PathBuf,
     /// Results after
     new: PathBuf,
-    /// Differences up to so many percent do not count
+    /// Ignore differences of up to this many percent
     #[arg(long, value_name = "PERCENT", default_value_t)]
     margin: Margin,
     /// Also exit with 1 for what is undecided, or in OLD and not in NEW

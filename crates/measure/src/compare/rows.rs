@@ -7,6 +7,7 @@ use stats::{Interval, Summary};
 use units::count;
 
 use super::change::{Change, Margin, compare};
+use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, DeviceRecord, Figures, Outcome, Results, Row};
 
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -17,7 +18,7 @@ pub struct Compared {
     pub rows: Vec<Pair>,
     pub only_old: Vec<String>,
     pub only_new: Vec<String>,
-    /// What else differs: devices, drivers, kernels.
+    /// Other differences: devices, drivers, kernels.
     pub differences: Vec<String>,
 }
 
@@ -34,7 +35,7 @@ pub struct Pair {
     pub reason: Option<String>,
 }
 
-/// What distinguishes rows.
+/// The names that distinguish rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct RowName {
     pub lab: String,
@@ -55,16 +56,14 @@ impl fmt::Display for RowName {
 }
 
 fn rows(results: &Results) -> impl Iterator<Item = (RowName, &Row)> {
-    results.cases.iter().flat_map(|case| {
-        case.rows.iter().map(|row| {
-            let name = RowName {
-                lab: case.lab.clone(),
-                case: row.case.clone(),
-                device: row.device.clone(),
-                name: row.name(),
-            };
-            (name, row)
-        })
+    results.rows().map(|RowView { case, row, .. }| {
+        let name = RowName {
+            lab: case.lab.clone(),
+            case: row.case.clone(),
+            device: row.device.clone(),
+            name: row.name(),
+        };
+        (name, row)
     })
 }
 
@@ -73,7 +72,7 @@ fn timed(results: &Results) -> impl Iterator<Item = (RowName, &Figures)> {
     rows(results).filter_map(|(name, row)| Some((name, row.figures()?)))
 }
 
-/// What a document has, in a few words.
+/// A document's content in a few words.
 pub fn summary(results: &Results) -> String {
     let mut labs: Vec<&str> = results.cases.iter().map(|case| case.lab.as_str()).collect();
     labs.dedup();
@@ -87,7 +86,7 @@ pub fn summary(results: &Results) -> String {
 impl Compared {
     /// Compares every row that both have.
     pub fn new(old: &Results, new: &Results, margin: Margin) -> Compared {
-        // What a shared CPU takes longer or shorter for says nothing about the program.
+        // A shared CPU's time says nothing about the program.
         let is_shared = |results: &Results| results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual);
         let is_shared = is_shared(old) || is_shared(new);
         let mut compared = Compared {
@@ -117,7 +116,7 @@ impl Compared {
     }
 }
 
-/// What became of the times of a row, isolated and batched.
+/// The verdicts on a row's times, isolated and batched.
 fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> {
     let without_ratio = |verdict, new_s, reason: &str| Pair {
         row: name.clone(),
@@ -147,6 +146,13 @@ fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> 
         Outcome::Skipped { message } | Outcome::Lacking { message } => {
             vec![without_ratio(Change::Undecided, None, message)]
         }
+        Outcome::DoesNotFit => vec![without_ratio(Change::Undecided, None, "it does not fit")],
+        Outcome::Computed {
+            result: Correctness::Wrong,
+        } => vec![without_ratio(Change::Broken, None, "its result is wrong")],
+        Outcome::Computed { .. } => {
+            vec![without_ratio(Change::Undecided, None, "it was not timed")]
+        }
         Outcome::Timed(new) if new.result == Correctness::Wrong => {
             let new_s = Some(new.run.median_s);
             vec![without_ratio(Change::Broken, new_s, "its result is wrong")]
@@ -172,7 +178,7 @@ fn doubts(old: &Summary, new: &Summary) -> Option<String> {
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 
-/// What else differs, that a difference in time may come from.
+/// Other differences, from which a difference in time may come.
 fn differences(old: &Results, new: &Results) -> Vec<String> {
     let mut differences = Vec::new();
     let mut differ = |what: &str, old: Option<&str>, new: Option<&str>| {

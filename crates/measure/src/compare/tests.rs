@@ -29,8 +29,8 @@ impl Machine {
         }
     }
 
-    /// Samples until they agree, by the rule of the real measurement: a normal scatter, one in twenty much longer, in
-    /// steps of a clock.
+    /// Samples until they agree, by the rule of the real measurement: a normal scatter, one in
+    /// twenty much longer, in steps of a clock.
     fn time(&mut self, time_s: f64) -> Summary {
         let rule = SamplingRule {
             min_samples: 30,
@@ -68,6 +68,7 @@ fn row(variant: &str, run: Summary) -> Row {
     Row {
         capped: None,
         shape: None,
+        gpus: None,
         device: "cuda".to_owned(),
         variant: variant.to_owned(),
         language: None,
@@ -94,10 +95,13 @@ fn document(rows: Vec<Row>) -> Results {
         cpu: None,
         devices: Vec::new(),
         missing: Vec::new(),
+        references: Vec::new(),
+        scaling: None,
         cases: vec![CaseResults {
             lab: "lab".to_owned(),
             first_variant: "variant-0".to_owned(),
             case: "100x100".to_owned(),
+            timesteps: None,
             rows,
             counted: None,
             traces: Vec::new(),
@@ -110,7 +114,7 @@ const TIMES_S: [f64; 12] = [
     12e-6, 50e-6, 130e-6, 300e-6, 600e-6, 1e-3, 2e-3, 5e-3, 10e-3, 30e-3, 0.1, 0.3,
 ];
 
-/// The verdicts on ten pairs of runs of the program, the second so many times as slow.
+/// The verdicts on ten pairs of runs of the program, the second slower by this factor.
 fn verdicts(factor: f64) -> Vec<Vec<Change>> {
     let mut machine = Machine::new(11);
     let pair = |_| {
@@ -290,7 +294,7 @@ fn documents_of_earlier_programs_are_compared() {
     let earlier = Results::parse(include_str!("../report/tests/perf.json")).unwrap();
     let compared = Compared::new(&earlier, &earlier, MARGIN);
     assert!(compared.rows.len() > 10 && compared.only_old.is_empty());
-    // One of its results is wrong, and the CPU's rows stand beside several cases.
+    // One of its results is wrong, and several of its cases have rows of the CPU.
     let on_device = compared.rows.iter().filter(|row| row.row.device == "cuda");
     let right: Vec<&Pair> = on_device
         .filter(|row| row.verdict != Change::Broken)

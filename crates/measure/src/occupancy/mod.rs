@@ -1,4 +1,5 @@
-//! `harness occupancy`: how many blocks a multiprocessor holds, what limits them, and whether that hides a latency.
+//! `harness occupancy`: how many blocks a multiprocessor holds, what limits them, and whether that
+//! hides a latency.
 
 mod report;
 #[cfg(test)]

@@ -61,7 +61,7 @@ impl Report {
         parts.join("\n\n")
     }
 
-    /// What each limit allows.
+    /// The number of blocks that each limit allows.
     fn limits(&self, look: Look) -> String {
         let Report {
             gpu, needs, held, ..
@@ -100,7 +100,7 @@ impl Report {
             .render(look, 2)
     }
 
-    /// What limits, and what would let more blocks in.
+    /// The limit that binds, and the change that would let more blocks in.
     fn advice(&self) -> String {
         let Report {
             gpu, needs, held, ..
@@ -232,7 +232,7 @@ pub fn fewer_registers(needs: BlockNeeds) -> impl Iterator<Item = BlockNeeds> {
         .map(move |registers| BlockNeeds { registers, ..needs })
 }
 
-/// The first of these blocks of which more fit than are held, and how many.
+/// The first of these blocks that fits more often than blocks are held, and how often.
 pub fn with_more_blocks(
     gpu: &Gpu,
     held: &Occupancy,

@@ -60,7 +60,8 @@ fn a_block_that_does_not_fit_at_all() {
 
 #[test]
 fn the_remedy_works() {
-    // What is promised is exactly what a block of the smaller needs gets, and one more would not do.
+    // What is promised is exactly what a block of the smaller needs gets, and one more would not
+    // do.
     let gpu = Gpu::named("h100").unwrap();
     for registers in [33, 40, 72, 128, 255] {
         let needs = BlockNeeds {

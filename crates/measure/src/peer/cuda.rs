@@ -1,13 +1,13 @@
-//! Kernels in CUDA C++ in place of a variant's.
+//! Kernels in CUDA C++ instead of a variant's.
 
 use device::SharedMemory;
 use device::{Device, Module, NamedBuffers};
-use host::Case;
+use host::{Case, Variant};
 use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 
 use super::nvcc::{Build, Nvcc};
 use super::program;
-use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
+use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 use output_files::digest::sha256;
 
 #[derive(Debug)]
@@ -17,15 +17,16 @@ pub struct Source {
     kernels: &'static [Counterpart],
 }
 
-/// What stands in for a variant's kernels.
+/// Kernels that replace a variant's.
 #[derive(Debug)]
 struct Counterpart {
     variant: &'static str,
-    /// What rows call it, built without contraction.
+    /// Its name in rows, built without contraction.
     language: &'static str,
-    /// The kernel that computes, after its lab's name: it is built with contraction too, where that changes it.
+    /// The kernel that computes, after its lab's name: it is built with contraction too, where that
+    /// changes it.
     kernel: &'static str,
-    /// The launch in place of one of the variant's.
+    /// The launch instead of one of the variant's.
     relaunch: Relaunch,
 }
 
@@ -104,7 +105,8 @@ fn same(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
     Ok((launch.kernel.to_owned(), launch.config))
 }
 
-/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of the naive kernel: u0, u1, n_x, n_y, ...
+/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of the naive kernel: u0, u1,
+/// n_x, n_y, ...
 fn wave2d_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
     const TILE: (u32, u32) = (32, 16);
     let &[_, _, Arg::U32(n_x), Arg::U32(n_y), ..] = launch.args else {
@@ -117,7 +119,7 @@ fn wave2d_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError>
     Ok(("wave2d_tile".to_owned(), config))
 }
 
-/// Compiled kernels that stand in for a variant's.
+/// Compiled kernels that replace a variant's.
 #[derive(Debug)]
 pub struct CudaPeer {
     about: About,
@@ -125,8 +127,8 @@ pub struct CudaPeer {
     module: Module,
 }
 
-/// Compiles a source for GPUs of this compute capability, without contraction and with it: the peers in it, or nvcc's
-/// message.
+/// Compiles a source for GPUs of this compute capability, without contraction and with it: the
+/// peers in it, or nvcc's message.
 pub fn compile(
     nvcc: &Nvcc,
     source: &Source,
@@ -175,9 +177,10 @@ fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
 }
 
 impl CudaPeer {
-    /// The variant's plan in its shape, with these kernels: the same buffers and arguments, in the same order.
-    fn record(&self, case: &dyn Case, launched: &str) -> Result<Plan, device::Error> {
-        let plan = case.record(launched)?;
+    /// The variant's plan in its shape, with these kernels: the same buffers and arguments, in the
+    /// same order.
+    fn record(&self, case: &dyn Case, launched: Variant) -> Result<Plan, device::Error> {
+        let plan = case.record(launched.name)?;
         let mut new = plan.map(|new, command| match command {
             Command::Launch(launch) => {
                 let (kernel, config) = (self.relaunch)(&launch)?;
@@ -199,12 +202,12 @@ impl Peer for CudaPeer {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
-        launched: &str,
+        launched: Variant,
         inputs: &'p NamedBuffers,
         memory: &SharedMemory,
-    ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
+    ) -> Result<TimedRun<'p>, RunError> {
         let plan = self.record(case, launched)?;
-        PlanRun::prepare(device, &self.module, plan, inputs, memory)
+        TimedRun::prepare(device, &self.module, plan, inputs, memory)
     }
 }
 
@@ -214,7 +217,7 @@ mod tests {
 
     use super::{SOURCES, same};
 
-    /// Where there is no nvcc, nothing else sees that a kernel has another name now.
+    /// Without nvcc, nothing else sees that a kernel has another name now.
     #[test]
     fn what_stands_in_for_a_labs_kernel_has_its_name() {
         for source in SOURCES {

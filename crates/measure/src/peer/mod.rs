@@ -1,14 +1,16 @@
 //! Programs in other languages that do what a variant does, timed in turns with it.
 //!
-//! Their sources are beside the solutions that they stand in for, in `kernels-gpu/solutions`, and part of this program. CUDA C++
-//! is compiled for the GPU at hand when it is asked for, if there is an nvcc (`nvcc`), and its PTX then takes the variant's own
-//! way: the same plan, but for the shape of blocks where a kernel wants another, the same driver, inputs, clocks and checks
-//! (`cuda`). Python is a process of its own that loads the same inputs, times itself by the driver's events and hands its results
-//! back (`python`).
+//! Their sources are beside the solutions that they replace, in `kernels-gpu/solutions`, and part
+//! of this program. CUDA C++ is compiled for the GPU at hand when it is asked for, if there is an
+//! nvcc (`nvcc`), and its PTX then takes the variant's own way: the same plan, except for the shape
+//! of blocks where a kernel wants another, the same driver, inputs, clocks and checks (`cuda`).
+//! Python is a process of its own that loads the same inputs, times itself by the driver's events
+//! and hands its results back (`python`).
 //!
-//! All of them compute in the order that the course defines and are compiled without contraction, so that their results are
-//! checked to the last bit like those of the variants. A CUDA C++ kernel that contraction changes is a second peer, compiled as nvcc
-//! does by default: `CUDA C++, FMA`. It rounds differently, and its results are not checked.
+//! All of them compute in the order that the course defines and are compiled without contraction,
+//! so that their results are checked to the last bit like those of the variants. A CUDA C++ kernel
+//! that contraction changes is a second peer, compiled as nvcc does by default: `CUDA C++, FMA`. It
+//! rounds differently, and its results are not checked.
 
 mod cuda;
 mod nvcc;
@@ -19,7 +21,7 @@ mod tests;
 use device::DeviceKind;
 use rayon::prelude::*;
 
-use crate::perf::contender::Peers;
+use crate::perf::timed_run::Peers;
 use host::devices::Machine;
 
 /// That of the Rust kernels' PTX: what is compiled for it runs on every GPU that they run on.
@@ -41,8 +43,8 @@ fn compute_capability(machine: &Machine) -> Option<(u32, u32)> {
     gpus.filter_map(|info| info.compute_capability).min()
 }
 
-/// The peers, compiled for this machine; and what it lacks for others. A copy of the course without solutions has no peers
-/// either.
+/// The peers, compiled for this machine; and what it lacks for others. A copy of the course without
+/// solutions has no peers either.
 pub fn find(machine: &Machine) -> Peers {
     if host::solutions::PROGRAMS.is_empty() {
         return Peers::default();

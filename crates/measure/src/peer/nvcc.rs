@@ -8,14 +8,15 @@ use std::process::Command;
 
 use output_files::ScratchFolder;
 
-/// How a source is compiled: to PTX for the GPU's own virtual architecture, which the driver then compiles for the GPU as it
-/// does the Rust kernels.
+/// How a source is compiled: to PTX for the GPU's own virtual architecture, which the driver then
+/// compiles for the GPU as it does the Rust kernels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Build {
-    /// Of the GPU: what `-arch=native` would find, said explicitly since a machine may have GPUs of several kinds.
+    /// Of the GPU: what `-arch=native` would find, said explicitly since a machine may have GPUs of
+    /// several kinds.
     pub compute_capability: (u32, u32),
-    /// Whether a product and a sum may become one instruction, rounded once: nvcc's default. Without it they are rounded
-    /// each, as Rust does.
+    /// Whether a product and a sum may become one instruction, rounded once: nvcc's default.
+    /// Without it they are rounded each, as Rust does.
     pub fuses: bool,
 }
 
@@ -39,8 +40,8 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// The first of: `$CUDA_HOME/bin/nvcc`, `$CUDA_PATH/bin/nvcc`, the `PATH`'s, `/usr/local/cuda/bin/nvcc`.
-    /// Otherwise, why there is none, as a message for the user.
+    /// The first of: `$CUDA_HOME/bin/nvcc`, `$CUDA_PATH/bin/nvcc`, the `PATH`'s,
+    /// `/usr/local/cuda/bin/nvcc`. Otherwise, why there is none, as a message for the user.
     pub fn find() -> Result<Nvcc, String> {
         let homes = ["CUDA_HOME", "CUDA_PATH"].map(env::var_os);
         let path = candidates(homes, env::var_os("PATH"))
@@ -64,7 +65,7 @@ impl Nvcc {
         Ok(Nvcc { path, version })
     }
 
-    /// What a row says of such a build: compiler, version, flags.
+    /// Such a build as a row names it: compiler, version, flags.
     pub fn names(&self, build: Build) -> String {
         format!("nvcc {} {}", self.version, build.flags().join(" "))
     }

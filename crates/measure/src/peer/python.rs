@@ -1,7 +1,7 @@
 //! Naive wave2d in Python, in a process of its own.
 //!
-//! `kernels-gpu/solutions/wave2d/wave2d.py` says how the two talk. Inputs and results travel in files of raw numbers, so that Python
-//! needs no library but its toolkit.
+//! `kernels-gpu/solutions/wave2d/wave2d.py` says how the two talk. Inputs and results travel in
+//! files of raw numbers, so that Python needs no library but its toolkit.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -9,16 +9,17 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use device::SharedMemory;
-use device::{Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Timing};
-use host::Case;
+use device::{
+    Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo, Launching,
+    NamedBuffers, Session, SharedMemory, Timing,
+};
+use host::{Case, Variant};
 use output_files::ScratchFolder;
-use plan::Plan;
-use plan::{Arg, Command as PlanCommand};
+use plan::{Arg, BufferId, Command as PlanCommand, Plan};
 use serde_json::{Value, json};
 
 use super::program;
-use crate::perf::contender::{About, Peer, TimedRun, Trouble};
+use crate::perf::timed_run::{About, Peer, PeerFailure, RunError, TimedRun};
 
 const SCRIPT: &str = "wave2d.py";
 const SOURCE: &str = "wave2d.cu";
@@ -26,7 +27,7 @@ const SOURCE: &str = "wave2d.cu";
 /// A library that runs the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Toolkit {
-    /// What Python imports.
+    /// The module that Python imports.
     pub module: &'static str,
     language: &'static str,
     /// Prints a version if the toolkit is there; fails otherwise.
@@ -92,33 +93,38 @@ impl Peer for PythonPeer {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
-        launched: &str,
+        launched: Variant,
         inputs: &'p NamedBuffers,
         _memory: &SharedMemory,
-    ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
+    ) -> Result<TimedRun<'p>, RunError> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {
             let language = self.toolkit.language;
-            return Err(Trouble::Unsuited(format!("{language} runs on a GPU only")));
+            return Err(RunError::Unsuited(format!("{language} runs on a GPU only")));
         }
-        let plan = case.record(launched)?;
+        let plan = case.record(launched.name)?;
         let flush_bytes = 2 * info.l2_bytes.unwrap_or(0);
-        let run = PythonRun::start(self, &plan, inputs, info.ordinal, flush_bytes)?;
-        Ok(Box::new(run))
+        let session = PythonSession::start(self, &plan, inputs, info.ordinal, flush_bytes)?;
+        Ok(TimedRun::of_program(Box::new(session), plan, inputs))
     }
 }
 
 /// A process with a prepared case.
-pub(super) struct PythonRun {
+pub(super) struct PythonSession {
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
     folder: ScratchFolder,
-    outputs: [PathBuf; 2],
-    steps: u64,
+    /// The results, and the file of each.
+    outputs: Vec<(BufferId, PathBuf)>,
+    flush_bytes: u64,
+    /// Whether the fields are the inputs.
+    is_reset: bool,
+    /// Whether the files have the results of the last run.
+    is_written: bool,
 }
 
-impl PythonRun {
+impl PythonSession {
     /// Starts the process, which loads the inputs and compiles.
     pub(super) fn start(
         peer: &PythonPeer,
@@ -126,8 +132,8 @@ impl PythonRun {
         inputs: &NamedBuffers,
         ordinal: u32,
         flush_bytes: u64,
-    ) -> Result<PythonRun, Trouble> {
-        let failed = |error: std::io::Error| Trouble::Lacking(format!("python3: {error}"));
+    ) -> Result<PythonSession, RunError> {
+        let failed = |error: std::io::Error| RunError::Lacking(format!("python3: {error}"));
         let folder = ScratchFolder::new("peer").map_err(failed)?;
         let path = |name: &str| folder.path().join(name);
         let (script, source) = (path("wave2d.py"), path("wave2d.cu"));
@@ -137,15 +143,19 @@ impl PythonRun {
         for (name, path) in ["u0", "u1"].iter().zip(&input_paths) {
             let input = inputs.iter().find(|(input, _)| input == name);
             let (_, buffer) = input
-                .ok_or_else(|| Trouble::Unsuited(format!("the case has no input `{name}`")))?;
+                .ok_or_else(|| RunError::Unsuited(format!("the case has no input `{name}`")))?;
             fs::write(path, buffer.bytes()).map_err(failed)?;
         }
-        let outputs = ["u0.out", "u1.out"].map(&path);
-        let (mut prepare, steps) = launches(plan)?;
+        let outputs = plan.outputs().iter();
+        let outputs: Vec<(BufferId, PathBuf)> = outputs
+            .map(|(name, id)| (*id, path(&format!("{name}.out"))))
+            .collect();
+        let output_paths: Vec<&PathBuf> = outputs.iter().map(|(_, path)| path).collect();
+        let mut prepare = launches(plan)?;
         prepare["ordinal"] = json!(ordinal);
         prepare["flush_bytes"] = json!(flush_bytes);
         prepare["inputs"] = json!(input_paths);
-        prepare["outputs"] = json!(outputs);
+        prepare["outputs"] = json!(output_paths);
         prepare["source"] = json!(source);
         let errors = fs::File::create(path("errors")).map_err(failed)?;
         let mut child = Command::new(&peer.program)
@@ -159,20 +169,24 @@ impl PythonRun {
             .map_err(failed)?;
         let commands = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().expect("piped"));
-        let mut run = PythonRun {
+        let mut session = PythonSession {
             child,
             commands,
             answers,
             folder,
             outputs,
-            steps,
+            flush_bytes,
+            is_reset: false,
+            is_written: false,
         };
-        run.ask_for_ok(&format!("prepare {prepare}"))?;
-        Ok(run)
+        session
+            .ask_for_ok(&format!("prepare {prepare}"))
+            .map_err(|failure| RunError::Failed(failure.0))?;
+        Ok(session)
     }
 
     /// Sends a command, and returns the answer.
-    fn ask(&mut self, command: &str) -> Result<String, Trouble> {
+    fn ask(&mut self, command: &str) -> Result<String, PeerFailure> {
         let commands = self.commands.as_mut().expect("open until dropped");
         let mut answer = String::new();
         let talked = writeln!(commands, "{command}")
@@ -180,18 +194,18 @@ impl PythonRun {
             .and_then(|()| self.answers.read_line(&mut answer));
         match (talked, answer.trim_end()) {
             (Ok(1..), answer) => match answer.strip_prefix("error ") {
-                Some(message) => Err(Trouble::Failed(message.to_owned())),
+                Some(message) => Err(PeerFailure(message.to_owned())),
                 None => Ok(answer.to_owned()),
             },
             _ => {
                 let errors = fs::read(self.folder.path().join("errors")).unwrap_or_default();
                 let said = last_line(&errors).unwrap_or("no message");
-                Err(Trouble::Failed(format!("python3 ended: {said}")))
+                Err(PeerFailure(format!("python3 ended: {said}")))
             }
         }
     }
 
-    fn ask_for_ok(&mut self, command: &str) -> Result<(), Trouble> {
+    fn ask_for_ok(&mut self, command: &str) -> Result<(), PeerFailure> {
         match self.ask(command)?.as_str() {
             "ok" => Ok(()),
             other => Err(not_understood(other)),
@@ -199,37 +213,65 @@ impl PythonRun {
     }
 }
 
-impl TimedRun for PythonRun {
-    fn reset(&mut self) -> Result<(), Trouble> {
-        self.ask_for_ok("reset")
+impl Session for PythonSession {
+    /// The process has read its inputs: see [`Session::recall`].
+    fn write(&mut self, _: BufferId, _: &HostBuffer) -> Result<(), Error> {
+        Err(PeerFailure("wave2d.py reads its inputs itself".to_owned()).into())
     }
 
-    fn flush(&mut self) -> Result<(), Trouble> {
-        self.ask_for_ok("flush")
+    fn fill(&mut self, _: BufferId, _: u8) -> Result<(), Error> {
+        Err(PeerFailure("wave2d.py has no field that is not an input".to_owned()).into())
     }
 
-    fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Trouble> {
-        let answer = self.ask(&format!("run {runs}"))?;
-        timing(&answer).ok_or_else(|| not_understood(&answer))
-    }
-
-    fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), Trouble> {
-        self.ask_for_ok("outputs")?;
-        to.clear();
-        for (name, path) in ["u0", "u1"].into_iter().zip(&self.outputs) {
-            let bytes = fs::read(path).map_err(|error| Trouble::Failed(error.to_string()))?;
-            let buffer = HostBuffer::from_bytes(Element::F32, &bytes);
-            to.push((name.to_owned(), buffer.map_err(device::Error::from)?));
+    /// Makes all fields the inputs.
+    fn recall(&mut self, _: BufferId) -> Result<bool, Error> {
+        if !self.is_reset {
+            self.ask_for_ok("reset")?;
+            self.is_reset = true;
         }
-        Ok(())
+        Ok(true)
     }
 
-    fn commands(&self) -> Option<u64> {
-        Some(self.steps)
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        if !self.is_written {
+            self.ask_for_ok("outputs")?;
+            self.is_written = true;
+        }
+        let found = self.outputs.iter().find(|(output, _)| *output == id);
+        let (_, path) = found.ok_or_else(|| PeerFailure("it is not a result".to_owned()))?;
+        let bytes = fs::read(path).map_err(|error| PeerFailure(error.to_string()))?;
+        Ok(HostBuffer::from_bytes(Element::F32, &bytes)?)
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        self.run_times(1, Launching::Stream)
+    }
+
+    fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
+        (self.is_reset, self.is_written) = (false, false);
+        let answer = self.ask(&format!("run {runs}"))?;
+        Ok(timing(&answer).ok_or_else(|| not_understood(&answer))?)
+    }
+
+    fn flush(&mut self) -> Result<Flushed, Error> {
+        self.ask_for_ok("flush")?;
+        Ok(Flushed::Cache {
+            bytes: self.flush_bytes,
+        })
+    }
+
+    fn capture(&mut self) -> Result<Capture, Error> {
+        Ok(Capture::Stream {
+            reason: "it is not launched by this program".to_owned(),
+        })
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        Err(PeerFailure(format!("wave2d.py does not tell of `{kernel}`")).into())
     }
 }
 
-impl Drop for PythonRun {
+impl Drop for PythonSession {
     fn drop(&mut self) {
         // At the end of its input the process ends by itself; one that does not is ended.
         drop(self.commands.take());
@@ -244,15 +286,15 @@ impl Drop for PythonRun {
     }
 }
 
-/// What the script needs to know of the launches of a plan of the naive variant, and how many there are.
-fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
+/// The launches of a plan of the naive variant, as the script takes them.
+fn launches(plan: &Plan) -> Result<Value, RunError> {
     let launches = plan.commands().filter_map(|command| match command {
         PlanCommand::Launch(launch) => Some(launch),
         _ => None,
     });
     let launches: Vec<_> = launches.collect();
     let Some(first) = launches.first() else {
-        return Err(Trouble::Unsuited("the case has no timestep".to_owned()));
+        return Err(RunError::Unsuited("the case has no timestep".to_owned()));
     };
     let &[
         _,
@@ -264,12 +306,12 @@ fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
         Arg::U32(first_step),
     ] = first.args
     else {
-        return Err(Trouble::Unsuited(format!(
+        return Err(RunError::Unsuited(format!(
             "`{}` has other arguments than the script",
             first.kernel
         )));
     };
-    let launch = json!({
+    Ok(json!({
         "n_x": n_x,
         "n_y": n_y,
         "steps": launches.len(),
@@ -277,8 +319,7 @@ fn launches(plan: &Plan) -> Result<(Value, u64), Trouble> {
         "k": k,
         "first_step": first_step,
         "rows": first.config.block[1],
-    });
-    Ok((launch, launches.len() as u64))
+    }))
 }
 
 /// `time DEVICE_SECONDS HOST_SECONDS`.
@@ -293,8 +334,8 @@ fn timing(answer: &str) -> Option<Timing> {
     })
 }
 
-fn not_understood(answer: &str) -> Trouble {
-    Trouble::Failed(format!("wave2d.py answered `{answer}`"))
+fn not_understood(answer: &str) -> PeerFailure {
+    PeerFailure(format!("wave2d.py answered `{answer}`"))
 }
 
 /// The last line that is not empty.

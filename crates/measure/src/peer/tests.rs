@@ -6,25 +6,26 @@ use device::EmulatedDevice;
 use device::SharedMemory;
 use device::check::{Value, find};
 use device::{Device, DeviceKind, Launching, NamedBuffers};
-use host::{Case, CaseParams, Cpu, find_lab};
+use host::{Case, CaseParams, Cpu, Variant, find_lab, find_variant};
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
 use super::cuda::CudaPeer;
-use super::python::{CUPY, NUMBA, PythonPeer, PythonRun};
+use super::python::{CUPY, NUMBA, PythonPeer, PythonSession};
 use super::{cuda, nvcc};
-use crate::perf::contender::{Peer, TimedRun, Trouble};
+use crate::perf::timed_run::{Peer, RunError, TimedRun};
 use host::devices::Machine;
 
 /// The emulated device takes its time: about a microsecond for an update.
 const MAX_EMULATED_UPDATES: u64 = 100_000;
 
-/// How many times the reference's distance from the oracle a result may be that rounds differently: what the labs' courses
-/// suggest for such solutions.
+/// How many times the reference's distance from the oracle a result may be that rounds differently:
+/// what the labs' courses suggest for such solutions.
 const FACTOR: f64 = 8.0;
 
-/// Every kernel of every source, on small cases of its lab; on all of them where there is a GPU. Without contraction they are
-/// equal to the reference to the last bit, with it they are not, and as near to the oracle.
+/// Every kernel of every source, on small cases of its lab; on all of them where there is a GPU.
+/// Without contraction they are equal to the reference to the last bit, with it they are not, and
+/// as near to the oracle.
 #[test]
 fn cuda_peers_are_right() {
     let nvcc = match nvcc::Nvcc::find() {
@@ -59,8 +60,8 @@ fn cuda_peers_are_right() {
                     true => lab.shapes(about.variant),
                     false => Vec::new(),
                 };
-                let shapes = shapes.iter().map(|shape| shape.name);
-                for launched in std::iter::once(about.variant).chain(shapes) {
+                let plain = find_variant(lab.variants(), about.variant).unwrap();
+                for launched in std::iter::once(plain).chain(shapes) {
                     let devices = devices.iter().map(|device| device.as_ref());
                     for device in devices.filter(|device| {
                         device.info().kind != DeviceKind::Emulated || is_emulated(case.as_ref())
@@ -106,15 +107,15 @@ fn cuda_peers_are_right() {
     );
 }
 
-/// What a peer computes.
+/// The outputs that a peer computes.
 fn outputs_of(
     peer: &CudaPeer,
     device: &dyn Device,
     case: &dyn Case,
-    launched: &str,
+    launched: Variant,
     inputs: &NamedBuffers,
 ) -> NamedBuffers {
-    println!("  {launched}, {}", device.info().name);
+    println!("  {}, {}", launched.name, device.info().name);
     let memory = SharedMemory::default();
     let mut run = peer
         .prepare(device, case, launched, inputs, &memory)
@@ -126,7 +127,8 @@ fn outputs_of(
     got
 }
 
-/// Whether it is equal to the reference, as it must be unless it rounds differently; then it must be as near to the oracle.
+/// Whether it is equal to the reference, as it must be unless it rounds differently; then it must
+/// be as near to the oracle.
 fn is_right(
     peer: &CudaPeer,
     case: &dyn Case,
@@ -159,7 +161,8 @@ fn distance(outputs: &NamedBuffers, oracle: &NamedBuffers) -> f64 {
     greatest
 }
 
-/// A program that stands in for nvcc. It knows one of poisson's kernels where fusing changes something, and one where it does not.
+/// A program that plays nvcc. It knows one of poisson's kernels where fusing changes
+/// something, and one where it does not.
 const COMPILES: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo "Cuda compilation tools, release 13.0, V13.0.88"; exit 0; }
 case "$*" in
@@ -239,7 +242,7 @@ fn what_nvcc_refuses_is_told_by_the_sources_name() {
     );
 }
 
-/// A program that stands in for another.
+/// A program that plays another.
 fn program(text: &str) -> (tempfile::TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("python3");
@@ -256,9 +259,14 @@ fn case(steps: u32) -> Box<dyn Case> {
     find_lab("wave2d").unwrap().case(&params).unwrap()
 }
 
-fn start(peer: &PythonPeer, case: &dyn Case) -> Result<PythonRun, Trouble> {
-    let inputs = case.inputs().unwrap();
-    PythonRun::start(peer, &case.record("naive").unwrap(), &inputs, 0, 0)
+fn start<'i>(
+    peer: &PythonPeer,
+    case: &dyn Case,
+    inputs: &'i NamedBuffers,
+) -> Result<TimedRun<'i>, RunError> {
+    let plan = case.record("naive").unwrap();
+    let session = PythonSession::start(peer, &plan, inputs, 0, 0)?;
+    Ok(TimedRun::of_program(Box::new(session), plan, inputs))
 }
 
 /// Answers as the script does; its fields swap and nothing else.
@@ -285,7 +293,7 @@ fn python_is_asked_and_understood() {
     assert_eq!(peer.about().built_by, "cupy 1.2.3");
     let case = case(3);
     let inputs = case.inputs().unwrap();
-    let mut run = start(&peer, case.as_ref()).unwrap();
+    let mut run = start(&peer, case.as_ref(), &inputs).unwrap();
     run.reset().unwrap();
     let timing = run.run_times(1, Launching::Stream).unwrap();
     assert_eq!(
@@ -307,7 +315,8 @@ fn python_is_asked_and_understood() {
         (&outputs[1].0, &outputs[1].1),
         (&"u1".to_owned(), &inputs[0].1)
     );
-    assert_eq!(run.commands(), Some(3));
+    assert_eq!(run.commands(), 3);
+    assert!(run.kernels().unwrap().is_empty());
     insta::assert_snapshot!(run.flush().unwrap_err(), @"MemoryError: none left");
 }
 
@@ -315,13 +324,17 @@ fn python_is_asked_and_understood() {
 fn python_that_fails_is_told() {
     let (_folder, python) = program(SWAPS);
     let peer = PythonPeer::find(python, NUMBA).unwrap();
-    let trouble = |peer, steps| start(peer, case(steps).as_ref()).err().unwrap();
+    let error = |peer, steps| {
+        let case = case(steps);
+        let inputs = case.inputs().unwrap();
+        start(peer, case.as_ref(), &inputs).err().unwrap()
+    };
     let text = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 'Traceback' >&2\necho 'ImportError: libcuda' >&2\n";
     let (_other, python) = program(text);
     let ends = PythonPeer::find(python, NUMBA).unwrap();
-    insta::assert_snapshot!(trouble(&ends, 3), @"python3 ended: ImportError: libcuda");
+    insta::assert_snapshot!(error(&ends, 3), @"python3 ended: ImportError: libcuda");
     // The stand-in knows cases of three timesteps only.
-    insta::assert_snapshot!(trouble(&peer, 1), @"wave2d.py answered `no idea`");
+    insta::assert_snapshot!(error(&peer, 1), @"wave2d.py answered `no idea`");
     let (_folder, python) =
         program("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n");
     let reason = PythonPeer::find(python, NUMBA).unwrap_err();
@@ -340,12 +353,12 @@ fn python_needs_a_gpu() {
     let prepared = peer.prepare(
         &device,
         case.as_ref(),
-        peer.about().variant,
+        find_variant(find_lab("wave2d").unwrap().variants(), "naive").unwrap(),
         &inputs,
         &memory,
     );
-    let trouble = prepared.err().unwrap();
-    insta::assert_snapshot!(trouble, @"Python, numba runs on a GPU only");
+    let error = prepared.err().unwrap();
+    insta::assert_snapshot!(error, @"Python, numba runs on a GPU only");
 }
 
 /// The real script, with numba's simulator of CUDA, where numba is installed.
@@ -373,10 +386,10 @@ fn numba_is_equal_to_the_last_bit() {
             params.set(name, value.to_owned());
         }
         let case = find_lab("wave2d").unwrap().case(&params).unwrap();
-        let mut run = start(&peer, case.as_ref()).unwrap();
+        let inputs = case.inputs().unwrap();
+        let mut run = start(&peer, case.as_ref(), &inputs).unwrap();
         run.reset().unwrap();
         run.run_times(1, Launching::Stream).unwrap();
-        let inputs = case.inputs().unwrap();
         let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
         let mut outputs = Vec::new();
         run.outputs(&mut outputs).unwrap();

@@ -1,28 +1,28 @@
-//! All rows of one case: every variant and peer on every device. And the CPU references, which a lab has once.
+//! All rows of one case: every variant and peer on every device. And the CPU references, which a
+//! lab has once.
 
 mod check;
+mod contenders;
 mod cpu;
-mod device;
-mod ratios;
+mod speedups;
 
-use std::time::Instant;
-
-use ::device::registers::RegisterCap;
-use ::device::{Error, NamedBuffers};
+use device::registers::RegisterCap;
+use device::{Error, NamedBuffers};
 use host::{Case, Lab, Variant};
 
-use super::contender::Peer;
-use super::counted::Counted;
+use super::counters::Counted;
+use super::reporters::{Event, Reporters};
 use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
+use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::tune::Table;
 use exit::CommandError;
 use host::catalogue::first_variant;
 use host::devices::{Chosen, Wanted};
 use host::memory_advice;
-pub(crate) use ratios::times_as_long;
-use ratios::{compare_with_cpu, mark_fastest};
+pub(crate) use speedups::times_as_long;
+use speedups::{compare_with_cpu, mark_fastest};
 
 pub use check::CheckArg;
 use check::Computed;
@@ -39,25 +39,25 @@ pub struct Bench<'b> {
     pub case: Box<dyn Case>,
     pub settings: Settings,
     pub check: CheckArg,
-    /// What bars say of it: where it stands among the others, and its name.
+    /// The text of progress bars: its place among the others, and its name.
     pub place: String,
 }
 
 impl Bench<'_> {
-    /// Times everything on the chosen devices, whose limits were measured, and compares it with the CPU. `began` is when the
-    /// program was started; `tell` gets what is finished so far, after each device.
+    /// Times everything on the chosen devices, whose limits were measured, and compares it with the
+    /// CPU. Tells what is finished after each device, and in the end.
     ///
     /// # Errors
     ///
-    /// Where the reference cannot be computed, and bugs of ours. What fails on a device is in its row.
+    /// Where the reference cannot be computed, and bugs of ours. What fails on a device is in its
+    /// row.
     pub fn run(
         &self,
         chosen: &Chosen<'_>,
         devices: &[(DeviceRecord, Watch)],
         references: Option<&References>,
-        began: Instant,
-        tell: &dyn Fn(&CaseResults),
-    ) -> Result<CaseResults, CommandError> {
+        reporters: &mut Reporters<'_, '_>,
+    ) -> Result<(), CommandError> {
         let case = self.case.as_ref();
         let mut results = self.empty();
         let references_rows = references.map_or(&[][..], |references| &references.rows);
@@ -73,7 +73,7 @@ impl Bench<'_> {
             };
             for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
                 let recorder = watch.record();
-                let began_s = began.elapsed().as_secs_f64();
+                let began_s = reporters.elapsed_s();
                 let mut rows =
                     self.device_rows(named, record, watch, &inputs, computed.as_ref())?;
                 compare_with_cpu(&mut rows, references_rows);
@@ -84,7 +84,7 @@ impl Bench<'_> {
                     began_s,
                     samples: recorder.stop().samples,
                 }));
-                tell(&results);
+                reporters.tell(Event::Measured(results.clone()))?;
             }
         }
         for absent in &chosen.absent {
@@ -97,7 +97,7 @@ impl Bench<'_> {
         }
         let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
         results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
-        Ok(results)
+        reporters.tell(Event::CaseDone(results))
     }
 
     /// The case, with nothing timed.
@@ -106,6 +106,7 @@ impl Bench<'_> {
             lab: self.lab.name().to_owned(),
             first_variant: first_variant(self.lab).to_owned(),
             case: self.case.label(),
+            timesteps: self.case.timesteps(),
             rows: Vec::new(),
             counted: None,
             traces: Vec::new(),
@@ -121,7 +122,7 @@ impl Bench<'_> {
         memory_advice::failure(error, case, first_variant(self.lab))
     }
 
-    /// A row of which nothing is known yet.
+    /// A row without an outcome yet.
     fn row(&self, device: Wanted, variant: &str) -> Row {
         Row {
             device: device.to_string(),
@@ -130,6 +131,7 @@ impl Bench<'_> {
             built_by: None,
             capped: None,
             shape: None,
+            gpus: None,
             case: self.case.label(),
             outcome: Outcome::Skipped {
                 message: String::new(),

@@ -5,7 +5,7 @@ use host::Work;
 use host::limits::{MeasuredLimits, Rate};
 use serde::{Deserialize, Serialize};
 
-/// What a run cannot be faster than.
+/// The limit that a run cannot exceed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bottleneck {
@@ -40,30 +40,32 @@ pub struct Bound {
     pub intensity: Option<f64>,
 }
 
-/// The type of the floating-point numbers that a run computes with: the widest of its buffers'; `None` where there are only
-/// integers.
+/// The type of the floating-point numbers that a run computes with: the widest of its buffers';
+/// `None` where there are only integers.
 pub fn precision(buffers: &NamedBuffers) -> Option<Element> {
     let has = |element: &Element| buffers.iter().any(|(_, own)| own.element() == *element);
     [Element::F64, Element::F32].into_iter().find(has)
 }
 
-/// What the roofline needs to know of a run.
+/// A run, as the roofline needs to know it.
 #[derive(Debug, Clone, Copy)]
 pub struct Demand {
     pub work: Work,
     pub buffer_bytes: u64,
-    /// What it computes with: [`precision`].
+    /// Its arithmetic: [`precision`].
     pub precision: Option<Element>,
     pub l2_bytes: Option<u64>,
     /// Whether products and sums may be fused, which halves the instructions at best.
     pub may_fuse: bool,
 }
 
-/// The bound of a run that takes `run_s`, from measured limits. `None` where nothing that it needs was measured.
+/// The bound of a run that takes `run_s`, from measured limits. `None` where nothing that it needs
+/// was measured.
 pub fn bound(limits: &MeasuredLimits, demand: &Demand, run_s: f64) -> Option<Bound> {
     let best = |rate: &Option<Rate>| Some(rate.as_ref()?.best_per_s);
     let Work { bytes, flops, .. } = demand.work;
-    // Buffers that fit the L2 cache together come once from device memory: after that, from the cache.
+    // Buffers that fit the L2 cache together come once from device memory: after that, from the
+    // cache.
     let is_cached =
         demand.l2_bytes.is_some_and(|l2| demand.buffer_bytes <= l2) && demand.buffer_bytes < bytes;
     let memory = match (best(&limits.copy), best(&limits.l2)) {
@@ -81,7 +83,7 @@ pub fn bound(limits: &MeasuredLimits, demand: &Demand, run_s: f64) -> Option<Bou
         Some(Element::F64) => best(&limits.fp64).map(|rate| (Bottleneck::Fp64, rate)),
         _ => None,
     };
-    // Measured with fused multiply-adds, each of which counts as two.
+    // Measured with fused multiply-adds, where each counts as two.
     let per_instruction = if demand.may_fuse { 1.0 } else { 2.0 };
     let arithmetic = arithmetic.map(|(limit, rate)| (limit, per_instruction * flops as f64 / rate));
     let (by, at_best_s) = [memory, arithmetic]

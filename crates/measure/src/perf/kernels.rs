@@ -3,12 +3,13 @@
 use device::KernelInfo;
 use units::three;
 
-use super::counted::{Counted, KernelCounts};
+use super::counters::{Counted, KernelCounts};
 use super::results::Row;
 use terminal::look::{Look, wrapped};
 use terminal::table::Table;
 
-/// A row for each kernel of each timed variant; where nothing was timed, of each counted one. Nothing if there are none.
+/// A row for each kernel of each timed variant; where nothing was timed, of each counted one.
+/// Nothing if there are none.
 pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
     let timed = rows.iter().filter_map(|row| Some((row, row.figures()?)));
     let timed: Vec<(&Row, &KernelInfo)> = timed
@@ -33,7 +34,7 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
-/// What the device made of the kernels.
+/// The kernels as the device compiled them.
 fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> String {
     let has_several = timed.iter().any(|(row, _)| row.device != timed[0].0.device);
     let mut table = Table::new(timed);
@@ -74,7 +75,7 @@ fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look
     table.render_within(look, 2, &["blocks", "sectors"])
 }
 
-/// What the kernels do for each update.
+/// The kernels' counts for each update.
 fn per_update(counted: &Counted, look: Look) -> String {
     let per_update = |count: u64, kernel: &KernelCounts| {
         Some(three(count as f64 / kernel.updates.max(1) as f64))

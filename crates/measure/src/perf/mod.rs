@@ -1,69 +1,69 @@
-//! `harness perf`: how long every variant takes, beside the CPU, the device's limits, and peers in other languages.
+//! `harness perf`: the time of every variant, beside the CPU, the device's limits, and peers in
+//! other languages.
 //!
 //! | module         | what it holds                                                    |
 //! |----------------|------------------------------------------------------------------|
 //! | `results`      | the document that `--json` writes                                |
-//! | `contender`    | what is timed, ours or a peer                                    |
-//! | `bound`        | the roofline                                                     |
 //! | `settings`     | how long is measured, and how well                               |
-//! | `probe`        | what is asked of a device before anything is timed               |
-//! | `turns`, `watch` | a device's runs, timed in turns; its clocks                    |
-//! | `bench`        | all rows of a case: the CPU's, a device's, and how they compare   |
-//! | `agenda`       | how far a measurement is, and how long it will take              |
-//! | `counted`      | what kernels do, counted on the emulated device                  |
-//! | `kernels`      | that, and what the device made of them, as a table               |
-//! | `compared`     | figures that compare rows: said only of results                  |
+//! | `probe`        | the device's limits and telemetry, before anything is timed      |
+//! | `bench`        | all rows of a case: the CPU's, a device's, and their speedups     |
+//! | `timed_run`    | a run that is timed, ours or a peer's                            |
+//! | `interleaved`, `watch` | a device's runs, timed in turns; its clocks              |
+//! | `estimate`     | how long the rest will take                                      |
+//! | `reporters`    | the events of a measurement, and their consumers                 |
+//! | `ratios`       | figures that compare rows, where both are results                |
+//! | `bound`        | the roofline                                                     |
+//! | `counters`     | what kernels do, counted on the emulated device                  |
+//! | `kernels`      | these counts, and the device compiler's figures, as a table      |
 //! | `report`       | tables                                                           |
-//! | `partial_results` | results so far, for those that a signal ends                  |
 //!
 //! The method and its sources are in `docs/measuring.md`.
 
-mod agenda;
 mod bench;
 pub(crate) mod bound;
-pub(crate) mod compared;
-pub(crate) mod contender;
-pub(crate) mod counted;
+pub(crate) mod counters;
+pub(crate) mod estimate;
+pub(crate) mod interleaved;
 pub(crate) mod kernels;
-mod partial_results;
 pub(crate) mod probe;
+pub(crate) mod ratios;
 pub(crate) mod report;
+pub(crate) mod reporters;
 pub(crate) mod results;
 pub(crate) mod settings;
 #[cfg(test)]
 mod tests;
-pub(crate) mod turns;
+pub(crate) mod timed_run;
 pub(crate) mod watch;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::str::FromStr;
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::Instant;
 
 use clap::Args;
 use device::Sanitize;
 use device::registers::RegisterCap;
+use exit::{CommandError, Ending};
+use host::catalogue;
+use host::devices::{Chosen, Machine, Wanted};
 use host::{Lab, labs};
-use stats::BETWEEN_RUNS;
+use terminal::json::JsonArg;
+use terminal::stdout::Out;
+
+pub(crate) use bench::times_as_long;
+use bench::{Bench, CheckArg};
+use estimate::Estimate;
+use probe::{Probe, Real};
+use reporters::{Event, Outputs, PageOf, Reporters};
+use results::{DeviceRecord, Reference, Results};
+use settings::Settings;
+use timed_run::Peers;
+use watch::Watch;
 
 use crate::cpu::CpuInfo;
 use crate::tune::Table;
 use crate::{peer, scaling};
-use agenda::Agenda;
-pub(crate) use bench::times_as_long;
-use bench::{Bench, CheckArg};
-use contender::Peers;
-use exit::{CommandError, Ending};
-use host::catalogue;
-use host::devices::{Chosen, Machine, Wanted};
-use output_files::OutputDocument;
-use partial_results::{PartialResults, State};
-use probe::{Probe, Real};
-use results::{CaseResults, Results, SCHEMA_VERSION};
-use settings::Settings;
-use terminal::json::JsonArg;
-use terminal::look::wrapped;
-use terminal::stdout::Out;
 
 /// The arguments of `harness perf`.
 #[derive(Debug, Clone, Default, Args)]
@@ -71,7 +71,8 @@ use terminal::stdout::Out;
 pub struct PerfArgs {
     /// Only this lab
     pub(crate) lab: Option<String>,
-    /// Time the GPU on the large case; the CPU stays with the small one, and is compared by its rate
+    /// Time the GPU on the large case; the CPU stays with the small one, and is compared by its
+    /// rate
     #[arg(long)]
     pub(crate) large: bool,
     /// A case of your own: a parameter of the lab; may be repeated
@@ -80,26 +81,28 @@ pub struct PerfArgs {
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
-    /// Also time each variant with its kernels kept to so many registers: none, 80 or more; on a GPU
+    /// Also time each variant with a register limit per thread: `none`, or a number; on a GPU
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     registers: Vec<Registers>,
     /// Only on this device: cpu, cuda, cuda:N; may be repeated [default: all there are]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     pub(crate) device: Vec<Wanted>,
-    /// Time one lab on so many GPUs, one number after the other, as in 1,2,4: how it scales; `--device emulated` compares results alone
+    /// Time one lab on each of these numbers of GPUs, as in 1,2,4: how it scales; `--device
+    /// emulated` compares results alone
     #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64),
           requires = "lab", conflicts_with_all = ["registers", "peers", "check", "notes"])]
     pub(crate) gpus: Vec<u32>,
     /// With --gpus: let the size grow with the number of GPUs
     #[arg(long, requires = "gpus")]
     pub(crate) weak: bool,
-    /// Take exactly so many samples [default: until they agree]
+    /// Number of samples [default: until the interval is narrow enough]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     samples: Option<u32>,
     /// Take a first look: seconds for each lab, within wider bounds, without energy
     #[arg(long)]
     pub(crate) quick: bool,
-    /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns with ours
+    /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns
+    /// with ours
     #[arg(long)]
     peers: bool,
     /// How much of the timed runs' results is compared with the CPU's
@@ -107,7 +110,7 @@ pub struct PerfArgs {
     check: CheckArg,
     /// Also print what each figure rests on: the rows of peers, doubts, clocks, energy, kernels
     #[arg(long)]
-    notes: bool,
+    pub(crate) notes: bool,
     #[command(flatten)]
     pub(crate) json: JsonArg,
     /// Also write the page that `harness report` makes of the JSON
@@ -124,13 +127,13 @@ variant and what else is known of the fastest:
               other runs differ by
   batched     the time of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second, in the unit that stands above the table
-  GB/s        bytes that the variant must move, by the time
-  of limit    the least time that the device's measured limits allow, by the time
-  vs NAME     time of the lab's first variant by the time
-  vs CPU      rate over that of the parallel CPU reference, which stands above the table
-  vs CUDA C++ time of the variant in CUDA C++ by the time: above 1, ours is faster; of several
-              builds, the fastest counts
-  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over so many first and last steps
+  GB/s        required bytes / time
+  of limit    least time that the device's measured limits allow / time
+  vs NAME     time of the lab's first variant / time
+  vs CPU      rate / rate of the parallel CPU reference, which stands above the table
+  vs CUDA C++ CUDA C++ time / this time: above 1, ours is faster; of several builds, the fastest
+              counts
+  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over the first 340 and last 40 steps
   *           the fastest variant of a device with a right result
   ~, noisy    no result, for the reason that a note names; it is compared with nothing
 With --registers 80,60, for each kernel:
@@ -138,32 +141,30 @@ With --registers 80,60, for each kernel:
   spilled     bytes that instructions of the kernel store to and load from local memory for want of
               registers; - where the driver had compiled it before and does not tell
   stack       bytes of local memory of a thread, which hold them, and arrays
-  vs no cap   time of the variant without a cap by the time
+  vs no cap   time of the variant without a cap / time
 With --notes, for each size:
   > LANGUAGE  the variant above it, written in that language
   local bytes what a thread keeps in local memory: spilled registers, arrays
-  lines       of code of the variant's kernels, neither empty nor a comment
+  lines       of code in the file with the variant's kernels
   blocks/SM   blocks that a multiprocessor holds at once
   occupancy   share of its threads that they fill: theoretical, from the driver
   sectors     pieces of 32 bytes that warps touch, counted on a small case
-  coalesced   sectors that the same bytes would need at best, by sectors
+  coalesced   sectors that the same bytes would need at best / sectors
 
 All labs take about a minute, and with --large 281 s on an H100 with 16 cores: wave2d 15, wave3d 70,
 stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers twice as long;
 --check full as long as the CPU needs, which is minutes for one large size.
 
-Without a GPU, instructions and sectors are counted in place of times. --json=FILE has what is
+Without a GPU, instructions and sectors are counted instead of times. --json=FILE has what is
 finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
 method.";
-
-/// How results look as a page.
-pub(crate) type PageOf = fn(&Results) -> String;
 
 /// Times the labs; with `--gpus`, one lab on more and more GPUs.
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, or a named device that is missing. A wrong result is not an error: the report has it.
+/// Arguments that make no sense, or a named device that is missing. A wrong result is not an error:
+/// the report has it.
 pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if !args.gpus.is_empty() {
         return scaling::run(args, out);
@@ -197,12 +198,12 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         machine: &machine,
         peers: &peers,
         probe: &Real,
-        page: crate::report::of_perf,
+        page: crate::report::of,
     };
     run_in(&environment, args, out)
 }
 
-/// What can be timed, and on what.
+/// The labs that can be timed, and the devices for it.
 struct Environment<'p> {
     labs: &'p [&'p dyn Lab],
     machine: &'p Machine,
@@ -219,17 +220,41 @@ fn run_in(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let began = Instant::now();
+    let chosen = environment.machine.choose(&args.device)?;
+    let mut benches = benches(environment, args, &chosen)?;
+    let outputs = Outputs::open(&args.json, args.html.as_deref(), environment.page)?;
+    let (devices, results) = probed(environment, args, &chosen);
+    let mut reporters = Reporters::begin(results, outputs, began, args.notes, out)?;
+    let mut estimate = Estimate::of_benches(&benches, &devices);
+    for lab in benches.chunk_by_mut(|a, b| a.lab.name() == b.lab.name()) {
+        measure(
+            lab,
+            args.large,
+            &chosen,
+            &devices,
+            &mut estimate,
+            &mut reporters,
+        )?;
+    }
+    if benches.iter().all(|bench| bench.variants.is_empty()) {
+        reporters.remark(NO_VARIANTS)?;
+    }
+    reporters.finish()
+}
+
+const NO_VARIANTS: &str = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
+     `harness grade labs/LAB/starter` times yours";
+
+/// The bench of every case, before anything is timed: what makes no sense is known at once.
+fn benches<'b>(
+    environment: &Environment<'b>,
+    args: &PerfArgs,
+    chosen: &Chosen<'_>,
+) -> Result<Vec<Bench<'b>>, CommandError> {
     let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
     let labs = catalogue::measured(&labs, &args.variant)?;
     let params = catalogue::params(&args.param)?;
-    let chosen = environment.machine.choose(&args.device)?;
-    let caps = caps(&args.registers, &chosen)?;
-    let json = args.json.open()?;
-    let html = args.html.as_deref();
-    let html = html.map(|path| OutputDocument::create("--html", path));
-    let html = html.transpose()?;
-
-    // Every case is made before anything is timed: what makes no sense is known at once.
+    let caps = caps(&args.registers, chosen)?;
     let mut benches = Vec::new();
     for (lab, variants) in labs {
         let cases = match &params {
@@ -253,86 +278,61 @@ fn run_in(
             place: String::new(),
         }));
     }
+    Ok(benches)
+}
 
+/// The chosen devices with their limits, and results that have nothing else yet.
+fn probed(
+    environment: &Environment<'_>,
+    args: &PerfArgs,
+    chosen: &Chosen<'_>,
+) -> (Vec<(DeviceRecord, Watch)>, Results) {
     let mut missing = environment.peers.missing.clone();
     let absent = chosen.absent.iter();
     missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
-    let devices = probe::records(&chosen, environment.probe, &mut missing);
-    let wants_text = json.wants_text();
-    let has_no_variants = benches.iter().all(|bench| bench.variants.is_empty());
-    let results = Results {
-        schema_version: SCHEMA_VERSION,
-        command: "perf".to_owned(),
-        harness_version: env!("CARGO_PKG_VERSION").to_owned(),
-        command_line: std::env::args().collect(),
-        began_unix_s: SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .map_or(0, |time| time.as_secs()),
-        wall_s: 0.0,
-        interrupted: false,
-        quick: args.quick,
-        between_runs: BETWEEN_RUNS,
-        cpu: chosen.cpu.then(CpuInfo::read),
-        devices: devices.iter().map(|(record, _)| record.clone()).collect(),
-        missing,
-        cases: Vec::new(),
-    };
-    if wants_text {
-        out.line(probe::render(&results, out.look()))?;
-    }
-    let so_far = PartialResults::new(State {
-        results,
-        json,
-        html,
-        page: environment.page,
-        began,
-    });
-    let mut agenda = Agenda::new(&benches, &devices);
-    for benches in benches.chunk_by_mut(|a, b| a.lab.name() == b.lab.name()) {
-        let lab = benches[0].lab;
-        benches[0].place = agenda.place(&benches[0]);
-        // The CPU is timed once a lab, while nothing else runs: the GPU's own case if that is not a large one.
-        let small = || lab.laptop_cases().into_iter().next();
-        let small = args.large.then(small).flatten();
-        let mut references = None;
-        if chosen.cpu {
-            let case = small.as_ref().unwrap_or(&benches[0].case);
-            let timed = benches[0].references(case.as_ref())?;
-            let mut first = benches[0].empty();
-            first.rows.clone_from(&timed.rows);
-            so_far.tell(&first);
-            references = Some(timed);
-        }
-        let mut cases = Vec::new();
-        for bench in benches {
-            bench.place = agenda.place(bench);
-            let with_references = |mut case: CaseResults| {
-                if cases.is_empty() {
-                    let rows = references.iter().flat_map(|timed| timed.rows.clone());
-                    case.rows.splice(..0, rows);
-                }
-                so_far.tell(&case);
-                case
-            };
-            let tell = |case: &CaseResults| drop(with_references(case.clone()));
-            let case = bench.run(&chosen, &devices, references.as_ref(), began, &tell)?;
-            let case = with_references(case);
-            cases.push(case);
-            agenda.next();
-        }
-        if wants_text {
-            out.line(report::render_lab(&cases, args.notes, out.look()))?;
-        }
-    }
-    if wants_text && has_no_variants {
-        let reason = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
-             `harness grade labs/LAB/starter` times yours";
-        out.line(wrapped(reason, 0))?;
-    }
-    so_far.finish(out)
+    let devices = probe::records(chosen, environment.probe, &mut missing);
+    let records = devices.iter().map(|(record, _)| record.clone()).collect();
+    let cpu = chosen.cpu.then(CpuInfo::read);
+    (devices, Results::begun(args.quick, cpu, records, missing))
 }
 
-/// What `--registers` names.
+/// Times all cases of a lab.
+fn measure(
+    benches: &mut [Bench<'_>],
+    is_large: bool,
+    chosen: &Chosen<'_>,
+    devices: &[(DeviceRecord, Watch)],
+    estimate: &mut Estimate,
+    reporters: &mut Reporters<'_, '_>,
+) -> Result<(), CommandError> {
+    let lab = benches[0].lab;
+    benches[0].place = estimate.place(lab, benches[0].case.as_ref());
+    // The CPU is timed once a lab, while nothing else runs: on the GPU's own case if that is not a
+    // large one.
+    let small = || lab.laptop_cases().into_iter().next();
+    let small = is_large.then(small).flatten();
+    let case = small.as_ref().unwrap_or(&benches[0].case);
+    let references = chosen.cpu.then(|| benches[0].references(case.as_ref()));
+    let references = references.transpose()?;
+    if let Some(timed) = &references {
+        let rows = timed.rows.iter().cloned();
+        let lab = lab.name().to_owned();
+        let rows = rows.map(|row| Reference {
+            lab: lab.clone(),
+            row,
+        });
+        reporters.tell(Event::References(rows.collect()))?;
+        reporters.tell(Event::Measured(benches[0].empty()))?;
+    }
+    for bench in benches {
+        bench.place = estimate.place(lab, bench.case.as_ref());
+        bench.run(chosen, devices, references.as_ref(), reporters)?;
+        estimate.case_done();
+    }
+    reporters.tell(Event::LabDone)
+}
+
+/// A value of `--registers`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Registers {
     /// No cap.

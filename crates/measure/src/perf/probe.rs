@@ -1,4 +1,4 @@
-//! What the devices can do at best, measured before anything else.
+//! The devices' limits, measured before anything else.
 
 use std::sync::Arc;
 
@@ -16,16 +16,16 @@ use terminal::look::{Look, wrapped};
 use terminal::progress::Bar;
 use terminal::table::{Align, Columns, Tone};
 
-/// What this program learns of a device apart from timing labs on it.
+/// Learns of a device apart from timing labs on it.
 pub trait Probe {
-    /// What it does at best, and what could not be measured, with the reason.
+    /// Its limits, and what could not be measured, with the reason.
     fn limits(
         &self,
         device: &dyn Device,
         progress: &dyn Progress,
     ) -> (MeasuredLimits, Option<String>);
 
-    /// What reports on its clocks, or why nothing does.
+    /// The telemetry of its clocks, or why there is none.
     fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry>;
 }
 
@@ -50,7 +50,8 @@ impl Probe for Real {
     }
 }
 
-/// Every chosen device with its limits, and what reports on it; what is missing is added to the list.
+/// Every chosen device with its limits, and what reports on it; what is missing is added to the
+/// list.
 pub fn records(
     chosen: &Chosen<'_>,
     probe: &dyn Probe,

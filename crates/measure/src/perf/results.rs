@@ -1,27 +1,31 @@
-//! What a measurement leaves: the document that `--json` writes, and that `compare` and `report` read.
+//! The results of a measurement: the document that `--json` writes, and that `compare` and `report`
+//! read.
 //!
 //! `docs/measuring.md` describes it field by field.
 
-use std::io::ErrorKind;
-use std::path::Path;
+mod document;
+pub(crate) mod earlier;
 
 use device::telemetry::{About, Sample};
 use device::{DeviceInfo, KernelInfo, Launching};
 use host::Work;
+use host::devices::Route;
 use host::limits::MeasuredLimits;
 use serde::{Deserialize, Serialize};
+use stats::Summary;
+use units::count;
 
 use super::bound::Bound;
-use super::counted::Counted;
+use super::counters::Counted;
 use crate::code_lines::CodeLines;
 use crate::cpu::CpuInfo;
-use exit::{CommandError, Ending};
-use stats::Summary;
-use terminal::json::read;
-use terminal::json::read::Head;
 
-/// Version of the document. It goes up when a field is removed or changes its meaning; fields may be added without.
-pub const SCHEMA_VERSION: u32 = 2;
+/// The `command` of every document.
+pub const COMMAND: &str = "perf";
+
+/// Version of the document. It goes up when a field is removed or changes its meaning; fields may
+/// be added without. Documents of version 2, and of version 1 of `perf --gpus`, are read too.
+pub const SCHEMA_VERSION: u32 = 3;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -34,16 +38,83 @@ pub struct Results {
     /// Whether a signal ended it, or it goes on: what is here was finished.
     pub interrupted: bool,
     pub quick: bool,
-    /// A median of another run is within this one's interval, widened by this share on both sides; 0 in documents that do
-    /// not say.
+    /// A median of another run is within this one's interval, widened by this share on both sides;
+    /// 0 in documents that do not say.
     #[serde(default)]
     pub between_runs: f64,
     /// If it was timed.
     pub cpu: Option<CpuInfo>,
     pub devices: Vec<DeviceRecord>,
-    /// What was asked for, or usual, and could not be had.
+    /// Devices and peers that were asked for, or usual, and could not be had.
     pub missing: Vec<String>,
+    /// The CPU references, timed once a lab.
+    pub references: Vec<Reference>,
     pub cases: Vec<CaseResults>,
+    /// Of `--gpus`: how one lab was measured on more and more GPUs.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scaling: Option<Scaling>,
+}
+
+/// A row of a CPU reference, and the lab that it belongs to.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reference {
+    pub lab: String,
+    #[serde(flatten)]
+    pub row: Row,
+}
+
+/// The devices of `--gpus`, and what holds for all its rows.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Scaling {
+    pub variant: String,
+    /// Whether sizes grow with the number of devices.
+    pub weak: bool,
+    /// The number of devices for the row of the most.
+    pub devices: u32,
+    pub link: Option<Link>,
+    /// Opening the devices and loading the kernels' module on each, once for all rows.
+    pub start_s: f64,
+    /// The unit of [`OnSeveral::rate_per_s`]: `byte`, 24 for each point and timestep, or the lab's
+    /// updates.
+    pub rate_unit: String,
+}
+
+/// How the devices are joined: by the worst route between two of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Link {
+    /// NVLink.
+    Nvlink {
+        /// Active links of the first GPU, if NVML tells.
+        links: Option<u32>,
+    },
+    /// Over PCIe from one GPU to the other.
+    Pcie,
+    /// Through the host's memory.
+    Staged,
+}
+
+impl Link {
+    /// Atomic operations work across NVLink. NVML knows best: of GPUs that reach each other, active
+    /// links are NVLink, and none are PCIe.
+    pub fn new(route: Route, nvlinks: Option<u32>) -> Link {
+        match (route, nvlinks) {
+            (Route::Staged, _) => Link::Staged,
+            (Route::Atomic | Route::Peer, Some(0)) | (Route::Peer, None) => Link::Pcie,
+            (Route::Atomic | Route::Peer, links) => Link::Nvlink { links },
+        }
+    }
+}
+
+impl std::fmt::Display for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Link::Nvlink { links: Some(links) } => write!(f, "NVLink, {links} links each"),
+            Link::Nvlink { links: None } => f.write_str("NVLink"),
+            Link::Pcie => f.write_str("PCIe, from one GPU to the other"),
+            Link::Staged => f.write_str("no peer access: copies go through the host's memory"),
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,25 +124,28 @@ pub struct DeviceRecord {
     pub telemetry: Option<About>,
     /// Why NVML says nothing.
     pub no_telemetry: Option<String>,
-    /// What it does at best, measured in the same run.
+    /// Its limits, measured in the same run.
     pub limits: MeasuredLimits,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseResults {
     pub lab: String,
-    /// What `vs_first` compares with.
+    /// The variant that `vs_first` compares with.
     pub first_variant: String,
     pub case: String,
-    /// References, variants, peers. The references are timed once a lab: their rows are in its first case.
+    /// Timesteps of a run, if the case has some.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub timesteps: Option<u64>,
+    /// Variants and peers, device by device.
     pub rows: Vec<Row>,
-    /// What the emulated device counted on a small case like it, if there is one.
+    /// The emulated device's counts on a small case like it, if there is one.
     pub counted: Option<Counted>,
-    /// What NVML reported meanwhile, device by device.
+    /// NVML's reports meanwhile, device by device.
     pub traces: Vec<DeviceTrace>,
 }
 
-/// What NVML reported while a case was timed on a device.
+/// NVML's reports while a case was timed on a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTrace {
     pub device: String,
@@ -92,18 +166,21 @@ pub struct Row {
     pub language: Option<String>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_by: Option<String>,
-    /// If its kernels may use so many registers only: then `variant` says so, too.
+    /// The limit of its kernels' registers, if there is one: then `variant` says so, too.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<Capped>,
     /// The launch shape that `harness tune` found, if it is not the variant's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub shape: Option<String>,
+    /// The number of GPUs that take part, where that is what rows differ by.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
     pub case: String,
     #[serde(flatten)]
     pub outcome: Outcome,
 }
 
-/// A variant whose kernels may use so many registers.
+/// A variant under a limit of its kernels' registers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Capped {
     /// The variant, without a cap.
@@ -116,7 +193,13 @@ pub struct Capped {
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
     Timed(Box<Figures>),
-    /// There is no such device, or a peer that does not do this case.
+    /// On the emulated device, whose times say nothing.
+    Computed {
+        result: Correctness,
+    },
+    /// The devices have less memory than the case needs.
+    DoesNotFit,
+    /// The device is missing, or a peer does not do this case.
     Skipped {
         message: String,
     },
@@ -140,13 +223,13 @@ pub struct Figures {
     pub by: Option<Launching>,
     /// Which clock `run` is by.
     pub clock: Clock,
-    /// Into how many equal segments each run was divided, if each sample of `run` is the time of one of them, times their
-    /// number.
+    /// Into how many equal segments each run was divided, if each sample of `run` is the time of
+    /// one of them, times their number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub segments: Option<u32>,
     /// Median time of a whole run by the host's clock.
     pub host_median_s: f64,
-    /// What `updates` counts.
+    /// The unit of `updates`.
     pub unit: String,
     /// Useful work of a run.
     pub updates: u64,
@@ -154,7 +237,7 @@ pub struct Figures {
     pub bytes: u64,
     pub flops: u64,
     pub updates_per_s: f64,
-    /// `bytes` by the time; not for the CPU, whose caches hold many of them.
+    /// `bytes` / time; not for the CPU, whose caches hold many of them.
     pub bytes_per_s: Option<f64>,
     pub bound: Option<Bound>,
     /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
@@ -178,21 +261,43 @@ pub struct Figures {
     pub code_sha256: Option<String>,
     /// Whether the result of the last timed run is right.
     pub result: Correctness,
-    /// The timesteps that the CPU computed too, where it did not compute all: the result is right as far as they, and
-    /// the other variants, can tell.
+    /// The timesteps that the CPU computed too, where it did not compute all: the result is right
+    /// as far as they, and the other variants, can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_steps: Option<CheckedSteps>,
     pub mismatch: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub on_several: Option<OnSeveral>,
+}
+
+/// Further figures of a run on one or several devices that is compared with fewer.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct OnSeveral {
+    /// Why the commands were not a graph, if they were not.
+    pub no_graph: Option<String>,
+    /// Allocation of the buffers, and making the graph.
+    pub setup_s: f64,
+    /// Writing the inputs.
+    pub write_s: f64,
+    /// Reading the results.
+    pub read_s: f64,
+    /// In [`Scaling::rate_unit`].
+    pub rate_per_s: f64,
+    /// Rate of points over that of the fewest devices of the same size; `None` for these, and where
+    /// one is not a result.
+    pub speedup: Option<f64>,
+    /// Speedup / growth of the number of devices: from 0 to about 1.
+    pub efficiency: Option<f64>,
 }
 
 /// Timesteps at both ends of a run that were compared with the CPU's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CheckedSteps {
-    /// So many from the inputs on.
+    /// From the inputs on.
     pub first: u64,
-    /// So many up to the end, from the device's state before them.
+    /// Up to the end, from the device's state before them.
     pub last: u64,
-    /// Of so many timesteps of the run.
+    /// All timesteps of the run.
     pub of: u64,
 }
 
@@ -249,7 +354,7 @@ pub enum Clock {
 pub enum Correctness {
     /// It is what others are compared with.
     Reference,
-    /// Equal to the reference to the last bit.
+    /// Equal to the reference, or on several devices to the result of the fewest, to the last bit.
     Equal,
     /// Within the lab's tolerance of the reference.
     Close,
@@ -269,7 +374,7 @@ impl std::fmt::Display for Ratio {
 }
 
 impl Figures {
-    /// Times, of which nothing else is known yet.
+    /// Times without anything else yet.
     pub fn new(run: Summary, clock: Clock, host_median_s: f64) -> Figures {
         Figures {
             run,
@@ -298,6 +403,7 @@ impl Figures {
             result: Correctness::Unchecked,
             checked_steps: None,
             mismatch: None,
+            on_several: None,
         }
     }
 
@@ -330,6 +436,18 @@ impl Figures {
     }
 }
 
+impl OnSeveral {
+    /// A run of this time with its transfers.
+    pub fn with_transfer_s(&self, run_s: f64) -> f64 {
+        self.write_s + run_s + self.read_s
+    }
+
+    /// The same with setup.
+    pub fn with_setup_s(&self, run_s: f64) -> f64 {
+        self.setup_s + self.with_transfer_s(run_s)
+    }
+}
+
 impl Row {
     pub fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
@@ -345,12 +463,26 @@ impl Row {
         }
     }
 
-    /// `naive`, or of a peer `naive, CUDA C++`.
-    pub fn name(&self) -> String {
-        match &self.language {
-            None => self.variant.clone(),
-            Some(language) => format!("{}, {language}", self.variant),
+    /// Whether the result is right, where the row has one.
+    pub fn correctness(&self) -> Option<Correctness> {
+        match &self.outcome {
+            Outcome::Timed(figures) => Some(figures.result),
+            Outcome::Computed { result } => Some(*result),
+            _ => None,
         }
+    }
+
+    /// `naive`; of a peer `naive, CUDA C++`; of several GPUs `naive, 2 GPUs`.
+    pub fn name(&self) -> String {
+        let language = self.language.iter().cloned();
+        let gpus = self.gpus.map(|gpus| count(gpus as usize, "GPU"));
+        let parts = [self.variant.clone()].into_iter().chain(language);
+        parts.chain(gpus).collect::<Vec<String>>().join(", ")
+    }
+
+    /// The case without timesteps and what else it says: `512^3`.
+    pub fn size(&self) -> &str {
+        self.case.split(", ").next().unwrap_or(&self.case)
     }
 
     /// `naive on cuda`.
@@ -359,80 +491,23 @@ impl Row {
     }
 }
 
-impl Results {
-    /// A wrong result outweighs what the machine lacks.
-    pub fn ending(&self) -> Ending {
-        let rows = || self.cases.iter().flat_map(|case| &case.rows);
-        let is_wrong = |row: &Row| match &row.outcome {
-            Outcome::Timed(figures) => figures.result == Correctness::Wrong,
-            Outcome::Failed { .. } => true,
-            Outcome::Skipped { .. } | Outcome::Lacking { .. } => false,
-        };
-        if rows().any(is_wrong) {
-            Ending::Wrong
-        } else if rows().any(|row| matches!(row.outcome, Outcome::Lacking { .. })) {
-            Ending::Lacking
-        } else {
-            Ending::Fine
-        }
-    }
-
-    pub fn to_json(&self) -> Result<String, CommandError> {
-        serde_json::to_string_pretty(self)
-            .map_err(|error| CommandError::Bug(format!("the results have no JSON form: {error}")))
-    }
-
-    /// Reads a document.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandError::Input`] for a file that cannot be read, does not hold results of `perf`, has another version, or lacks a field.
-    pub fn read(path: &Path) -> Result<Results, CommandError> {
-        let name = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            CommandError::Input(match error.kind() {
-                ErrorKind::NotFound => {
-                    format!("{name}: there is no such file; `harness perf --json={name}` makes one")
-                }
-                kind => format!("{name}: cannot be read: {kind}"),
-            })
-        })?;
-        Results::parse(&text).map_err(|failure| failure.context(name))
-    }
-
-    /// Reads a document's text.
-    /// Fails as [`Results::read`] does.
-    pub fn parse(text: &str) -> Result<Results, CommandError> {
-        let remedy = "write one with `harness perf --json=FILE`";
-        let head = Head::of(text).map_err(|error| {
-            CommandError::Input(format!("no results of `harness perf`: {error}; {remedy}"))
-        })?;
-        if head.command != "perf" {
-            let command = head.command;
-            return Err(CommandError::Input(format!(
-                "results of `harness {command}`, not of `harness perf`; {remedy}"
-            )));
-        }
-        head.expect_version(SCHEMA_VERSION)?;
-        read::document(text)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_read_is_explained() {
-        let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
-        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 2; measure again with this one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 2; read it with the program that wrote it, or a newer one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
-        let failure = Results::read(Path::new("no/such.json")).unwrap_err();
-        insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
-        assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
+    fn nvml_knows_best() {
+        let link = |route, links| Link::new(route, links).to_string();
+        assert_eq!(link(Route::Atomic, Some(18)), "NVLink, 18 links each");
+        assert_eq!(link(Route::Atomic, None), "NVLink");
+        assert_eq!(link(Route::Peer, Some(4)), "NVLink, 4 links each");
+        for (route, links) in [
+            (Route::Peer, None),
+            (Route::Peer, Some(0)),
+            (Route::Atomic, Some(0)),
+        ] {
+            assert_eq!(link(route, links), "PCIe, from one GPU to the other");
+        }
+        assert_eq!(Link::new(Route::Staged, Some(18)), Link::Staged);
     }
 }

@@ -9,15 +9,18 @@ use stats::SamplingRule;
 pub struct Settings {
     /// Work on a device before the first sample, so that clocks have risen and code is loaded.
     pub device_warm_up: Duration,
-    /// When the samples of single runs on a device are enough; the patience is for each of those that are timed in turns.
+    /// When the samples of single runs on a device are enough; the patience is for each of those
+    /// that are timed in turns.
     pub isolated: SamplingRule,
     /// The same for runs back to back.
     pub batched: SamplingRule,
-    /// How long a sample of runs back to back takes at least.
-    pub batch: Duration,
+    /// How long a sample of runs back to back takes at least; without one, runs back to back are
+    /// not timed.
+    pub batch: Option<Duration>,
     /// A run of this time and more is timed in parts.
     pub long: Duration,
-    /// For how long energy is counted at least, whose counter moves in steps; not at all if `None`. Long runs count their own.
+    /// For how long energy is counted at least, whose counter moves in steps; not at all if `None`.
+    /// Long runs count their own.
     pub energy: Option<Duration>,
     /// How long the CPU computes timesteps to compare results with.
     pub check: Duration,
@@ -27,7 +30,8 @@ pub struct Settings {
     pub cpu: SamplingRule,
 }
 
-/// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the arithmetic.
+/// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the
+/// arithmetic.
 const DEVICE: SamplingRule = SamplingRule {
     min_samples: 30,
     min_time: Duration::from_millis(200),
@@ -53,7 +57,7 @@ impl Settings {
             device_warm_up: Duration::from_millis(300),
             isolated: DEVICE,
             batched: DEVICE,
-            batch: Duration::from_millis(10),
+            batch: Some(Duration::from_millis(10)),
             long: Duration::from_millis(500),
             energy: Some(Duration::from_millis(300)),
             check: Duration::from_secs(2),
@@ -77,7 +81,7 @@ impl Settings {
             device_warm_up: Duration::from_millis(100),
             isolated: quick(usual.isolated),
             batched: quick(usual.batched),
-            batch: Duration::from_millis(5),
+            batch: Some(Duration::from_millis(5)),
             long: usual.long,
             energy: None,
             check: Duration::from_millis(300),
@@ -86,7 +90,7 @@ impl Settings {
         }
     }
 
-    /// The same with exactly so many samples, within the same bounds.
+    /// The same with exactly this number of samples, within the same bounds.
     pub fn with_samples(self, samples: usize) -> Settings {
         let exactly = |rule: SamplingRule| SamplingRule {
             noise: rule.noise,

@@ -54,11 +54,13 @@ impl Probe for MadeUp {
     }
 }
 
-/// What `harness perf` with these arguments ends with, prints, and writes as JSON.
+/// The ending, text and JSON of `harness perf` with these arguments.
 struct Run {
     ending: Result<Ending, CommandError>,
     text: String,
     results: Option<Results>,
+    /// Of all cases, the references' too.
+    rows: Vec<results::Row>,
 }
 
 fn run_with(
@@ -71,7 +73,7 @@ fn run_with(
     run_tuned(labs, machine, peers, probe, &Table::default(), args)
 }
 
-/// What `harness tune` found for the variant `twofold` of the lab `doubling`: the shape x4.
+/// The table of `harness tune` with the shape x4 for variant `twofold` of lab `doubling`.
 fn table_with_x4() -> Table {
     let entry = r#"
         [[tuned]]
@@ -128,10 +130,13 @@ fn run_tuned(
         let width = line.chars().count();
         assert!(width <= WIDTH, "{width} columns: {line}");
     }
+    let results = file.exists().then(|| Results::read(&file).unwrap());
+    let rows = results.iter().flat_map(Results::rows);
     Run {
         ending,
         text,
-        results: file.exists().then(|| Results::read(&file).unwrap()),
+        rows: rows.map(|view| view.row.clone()).collect(),
+        results,
     }
 }
 
@@ -161,7 +166,7 @@ fn small(variants: &str) -> Run {
 
 impl Run {
     fn rows(&self) -> &[results::Row] {
-        &self.results.as_ref().unwrap().cases[0].rows
+        &self.rows
     }
 
     fn figures(&self, row: usize) -> &results::Figures {

@@ -1,4 +1,4 @@
-//! What a GPU reports while it is timed.
+//! A GPU's reports while it is timed.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,21 +11,23 @@ use super::results::Conditions;
 /// Power's counters change no faster.
 const PERIOD: Duration = Duration::from_millis(25);
 
-/// A power cap discards samples below this share of the highest clock: nvbench's default bound. Above it, the cap is how
-/// the device runs under this load, which no pause and no retry changes.
+/// A power cap discards samples below this share of the highest clock: nvbench's default bound.
+/// Above it, the cap is how the device runs under this load, which no pause and no retry changes.
 const POWER_CAPPED_CLOCK: f64 = 0.75;
 
-/// A reading of this age still says how the device runs, if a new one would cost more than a tenth of that age.
+/// A reading of this age still says how the device runs, if a new one would cost more than a tenth
+/// of that age.
 const RECENT: Duration = Duration::from_millis(50);
 
-/// What reports on a device, if anything does.
+/// The telemetry of a device, or of several that work together; empty if there is none.
 #[derive(Clone, Default)]
 pub struct Watch {
-    telemetry: Option<Arc<Remembering>>,
+    telemetry: Vec<Arc<Remembering>>,
     max_sm_clock_mhz: Option<u32>,
 }
 
-/// Telemetry that remembers its last reading: one takes NVML some 15 ms (H100, driver 580), as long as many samples.
+/// Telemetry that remembers its last reading: one takes NVML some 15 ms (H100, driver 580), as long
+/// as many samples.
 struct Remembering {
     telemetry: Arc<dyn Telemetry>,
     last: Mutex<Option<Last>>,
@@ -62,12 +64,24 @@ impl Watch {
         let about = telemetry.as_ref().map(|telemetry| telemetry.about());
         Watch {
             max_sm_clock_mhz: about.and_then(|about| about.max_sm_clock_mhz),
-            telemetry: telemetry.map(|telemetry| {
+            telemetry: Vec::from_iter(telemetry.map(|telemetry| {
                 Arc::new(Remembering {
                     telemetry,
                     last: Mutex::default(),
                 })
-            }),
+            })),
+        }
+    }
+
+    /// The telemetry of several devices of one model; none where one of them does not report.
+    pub fn joined(watches: &[Watch]) -> Watch {
+        if watches.iter().any(|watch| watch.telemetry.is_empty()) {
+            return Watch::default();
+        }
+        let telemetry = watches.iter().flat_map(|watch| watch.telemetry.clone());
+        Watch {
+            telemetry: telemetry.collect(),
+            max_sm_clock_mhz: watches.iter().find_map(|watch| watch.max_sm_clock_mhz),
         }
     }
 
@@ -83,26 +97,48 @@ impl Watch {
     }
 
     pub fn read(&self) -> Option<Reading> {
-        Some(self.telemetry.as_ref()?.read())
+        joined(self.telemetry.iter().map(|telemetry| telemetry.read()))
     }
 
-    /// A reading that is recent enough for a sample that has just been taken: mostly the recorder's.
+    /// A reading that is recent enough for a sample that has just been taken: mostly the
+    /// recorder's.
     pub fn read_recent(&self) -> Option<Reading> {
-        let telemetry = self.telemetry.as_ref()?;
-        let last = telemetry.last.lock();
-        // The lock is released before a new reading takes it.
-        let last = last.unwrap_or_else(PoisonError::into_inner).clone();
-        match last {
-            Some(last) if last.at.elapsed() < RECENT.min(10 * last.cost) => Some(last.reading),
-            _ => Some(telemetry.read()),
-        }
+        joined(self.telemetry.iter().map(|telemetry| {
+            let last = telemetry.last.lock();
+            // The lock is released before a new reading takes it.
+            let last = last.unwrap_or_else(PoisonError::into_inner).clone();
+            match last {
+                Some(last) if last.at.elapsed() < RECENT.min(10 * last.cost) => last.reading,
+                _ => telemetry.read(),
+            }
+        }))
     }
 
-    /// Takes readings at regular times until it is stopped.
+    /// Takes readings of the first device at regular times until it is stopped.
     pub fn record(&self) -> Option<Recorder> {
-        let telemetry = self.telemetry.clone()?;
+        let telemetry = self.telemetry.first()?.clone();
         Some(Recorder::start(telemetry, PERIOD))
     }
+}
+
+/// One reading of several devices: the lowest clocks, the highest temperature, power and energy
+/// of all, and every reason why clocks are lower.
+fn joined(readings: impl Iterator<Item = Reading>) -> Option<Reading> {
+    let least = |a: Option<u32>, b: Option<u32>| [a, b].into_iter().flatten().min();
+    let most = |a: Option<u32>, b: Option<u32>| a.max(b);
+    let sum = |a: Option<f64>, b: Option<f64>| a.zip(b).map(|(a, b)| a + b);
+    readings.reduce(|a, b| Reading {
+        sm_clock_mhz: least(a.sm_clock_mhz, b.sm_clock_mhz),
+        memory_clock_mhz: least(a.memory_clock_mhz, b.memory_clock_mhz),
+        temperature_c: most(a.temperature_c, b.temperature_c),
+        power_w: sum(a.power_w, b.power_w),
+        energy_j: sum(a.energy_j, b.energy_j),
+        throttled_by: match (a.throttled_by, b.throttled_by) {
+            (Some(a), Some(b)) => Some(a.union(&b).copied().collect()),
+            (a, b) => a.or(b),
+        },
+        compute_processes: most(a.compute_processes, b.compute_processes),
+    })
 }
 
 /// The names of those reasons that lower clocks.
@@ -115,7 +151,7 @@ fn slowed_by(reading: &Reading, counts: impl Fn(ThrottleReason) -> bool) -> Opti
     (!names.is_empty()).then(|| names.join(", "))
 }
 
-/// What readings after each sample say together; nothing if there are none.
+/// Readings after each sample, summed up; nothing if there are none.
 pub fn conditions(readings: &[Reading]) -> Option<Conditions> {
     if readings.is_empty() {
         return None;
@@ -167,6 +203,25 @@ mod tests {
     }
 
     #[test]
+    fn several_devices_are_as_slow_as_the_slowest_and_take_the_energy_of_all() {
+        let reading = |clock, energy_j, reasons: &[ThrottleReason]| Reading {
+            energy_j,
+            ..throttled(reasons, clock)
+        };
+        let cap = [ThrottleReason::PowerCap];
+        let two = [
+            reading(1980, Some(1.0), &[]),
+            reading(1200, Some(2.0), &cap),
+        ];
+        let both = joined(two.into_iter()).unwrap();
+        assert_eq!((both.sm_clock_mhz, both.energy_j), (Some(1200), Some(3.0)));
+        assert_eq!(both.throttled_by, Some(cap.into()));
+        let two = [reading(1980, Some(1.0), &[]), reading(1980, None, &[])];
+        assert_eq!(joined(two.into_iter()).unwrap().energy_j, None);
+        assert_eq!(joined(std::iter::empty()), None);
+    }
+
+    #[test]
     fn throttling_and_its_reasons_are_counted() {
         let heat = [
             ThrottleReason::HardwareThermal,
@@ -179,7 +234,7 @@ mod tests {
             throttled(&heat, 1215),
         ];
         let at_most = |max_sm_clock_mhz| Watch {
-            telemetry: None,
+            telemetry: Vec::new(),
             max_sm_clock_mhz,
         };
         let watch = at_most(Some(1980));

@@ -16,7 +16,7 @@ pub const SECTOR_BYTES: u64 = 32;
 pub struct Traffic {
     /// Warp-wide accesses.
     pub requests: u64,
-    /// What they take: sectors of global memory, wavefronts of shared memory.
+    /// Their cost: sectors of global memory, wavefronts of shared memory.
     pub units: u64,
     /// The fewest that the same bytes could take.
     pub ideal: u64,
@@ -96,8 +96,8 @@ impl Figures {
         self.shared()[3].1
     }
 
-    /// Traffic to the shared memory of other blocks of the cluster, as (requests, bytes), by the name in JSON; nothing where
-    /// there is none.
+    /// Traffic to the shared memory of other blocks of the cluster, as (requests, bytes), by the
+    /// name in JSON; nothing where there is none.
     pub fn distributed(&self) -> Vec<(&'static str, u64, u64)> {
         let counts = &self.0;
         [

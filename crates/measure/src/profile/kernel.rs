@@ -187,8 +187,8 @@ impl KernelProfile {
     }
 }
 
-/// What lines are ordered by: the largest of their shares of instructions, of sectors, and of wavefronts that conflicts
-/// add.
+/// The order of lines: the largest of their shares of instructions, of sectors, and of
+/// wavefronts that conflicts add.
 fn cost(line: &Figures, kernel: &Figures) -> f64 {
     let shares = [
         share(line.0.instructions.warp, kernel.0.instructions.warp),
@@ -226,7 +226,8 @@ fn plural(number: u64, one: &str, many: &str) -> String {
     )
 }
 
-/// Traffic to a memory, if there is any, named by the first word of the header. The second names its units; the third, what `last` gives.
+/// Traffic to a memory, if there is any, named by the first word of the header. The second names
+/// its units; the third, what `last` gives.
 fn memory(
     look: Look,
     [name, units, last_name]: [&str; 3],

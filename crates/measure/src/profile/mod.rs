@@ -1,4 +1,5 @@
-//! `harness profile`: exact counts of every kernel on the emulated device, beside what it must do at least.
+//! `harness profile`: exact counts of every kernel on the emulated device, beside what it must do
+//! at least.
 
 pub(crate) mod figures;
 mod kernel;
@@ -132,7 +133,8 @@ fn run_on(
     Ok(ending)
 }
 
-/// The small case with most work for the lab's first variant: it has every part of a grid, large and odd.
+/// The small case with most work for the lab's first variant: it has every part of a grid, large
+/// and odd.
 fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, CommandError> {
     let variant = first_variant(lab);
     lab.small_cases()
@@ -168,14 +170,15 @@ fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, CommandError> {
     }
 }
 
-/// What a case starts from, and what the reference makes of it.
+/// A case's inputs, and what the reference makes of them.
 struct Right {
     inputs: NamedBuffers,
     expected: NamedBuffers,
 }
 
-/// Profiles a variant, and compares its result with the reference: counts of a wrong kernel say little. Fails for a case
-/// that cannot be recorded, and for bugs of ours; a kernel that fails is an [`Outcome`].
+/// Profiles a variant, and compares its result with the reference: counts of a wrong kernel say
+/// little. Fails for a case that cannot be recorded, and for bugs of ours; a kernel that fails is
+/// an [`Outcome`].
 fn profile(
     device: &dyn Device,
     lab: &dyn Lab,

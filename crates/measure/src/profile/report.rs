@@ -17,7 +17,7 @@ pub struct Report {
     case: String,
     /// The size of the case, the same for every variant.
     updates: u64,
-    /// What `updates` counts.
+    /// The unit of `updates`.
     unit: &'static str,
     /// In the order they were run.
     pub variants: Vec<VariantProfile>,
@@ -44,7 +44,7 @@ pub enum Outcome {
     Counted {
         /// In the order of their first launch.
         kernels: Vec<KernelProfile>,
-        /// What is wrong with the result.
+        /// The difference, if the result is wrong.
         mismatch: Option<String>,
     },
     /// A kernel failed.

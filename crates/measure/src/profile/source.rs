@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 /// Reads the sources that kernels were compiled from, each once.
 ///
-/// The compiler names files relative to the workspace, so they are looked for in the working folder, then in the
-/// workspace that this program was built in. Where a source cannot be read, its lines have no text.
+/// The compiler names files relative to the workspace, so they are looked for in the working
+/// folder, then in the workspace that this program was built in. Where a source cannot be read, its
+/// lines have no text.
 #[derive(Debug)]
 pub struct Sources {
     roots: Vec<PathBuf>,

@@ -12,7 +12,7 @@ fn source_folder() -> tempfile::TempDir {
     folder
 }
 
-/// What `harness profile tripling` with these arguments ends with and prints.
+/// The ending and text of `harness profile tripling` with these arguments.
 fn profiled(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let folder = source_folder();
     let args = ["profile", "tripling"].iter().chain(args);

@@ -1,5 +1,5 @@
-//! Each lab's ladder: its plain variant, and each that is faster than all before it, beside the same in CUDA C++ and the limit
-//! that binds them.
+//! Each lab's ladder: its plain variant, and each that is faster than all before it, beside the
+//! same in CUDA C++ and the limit that binds them.
 
 use page::plot::BROAD;
 use page::{Page, Rung, ladder};
@@ -69,7 +69,8 @@ fn rate(timed: &Timed<'_>) -> f64 {
     timed.figures.updates_per_s / 1e9
 }
 
-/// The ladders of all labs, of each on the case with most work in a timestep, on the first device that has one.
+/// The ladders of all labs, of each on the case with most work in a timestep, on the first device
+/// that has one.
 fn steps(results: &Results) -> Vec<Step<'_>> {
     let mut rows = timed(results);
     rows.retain(|timed| {
@@ -107,8 +108,8 @@ fn steps(results: &Results) -> Vec<Step<'_>> {
     ladders
 }
 
-/// The first of our variants of a case, and each that is faster than all before it. Never empty: the variant of a peer was timed as
-/// well, or else the peer stands for it.
+/// The first of our variants of a case, and each that is faster than all before it. Never empty:
+/// the variant of a peer was timed as well, or else the peer represents it.
 fn climb<'t, 'r>(case: &'t [Timed<'r>]) -> Vec<&'t Timed<'r>> {
     let ours = case.iter().filter(|timed| timed.of.row.language.is_none());
     let mut rungs: Vec<&Timed<'_>> = Vec::new();

@@ -1,7 +1,8 @@
-//! The roofline level by level: each variant has a mark for what it moves of L1 and shared memory, of L2, of device memory.
+//! The roofline level by level: each variant has a mark for what it moves of L1 and shared memory,
+//! of L2, of device memory.
 //!
-//! Operations and bytes of device memory are the lab's statement. Bytes of the caches are what the emulated device counted on
-//! a small case, taken for as many updates as the timed one has.
+//! Operations and bytes of device memory are the lab's statement. Bytes of the caches are what the
+//! emulated device counted on a small case, taken for as many updates as the timed one has.
 
 use host::limits::Rate;
 use page::{Page, Series, Shape};
@@ -23,7 +24,8 @@ struct Levelled<'r> {
 }
 
 impl<'r> Levelled<'r> {
-    /// None of a peer, whose code is another; nor under a cap of registers; nor where nothing was counted.
+    /// The levels of a variant; none of a peer, whose code is another, under a cap of registers, or
+    /// where nothing was counted.
     fn of(device: &DeviceRecord, timed: Timed<'r>) -> Option<Levelled<'r>> {
         let row = timed.of.row;
         timed.roofline_point().filter(|_| row.language.is_none())?;
@@ -61,7 +63,8 @@ impl<'r> Levelled<'r> {
     }
 }
 
-/// For each device and lab whose kernels were counted, a plot of its largest case and a table of all.
+/// For each device and lab whose kernels were counted, a plot of its largest case and a table of
+/// all.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
         let rows = timed(results).into_iter();

@@ -33,8 +33,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use page::Page;
 
-use crate::perf::results::Results;
-use crate::scaling::results as scaled;
+use crate::perf::results::{COMMAND, Results, earlier};
 use exit::{CommandError, Ending};
 use host::membench::Measured;
 use output_files::OutputFile;
@@ -50,7 +49,8 @@ pub struct ReportArgs {
     /// Where to write the page [default: report.html, or nowhere with --ladder]
     #[arg(short = 'o', long = "out", value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Write each lab's way from the plain variant to the fastest, beside CUDA C++ and the limits, as an SVG picture
+    /// Write each lab's way from the plain variant to the fastest, beside CUDA C++ and the limits,
+    /// as an SVG picture
     #[arg(long, value_name = "FILE.svg")]
     ladder: Option<PathBuf>,
 }
@@ -88,7 +88,6 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
 enum Document {
     Perf(Box<Results>),
     Membench(Box<Measured>),
-    Scaling(Box<scaled::Results>),
 }
 
 impl Document {
@@ -106,14 +105,10 @@ impl Document {
             CommandError::Input(format!("no results of ours: {error}; {REMEDY}"))
         })?;
         match head.command.as_str() {
-            "perf" => Ok(Document::Perf(Box::new(Results::parse(text)?))),
+            COMMAND | earlier::SCALING => Ok(Document::Perf(Box::new(Results::parse(text)?))),
             "run membench" => {
                 let measured = Measured::parse(&head, text)?;
                 Ok(Document::Membench(Box::new(measured)))
-            }
-            scaled::COMMAND => {
-                let scaling = scaled::Results::parse(&head, text)?;
-                Ok(Document::Scaling(Box::new(scaling)))
             }
             other => Err(CommandError::Input(format!(
                 "results of `harness {other}`; {REMEDY}"
@@ -122,25 +117,21 @@ impl Document {
     }
 }
 
-/// The page of one measurement of the labs.
-pub(crate) fn of_perf(results: &Results) -> String {
+/// The page of one measurement.
+pub(crate) fn of(results: &Results) -> String {
     let mut page = Page::new(TITLE);
-    perf(&mut page, &[results]);
-    page.finish()
-}
-
-/// The page of one measurement of how a lab scales.
-pub(crate) fn of_scaling(results: &scaled::Results) -> String {
-    let mut page = Page::new(TITLE);
-    scaling::add(&mut page, results);
+    match &results.scaling {
+        None => perf(&mut page, &[results]),
+        Some(run) => scaling::add(&mut page, results, run),
+    }
     page.finish()
 }
 
 /// The measurements of the labs.
 fn of_labs(documents: &[Document]) -> Vec<&Results> {
     let measurements = documents.iter().filter_map(|document| match document {
-        Document::Perf(results) => Some(&**results),
-        Document::Membench(_) | Document::Scaling(_) => None,
+        Document::Perf(results) => Some(&**results).filter(|results| results.scaling.is_none()),
+        Document::Membench(_) => None,
     });
     measurements.collect()
 }
@@ -151,8 +142,11 @@ fn html(documents: &[Document]) -> String {
     for document in documents {
         match document {
             Document::Membench(measured) => latency::add(&mut page, measured),
-            Document::Scaling(results) => scaling::add(&mut page, results),
-            Document::Perf(_) => {}
+            Document::Perf(results) => {
+                if let Some(run) = &results.scaling {
+                    scaling::add(&mut page, results, run);
+                }
+            }
         }
     }
     page.finish()

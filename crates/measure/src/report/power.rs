@@ -9,7 +9,7 @@ use super::rows::position;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
 use terminal::table::Table;
 
-/// What a sample has, if it was reported.
+/// A sample's value, if it was reported.
 type Quantity = fn(&Sample) -> Option<f64>;
 
 /// Name, unit, unit in the table, and the quantity.
@@ -23,7 +23,7 @@ const QUANTITIES: [(&str, &str, &str, Quantity); 3] = [
     }),
 ];
 
-/// What was traced, with its case.
+/// The traces with their cases.
 type Trace<'r> = (&'r CaseResults, &'r DeviceTrace);
 
 /// A plot of each quantity, and a table of its range while each case was timed.
@@ -77,8 +77,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     page.command(command);
 }
 
-/// A series for each trace, those of a device alike; and the name of each lab, where its first trace begins, over all
-/// points, in two rows, so that neighbours do not touch.
+/// A series for each trace, those of a device alike; and the name of each lab, where its first
+/// trace begins, over all points, in two rows, so that neighbours do not touch.
 fn plots(traces: &[Trace<'_>], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, String)>) {
     let mut devices = Vec::new();
     let mut all = Vec::new();

@@ -144,7 +144,7 @@ fn sizes(rows: &[Timed<'_>], label: &str) -> Option<Axis> {
 /// Why a row has none.
 fn without_figures((case, row): (&CaseResults, &Row)) -> Option<String> {
     let (outcome, message) = match &row.outcome {
-        Outcome::Timed(_) => return None,
+        Outcome::Timed(_) | Outcome::Computed { .. } | Outcome::DoesNotFit => return None,
         Outcome::Skipped { message } => ("skipped", message),
         Outcome::Failed { message } => ("failed", message),
         Outcome::Lacking { message } => ("lacking", message),

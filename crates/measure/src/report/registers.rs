@@ -1,4 +1,4 @@
-//! What caps of registers do to kernels.
+//! The effect of caps of registers on kernels.
 
 use page::Page;
 
@@ -17,7 +17,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     page.section("Caps of registers");
     columns(Table::new(&lines), "time, us").add_to(page, |line| &line.heading);
     page.remark(
-        "Each kernel compiled for at most so many registers of a thread (.maxnreg). Spilled: bytes that its instructions store and load for want of registers, as the compiler tells; stack: local memory of a thread, which holds them. The time is of one timestep where there are any; \"vs no cap\" is the time without a cap by the time.",
+        "Each kernel compiled under a limit of registers per thread (.maxnreg). Spilled: bytes that its instructions store and load for want of registers, as the compiler tells; stack: local memory of a thread, which holds them. The time is of one timestep where there are any; \"vs no cap\" is time without a cap / time.",
     );
     page.command(command);
 }

@@ -69,7 +69,8 @@ fn plot(device: &DeviceRecord, rows: &[Timed<'_>]) -> Option<Plot> {
     Some(plot)
 }
 
-/// A plot of the roofs alone, for marks from this many operations for each byte on; nothing if copies were not measured.
+/// A plot of the roofs alone, for marks from this many operations for each byte on; nothing if
+/// copies were not measured.
 pub fn roofs(device: &DeviceRecord, least: f64) -> Option<Plot> {
     let best = |rate: &Option<Rate>| Some(rate.as_ref()?.best_per_s);
     let limits = &device.limits;

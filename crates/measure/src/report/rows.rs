@@ -4,11 +4,11 @@ use std::collections::HashSet;
 
 use units::three;
 
-use crate::perf::compared::Compared;
+use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Figures, Results};
 use terminal::table::Tone;
 
-/// What a column of the tables says.
+/// The meaning of a column of the tables.
 pub const OF_LIMIT: &str = "\"of limit\": the least time that the device's measured limits allow for the bytes and operations that the variant cannot avoid, by the measured time.";
 
 #[derive(Debug, Clone)]
@@ -18,24 +18,18 @@ pub struct Timed<'r> {
     /// The row, and the case that it was timed for. The CPU's may be of another: [`Row::case`].
     ///
     /// [`Row::case`]: crate::perf::results::Row::case
-    pub of: Compared<'r>,
+    pub of: RowView<'r>,
     pub figures: &'r Figures,
 }
 
-/// Every row that was timed. The CPU's, which may stand beside several cases of a device, come once.
+/// Every row that was timed. The CPU's rows come once.
 pub fn timed(results: &Results) -> Vec<Timed<'_>> {
     let mut seen = HashSet::new();
-    let rows = results.cases.iter().flat_map(|case| {
-        case.rows.iter().filter_map(move |row| {
-            Some(Timed {
-                heading: format!("{}, {}", case.lab, case.case),
-                of: Compared {
-                    cases: &results.cases,
-                    case,
-                    row,
-                },
-                figures: row.figures()?,
-            })
+    let rows = results.rows().filter_map(|of| {
+        Some(Timed {
+            heading: format!("{}, {}", of.case.lab, of.case.case),
+            of,
+            figures: of.row.figures()?,
         })
     });
     rows.filter(|timed| {
@@ -58,8 +52,8 @@ pub fn position<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> usize {
 }
 
 impl Timed<'_> {
-    /// Whether the figures can be relied on, and on which case they are if that is another one; what was checked, if not
-    /// all.
+    /// Whether the figures can be relied on, and on which case they are if that is another one;
+    /// what was checked, if not all.
     pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {
             ("wrong result".to_owned(), Tone::Bad)
@@ -74,7 +68,7 @@ impl Timed<'_> {
         }
     }
 
-    /// What a bar says: name, device, and what must be known of the figures.
+    /// A bar's label: name, device, and what must be known of the figures.
     pub fn label(&self) -> String {
         let mut label = self.of.row.full_name();
         if !self.figures.run.is_result() {

@@ -4,7 +4,7 @@ use page::{Bar, Page};
 use units::three;
 
 use super::rows::{Timed, position, timed};
-use crate::perf::compared::Compared;
+use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Ratio, Results, Row};
 use terminal::table::{Align, Table};
 
@@ -24,7 +24,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         // Without the CPU's rows there is nothing but the first variant to compare with.
         page.bars(
             &bars(&rows, |of| Some(of.vs_first()?.estimate)),
-            "Time of the lab's first variant by the time, on a logarithmic scale: the first variant, the fastest, and peers of these two. The table has all.",
+            "Time of the lab's first variant / time, on a logarithmic scale: the first variant, the fastest, and peers of these two. The table has all.",
         );
     } else {
         page.bars(
@@ -46,15 +46,15 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
     page.remark(
-        "Above 1 is faster; nothing is said of what is noisy or wrong, nor of what would be compared with that. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: those of the variant's kernels that are neither empty nor a comment, without the physics that they share with the CPU references.",
+        "Above 1 is faster; rows that are noisy or wrong are left out, and so are ratios to them. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: lines of code in the file with the variant's kernels, which may hold others', without the physics that they share with the CPU references.",
     );
     page.command(command);
 }
 
 /// Bars of a few of them, case by case.
-fn bars(rows: &[Timed<'_>], value: fn(&Compared<'_>) -> Option<f64>) -> Vec<Bar> {
+fn bars(rows: &[Timed<'_>], value: fn(&RowView<'_>) -> Option<f64>) -> Vec<Bar> {
     let is_drawn = |timed: &&Timed<'_>| {
-        let Compared { case, row, .. } = timed.of;
+        let RowView { case, row, .. } = timed.of;
         let is_fastest = |row: &&Row| row.figures().is_some_and(|figures| figures.is_fastest);
         let fastest = case.rows.iter().find(is_fastest);
         let is_asked = row.variant == case.first_variant

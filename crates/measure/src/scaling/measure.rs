@@ -1,22 +1,24 @@
-//! Times the cases of a size on more and more devices, in turns where memory allows, and compares their results.
+//! Times the cases of a size on more and more devices, in turns where memory allows, and compares
+//! their results.
 
 use std::time::{Duration, Instant};
 
-use device::Session;
 use device::buffer::copies;
 use device::run::outputs_into;
 use device::{Capture, Device, Error, Launching, NamedBuffers};
-use host::{Case, Lab};
+use exit::CommandError;
+use host::{Case, Lab, Variant};
 use plan::Plan;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
-use stats::{Collector, Sample, SamplingRule};
+use stats::Summary;
 
-use super::agenda::{Item, Room, is_out_of_memory};
-use super::results::{Agreement, Figures, Outcome, Row, Size};
+use super::sizes::{Item, Room, is_out_of_memory};
+use crate::perf::interleaved;
+use crate::perf::results::{Clock, Correctness, Figures, OnSeveral, Outcome, Row};
 use crate::perf::settings::Settings;
+use crate::perf::timed_run::{PeerFailure, RunError, TimedRun};
 use crate::perf::watch::Watch;
-use exit::CommandError;
 
 /// Bytes of a buffer that one core digests at a time.
 const DIGESTED_BYTES: usize = 16 << 20;
@@ -25,16 +27,17 @@ const DIGESTED_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Digested(Vec<u8>);
 
-/// How many times as long as for one GPU energy is counted: counters are read one after the other, 15 ms each, while the GPUs wait, and
-/// each moves in steps of its own.
+/// How many times as long as for one GPU energy is counted: counters are read one after the other,
+/// 15 ms each, while the GPUs wait, and each moves in steps of its own.
 const ENERGY_WINDOWS: u32 = 8;
 
+/// The measurement of a run, and its result.
 type Measured = Result<(Figures, Digested), Error>;
 
-/// What rows are measured on, and how.
+/// The devices that rows are measured on, and the rules.
 pub struct Bench<'b> {
     pub lab: &'b dyn Lab,
-    pub variant: &'b str,
+    pub variant: Variant,
     pub device: &'b dyn Device,
     pub watches: &'b [Watch],
     pub settings: Settings,
@@ -42,7 +45,7 @@ pub struct Bench<'b> {
     pub is_timed: bool,
 }
 
-/// A case and its plan for so many devices.
+/// A case and its plan for a number of devices.
 struct Planned<'i> {
     at: usize,
     case: &'i dyn Case,
@@ -51,17 +54,16 @@ struct Planned<'i> {
 
 /// A plan on its devices, which has run once.
 struct Prepared<'d> {
-    session: Box<dyn Session + 'd>,
-    no_graph: Option<String>,
-    setup_s: f64,
-    write_s: f64,
-    read_s: f64,
+    run: TimedRun<'d>,
+    by: Launching,
+    /// The only sample on the emulated device.
+    first: Duration,
+    known: OnSeveral,
     digest: Digested,
-    samples: Collector,
-    energy_per_run_j: Option<f64>,
 }
 
-/// The inputs of a case, kept while its next run is of the same case, and where results are read to.
+/// The inputs of a case, kept while its next run is of the same case, and where results are read
+/// to.
 #[derive(Default)]
 struct Fields {
     case: String,
@@ -76,7 +78,8 @@ impl Fields {
             // Not both in memory at once.
             *self = Fields::default();
             let inputs = case.inputs()?;
-            // Copies of inputs, whose pages are there: the time of reading is not that of making pages.
+            // Copies of inputs, whose pages are there: the time of reading is not that of making
+            // pages.
             let is_output = |name: &str| case.output_names().contains(&name);
             (self.results, self.inputs) = (copies(&inputs, is_output)?, inputs);
             self.case = case.label();
@@ -86,29 +89,35 @@ impl Fields {
 }
 
 impl Bench<'_> {
-    /// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed again.
+    /// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed
+    /// again.
     ///
     /// # Errors
     ///
     /// The device's.
     pub fn start(&self, case: &dyn Case) -> Result<(), Error> {
-        let plan = case.record_for(self.device.count(), self.variant)?;
+        let plan = case.record_for(self.device.count(), self.variant.name)?;
         self.device.prepare(self.lab.module(), &plan)?;
         Ok(())
     }
 
-    /// Measures a size: a row for each number of devices. `rate` is what a run of the case does, in the unit of rates.
+    /// Measures a size: a row for each number of devices. `rate` is what a run of the case does, in
+    /// the unit of rates.
     ///
     /// # Errors
     ///
-    /// Plans that cannot be recorded. What fails on the devices is in its row.
-    pub fn size(&self, item: &Item, rate: impl Fn(&dyn Case) -> f64) -> Result<Size, CommandError> {
+    /// Plans that cannot be recorded. A failure on the devices is in its row.
+    pub fn rows(
+        &self,
+        item: &Item,
+        rate: impl Fn(&dyn Case) -> f64,
+    ) -> Result<Vec<Row>, CommandError> {
         let mut planned = Vec::new();
         for (at, run) in item.runs.iter().enumerate().filter(|(_, run)| run.fits) {
             planned.push(Planned {
                 at,
                 case: run.case.as_ref(),
-                plan: run.case.record_for(run.gpus, self.variant)?,
+                plan: run.case.record_for(run.gpus, self.variant.name)?,
             });
         }
         let mut fields = Fields::default();
@@ -117,41 +126,45 @@ impl Bench<'_> {
         for (at, measured) in &measured {
             digests[*at] = measured.as_ref().ok().map(|(_, digest)| digest.clone());
         }
-        let mut size = Size {
-            steps: item.steps,
-            rows: Vec::new(),
-        };
+        let mut rows = Vec::new();
         for (at, run) in item.runs.iter().enumerate() {
             let case = run.case.as_ref();
             let found = measured.iter().position(|(other, _)| *other == at);
             let outcome = match found.map(|found| measured.swap_remove(found).1) {
                 None => Outcome::DoesNotFit,
                 Some(Err(error)) => without_figures(error),
-                Some(Ok((mut figures, _))) => {
-                    let result = self.agreement(item, at, &digests, &mut fields);
-                    match result {
-                        Err(error) => without_figures(error),
-                        Ok(result) if !self.is_timed => Outcome::Computed { result },
-                        Ok(result) => {
-                            figures.result = result;
-                            figures.rate_per_s = rate(case) / figures.run.median_s.max(1e-12);
-                            Outcome::Timed(Box::new(figures))
+                Some(Ok((figures, _))) => match self.correctness(item, at, &digests, &mut fields) {
+                    Err(error) => without_figures(error),
+                    Ok(result) if !self.is_timed => Outcome::Computed { result },
+                    Ok(result) => {
+                        let work = case.work(self.variant.name);
+                        let mut figures = figures.with_work(work, Some(item.steps));
+                        figures.result = result;
+                        if let Some(known) = &mut figures.on_several {
+                            known.rate_per_s = rate(case) / figures.run.median_s.max(1e-12);
                         }
+                        Outcome::Timed(Box::new(figures))
                     }
-                }
+                },
             };
-            size.rows.push(Row {
-                gpus: run.gpus,
+            rows.push(Row {
+                device: self.device.info().kind.name().to_owned(),
+                variant: self.variant.name.to_owned(),
+                language: None,
+                built_by: None,
+                capped: None,
+                shape: None,
+                gpus: Some(run.gpus),
                 case: case.label(),
-                points: case.work(self.variant).updates / item.steps.max(1),
                 outcome,
             });
         }
-        size.compare();
-        Ok(size)
+        compare_with_fewest(&mut rows);
+        Ok(rows)
     }
 
-    /// Measures each plan: all in turns if the devices hold them together, or else one after the other.
+    /// Measures each plan: all in turns if the devices hold them together, or else one after the
+    /// other.
     fn all(&self, planned: &[Planned<'_>], fields: &mut Fields) -> Vec<(usize, Measured)> {
         let room = Room::of(self.device);
         let plans = planned.iter().map(|planned| &planned.plan);
@@ -170,76 +183,63 @@ impl Bench<'_> {
         alone.collect()
     }
 
-    /// Measures the plans, of which the devices hold all at once.
+    /// Measures plans that the devices hold all at once.
     fn in_turns(
         &self,
         planned: &[Planned<'_>],
         fields: &mut Fields,
     ) -> Result<Vec<(Figures, Digested)>, Error> {
-        let rows = planned.len() as u32;
-        let rule = SamplingRule {
-            patience: self.settings.isolated.patience.saturating_mul(rows),
-            min_time: self.settings.isolated.min_time.saturating_mul(rows),
-            ..self.settings.isolated
-        };
-        let mut prepared = Vec::new();
+        let mut runs = Vec::new();
+        let mut others = Vec::new();
         for Planned { case, plan, .. } in planned {
             fields.make(*case)?;
-            prepared.push(self.prepare(plan, fields, rule)?);
+            let Prepared {
+                run,
+                by,
+                first,
+                known,
+                digest,
+            } = self.prepare(plan, fields)?;
+            let devices = (plan.devices() as usize).min(self.watches.len());
+            runs.push((run, Watch::joined(&self.watches[..devices])));
+            others.push((by, first, known, digest));
         }
-        if self.is_timed {
-            let began = Instant::now();
-            while began.elapsed() < self.settings.device_warm_up {
-                for one in &mut prepared {
-                    one.run()?;
-                }
+        let times: Vec<Figures> = match self.is_timed {
+            true => {
+                let timed = interleaved::time(runs, &self.settings(), 1, None).into_iter();
+                let figures = timed.map(|timed| Ok(timed.map_err(host_error)?.figures));
+                figures.collect::<Result<_, Error>>()?
             }
-            for one in &mut prepared {
-                one.samples = Collector::new(rule);
+            false => {
+                let times = others.iter().map(|(_, first, ..)| *first);
+                times.map(untimed).collect()
             }
-            while prepared.iter().any(|one| !one.samples.is_done()) {
-                let waiting = prepared.iter_mut().filter(|one| !one.samples.is_done());
-                for one in waiting {
-                    let time = one.run()?;
-                    let discard = self.watches.iter().find_map(|watch| {
-                        let reading = watch.read_recent()?;
-                        watch.discard(&reading)
-                    });
-                    one.samples.push(Sample { time, discard });
-                }
-            }
-            for (one, Planned { plan, .. }) in prepared.iter_mut().zip(planned) {
-                one.energy_per_run_j = self.energy(one, plan.devices())?;
-            }
-        }
-        Ok(prepared.into_iter().map(Prepared::finish).collect())
+        };
+        let all = times.into_iter().zip(others);
+        let all = all.map(|(figures, (by, _, known, digest))| {
+            let figures = Figures {
+                by: Some(by),
+                on_several: Some(known),
+                ..figures
+            };
+            (figures, digest)
+        });
+        Ok(all.collect())
     }
 
-    /// The energy of a run of so many devices, of runs back to back; `None` if it is not wanted or a device does not count it.
-    fn energy(&self, prepared: &mut Prepared<'_>, devices: u32) -> Result<Option<f64>, Error> {
-        let count = || -> Option<f64> {
-            let watches = self.watches.get(..devices as usize)?;
-            watches.iter().map(|watch| watch.read()?.energy_j).sum()
-        };
-        let Some((least, before_j)) = self.settings.energy.zip(count()) else {
-            return Ok(None);
-        };
-        let least = least * ENERGY_WINDOWS;
-        let (began, mut runs) = (Instant::now(), 0_u32);
-        while runs == 0 || began.elapsed() < least {
-            prepared.run()?;
-            runs += 1;
+    /// Whole runs one by one, and then their energy for longer: several devices' counters are read
+    /// one after the other, while the devices wait.
+    fn settings(&self) -> Settings {
+        let energy = self.settings.energy;
+        Settings {
+            batch: None,
+            energy: energy.map(|least| least * ENERGY_WINDOWS),
+            ..self.settings
         }
-        Ok(count().map(|after_j| (after_j - before_j) / f64::from(runs)))
     }
 
     /// Prepares a plan, runs it once from the inputs, and reads the results.
-    fn prepare<'s>(
-        &'s self,
-        plan: &Plan,
-        fields: &mut Fields,
-        rule: SamplingRule,
-    ) -> Result<Prepared<'s>, Error> {
+    fn prepare<'s>(&'s self, plan: &Plan, fields: &mut Fields) -> Result<Prepared<'s>, Error> {
         let began = Instant::now();
         let mut session = self.device.prepare(self.lab.module(), plan)?;
         let no_graph = match self.is_timed {
@@ -259,37 +259,41 @@ impl Bench<'_> {
             session.write(plan.find_buffer(name)?, buffer)?;
         }
         let write_s = began.elapsed().as_secs_f64();
-        let mut prepared = Prepared {
-            session,
-            no_graph,
-            setup_s,
-            write_s,
-            read_s: 0.0,
-            digest: Digested::default(),
-            samples: Collector::new(rule),
-            energy_per_run_j: None,
+        let by = match no_graph {
+            None => Launching::Graph,
+            Some(_) => Launching::Stream,
         };
-        let time = prepared.run()?;
-        // Without samples of its own, on the emulated device, that is the only one.
-        prepared.samples.push(time.into());
+        let timing = session.run_times(1, by)?;
         let began = Instant::now();
-        outputs_into(prepared.session.as_mut(), plan, &mut fields.results)?;
-        prepared.read_s = began.elapsed().as_secs_f64();
-        prepared.digest = Digested::of(&fields.results);
-        Ok(prepared)
+        outputs_into(session.as_mut(), plan, &mut fields.results)?;
+        Ok(Prepared {
+            run: TimedRun::going_on(session, plan.clone()),
+            by,
+            first: timing.device.unwrap_or(timing.host),
+            known: OnSeveral {
+                no_graph,
+                setup_s,
+                write_s,
+                read_s: began.elapsed().as_secs_f64(),
+                rate_per_s: 0.0,
+                speedup: None,
+                efficiency: None,
+            },
+            digest: Digested::of(&fields.results),
+        })
     }
 
     /// How the result of a row compares with that of fewer devices.
-    fn agreement(
+    fn correctness(
         &self,
         item: &Item,
         at: usize,
         digests: &[Option<Digested>],
         fields: &mut Fields,
-    ) -> Result<Agreement, Error> {
+    ) -> Result<Correctness, Error> {
         let of = |digest: &Digested| match digests[at].as_ref() == Some(digest) {
-            true => Agreement::Equal,
-            false => Agreement::Different,
+            true => Correctness::Equal,
+            false => Correctness::Wrong,
         };
         let (run, fewer) = (&item.runs[at], &item.runs[..at]);
         let mut known = fewer.iter().zip(digests).filter_map(|(other, digest)| {
@@ -297,54 +301,21 @@ impl Bench<'_> {
             Some((other.case.label() == run.case.label(), digest))
         });
         match known.next() {
-            None => return Ok(Agreement::First),
+            None => return Ok(Correctness::Reference),
             Some((true, digest)) => return Ok(of(digest)),
             // It grew: the same is computed on fewer devices.
             Some((false, _)) => {}
         }
         let room = Room::of(self.device);
         for other in fewer {
-            let plan = run.case.record_for(other.gpus, self.variant)?;
+            let plan = run.case.record_for(other.gpus, self.variant.name)?;
             if room.has(&plan) {
                 fields.make(run.case.as_ref())?;
-                let prepared = self.prepare(&plan, fields, self.settings.isolated)?;
+                let prepared = self.prepare(&plan, fields)?;
                 return Ok(of(&prepared.digest));
             }
         }
-        Ok(Agreement::Unchecked)
-    }
-}
-
-impl Prepared<'_> {
-    /// The time of a run from what the one before left.
-    fn run(&mut self) -> Result<Duration, Error> {
-        let by = self.launching();
-        let timing = self.session.run_times(1, by)?;
-        Ok(timing.device.unwrap_or(timing.host))
-    }
-
-    fn launching(&self) -> Launching {
-        match self.no_graph {
-            None => Launching::Graph,
-            Some(_) => Launching::Stream,
-        }
-    }
-
-    fn finish(self) -> (Figures, Digested) {
-        let figures = Figures {
-            by: self.launching(),
-            run: self.samples.finish(),
-            no_graph: self.no_graph,
-            setup_s: self.setup_s,
-            write_s: self.write_s,
-            read_s: self.read_s,
-            energy_per_run_j: self.energy_per_run_j,
-            rate_per_s: 0.0,
-            speedup: None,
-            efficiency: None,
-            result: Agreement::Unchecked,
-        };
-        (figures, self.digest)
+        Ok(Correctness::Unchecked)
     }
 }
 
@@ -363,6 +334,42 @@ impl Digested {
             }
         }
         Digested(all.finalize().to_vec())
+    }
+}
+
+/// The figures of a run whose time says nothing.
+fn untimed(time: Duration) -> Figures {
+    let s = time.as_secs_f64();
+    Figures::new(Summary::new(vec![s]), Clock::Device, s)
+}
+
+/// The device's error. Runs of variants of ours have no other.
+fn host_error(error: RunError) -> Error {
+    match error {
+        RunError::Host(error) => error,
+        RunError::Lacking(text) | RunError::Failed(text) | RunError::Unsuited(text) => {
+            PeerFailure(text).into()
+        }
+    }
+}
+
+/// Notes how each row compares with that of the fewest devices.
+fn compare_with_fewest(rows: &mut [Row]) {
+    let usable = |row: &Row| {
+        let figures = row.figures().filter(|figures| figures.is_result())?;
+        Some(figures.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12))
+    };
+    let mut timed = rows.iter().filter(|row| row.figures().is_some());
+    let Some(first) = timed.next() else { return };
+    let (fewest, base) = (first.gpus.unwrap_or(1), usable(first));
+    for row in rows {
+        let gpus = row.gpus.unwrap_or(1);
+        let speedup = usable(row).zip(base).map(|(rate, base)| rate / base);
+        let times = f64::from(gpus) / f64::from(fewest);
+        if let Some(known) = row.figures_mut().and_then(|own| own.on_several.as_mut()) {
+            known.speedup = speedup.filter(|_| gpus != fewest);
+            known.efficiency = known.speedup.map(|speedup| speedup / times);
+        }
     }
 }
 
@@ -395,5 +402,69 @@ mod tests {
             other[at] = -0.0;
             assert_ne!(of(&other), whole);
         }
+    }
+
+    fn row(gpus: u32, points: u64, run_s: f64) -> Row {
+        let figures = Figures::new(Summary::new(vec![run_s; 6]), Clock::Device, run_s);
+        Row {
+            device: "cuda".to_owned(),
+            variant: "split".to_owned(),
+            language: None,
+            built_by: None,
+            capped: None,
+            shape: None,
+            gpus: Some(gpus),
+            case: "8^3, 2 iterations".to_owned(),
+            outcome: Outcome::Timed(Box::new(Figures {
+                timesteps: Some(2),
+                updates: 2 * points,
+                result: Correctness::Equal,
+                on_several: Some(OnSeveral {
+                    no_graph: None,
+                    setup_s: 0.0,
+                    write_s: 0.0,
+                    read_s: 0.0,
+                    rate_per_s: 0.0,
+                    speedup: None,
+                    efficiency: None,
+                }),
+                ..figures
+            })),
+        }
+    }
+
+    /// Speedup and efficiency of each row.
+    fn compared(rows: Vec<Row>) -> Vec<Option<[f64; 2]>> {
+        let mut rows = rows;
+        compare_with_fewest(&mut rows);
+        let rows = rows.iter();
+        rows.map(|row| {
+            let known = row.figures()?.on_several.as_ref()?;
+            Some([known.speedup?, known.efficiency?])
+        })
+        .collect()
+    }
+
+    #[test]
+    fn efficiency_is_against_the_fewest_that_fit() {
+        let strong = vec![row(1, 100, 8.0), row(2, 100, 5.0), row(4, 100, 2.5)];
+        assert_eq!(compared(strong), [None, Some([1.6, 0.8]), Some([3.2, 0.8])]);
+        let does_not_fit = Row {
+            outcome: Outcome::DoesNotFit,
+            ..row(1, 100, 1.0)
+        };
+        let large = vec![does_not_fit, row(2, 100, 8.0), row(4, 100, 5.0)];
+        assert_eq!(compared(large), [None, None, Some([1.6, 0.8])]);
+        // Of four times the work in twice the time, on four devices.
+        let weak = vec![row(1, 100, 1.0), row(4, 400, 2.0)];
+        assert_eq!(compared(weak), [None, Some([2.0, 0.5])]);
+    }
+
+    #[test]
+    fn what_is_no_result_is_compared_with_nothing() {
+        let mut wrong = row(2, 100, 4.0);
+        wrong.figures_mut().unwrap().result = Correctness::Wrong;
+        let rows = vec![row(1, 100, 8.0), wrong, row(4, 100, 2.0)];
+        assert_eq!(compared(rows), [None, None, Some([4.0, 1.0])]);
     }
 }

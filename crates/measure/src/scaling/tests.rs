@@ -7,25 +7,27 @@ use std::time::Duration;
 use device::telemetry::{About, Reading, Telemetry};
 use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
 use device::{DeviceInfo, EmulatedDevice, Session};
+use host::limits::MeasuredLimits;
 use host::poisson::Poisson;
 use host::{CaseParams, Lab};
 use plan::{BufferId, Plan};
+use stats::Summary;
 
-use super::agenda::{self, Agenda};
 use super::measure::Bench;
-use super::results::{Link, Outcome, Results, SCHEMA_VERSION, Size};
+use super::sizes::{self, Sizes};
 use super::{done_by, rate_unit, text};
 use crate::cpu::CpuInfo;
+use crate::perf::results::{CaseResults, Correctness, DeviceRecord, Link, Results, Row, Scaling};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
 use exit::Ending;
 use terminal::look::Look;
 
-/// Three GPUs of which each more saves less time.
+/// Three GPUs; each more saves less time.
 struct Gpus {
     emulated: EmulatedDevice,
     info: DeviceInfo,
-    /// On so many, the result is wrong.
+    /// The number of GPUs on which the result is wrong.
     wrong_on: u32,
 }
 
@@ -136,18 +138,18 @@ fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
             .iter()
             .fold(params.set("steps", 4), |params, name| params.set(*name, 12)),
     };
-    let agenda = Agenda {
+    let sizes = Sizes {
         lab,
-        variant: agenda::variant(lab, &[]).unwrap(),
+        variant: sizes::variant(lab, &[]).unwrap(),
         counts: &[1, 2, 3],
         is_weak,
         params: Some(params),
         is_long: false,
     };
-    let items = agenda.items(gpus).unwrap();
+    let items = sizes.items(gpus).unwrap();
     let bench = Bench {
         lab,
-        variant: agenda.variant,
+        variant: sizes.variant,
         device: gpus,
         watches: &[(); 3].map(|()| Watch::new(Some(Arc::new(Meter::default())))),
         settings: Settings {
@@ -158,53 +160,65 @@ fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
         },
         is_timed: true,
     };
-    let rate = |case: &dyn host::Case| done_by(lab, case, agenda.variant);
-    let sizes = items.iter().map(|item| bench.size(item, rate).unwrap());
-    let mut sizes: Vec<Size> = sizes.collect();
-    for row in sizes.iter_mut().flat_map(|size| &mut size.rows) {
-        if let Outcome::Timed(figures) = &mut row.outcome {
-            (figures.setup_s, figures.write_s, figures.read_s) = (2e-3, 1e-3, 5e-4);
-        }
+    let cases = items
+        .iter()
+        .map(|item| super::measured(&bench, item).unwrap());
+    let mut cases: Vec<CaseResults> = cases.collect();
+    let rows = cases.iter_mut().flat_map(|case| &mut case.rows);
+    for figures in rows.filter_map(Row::figures_mut) {
+        let known = figures.on_several.as_mut().unwrap();
+        (known.setup_s, known.write_s, known.read_s) = (2e-3, 1e-3, 5e-4);
     }
+    let cpu = CpuInfo {
+        model: "Test".to_owned(),
+        cores: 2,
+        clock_mhz: None,
+        is_virtual: false,
+    };
+    let record = DeviceRecord {
+        device: "cuda".to_owned(),
+        info: gpus.info.clone(),
+        telemetry: Some(About {
+            driver: Some("580.0".to_owned()),
+            ..About::default()
+        }),
+        no_telemetry: None,
+        limits: MeasuredLimits::default(),
+    };
     Results {
-        schema_version: SCHEMA_VERSION,
-        command: super::results::COMMAND.to_owned(),
-        harness_version: "0.1.0".to_owned(),
-        command_line: ["harness", "perf"].map(str::to_owned).into(),
-        began_unix_s: 0,
-        wall_s: 1.0,
-        quick: false,
-        lab: lab.name().to_owned(),
-        variant: agenda.variant.to_owned(),
-        weak: is_weak,
-        cpu: CpuInfo {
-            model: "Test".to_owned(),
-            cores: 2,
-            clock_mhz: None,
-            is_virtual: false,
-        },
-        device: gpus.info.clone(),
-        devices: gpus.count(),
-        driver: Some("580.0".to_owned()),
-        link: Some(Link::Nvlink { links: Some(18) }),
-        start_s: 1.25,
-        rate_unit: rate_unit(lab, "updates").to_owned(),
-        sizes,
+        cases,
+        scaling: Some(Scaling {
+            variant: sizes.variant.name.to_owned(),
+            weak: is_weak,
+            devices: gpus.count(),
+            link: Some(Link::Nvlink { links: Some(18) }),
+            start_s: 1.25,
+            rate_unit: rate_unit(lab, "updates").to_owned(),
+        }),
+        ..Results::begun(false, Some(cpu), vec![record], Vec::new())
     }
+}
+
+fn head(results: &Results) -> String {
+    text::head(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+}
+
+fn body(results: &Results) -> String {
+    text::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
 }
 
 #[test]
 fn one_size_on_more_and_more() {
     let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
-    insta::assert_snapshot!(text::head(&results, Look::PLAIN));
-    insta::assert_snapshot!(text::body(&results, Look::PLAIN));
+    insta::assert_snapshot!(head(&results));
+    insta::assert_snapshot!(body(&results));
     assert_eq!(results.ending(), Ending::Fine);
 }
 
 #[test]
 fn sizes_that_grow() {
     let results = measured(&Gpus::new(1 << 30), &host::wave3d::LAB, true);
-    insta::assert_snapshot!(text::body(&results, Look::PLAIN));
+    insta::assert_snapshot!(body(&results));
 }
 
 #[test]
@@ -213,18 +227,18 @@ fn what_does_not_fit_and_what_is_wrong() {
     let mut gpus = Gpus::new(2 * 8 * 1728);
     gpus.wrong_on = 3;
     let results = measured(&gpus, &host::poisson::LAB, false);
-    insta::assert_snapshot!(text::body(&results, Look::PLAIN));
+    insta::assert_snapshot!(body(&results));
     assert_eq!(results.ending(), Ending::Wrong);
 }
 
 #[test]
 fn a_size_that_fewer_do_not_hold_is_unchecked() {
     let results = measured(&Gpus::new(2 * 8 * 1728 * 3 / 2), &host::poisson::LAB, true);
-    let agreements = results.rows().map(|row| row.agreement());
-    use super::results::Agreement::{First, Unchecked};
+    let found = results.rows().map(|view| view.row.correctness());
+    use Correctness::{Reference, Unchecked};
     assert_eq!(
-        agreements.collect::<Vec<_>>(),
-        [Some(First), Some(Unchecked), Some(Unchecked)]
+        found.collect::<Vec<_>>(),
+        [Some(Reference), Some(Unchecked), Some(Unchecked)]
     );
 }
 
@@ -232,9 +246,8 @@ fn a_size_that_fewer_do_not_hold_is_unchecked() {
 fn the_document_and_the_page() {
     let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
     let json = results.to_json().unwrap();
-    let head = terminal::json::read::Head::of(&json).unwrap();
-    assert_eq!(Results::parse(&head, &json), Ok(results.clone()));
-    let page = crate::report::of_scaling(&results);
+    assert_eq!(Results::parse(&json), Ok(results.clone()));
+    let page = crate::report::of(&results);
     for part in [
         "efficiency, %",
         "speedup",
@@ -249,6 +262,48 @@ fn the_document_and_the_page() {
 #[test]
 fn poissons_rate_is_the_usual_one() {
     let problem = Poisson::new(17, 6).unwrap();
-    let done = done_by(&host::poisson::LAB, &problem, "split");
+    let done = done_by(
+        &host::poisson::LAB,
+        &problem,
+        sizes::variant(&host::poisson::LAB, &[]).unwrap(),
+    );
     assert_eq!(done, problem.usual_bytes() as f64);
+}
+
+/// As the program of 24 November 2026 wrote it.
+#[test]
+fn documents_of_version_1_are_read() {
+    let old = r#"{
+        "schema_version": 1, "command": "perf --gpus", "harness_version": "0.1.0",
+        "command_line": ["harness", "perf"], "began_unix_s": 0, "wall_s": 1.0, "quick": false,
+        "lab": "poisson", "variant": "split", "weak": false,
+        "cpu": {"model": "Test", "cores": 2, "clock_mhz": null, "is_virtual": false},
+        "device": DEVICE, "devices": 3, "driver": "580.0",
+        "link": {"kind": "nvlink", "links": 18}, "start_s": 1.25, "rate_unit": "byte",
+        "sizes": [{"steps": 4, "rows": [
+            {"gpus": 1, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
+             "run": RUN1, "by": "stream", "no_graph": "this device has no graphs",
+             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 2e-3,
+             "rate_per_s": 2.07e8, "speedup": null, "efficiency": null, "result": "first"},
+            {"gpus": 2, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
+             "run": RUN2, "by": "stream", "no_graph": "this device has no graphs",
+             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 4e-3,
+             "rate_per_s": 3.32e8, "speedup": 1.6, "efficiency": 0.8, "result": "equal"},
+            {"gpus": 3, "case": "12^3, 4 iterations", "points": 1000, "outcome": "does_not_fit"}
+        ]}]
+    }"#;
+    let info = DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test");
+    let json = |value: &dyn Fn() -> serde_json::Value| value().to_string();
+    let summary = |time_s: f64| json(&|| serde_json::json!(Summary::new(vec![time_s; 6])));
+    let old = old
+        .replace("DEVICE", &json(&|| serde_json::json!(info)))
+        .replace("RUN1", &summary(8e-4))
+        .replace("RUN2", &summary(5e-4));
+    let results = Results::parse(&old).unwrap();
+    assert_eq!(
+        Results::parse(&results.to_json().unwrap()),
+        Ok(results.clone())
+    );
+    insta::assert_snapshot!(body(&results));
+    assert!(crate::report::of(&results).contains("NVLink, 18 links each"));
 }

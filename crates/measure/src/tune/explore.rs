@@ -8,19 +8,20 @@ use host::run::run_from;
 use host::{Case, Cpu, Lab, Variant};
 
 use super::table::{Measured, Tried};
-use crate::perf::contender::{PlanRun, TimedRun, Trouble};
+use crate::perf::interleaved::{self, DistinctOutputs};
 use crate::perf::settings::Settings;
+use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
-use crate::perf::turns::{self, DistinctOutputs};
 use crate::perf::watch::Watch;
 use exit::CommandError;
 use host::memory_advice;
 use host::run::explain;
 use terminal::progress::Bar;
 
-/// A shape whose first run takes so many times as long as the best is not timed any further.
+/// A shape whose first run takes this many times as long as the best is not timed any further.
 const HOPELESS: f64 = 2.0;
-/// A first run of this time says enough by itself; a shorter one, while the device wakes up, is repeated.
+/// A first run of this time says enough by itself; a shorter one, while the device wakes up, is
+/// repeated.
 const LONG_S: f64 = 0.1;
 
 /// Of the small cases, the emulated device, which is slow, takes every fourth.
@@ -42,13 +43,13 @@ struct Expected {
     outputs: NamedBuffers,
 }
 
-/// What shapes are timed on.
+/// The case that shapes are timed on.
 pub struct Timed<'e> {
     pub case: &'e dyn Case,
     pub inputs: &'e NamedBuffers,
     /// The default shape.
     pub default: Variant,
-    /// What a run takes in the best shape so far.
+    /// The time of a run in the best shape yet.
     pub best_s: Option<f64>,
 }
 
@@ -101,15 +102,15 @@ impl<'e> Explorer<'e> {
     ///
     /// # Errors
     ///
-    /// What is no fault of the shape: the device is lost, memory is short, a bug of ours.
+    /// Errors that are not the shape's fault: the device is lost, memory is short, a bug of ours.
     pub fn try_shape(&self, timed: &Timed<'_>, shape: Variant) -> Result<Tried, CommandError> {
         let tried = self.plans(timed, shape);
         let measured = match tried.and_then(|plans| {
             plans.map_or_else(|why| Ok(Err(why)), |()| self.measure(timed, shape))
         }) {
             Ok(measured) => measured,
-            Err(Trouble::Host(error)) => Err(passed_over(error, timed.case, shape)?),
-            Err(trouble) => return Err(CommandError::Environment(trouble.to_string())),
+            Err(RunError::Host(error)) => Err(passed_over(error, timed.case, shape)?),
+            Err(error) => return Err(CommandError::Environment(error.to_string())),
         };
         Ok(measured.map_or_else(
             |passed_over| Tried::PassedOver {
@@ -120,8 +121,9 @@ impl<'e> Explorer<'e> {
         ))
     }
 
-    /// Whether the shape can be recorded for the case, and gives right results on every small case for which it can be.
-    fn plans(&self, timed: &Timed<'_>, shape: Variant) -> Result<Result<(), PassedOver>, Trouble> {
+    /// Whether the shape can be recorded for the case, and gives right results on every small case
+    /// for which it can be.
+    fn plans(&self, timed: &Timed<'_>, shape: Variant) -> Result<Result<(), PassedOver>, RunError> {
         timed.case.record(shape.name)?;
         let _bar = Bar::spinner(format!("{}: small cases", shape.name));
         let mut right = 0;
@@ -152,28 +154,28 @@ impl<'e> Explorer<'e> {
         &self,
         timed: &Timed<'_>,
         shape: Variant,
-    ) -> Result<Result<Measured, PassedOver>, Trouble> {
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
         match self.has_times() {
             true => self.time(timed, shape),
             false => self.count(timed, shape),
         }
     }
 
-    /// Times the shape in turns with the default one, whose time is no older, then.
+    /// Times the shape in turns with the default one, whose time is then as recent.
     fn time(
         &self,
         timed: &Timed<'_>,
         shape: Variant,
-    ) -> Result<Result<Measured, PassedOver>, Trouble> {
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
         let memory = SharedMemory::default();
-        let prepare = |name: &str| {
-            let plan = timed.case.record(name)?;
-            PlanRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)
+        let prepare = |shape: Variant| {
+            let plan = timed.case.record(shape.name)?;
+            TimedRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)
         };
-        let mut own = prepare(shape.name)?;
+        let mut own = prepare(shape)?;
         let _bar = Bar::spinner(format!("timing {}", shape.name));
         if let Some(best_s) = timed.best_s {
-            let times = first_run_s(own.as_mut())? / best_s;
+            let times = first_run_s(&mut own)? / best_s;
             if times > HOPELESS {
                 return Ok(Err(format!(
                     "a first run takes {times:.1} times as long as the best"
@@ -182,24 +184,25 @@ impl<'e> Explorer<'e> {
         }
         let mut runs = vec![own];
         if shape != timed.default {
-            runs.push(prepare(timed.default.name)?);
+            runs.push(prepare(timed.default)?);
         }
         let mut distinct = DistinctOutputs::default();
-        let results = turns::time(runs, &self.settings, &self.watch, 1, &mut distinct);
-        let results = results.into_iter().collect::<Result<Vec<_>, Trouble>>()?;
+        let runs = runs.into_iter().map(|run| (run, self.watch.clone()));
+        let results = interleaved::time(runs.collect(), &self.settings, 1, Some(&mut distinct));
+        let results = results.into_iter().collect::<Result<Vec<_>, RunError>>()?;
         let (own, default) = (&results[0], &results[results.len() - 1]);
         if shape.exact && own.output != default.output {
             return Ok(Err(
                 "wrong: its result is not that of the default shape".to_owned()
             ));
         }
-        let samples = |timed: &'_ turns::Timed| timed.figures.run.samples_s.clone();
+        let samples = |timed: &'_ interleaved::Timed| timed.figures.run.samples_s.clone();
         let ratio = times_as_long(
             (&own.turns_s, &samples(own)),
             (&default.turns_s, &samples(default)),
         );
         let steps = steps(timed.case);
-        let step = |timed: &turns::Timed| 1e6 * timed.figures.run.median_s / steps;
+        let step = |timed: &interleaved::Timed| 1e6 * timed.figures.run.median_s / steps;
         Ok(Ok(Measured {
             shape: label(shape),
             step: step(own),
@@ -214,7 +217,7 @@ impl<'e> Explorer<'e> {
         &self,
         timed: &Timed<'_>,
         shape: Variant,
-    ) -> Result<Result<Measured, PassedOver>, Trouble> {
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
         let Timed { case, inputs, .. } = *timed;
         let run = |name: &str| -> Result<(u64, NamedBuffers), Error> {
             let plan = case.record(name)?;
@@ -253,12 +256,12 @@ pub fn steps(case: &dyn Case) -> f64 {
 }
 
 /// About how long a run takes.
-fn first_run_s(run: &mut dyn TimedRun) -> Result<f64, Trouble> {
+fn first_run_s(run: &mut TimedRun<'_>) -> Result<f64, RunError> {
     let mut once = || {
         run.reset()?;
         run.flush()?;
         let timing = run.run_times(1, Launching::Stream)?;
-        Ok::<f64, Trouble>(timing.device.unwrap_or(timing.host).as_secs_f64())
+        Ok::<f64, RunError>(timing.device.unwrap_or(timing.host).as_secs_f64())
     };
     match once()? {
         long if long >= LONG_S => Ok(long),

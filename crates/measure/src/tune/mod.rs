@@ -1,4 +1,5 @@
-//! `harness tune`: tries the shapes that a variant declares, and keeps the best of each GPU and case in a table.
+//! `harness tune`: tries the shapes that a variant declares, and keeps the best of each GPU and
+//! case in a table.
 //!
 //! | module    | what it holds                                              |
 //! |-----------|------------------------------------------------------------|
@@ -76,7 +77,8 @@ where --table says.";
 ///
 /// # Errors
 ///
-/// Arguments that make no sense, a device that is missing, a table that cannot be read or written; a default shape that is wrong.
+/// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
+/// a default shape that is wrong.
 pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if args.device == Wanted::Cpu {
         return Err(CommandError::Input(
@@ -128,7 +130,7 @@ fn run_on(
     let device = chosen.devices[0].device;
     let path = args.table.clone().unwrap_or_else(table::path);
     let table = Table::read(&path)?;
-    // What an emulated device counts is of use where it was asked for.
+    // An emulated device's counts are of use where they were asked for.
     let file = match is_emulated && args.table.is_none() {
         true => None,
         false => Some(OutputDocument::create("--table", &path)?),
@@ -179,7 +181,7 @@ fn most_work(lab: &dyn Lab, variant: Variant) -> Option<Box<dyn Case>> {
     cases.max_by_key(|case| case.work(variant.name).updates)
 }
 
-/// What a variant is tuned with.
+/// The means to tune a variant.
 struct Tuning<'t> {
     lab: &'t dyn Lab,
     device: &'t dyn Device,

@@ -1,7 +1,7 @@
 //! The table of shapes that were found: an entry for each GPU, variant and case.
 //!
-//! It is the course's `tuned.toml`. This program has that file inside; one on disk, in the course's root or in the working
-//! folder, goes before it.
+//! It is the course's `tuned.toml`. This program has that file inside; one on disk, in the course's
+//! root or in the working folder, goes before it.
 
 use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _, stderr};
@@ -37,7 +37,7 @@ struct File {
     tuned: Vec<Spanned<Entry>>,
 }
 
-/// What was found for a variant and a case on a GPU.
+/// The shape that was found for a variant and a case on a GPU.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Entry {
@@ -53,9 +53,10 @@ pub struct Entry {
     pub cells: u64,
     /// The label of the best shape, once all were tried.
     pub shape: Option<String>,
-    /// What `step` and `default_step` count.
+    /// The unit of `step` and `default_step`.
     pub unit: String,
-    /// What a timestep takes in the best shape, and what it takes in the default one, timed in turns.
+    /// What a timestep takes in the best shape, and what it takes in the default one, timed in
+    /// turns.
     pub step: Option<f64>,
     pub default_step: Option<f64>,
     /// When the last shape was tried: `2026-11-22`.
@@ -73,20 +74,22 @@ pub enum Tried {
     PassedOver { shape: String, passed_over: String },
 }
 
-/// What a timestep takes in a shape.
+/// The time of a timestep in a shape.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 pub struct Measured {
     pub shape: String,
     pub step: f64,
     /// In the default shape, in turns with this one.
     pub default_step: f64,
-    /// `default_step / step`, turn by turn, and the ends of its 95 % confidence interval if it is known.
+    /// `default_step / step`, turn by turn, and the ends of its 95 % confidence interval if it is
+    /// known.
     pub vs_default: f64,
     pub interval: Option<[f64; 2]>,
 }
 
 impl Measured {
-    /// Whether it is faster than the default shape by more than the noise: that of this run, and what other runs differ by.
+    /// Whether it is faster than the default shape by more than the noise: that of this run, and
+    /// what other runs differ by.
     fn beats_default(&self) -> bool {
         let low = self.interval.map(|[low, _]| low);
         low.is_some_and(|low| low > 1.0 + BETWEEN_RUNS)
@@ -101,7 +104,7 @@ impl Tried {
         }
     }
 
-    /// What it takes, if it was measured.
+    /// Its measurement, if there is one.
     pub fn measured(&self) -> Option<&Measured> {
         match self {
             Tried::Measured(measured) => Some(measured),
@@ -117,12 +120,14 @@ impl Entry {
         tried.any(|tried| shape.label() == Some(tried.shape()))
     }
 
-    /// Names the best of all that were tried; the default shape, with this label, unless another beats it.
+    /// Names the best of all that were tried; the default shape, with this label, unless another
+    /// beats it.
     pub fn settle(&mut self, default: &str) {
         let measured = || self.tried.iter().filter_map(Tried::measured);
         let in_default = measured().find(|measured| measured.shape == default);
         let better = measured().filter(|measured| measured.beats_default());
-        // As the table has them: what was read counts as what was just measured. Of equals the first.
+        // As the table has them: what was read counts as what was just measured. Of equals the
+        // first.
         let ratio = |measured: &&Measured| (measured.vs_default * 1e4).round() as i64;
         let best = better.rev().max_by_key(ratio);
         let Some(best) = best.or(in_default).cloned() else {
@@ -151,7 +156,8 @@ pub fn path() -> PathBuf {
 }
 
 impl Table {
-    /// The table that is in force. Entries of shapes that are no more are left out, with a warning on standard error.
+    /// The table that is in force. Entries of shapes that are no more are left out, with a warning
+    /// on standard error.
     ///
     /// # Errors
     ///
@@ -192,20 +198,23 @@ impl Table {
         Ok((table, warnings))
     }
 
-    /// Reads a table; where there is no such file, the one in this program if it is of the usual `path`, otherwise an empty one.
+    /// Reads a table. Without the file, it is the one in this program if it is of the usual `path`,
+    /// otherwise an empty one.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for a file that cannot be read, is no TOML, or has other keys, with the line.
+    /// [`CommandError::Input`] for a file that cannot be read, is not TOML, or has other keys, with
+    /// the line.
     pub fn read(path: &Path) -> Result<Table, CommandError> {
         let (entries, _) = read(path)?;
         let entries = entries.into_iter().map(|(_, entry)| entry).collect();
         Ok(Table { entries })
     }
 
-    /// The variant in the shape that is best for the case on the device: what was found for this case, or else for that with
-    /// the nearest number of cells; on this GPU, or else on others of its generation. As it is where nothing was found, where a shape was named, on the
-    /// emulated device, and on several devices.
+    /// The variant in the shape that is best for the case on the device: what was found for this
+    /// case, or else for that with the nearest number of cells; on this GPU, or else on others of
+    /// its generation. As it is where nothing was found, where a shape was named, on the emulated
+    /// device, and on several devices.
     pub fn choose(
         &self,
         lab: &dyn Lab,

@@ -1,4 +1,5 @@
-//! `harness tune` as a whole on a device that is made up, where each command takes 1 ms; and its table.
+//! `harness tune` as a whole on a device that is made up, where each command takes 1 ms; and its
+//! table.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -28,7 +29,8 @@ impl Probe for Silent {
     }
 }
 
-/// `harness tune doubling twofold` with these arguments and this table; how it ends, and what it prints, without the folder's name.
+/// `harness tune doubling twofold` with these arguments and this table; how it ends, and what it
+/// prints, without the folder's name.
 fn tune(file: &Path, machine: &Machine, more: &[&str]) -> (Result<Ending, CommandError>, String) {
     #[derive(clap::Parser)]
     struct Parser {
@@ -111,7 +113,7 @@ fn shapes_are_checked_timed_and_saved_and_a_second_run_goes_on() {
     assert_eq!(Table::read(&file).unwrap().entries.len(), 2);
     let (ending, _) = tune(&file, &test_lab::machine(), &["twofold", "--again"]);
     assert!(ending.is_err());
-    // What was best stays so until all are tried.
+    // The best shape stays so until all are tried.
     let again = &Table::read(&file).unwrap().entries[0];
     assert_eq!((again.tried.len(), again.shape.as_deref()), (5, Some("x4")));
 }

@@ -1,15 +1,16 @@
 //! Whether the results of timed runs are right.
 //!
-//! A small case is computed by the CPU as a whole. Of a large one, the CPU computes as many timesteps as it can in a stated time:
-//! most of them from the inputs on, the rest from the state that the device has shortly before the end. One variant is run
-//! again up to these two points and compared with the CPU, bit for bit; every other result is compared with its result of the
-//! whole run. Should two variants be right at both ends and differ, the CPU computes the whole.
+//! A small case is computed by the CPU as a whole. Of a large one, the CPU computes as many
+//! timesteps as it can in a stated time: most of them from the inputs on, the rest from the state
+//! that the device has shortly before the end. One variant is run again up to these two points and
+//! compared with the CPU, bit for bit; every other result is compared with its result of the whole
+//! run. Should two variants be right at both ends and differ, the CPU computes the whole.
 //!
-//! A variant that rounds differently has a result of its own. It too is run again up to these two points, the last steps from its
-//! own state before them, and compared there as its case compares it.
+//! A variant that rounds differently has a result of its own. It too is run again up to these two
+//! points, the last steps from its own state before them, and compared there as its case compares
+//! it.
 
 use std::collections::HashMap;
-use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -20,16 +21,17 @@ use host::run::run_from;
 use host::{Case, Cpu, Variant};
 
 use super::Bench;
+use crate::perf::interleaved::DistinctOutputs;
 use crate::perf::results::{CheckedSteps, Correctness};
-use crate::perf::turns::DistinctOutputs;
 use exit::CommandError;
 use host::run::explain;
 use terminal::progress::Bar;
 
-/// What is compared with the CPU.
+/// The part of the results that is compared with the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
 pub enum CheckArg {
-    /// As many first and last timesteps as the CPU does in two seconds; every variant with every other
+    /// As many first and last timesteps as the CPU does in two seconds; every variant with every
+    /// other
     #[default]
     Steps,
     /// The whole run, however long the CPU takes
@@ -38,7 +40,8 @@ pub enum CheckArg {
     None,
 }
 
-/// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up to the end.
+/// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up
+/// to the end.
 const FIRST: f64 = 0.85;
 
 /// Whether a result is right.
@@ -60,7 +63,81 @@ pub struct Judged {
     pub output: Option<usize>,
 }
 
-/// What the CPU computed.
+/// A result and the rule that it is judged by. Most runs of a case share one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Pair {
+    /// Which of the [`DistinctOutputs`].
+    output: usize,
+    /// Whether it must be equal to the reference to the last bit.
+    is_exact: bool,
+}
+
+type Verdicts = HashMap<Pair, Judgement>;
+
+impl Judged {
+    fn pair(&self) -> Option<Pair> {
+        Some(Pair {
+            output: self.output?,
+            is_exact: self.variant.exact,
+        })
+    }
+}
+
+/// The runs that gave a result.
+fn pairs(runs: &[Judged]) -> impl Iterator<Item = (Pair, &Judged)> {
+    runs.iter().filter_map(|run| Some((run.pair()?, run)))
+}
+
+/// The outputs that are equal to the reference at both ends.
+fn confirmed(verdicts: &Verdicts) -> Vec<usize> {
+    let equal = verdicts.iter();
+    let equal = equal.filter(|(_, verdict)| verdict.result == Correctness::Equal);
+    equal.map(|(pair, _)| pair.output).collect()
+}
+
+impl Judgement {
+    const UNCHECKED: Judgement = Judgement {
+        result: Correctness::Unchecked,
+        steps: None,
+        mismatch: None,
+    };
+
+    /// The verdict of a comparison.
+    fn new(mismatch: Option<String>, is_exact: bool, steps: Option<CheckedSteps>) -> Judgement {
+        let result = match (&mismatch, is_exact) {
+            (Some(_), _) => Correctness::Wrong,
+            (None, true) => Correctness::Equal,
+            (None, false) => Correctness::Close,
+        };
+        Judgement {
+            result,
+            steps,
+            mismatch,
+        }
+    }
+}
+
+/// The verdict of comparisons at both ends.
+fn judged_at_ends(
+    ends: Result<Option<String>, Error>,
+    pair: Pair,
+    steps: CheckedSteps,
+) -> Result<Judgement, Error> {
+    match ends {
+        Ok(mismatch) => {
+            let steps = mismatch.is_none().then_some(steps);
+            Ok(Judgement::new(mismatch, pair.is_exact, steps))
+        }
+        // An oracle needs more memory than the reference.
+        Err(error) if !pair.is_exact && error.kind() == ErrorKind::Environment => Ok(Judgement {
+            mismatch: Some(format!("unchecked: {error}")),
+            ..Judgement::UNCHECKED
+        }),
+        Err(error) => Err(error),
+    }
+}
+
+/// The outputs that the CPU computed.
 pub enum Computed {
     /// The outputs of the whole case.
     Whole(NamedBuffers),
@@ -73,7 +150,7 @@ pub enum Computed {
 }
 
 impl Bench<'_> {
-    /// What the CPU computes of the case, as far as it is asked to.
+    /// The CPU's outputs of the case, as far as they are asked for.
     ///
     /// # Errors
     ///
@@ -106,7 +183,7 @@ impl Bench<'_> {
         while done < of && spent < first {
             let steps = match done {
                 0 => 1,
-                // The first step is no measure of the others.
+                // The first step says nothing about the others.
                 _ => steps_in(first - spent, done, spent).clamp(1, 8 * done),
             };
             let steps = steps.min(of - done);
@@ -131,11 +208,12 @@ impl Bench<'_> {
         part.expect("a case with timesteps has parts")
     }
 
-    /// What the results are worth, in the order of the runs.
+    /// A verdict for each of the runs, in their order.
     ///
     /// # Errors
     ///
-    /// Where memory is short, and what the device answers to runs up to the points that are compared.
+    /// Where memory is short, and what the device answers to runs up to the points that are
+    /// compared.
     pub(super) fn judge(
         &self,
         runs: &[Judged],
@@ -144,15 +222,12 @@ impl Bench<'_> {
         device: &dyn Device,
         inputs: &NamedBuffers,
     ) -> Result<Vec<Judgement>, Error> {
-        let unchecked = Judgement {
-            result: Correctness::Unchecked,
-            steps: None,
-            mismatch: None,
-        };
-        let mut judged = vec![unchecked; runs.len()];
+        let mut verdicts = Verdicts::new();
+        let whole;
+        // The outputs that the rest is compared with, and the steps if the CPU did not compute all.
         let (expected, steps) = match computed {
-            None => return Ok(judged),
-            Some(Computed::Whole(outputs)) => (outputs, None),
+            None => (None, None),
+            Some(Computed::Whole(outputs)) => (Some(outputs), None),
             Some(Computed::First {
                 steps,
                 outputs,
@@ -163,86 +238,52 @@ impl Bench<'_> {
                     last: *last,
                     of: self.case.timesteps().unwrap_or(0),
                 };
-                let mut confirmed = Vec::new();
-                let mut close = Vec::new();
-                for (run, judgement) in runs.iter().zip(&mut judged) {
-                    let Some(output) = run.output.filter(|_| run.is_ours) else {
-                        continue;
-                    };
-                    let exact = run.variant.exact;
-                    if exact && confirmed.contains(&output) {
-                        continue;
-                    }
-                    if !exact && close.contains(&output) {
-                        (judgement.result, judgement.steps) = (Correctness::Close, Some(steps));
-                        continue;
-                    }
-                    let got = &distinct.all[output];
-                    match self.check_ends(run, steps, outputs, got, device, inputs) {
-                        Ok(None) if exact => confirmed.push(output),
-                        Ok(None) => {
-                            (judgement.result, judgement.steps) = (Correctness::Close, Some(steps));
-                            close.push(output);
-                        }
-                        Ok(Some(mismatch)) => {
-                            judgement.result = Correctness::Wrong;
-                            judgement.mismatch = Some(mismatch);
-                        }
-                        // An oracle needs more memory than the reference.
-                        Err(error) if !exact && error.kind() == ErrorKind::Environment => {
-                            judgement.mismatch = Some(format!("unchecked: {error}"));
-                        }
-                        Err(error) => return Err(error),
+                for (pair, run) in pairs(runs).filter(|(_, run)| run.is_ours) {
+                    if !verdicts.contains_key(&pair) {
+                        let got = &distinct.all[pair.output];
+                        let ends = self.check_ends(run, steps, outputs, got, device, inputs);
+                        verdicts.insert(pair, judged_at_ends(ends, pair, steps)?);
                     }
                 }
-                match confirmed[..] {
+                match confirmed(&verdicts)[..] {
                     // Nothing is known of peers.
-                    [] => return Ok(judged),
-                    [one] => (&distinct.all[one], Some(steps)),
+                    [] => (None, None),
+                    [one] => (Some(&distinct.all[one]), Some(steps)),
                     // Right at both ends, and yet not the same.
                     _ => {
-                        let whole = Computed::Whole(self.compute_whole(inputs)?);
-                        return self.judge(runs, distinct, Some(&whole), device, inputs);
+                        verdicts.clear();
+                        whole = self.compute_whole(inputs)?;
+                        (Some(&whole), None)
                     }
                 }
             }
         };
-        // Most runs gave one result.
-        let mut known = HashMap::new();
-        for (run, judgement) in runs.iter().zip(&mut judged) {
-            // Where the CPU computed parts, these were compared for themselves.
-            let is_judged = judgement.result != Correctness::Unchecked
-                || (steps.is_some() && run.is_ours && !run.variant.exact);
-            let Some(output) = run.output.filter(|_| !is_judged) else {
-                continue;
-            };
-            if run.rounds_differently {
-                let reason = "unchecked: it rounds differently from the reference";
-                judgement.mismatch = Some(reason.to_owned());
-                continue;
-            }
-            let Variant { name, exact, .. } = run.variant;
-            let mismatch = match known.entry((output, exact)) {
-                Entry::Occupied(entry) => entry.into_mut(),
-                Entry::Vacant(entry) => {
-                    let got = &distinct.all[output];
+        if let Some(expected) = expected {
+            for (pair, run) in pairs(runs).filter(|(_, run)| !run.rounds_differently) {
+                if !verdicts.contains_key(&pair) {
+                    let (name, got) = (run.variant.name, &distinct.all[pair.output]);
                     let checked = self.case.check(name, inputs, expected, got)?;
-                    let explained = |error| explain(self.case.as_ref(), &error);
-                    entry.insert(checked.err().map(explained))
+                    let mismatch = checked
+                        .err()
+                        .map(|error| explain(self.case.as_ref(), &error));
+                    verdicts.insert(pair, Judgement::new(mismatch, pair.is_exact, steps));
                 }
-            };
-            judgement.mismatch = mismatch.clone();
-            judgement.steps = steps;
-            judgement.result = match (&judgement.mismatch, exact) {
-                (Some(_), _) => Correctness::Wrong,
-                (None, true) => Correctness::Equal,
-                (None, false) => Correctness::Close,
-            };
+            }
         }
-        Ok(judged)
+        let of_run = |run: &Judged| match run.pair() {
+            Some(_) if run.rounds_differently => Judgement {
+                mismatch: expected
+                    .map(|_| "unchecked: it rounds differently from the reference".to_owned()),
+                ..Judgement::UNCHECKED
+            },
+            Some(pair) => verdicts.get(&pair).cloned().unwrap_or(Judgement::UNCHECKED),
+            None => Judgement::UNCHECKED,
+        };
+        Ok(runs.iter().map(of_run).collect())
     }
 
-    /// Compares the run with the CPU after the first steps, and over the last: what differs, if anything does.
+    /// Compares the run with the CPU after the first steps, and over the last: what differs, if
+    /// anything does.
     fn check_ends(
         &self,
         run: &Judged,

@@ -9,7 +9,7 @@ use stats::Summary;
 
 use super::Bench;
 use super::check::{CheckArg, keep_outputs};
-use super::ratios::compare_with_cpu;
+use super::speedups::compare_with_cpu;
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
 use exit::CommandError;
 use host::catalogue::first_variant;
@@ -21,7 +21,7 @@ use terminal::progress::Bar;
 pub struct References {
     /// Serial first.
     pub rows: Vec<Row>,
-    /// What case it is.
+    /// The case's label.
     pub case: String,
     pub outputs: NamedBuffers,
 }
@@ -72,8 +72,8 @@ impl Bench<'_> {
     }
 }
 
-/// Times a reference, without setup; the buffers as the last timed run left them. A first run that takes long enough is
-/// itself warm, and counts.
+/// Times a reference, without setup; the buffers as the last timed run left them. A first run that
+/// takes long enough is itself warm, and counts.
 fn time(
     case: &dyn Case,
     inputs: &NamedBuffers,

@@ -2,7 +2,7 @@
 
 use super::by_variant::percent;
 use super::{LabResults, dash, is_variant, marked, ratio, verdict, without_figures};
-use crate::perf::compared::Compared;
+use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Figures, Outcome};
 use terminal::look::{Look, WIDTH};
 use terminal::table::{Align, Table, Tone};
@@ -11,13 +11,13 @@ use terminal::table::{Align, Table, Tone};
 struct Size<'c> {
     name: &'c str,
     device: &'c str,
-    variants: Vec<Compared<'c>>,
+    variants: Vec<RowView<'c>>,
 }
 
 impl<'c> Size<'c> {
     /// The fastest of several variants, or the only one.
-    fn best(&self) -> Option<&Compared<'c>> {
-        let figures = |one: &Compared<'c>| one.row.figures();
+    fn best(&self) -> Option<&RowView<'c>> {
+        let figures = |one: &RowView<'c>| one.row.figures();
         let is_right = |figures: &Figures| figures.result != Correctness::Wrong;
         let is_fastest = |figures: &Figures| figures.is_fastest;
         match &self.variants[..] {
@@ -39,10 +39,10 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
     let mut sizes = Vec::new();
     for (case, name) in lab.cases.iter().zip(&lab.sizes) {
         for device in &lab.devices {
-            let is_here = |one: &Compared<'_>| {
+            let is_here = |one: &RowView<'_>| {
                 std::ptr::eq(one.case, case) && one.row.device == *device && is_variant(one.row)
             };
-            let variants: Vec<Compared<'_>> = lab.rows().filter(is_here).collect();
+            let variants: Vec<RowView<'_>> = lab.rows().filter(is_here).collect();
             for one in &variants {
                 if !names.contains(&one.row.variant.as_str()) {
                     names.push(&one.row.variant);
@@ -59,7 +59,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
     let has_steps = all().any(|figures| figures.timesteps.is_some());
     let is_partly_checked = all().any(|figures| figures.checked_steps.is_some());
     let has_cuda = sizes.iter().filter_map(Size::best);
-    let has_cuda = has_cuda.flat_map(Compared::cuda_peers).next().is_some();
+    let has_cuda = has_cuda.flat_map(RowView::cuda_peers).next().is_some();
 
     let mut table = Table::new(&sizes).left("size", |size| size.name.to_owned());
     if lab.devices.len() > 1 {
@@ -112,7 +112,7 @@ fn checked_steps(figures: &Figures) -> (String, Tone) {
 /// A variant's rate, with a mark or the room for one; or why there is none.
 fn rate(size: &Size<'_>, variant: &str) -> (String, Tone) {
     let own = size.variants.iter().find(|one| one.row.variant == variant);
-    let Some(Compared { row, .. }) = own else {
+    let Some(RowView { row, .. }) = own else {
         return dash();
     };
     match &row.outcome {

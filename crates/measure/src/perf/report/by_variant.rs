@@ -3,7 +3,7 @@
 use units::three;
 
 use super::{LabResults, dash, is_variant, marked, ratio, without_figures};
-use crate::perf::compared::Compared;
+use crate::perf::ratios::RowView;
 use crate::perf::results::{CaseResults, Correctness, Figures, Outcome, Row};
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
@@ -39,7 +39,7 @@ pub fn with_peers(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Strin
 }
 
 struct Line<'c> {
-    of: Compared<'c>,
+    of: RowView<'c>,
     /// So many rows were skipped for one reason, which is their device's: they take one line.
     alike: usize,
     /// Of its case.
@@ -47,14 +47,14 @@ struct Line<'c> {
 }
 
 impl Line<'_> {
-    /// The figures, unless the result is wrong: nobody needs to know how fast that is.
+    /// The figures, unless the result is wrong: its speed is worth nothing.
     fn right(&self) -> Option<&Figures> {
         let figures = self.of.row.figures()?;
         (figures.result != Correctness::Wrong).then_some(figures)
     }
 }
 
-fn lines<'c>(rows: impl Iterator<Item = Compared<'c>>) -> Vec<Line<'c>> {
+fn lines<'c>(rows: impl Iterator<Item = RowView<'c>>) -> Vec<Line<'c>> {
     let mut lines: Vec<Line<'c>> = Vec::new();
     for of in rows {
         match lines.last_mut() {

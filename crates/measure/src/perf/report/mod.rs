@@ -1,4 +1,4 @@
-//! What was measured of a lab, as text of at most 100 columns.
+//! The measurement of a lab, as text of at most 100 columns.
 //!
 //! | module       | what it holds                                                              |
 //! |--------------|----------------------------------------------------------------------------|
@@ -15,15 +15,21 @@ pub(crate) mod registers;
 use host::Cpu;
 use units::{count, three};
 
-use super::compared::{Compared, cpu, is_cpu};
 use super::kernels;
-use super::results::{CaseResults, Correctness, Figures, Outcome, Row};
+use super::ratios::{self, RowView, cpu, is_cpu};
+use super::results::{CaseResults, Correctness, Figures, Outcome, Reference, Row};
 use terminal::look::{Look, wrapped};
 use terminal::table::Tone;
 
-/// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each case's figures rest on.
-pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String {
-    let lab = LabResults::new(cases);
+/// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each
+/// case's figures rest on.
+pub fn render_lab(
+    cases: &[CaseResults],
+    references: &[Reference],
+    has_notes: bool,
+    look: Look,
+) -> String {
+    let lab = LabResults::new(cases, references);
     let by_size = (cases.len() > 1 && !lab.devices.is_empty()).then(|| by_size::table(&lab, look));
     let by_size = by_size.flatten();
     let mut parts = vec![lab.head(by_size.is_some(), look)];
@@ -31,7 +37,7 @@ pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String 
         (_, Some(table)) => parts.push(table),
         (true, None) => {}
         (false, None) if !lab.devices.is_empty() => parts.push(by_variant::table(&lab, look)),
-        // What the kernels do, where nothing was timed.
+        // The kernels' counts, where nothing was timed.
         (false, None) => {
             let mut counted = cases.iter().filter_map(|case| case.counted.as_ref());
             parts.extend(kernels::render(&[], counted.next(), look));
@@ -48,16 +54,17 @@ pub fn render_lab(cases: &[CaseResults], has_notes: bool, look: Look) -> String 
 /// The cases of a lab.
 struct LabResults<'c> {
     cases: &'c [CaseResults],
-    /// What the cases' labels have in common.
+    references: &'c [Reference],
+    /// The parts that the cases' labels have in common.
     common: String,
-    /// What they do not.
+    /// The parts in which they differ.
     sizes: Vec<String>,
     /// The devices on which something was timed, or should have been; without the CPU.
     devices: Vec<&'c str>,
 }
 
 impl<'c> LabResults<'c> {
-    fn new(cases: &'c [CaseResults]) -> LabResults<'c> {
+    fn new(cases: &'c [CaseResults], references: &'c [Reference]) -> LabResults<'c> {
         let split = |case: &'c CaseResults| case.case.split(", ").collect::<Vec<&str>>();
         let labels: Vec<Vec<&str>> = cases.iter().map(split).collect();
         let is_common = |at: usize, part: &str| {
@@ -81,6 +88,7 @@ impl<'c> LabResults<'c> {
         }
         LabResults {
             cases,
+            references,
             common: labels
                 .first()
                 .map_or(String::new(), |label| parts(label, true)),
@@ -89,15 +97,11 @@ impl<'c> LabResults<'c> {
         }
     }
 
-    fn rows(&self) -> impl Iterator<Item = Compared<'c>> {
-        let cases = self.cases;
-        let rows = cases
-            .iter()
-            .flat_map(|case| case.rows.iter().map(move |row| (case, row)));
-        rows.map(move |(case, row)| Compared { cases, case, row })
+    fn rows(&self) -> impl Iterator<Item = RowView<'c>> {
+        ratios::rows(self.cases, self.references)
     }
 
-    /// What a case is called among the others; empty if there is only one.
+    /// A case's name among the others; empty if there is only one.
     fn size(&self, case: &CaseResults) -> &str {
         let at = self
             .cases
@@ -106,7 +110,7 @@ impl<'c> LabResults<'c> {
         at.map_or("", |at| &self.sizes[at])
     }
 
-    /// What was done, where, in which unit; and how fast the CPU is.
+    /// The lab, the device, the unit; and how fast the CPU is.
     fn head(&self, is_by_size: bool, look: Look) -> String {
         let Some(first) = self.cases.first() else {
             return String::new();
@@ -142,7 +146,7 @@ impl<'c> LabResults<'c> {
         let references = [Cpu::Serial, Cpu::Parallel];
         let rows = references
             .into_iter()
-            .filter_map(|of| cpu(self.cases, first, of));
+            .filter_map(|of| cpu(self.references, first, of));
         let rates = rows.clone().filter_map(|row| {
             let figures = row.figures()?;
             let mut text = format!("{} {}", row.variant, three(figures.updates_per_s / 1e9));
@@ -151,8 +155,13 @@ impl<'c> LabResults<'c> {
             } else if !figures.is_result() {
                 text += " (noisy)";
             }
-            let (cases, case) = (self.cases, first);
-            let ratio = Compared { cases, case, row }.vs_serial();
+            let (references, case) = (self.references, first);
+            let view = RowView {
+                references,
+                case,
+                row,
+            };
+            let ratio = view.vs_serial();
             let ratio = ratio.filter(|_| row.variant != Cpu::Serial.name());
             text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", three(ratio)));
             Some(text)
@@ -194,10 +203,12 @@ fn verdict(figures: &Figures) -> (String, Tone) {
     (text.to_owned() + &steps.unwrap_or_default(), tone)
 }
 
-/// What stands in place of figures.
+/// The text instead of figures.
 fn without_figures(outcome: &Outcome) -> (String, Tone) {
     let (text, tone) = match outcome {
         Outcome::Timed(figures) => return verdict(figures),
+        Outcome::Computed { .. } => ("computed", Tone::Normal),
+        Outcome::DoesNotFit => ("does not fit", Tone::Faint),
         Outcome::Skipped { .. } => ("skipped", Tone::Caution),
         Outcome::Failed { .. } => ("FAILED", Tone::Bad),
         Outcome::Lacking { .. } => ("lacking", Tone::Bad),
@@ -205,7 +216,7 @@ fn without_figures(outcome: &Outcome) -> (String, Tone) {
     (text.to_owned(), tone)
 }
 
-/// A time, or a rate, with a mark if it is no result.
+/// A time, or a rate, with a mark if it is not a result.
 fn marked(figure: f64, is_result: bool) -> (String, Tone) {
     match is_result {
         true => (three(figure), Tone::Normal),
@@ -224,7 +235,7 @@ fn ratio(ratio: f64) -> String {
     }
 }
 
-/// Our own, not a peer's, nor the CPU's.
+/// Whether it is our own, and not a peer's or the CPU's.
 fn is_variant(row: &Row) -> bool {
     row.language.is_none() && !is_cpu(row)
 }

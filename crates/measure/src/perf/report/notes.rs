@@ -1,4 +1,4 @@
-//! What the tables have no room for.
+//! Notes for which the tables have no room.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use units::{count, three};
 
 use super::by_variant::FIRST_WIDTH;
 use super::{LabResults, is_variant};
-use crate::perf::compared::{Compared, is_cpu};
+use crate::perf::ratios::{RowView, is_cpu};
 use crate::perf::results::{
     CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,
 };
@@ -16,15 +16,16 @@ use terminal::look::{first_lines, wrapped};
 /// How many lines the most important notes may take.
 const LINES: usize = 3;
 
-/// The most important first: what is wrong, failed, missing, doubtful; what was checked; what limits.
+/// The most important first: what is wrong, failed, missing, doubtful; what was checked; what
+/// limits.
 pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     let say = |kind: &str, of: fn(&Row) -> Option<String>| first_and_number(lab, kind, of);
-    let trouble = [
+    let error = [
         say("WRONG", wrong),
         say("FAILED", failed),
         say("lacking", lacking),
     ];
-    let mut notes: Vec<String> = trouble.into_iter().flatten().collect();
+    let mut notes: Vec<String> = error.into_iter().flatten().collect();
     notes.extend(absent(lab));
     // Where something is amiss, its reason and remedy have the room.
     let is_fine = notes.is_empty();
@@ -67,7 +68,7 @@ fn lacking(row: &Row) -> Option<String> {
     }
 }
 
-/// Why a time is no result. Of the CPU, the head says that it is none.
+/// Why a time is not a result. Of the CPU, the head says so.
 fn doubt_of_runs(row: &Row) -> Option<String> {
     let figures = row.figures().filter(|_| !is_cpu(row))?;
     Some(figures.run.doubts.first()?.to_string())
@@ -113,16 +114,16 @@ fn within(lines: usize, notes: &[String]) -> String {
     text.join("\n")
 }
 
-/// The first of the rows of which something is to be said, our own before peers, and how many more there are.
+/// The first row with something to say, our own before peers, and how many more there are.
 fn first_and_number(
     lab: &LabResults<'_>,
     kind: &str,
     of: fn(&Row) -> Option<String>,
 ) -> Option<String> {
-    let mut rows: Vec<Compared<'_>> = lab.rows().collect();
+    let mut rows: Vec<RowView<'_>> = lab.rows().collect();
     rows.sort_by_key(|one| one.row.language.is_some());
     let mut said = rows.iter().filter_map(|one| Some((one, of(one.row)?)));
-    let (Compared { case, row, .. }, message) = said.next()?;
+    let (RowView { case, row, .. }, message) = said.next()?;
     let size = match lab.size(case) {
         "" => String::new(),
         size => format!(", {size}"),
@@ -141,7 +142,7 @@ fn first_and_number(
 /// Devices on which nothing was timed, with the reason.
 fn absent(lab: &LabResults<'_>) -> Vec<String> {
     let mut notes = Vec::new();
-    for Compared { row, .. } in lab.rows().filter(|one| is_variant(one.row)) {
+    for RowView { row, .. } in lab.rows().filter(|one| is_variant(one.row)) {
         if let Outcome::Skipped { message } = &row.outcome {
             let note = format!("{} skipped: {message}", row.device);
             if !notes.contains(&note) {
@@ -152,7 +153,7 @@ fn absent(lab: &LabResults<'_>) -> Vec<String> {
     notes
 }
 
-/// What is compared where the CPU did not compute all steps: of the first such row, as an example.
+/// The steps that are compared where the CPU did not compute all: of the first such row.
 fn checked(lab: &LabResults<'_>) -> Option<String> {
     let mut rows = lab.rows();
     let steps = rows.find_map(|one| one.row.figures()?.checked_steps)?;
@@ -167,7 +168,7 @@ fn checked(lab: &LabResults<'_>) -> Option<String> {
     ))
 }
 
-/// Which limit binds which variants; of several sizes, the best variant of which.
+/// Which limit binds which variants; of several sizes, each one's best variant.
 fn limits(lab: &LabResults<'_>) -> Option<String> {
     let is_fastest = |row: &Row| row.figures().is_some_and(|figures| figures.is_fastest);
     let several = lab.cases.len() > 1;
@@ -198,7 +199,7 @@ fn bottlenecks<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> Option<Stri
 
 /// All that is known of a case, peers too.
 pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
-    let rows: Vec<Compared<'_>> = lab
+    let rows: Vec<RowView<'_>> = lab
         .rows()
         .filter(|one| std::ptr::eq(one.case, case))
         .collect();
@@ -233,6 +234,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
                 notes.extend(remarks.map(|remark| format!("{name}: {remark}")));
                 continue;
             }
+            Outcome::Computed { .. } | Outcome::DoesNotFit => continue,
             Outcome::Failed { message } | Outcome::Lacking { message } => {
                 format!("{name}: {message}")
             }
@@ -246,7 +248,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
             notes.push(note);
         }
     }
-    // Why runs back to back were no graph, once for each reason.
+    // Why runs back to back were not a graph, once for each reason.
     let no_graph = by_reason(timed().filter_map(|(one, figures)| {
         Some((
             figures.batched.as_ref()?.no_graph.as_deref()?,
@@ -259,7 +261,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
     );
     notes.extend(conditions(case));
     let mut elsewhere = timed().filter(|(one, _)| one.row.case != case.case);
-    notes.extend(elsewhere.next().map(|(Compared { row, .. }, _)| {
+    notes.extend(elsewhere.next().map(|(RowView { row, .. }, _)| {
         format!("{}: timed on {}, compared by rate", row.device, row.case)
     }));
     let notes: Vec<String> = notes.iter().map(|note| wrapped(note, 2)).collect();
@@ -278,8 +280,8 @@ fn by_reason<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> BTreeMap<&'n 
     by_reason
 }
 
-/// What to know of the figures of a row.
-fn remarks(one: &Compared<'_>, figures: &Figures) -> Vec<String> {
+/// Remarks on the figures of a row.
+fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
     let mut remarks = Vec::from_iter(figures.mismatch.clone());
     remarks.extend(tuned(one.row));
     let mut doubt = |what: &str, run: &Summary| {

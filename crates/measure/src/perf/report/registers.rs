@@ -1,22 +1,23 @@
-//! What caps of registers do to kernels: what the compiler made of each, and its time by that without a cap.
+//! The effect of caps of registers on kernels: what the compiler made of each, and time without a
+//! cap / time.
 
 use device::KernelInfo;
 use units::three;
 
 use super::{LabResults, is_variant, ratio};
-use crate::perf::compared::Compared;
+use crate::perf::ratios::RowView;
 use crate::perf::results::{Figures, Row};
 use terminal::look::Look;
 use terminal::table::Table;
 
 /// A kernel of a variant, with a cap or without.
 pub struct Line<'c> {
-    of: Compared<'c>,
+    of: RowView<'c>,
     /// Lab and case.
     pub heading: String,
     figures: &'c Figures,
     kernel: &'c KernelInfo,
-    /// Of its row: the row's time stands here.
+    /// Whether it is the first of its row: it shows the row's time.
     is_first: bool,
 }
 
@@ -88,8 +89,8 @@ pub fn columns<'t, 'c>(table: Table<'t, Line<'c>>, us: &str) -> Table<'t, Line<'
 }
 
 /// Each kernel of the variants that were timed under caps.
-pub fn lines<'c>(rows: impl Iterator<Item = Compared<'c>>) -> Vec<Line<'c>> {
-    let has_caps = |of: &Compared<'_>| {
+pub fn lines<'c>(rows: impl Iterator<Item = RowView<'c>>) -> Vec<Line<'c>> {
+    let has_caps = |of: &RowView<'_>| {
         let same = |row: &&Row| row.device == of.row.device && variant(row) == variant(of.row);
         { of.case.rows.iter() }
             .filter(same)

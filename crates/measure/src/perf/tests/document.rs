@@ -1,4 +1,4 @@
-//! What `--json` writes.
+//! The document of `--json`.
 
 use output_files::OutputDocument;
 
@@ -9,7 +9,7 @@ use terminal::json::JsonOut;
 fn the_document_names_where_it_comes_from() {
     let run = small("naive");
     let results = run.results.unwrap();
-    assert_eq!(results.schema_version, SCHEMA_VERSION);
+    assert_eq!(results.schema_version, results::SCHEMA_VERSION);
     assert!(results.quick && !results.interrupted && !results.command_line.is_empty());
     assert_eq!(results.harness_version, env!("CARGO_PKG_VERSION"));
     assert_eq!(results.devices[0].info.name, "Adder 9000");
@@ -52,19 +52,23 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
     std::fs::create_dir(&inner).unwrap();
     let file = inner.join("p.json");
     let json = OutputDocument::create("--json", &file).unwrap();
-    let so_far = PartialResults::new(State {
-        results: Results {
-            cases: Vec::new(),
-            ..measured.clone()
-        },
+    let outputs = Outputs {
         json: JsonOut::File(json),
         html: None,
         page: |_| String::new(),
-        began: Instant::now(),
-    });
-    let case = |name: &str| results::CaseResults {
-        case: name.to_owned(),
-        ..measured.cases[0].clone()
+    };
+    let begun = Results {
+        cases: Vec::new(),
+        ..measured.clone()
+    };
+    let mut text = Vec::new();
+    let mut out = Out::new(&mut text, Look::PLAIN);
+    let mut reporters = Reporters::begin(begun, outputs, Instant::now(), false, &mut out).unwrap();
+    let case = |name: &str| {
+        Event::CaseDone(results::CaseResults {
+            case: name.to_owned(),
+            ..measured.cases[0].clone()
+        })
     };
     let read = || {
         let results = Results::read(&file).unwrap();
@@ -72,18 +76,23 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
         (results.interrupted, cases.collect::<Vec<_>>())
     };
     assert!(!file.exists());
-    so_far.tell(&case("first"));
+    reporters.tell(case("first")).unwrap();
     assert_eq!(read(), (true, vec!["first".to_owned()]));
     // A disk that is full for a while costs nothing that is measured.
     std::fs::remove_dir_all(&inner).unwrap();
-    so_far.tell(&case("second"));
+    reporters.tell(case("second")).unwrap();
     std::fs::create_dir(&inner).unwrap();
-    so_far.tell(&case("third"));
+    reporters.tell(case("third")).unwrap();
     let all = ["first", "second", "third"].map(str::to_owned).to_vec();
     assert_eq!(read(), (true, all.clone()));
-    let mut text = Vec::new();
-    let ending = so_far.finish(&mut Out::new(&mut text, Look::PLAIN));
+    let ending = reporters.finish();
+    drop(out);
     assert_eq!(ending, Ok(Ending::Fine));
     assert_eq!(read(), (false, all));
-    assert!(text.is_empty());
+    // The devices, and no tables: no lab was done.
+    let text = String::from_utf8(text).unwrap();
+    assert!(
+        text.contains("Adder 9000") && !text.contains("naive"),
+        "{text}"
+    );
 }

@@ -14,7 +14,8 @@ fn long(args: &[&str]) -> Run {
     timed(&[&LONG[..], args].concat(), &test_lab::machine())
 }
 
-/// The CPU takes 10 ms a step, and `--quick` gives it 0.3 s: after the first step it knows how many more it can do.
+/// The CPU takes 10 ms a step, and `--quick` gives it 0.3 s: after the first step it knows how many
+/// more it can do.
 const CHECKED: CheckedSteps = CheckedSteps {
     first: 26,
     last: 4,
@@ -49,7 +50,7 @@ fn both_ends_are_compared_with_the_cpu() {
         assert_eq!(figures.result, Correctness::Equal);
         assert_eq!(figures.checked_steps, Some(CHECKED));
     }
-    // What the CPU can do as a whole is checked as a whole.
+    // A run that the CPU can do as a whole is checked as a whole.
     let run = small("naive");
     assert_eq!(run.figures(0).checked_steps, None);
     let run = long(&["--variant=naive", "--check=full"]);
@@ -98,7 +99,7 @@ fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
     // It needs no other.
     let run = long(&["--variant=close"]);
     assert_eq!(run.figures(0).result, Correctness::Close);
-    // What the CPU can do as a whole is compared as a whole.
+    // A run that the CPU can do as a whole is compared as a whole.
     let run = small("naive,close,not-close");
     let results = [0, 1, 2].map(|row| run.figures(row).result);
     assert_eq!(

@@ -19,7 +19,7 @@ pub struct MadeUpLab {
     pub variants: Vec<(&'static str, f64)>,
     /// The variant, the language, and how fast it is relative to the variant.
     pub peers: Vec<(&'static str, &'static str, f64)>,
-    /// What the CPU is timed on.
+    /// The case that the CPU is timed on.
     pub cpu_case: &'static str,
     pub cpu_rates: [f64; 2],
 }
@@ -35,6 +35,7 @@ impl MadeUpLab {
             lab: self.name.to_owned(),
             first_variant: self.variants[0].0.to_owned(),
             case: size.0.clone(),
+            timesteps: size.2,
             rows: self.rows(size, index == 0),
             counted: None,
             traces: Vec::new(),
@@ -125,6 +126,7 @@ impl MadeUpLab {
             built_by: None,
             capped: None,
             shape: None,
+            gpus: None,
             case: case.clone(),
             outcome: Outcome::Timed(Box::new(figures)),
         }
@@ -158,7 +160,7 @@ pub fn make_wrong(figures: &mut Figures) {
     figures.mismatch = Some(mismatch.to_owned());
 }
 
-/// All but so many timesteps at both ends were computed by the GPU alone.
+/// All timesteps except these at both ends were computed by the GPU alone.
 pub fn check_ends(cases: &mut [CaseResults], first: u64, last: u64) {
     let rows = cases.iter_mut().flat_map(|case| &mut case.rows);
     for figures in rows

@@ -2,18 +2,18 @@
 
 use device::SharedMemory;
 use device::{Module, NamedBuffers};
-use host::Case;
+use host::{Case, Variant};
 
 use super::*;
-use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
 use crate::perf::results::{Correctness, Outcome, Row};
+use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 
 /// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {
     about: About,
     /// The plan that it runs, if it is not the variant's.
     plan: Option<&'static str>,
-    broken: Option<fn() -> Trouble>,
+    broken: Option<fn() -> RunError>,
 }
 
 impl Peer for Other {
@@ -25,16 +25,16 @@ impl Peer for Other {
         &'p self,
         device: &'p dyn Device,
         case: &dyn Case,
-        launched: &str,
+        launched: Variant,
         inputs: &'p NamedBuffers,
         memory: &SharedMemory,
-    ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
+    ) -> Result<TimedRun<'p>, RunError> {
         if let Some(broken) = self.broken {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        let plan = case.record(self.plan.unwrap_or(launched))?;
-        PlanRun::prepare(device, &module, plan, inputs, memory)
+        let plan = case.record(self.plan.unwrap_or(launched.name))?;
+        TimedRun::prepare(device, &module, plan, inputs, memory)
     }
 }
 
@@ -60,9 +60,9 @@ fn peers_are_timed_in_turns_checked_and_compared() {
             peer("CUDA C++", None),
             peer(
                 "Python",
-                Some(|| Trouble::Unsuited("only even sizes".to_owned())),
+                Some(|| RunError::Unsuited("only even sizes".to_owned())),
             ),
-            peer("Basic", Some(|| Trouble::Failed("it gave up".to_owned()))),
+            peer("Basic", Some(|| RunError::Failed("it gave up".to_owned()))),
         ],
         missing: vec!["Fortran: no compiler".to_owned()],
     };
@@ -149,7 +149,8 @@ fn a_shape_that_was_named_has_its_variants_peers() {
     assert!(run.figures(1).vs_variant.is_some());
 }
 
-/// Times this variant, beside one in another language of the variant `twofold`, for which shape `x4` was found.
+/// Times this variant, beside one in another language of the variant `twofold`, for which shape
+/// `x4` was found.
 fn with_peer_of_twofold(variant: &str) -> Run {
     let about = About {
         language: "CUDA C++".to_owned(),

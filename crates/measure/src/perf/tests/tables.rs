@@ -12,11 +12,18 @@ use terminal::look::WIDTH;
 
 /// As it is printed, with no line too long.
 fn brief(cases: &[CaseResults]) -> String {
-    fitting(report::render_lab(cases, false, Look::PLAIN))
+    fitting(rendered(cases, false, Look::PLAIN))
 }
 
 fn with_notes(cases: &[CaseResults]) -> String {
-    fitting(report::render_lab(cases, true, Look::PLAIN))
+    fitting(rendered(cases, true, Look::PLAIN))
+}
+
+/// Cases that hold their references' rows.
+fn rendered(cases: &[CaseResults], has_notes: bool, look: Look) -> String {
+    let mut cases = cases.to_vec();
+    let references = results::earlier::take_references(&mut cases);
+    report::render_lab(&cases, &references, has_notes, look)
 }
 
 fn fitting(text: String) -> String {
@@ -98,7 +105,7 @@ fn the_faster_of_two_peers_counts_if_it_is_a_result() {
         .find(|line| line.starts_with("  naive "))
         .unwrap();
     assert!(naive.ends_with("-  bit-equal"), "{text}");
-    // What gives wrong values is no rival.
+    // A peer that gives wrong values is not a rival.
     peers(&mut cases[0], make_wrong);
     assert!(brief(&cases).contains("  1.10  bit-equal"));
 }
@@ -239,7 +246,7 @@ fn colours_do_not_count() {
         unicode: false,
     };
     let plain = brief(&poisson());
-    let coloured = report::render_lab(&poisson(), false, look);
+    let coloured = rendered(&poisson(), false, look);
     assert!(coloured.contains("\x1b["));
     assert_eq!(coloured.lines().count(), plain.lines().count());
 }
@@ -284,7 +291,7 @@ fn tables_of_kernels_fit() {
         figures.bytes_per_s = Some(2.88e12);
         figures.vs_cpu = Some(4321.0);
     }
-    case.counted = Some(counted::Counted {
+    case.counted = Some(counters::Counted {
         case: "4096x4096".to_owned(),
         unit: "additions".to_owned(),
         kernels: Vec::new(),

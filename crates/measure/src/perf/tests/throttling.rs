@@ -1,4 +1,4 @@
-//! What the telemetry of a device reports, and what becomes of samples then.
+//! A device's telemetry, and what becomes of samples then.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicUsize, Ordering};

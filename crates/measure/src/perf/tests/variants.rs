@@ -123,7 +123,7 @@ fn the_fastest_right_variant_is_marked() {
         panic!("one variant is the fastest")
     };
     assert!(line.starts_with("  twofold*"), "{line}");
-    // Of one there is no fastest, and a wrong one is none.
+    // One variant alone is not the fastest, and neither is a wrong one.
     assert!(starred("twofold").is_empty());
     assert!(starred("naive,off-by-one").is_empty());
 }
@@ -214,7 +214,7 @@ fn a_shape_that_was_found_is_used_and_said() {
     assert_eq!(found.figures(1).result, Correctness::Equal);
     let note = "tuned: twofold: launched in the shape x4, as `harness tune` found";
     assert!(found.text.contains(note), "{}", found.text);
-    // What was named is what is timed.
+    // The variant that was named is the one that is timed.
     let named = run("twofold@x1,twofold@x2");
     let rows: Vec<(&str, Option<&str>)> = { named.rows().iter() }
         .map(|row| (row.variant.as_str(), row.shape.as_deref()))

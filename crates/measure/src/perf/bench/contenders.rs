@@ -8,12 +8,12 @@ use host::{Case, Variant};
 
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};
-use super::ratios::times_as_long;
+use super::speedups::times_as_long;
 use crate::code_lines;
 use crate::perf::bound::{self, Demand};
-use crate::perf::contender::{About, Peer, PlanRun, TimedRun, Trouble};
+use crate::perf::interleaved::{self, DistinctOutputs, Timed};
 use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
-use crate::perf::turns::{self, DistinctOutputs, Timed};
+use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 use crate::perf::watch::Watch;
 use exit::CommandError;
 use host::catalogue::first_variant;
@@ -44,7 +44,7 @@ impl Contender<'_> {
         }
     }
 
-    /// What its row is called: `naive @ 80 registers`.
+    /// Its row's name: `naive @ 80 registers`.
     fn row_name(&self) -> String {
         let name = self.variant.name;
         self.cap
@@ -107,8 +107,8 @@ impl Bench<'_> {
                 ..self.row(named.name, &contender.row_name())
             };
             match timed {
-                Err(trouble) => {
-                    row.outcome = outcome_of(trouble, self.case.as_ref(), name)?;
+                Err(error) => {
+                    row.outcome = outcome_of(error, self.case.as_ref(), name)?;
                     turns_s.push(Vec::new());
                 }
                 Ok(mut timed) => {
@@ -165,7 +165,8 @@ impl Bench<'_> {
         contenders
     }
 
-    /// Times all of them, in turns as far as the device's memory holds them together. The results are in their order.
+    /// Times all of them, in turns as far as the device's memory holds them together. The results
+    /// are in their order.
     fn time(
         &self,
         contenders: &[Contender<'_>],
@@ -173,8 +174,8 @@ impl Bench<'_> {
         watch: &Watch,
         inputs: &NamedBuffers,
         distinct: &mut DistinctOutputs,
-    ) -> Vec<Result<Timed, Trouble>> {
-        let mut timed: Vec<Option<Result<Timed, Trouble>>> =
+    ) -> Vec<Result<Timed, RunError>> {
+        let mut timed: Vec<Option<Result<Timed, RunError>>> =
             contenders.iter().map(|_| None).collect();
         while timed.iter().any(Option::is_none) {
             let processes = || watch.read()?.compute_processes;
@@ -192,9 +193,9 @@ impl Bench<'_> {
                         runs.push(run);
                     }
                     // Later, without those that are prepared already.
-                    Err(Trouble::Host(Error::Device(DeviceError::OutOfMemory { .. })))
+                    Err(RunError::Host(Error::Device(DeviceError::OutOfMemory { .. })))
                         if !runs.is_empty() => {}
-                    Err(trouble) => timed[index] = Some(Err(trouble)),
+                    Err(error) => timed[index] = Some(Err(error)),
                 }
             }
             let names: Vec<String> = group.iter().map(|&i| contenders[i].name()).collect();
@@ -203,7 +204,8 @@ impl Bench<'_> {
             // Peers may have started some.
             let started = processes().zip(before);
             let own = 1 + started.map_or(0, |(after, before)| after.saturating_sub(before));
-            let results = turns::time(runs, &self.settings, watch, own, distinct);
+            let runs = runs.into_iter().map(|run| (run, watch.clone())).collect();
+            let results = interleaved::time(runs, &self.settings, own, Some(&mut *distinct));
             for (index, result) in group.into_iter().zip(results) {
                 timed[index] = Some(result);
             }
@@ -217,18 +219,18 @@ impl Bench<'_> {
         named: Named<'r>,
         inputs: &'r NamedBuffers,
         memory: &SharedMemory,
-    ) -> Result<Box<dyn TimedRun + 'r>, Trouble> {
+    ) -> Result<TimedRun<'r>, RunError> {
         let case = self.case.as_ref();
         match contender.peer {
             Some(peer) => {
-                let launched = contender.launched.name;
+                let launched = contender.launched;
                 peer.prepare(named.device, case, launched, inputs, memory)
             }
             None => {
                 let plan = case.record_for(named.device.count(), contender.launched.name)?;
                 let capped = contender.capped(self.lab.module());
                 let module = capped.as_ref().unwrap_or(self.lab.module());
-                PlanRun::prepare(named.device, module, plan, inputs, memory)
+                TimedRun::prepare(named.device, module, plan, inputs, memory)
             }
         }
     }
@@ -279,13 +281,13 @@ impl Bench<'_> {
     }
 }
 
-/// What a row says of trouble; bugs of ours are not for rows.
-fn outcome_of(trouble: Trouble, case: &dyn Case, variant: &str) -> Result<Outcome, CommandError> {
-    let error = match trouble {
-        Trouble::Host(error) => error,
-        Trouble::Lacking(message) => return Ok(Outcome::Lacking { message }),
-        Trouble::Failed(message) => return Ok(Outcome::Failed { message }),
-        Trouble::Unsuited(message) => return Ok(Outcome::Skipped { message }),
+/// The outcome that a row says; bugs of ours are not for rows.
+fn outcome_of(error: RunError, case: &dyn Case, variant: &str) -> Result<Outcome, CommandError> {
+    let error = match error {
+        RunError::Host(error) => error,
+        RunError::Lacking(message) => return Ok(Outcome::Lacking { message }),
+        RunError::Failed(message) => return Ok(Outcome::Failed { message }),
+        RunError::Unsuited(message) => return Ok(Outcome::Skipped { message }),
     };
     let message = memory_advice::explained(&error, case, variant);
     match (error.kind(), &error) {

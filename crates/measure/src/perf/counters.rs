@@ -1,4 +1,4 @@
-//! What kernels do, which the emulated device counts exactly on a small case.
+//! Instructions and sectors of kernels, which the emulated device counts exactly on a small case.
 
 use device::run;
 use device::{
@@ -11,7 +11,7 @@ use crate::profile::figures::SECTOR_BYTES;
 use host::catalogue::first_variant;
 use terminal::progress::Bar;
 
-/// What each variant's kernels do on a small case.
+/// The counts of each variant's kernels on a small case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
     pub case: String,
@@ -38,8 +38,8 @@ pub struct KernelCounts {
     pub ideal_sectors: u64,
     /// `ideal_sectors / sectors`; none without traffic.
     pub efficiency: Option<f64>,
-    /// Bytes that multiprocessors take from and give to L1 and shared memory: all sectors, and what threads move from and to shared
-    /// memory. 0 in documents that do not say, as the next.
+    /// Bytes that multiprocessors take from and give to L1 and shared memory: all sectors, and what
+    /// threads move from and to shared memory. 0 in documents that do not say, as the next.
     #[serde(default)]
     pub l1_bytes: u64,
     /// Bytes that pass between L1 and L2, if a block's L1 keeps what the block has loaded.
@@ -57,8 +57,8 @@ pub struct LevelBytes {
 }
 
 impl Counted {
-    /// Counts, if the case has a small one like it, whose accesses are alike; with `in_place_of_times`, otherwise on the small
-    /// case of the lab with most work.
+    /// Counts, if the case has a small one like it, whose accesses are alike; with
+    /// `in_place_of_times`, otherwise on the small case of the lab with most work.
     pub fn count(
         lab: &dyn Lab,
         variants: &[Variant],
@@ -113,7 +113,8 @@ impl Counted {
     }
 }
 
-/// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it stores.
+/// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it
+/// stores.
 fn l1_bytes(instructions: &[InstructionCounts]) -> u64 {
     let of = |instruction: &InstructionCounts| {
         let counts = &instruction.counts;
@@ -185,7 +186,8 @@ mod tests {
     fn levels_are_told_apart() {
         // A word is loaded, and one stored.
         assert_eq!(level_bytes("coalesced"), LevelBytes { l1: 8.0, l2: 8.0 });
-        // A warp loads and stores half of each sector, the block's other warp the rest: L1 has it then, but stores go on to L2.
+        // A warp loads and stores half of each sector, the block's other warp the rest: L1 has it
+        // then, but stores go on to L2.
         assert_eq!(level_bytes("scattered"), LevelBytes { l1: 16.0, l2: 12.0 });
         // A word more is stored to shared memory and loaded again.
         assert_eq!(level_bytes("banked"), LevelBytes { l1: 16.0, l2: 8.0 });

@@ -9,7 +9,8 @@ use host::devices::Wanted;
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 
-/// How many times as long the other takes: turn by turn where both took turns, otherwise from all samples.
+/// How many times as long the other takes: turn by turn where both took turns, otherwise from all
+/// samples.
 pub(crate) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
     let interval = if !own.0.is_empty() && own.0.len() == other.0.len() {
         let turns = own.0.iter().zip(other.0);

@@ -2,30 +2,32 @@
 
 use std::time::{Duration, Instant};
 
+use host::{Case, Lab};
+
 use super::bench::Bench;
 use super::results::DeviceRecord;
 use super::watch::Watch;
 
-/// What is timed, case by case.
-pub struct Agenda {
-    /// How long each case should take, in seconds.
+/// How far a measurement is, case by case.
+pub struct Estimate {
+    /// The time that each case should take, in seconds.
     expected_s: Vec<f64>,
     done: usize,
     began: Instant,
 }
 
-/// A case that is checked and timed takes so long, however small it is.
+/// The time in which the smallest case is checked and timed.
 const CASE_S: f64 = 2.0;
-/// Each of its variants takes so long, if its runs are short.
+/// The time that each of its variants takes if its runs are short.
 const VARIANT_S: f64 = 0.6;
-/// A variant runs so often, if its runs are long.
+/// The number of runs of a variant whose runs are long.
 const RUNS: f64 = 3.0;
 /// A rate of device memory for devices that have not been measured: 1 TB/s.
 const BYTES_PER_S: f64 = 1e12;
 
-impl Agenda {
-    /// The cases, none of them done.
-    pub fn new(benches: &[Bench<'_>], devices: &[(DeviceRecord, Watch)]) -> Agenda {
+impl Estimate {
+    /// The cases of all benches, none of them done.
+    pub fn of_benches(benches: &[Bench<'_>], devices: &[(DeviceRecord, Watch)]) -> Estimate {
         let rate = |record: &DeviceRecord| {
             let copy = record.limits.copy.as_ref();
             copy.map_or(BYTES_PER_S, |rate| rate.best_per_s)
@@ -37,26 +39,34 @@ impl Agenda {
             let ours: f64 = variants.map(|run_s| VARIANT_S + RUNS * run_s).sum();
             CASE_S + ours * rows / bench.variants.len().max(1) as f64
         };
-        let expected = benches.iter().map(|bench| {
+        Estimate::new(benches.iter().map(|bench| {
             let devices = devices.iter();
             devices.map(|(record, _)| on_device(bench, record)).sum()
-        });
-        Agenda {
-            expected_s: expected.collect(),
+        }))
+    }
+
+    /// Cases with this number of rows of short runs each, none of them done.
+    pub fn of_rows(rows: impl Iterator<Item = usize>) -> Estimate {
+        Estimate::new(rows.map(|rows| CASE_S + VARIANT_S * rows as f64))
+    }
+
+    fn new(expected_s: impl Iterator<Item = f64>) -> Estimate {
+        Estimate {
+            expected_s: expected_s.collect(),
             done: 0,
             began: Instant::now(),
         }
     }
 
     /// The case is done.
-    pub fn next(&mut self) {
+    pub fn case_done(&mut self) {
         self.done += 1;
     }
 
-    /// Where the case stands: `3 of 28, about 2 min left: wave3d 96x96x96`.
-    pub fn place(&self, bench: &Bench<'_>) -> String {
+    /// The place of the case that is next: `3 of 28, about 2 min left: wave3d 96x96x96`.
+    pub fn place(&self, lab: &dyn Lab, case: &dyn Case) -> String {
         let (number, all) = (self.done + 1, self.expected_s.len());
-        let name = format!("{} {}", bench.lab.name(), bench.case.label());
+        let name = format!("{} {}", lab.name(), case.label());
         match self.left() {
             left if left > Duration::from_secs(1) => {
                 format!("{number} of {all}, about {} left: {name}", in_words(left))
@@ -65,7 +75,8 @@ impl Agenda {
         }
     }
 
-    /// The expected time of the rest, as much longer or shorter as the cases that are done took than was expected of them.
+    /// The expected time of the rest, as much longer or shorter as the cases that are done took
+    /// than was expected of them.
     fn left(&self) -> Duration {
         let (done, rest) = self.expected_s.split_at(self.done);
         let [done_s, rest_s] = [done, rest].map(|cases| cases.iter().sum::<f64>());
@@ -91,17 +102,17 @@ mod tests {
 
     #[test]
     fn the_rest_is_as_slow_as_what_is_done() {
-        let mut agenda = Agenda {
+        let mut estimate = Estimate {
             expected_s: vec![20.0, 40.0],
             done: 0,
             began: Instant::now(),
         };
-        assert_eq!(agenda.left(), Duration::from_secs(60));
-        agenda.next();
-        agenda.began = Instant::now() - Duration::from_secs(30);
-        assert_eq!(agenda.left().as_secs(), 60);
-        agenda.next();
-        assert_eq!(agenda.left(), Duration::ZERO);
+        assert_eq!(estimate.left(), Duration::from_secs(60));
+        estimate.case_done();
+        estimate.began = Instant::now() - Duration::from_secs(30);
+        assert_eq!(estimate.left().as_secs(), 60);
+        estimate.case_done();
+        assert_eq!(estimate.left(), Duration::ZERO);
     }
 
     #[test]

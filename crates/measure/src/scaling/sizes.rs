@@ -1,8 +1,8 @@
-//! What is timed: sizes, timesteps, and for each number of GPUs the case.
+//! The sizes that are timed, their timesteps, and for each number of GPUs the case.
 
 use device::{Device, Error};
 use host::lab::CaseError;
-use host::{Case, CaseParams, Lab, find_variant, labs};
+use host::{Case, CaseParams, Lab, Variant, find_variant, labs};
 use plan::Plan;
 
 use exit::CommandError;
@@ -11,7 +11,7 @@ use host::catalogue;
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";
 
-/// A run takes about so long on one GPU that moves so many bytes a second.
+/// The time that a run should take on one GPU, and the bytes that this GPU moves in a second.
 const RUN_S: f64 = 0.2;
 const BYTES_PER_S: f64 = 3e12;
 
@@ -23,9 +23,9 @@ const EMULATED_STEPS: u64 = 4;
 /// Points that a warp computes side by side.
 const ROW: u32 = 32;
 
-/// What stays free of a device's memory for graphs, modules and the driver: one part in so many.
+/// The part of a device's memory for graphs, modules and the driver is 1 / this.
 const FREE_ON_DEVICE: u64 = 16;
-/// What the host holds at once: inputs and results, and a little more.
+/// The fields that the host holds at once: inputs and results, and a little more.
 const HOST_COPIES: u64 = 2;
 const HOST_SHARE: f64 = 0.9;
 
@@ -58,7 +58,7 @@ pub struct Item {
     pub runs: Vec<Run>,
 }
 
-/// A case on so many GPUs.
+/// A case on a number of GPUs.
 pub struct Run {
     pub gpus: u32,
     pub case: Box<dyn Case>,
@@ -67,9 +67,9 @@ pub struct Run {
 }
 
 /// The sizes of a lab, whatever they are.
-pub struct Agenda<'a> {
+pub struct Sizes<'a> {
     pub lab: &'a dyn Lab,
-    pub variant: &'static str,
+    pub variant: Variant,
     /// In order, each once.
     pub counts: &'a [u32],
     pub is_weak: bool,
@@ -83,7 +83,7 @@ pub struct Agenda<'a> {
 /// # Errors
 ///
 /// [`CommandError::Input`] for a lab or a variant that never computes on several devices.
-pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, CommandError> {
+pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<Variant, CommandError> {
     let name = lab.name();
     if lab.variants().is_empty() {
         return Err(CommandError::Input(
@@ -112,7 +112,7 @@ pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<&'static str, CommandE
     let found = find_variant(lab.variants(), wanted)
         .map_err(|error| CommandError::from(error).context("--variant"))?;
     match several.contains(&found.name) {
-        true => Ok(found.name),
+        true => Ok(found),
         false => Err(CommandError::Input(format!(
             "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
             several.join(", ")
@@ -132,12 +132,14 @@ fn on_several(lab: &dyn Lab) -> Vec<&'static str> {
     several.collect()
 }
 
-impl Agenda<'_> {
-    /// The items: of a short series, or of a long one and the largest size that fits the most devices.
+impl Sizes<'_> {
+    /// The items: of a short series, or of a long one and the largest size that fits the most
+    /// devices.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for parameters that make no sense, and a variant that does not use all devices.
+    /// [`CommandError::Input`] for parameters that make no sense, and a variant that does not use
+    /// all devices.
     pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, CommandError> {
         let room = Room::of(device);
         let series = series(self.lab.name());
@@ -159,14 +161,14 @@ impl Agenda<'_> {
         items.collect()
     }
 
-    /// The case of so many points along each axis, or of `--param`, for each number of devices.
+    /// The case of `extent` points along each axis, or of `--param`, for each number of devices.
     fn item(&self, extent: Option<u32>, room: &Room) -> Result<Item, CommandError> {
         let steps = match self.given_steps() {
             Some(steps) => steps,
             None if room.is_emulated => EMULATED_STEPS,
             None => {
                 let one = self.case(extent, self.counts[0], Some(1))?;
-                let s = one.work(self.variant).bytes as f64 / BYTES_PER_S;
+                let s = one.work(self.variant.name).bytes as f64 / BYTES_PER_S;
                 let s = s / f64::from(if self.is_weak { self.counts[0] } else { 1 });
                 steps(s)
             }
@@ -181,20 +183,20 @@ impl Agenda<'_> {
         Ok(Item { steps, runs })
     }
 
-    /// The plan for so many devices, which uses all of them.
+    /// The plan for `gpus` devices, which uses all of them.
     fn plan(&self, case: &dyn Case, gpus: u32) -> Result<Plan, CommandError> {
         let plan = case.part(0, 1).map_or_else(
-            || case.record_for(gpus, self.variant),
+            || case.record_for(gpus, self.variant.name),
             // How many timesteps there are makes no difference to buffers.
-            |step| step.record_for(gpus, self.variant),
+            |step| step.record_for(gpus, self.variant.name),
         );
-        // What a built-in variant refuses is more devices than the size has planes for.
+        // A built-in variant refuses only more devices than the size has planes for.
         let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
         match plan.devices() {
             used if used == gpus => Ok(plan),
             used => Err(CommandError::Input(format!(
                 "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
-                self.variant
+                self.variant.name
             ))),
         }
     }
@@ -242,7 +244,8 @@ impl Agenda<'_> {
         catalogue::own_case(self.lab, &params)
     }
 
-    /// Whether the devices hold a cube of this extent, and the host what goes to them and comes back.
+    /// Whether the devices hold a cube of this extent, and the host what goes to them and comes
+    /// back.
     fn is_held(&self, n: u32, room: &Room) -> bool {
         // Of a size that grows, the least and the most; of one that does not, the most.
         let counts = match self.is_weak {
@@ -279,8 +282,8 @@ impl Agenda<'_> {
     }
 }
 
-/// Points along each axis of a cube that has about so many times as many points: whole rows of a warp, or a size whose rows begin beside
-/// those of memory would seem to scale badly.
+/// Points along each axis of a cube with `times` as many points, about: whole rows of a
+/// warp, or a size whose rows begin beside those of memory would seem to scale badly.
 fn grown(n: u32, times: u32) -> u64 {
     let n = f64::from(n) * f64::from(times).cbrt();
     match times > 1 && n >= f64::from(4 * ROW) {
@@ -293,7 +296,7 @@ fn of_param(error: CaseError) -> CommandError {
     CommandError::from(error).context("--param")
 }
 
-/// So many that a run takes long enough, of which each takes `step_s`.
+/// Timesteps of `step_s` each with which a run takes long enough.
 fn steps(step_s: f64) -> u64 {
     let [least, most] = STEPS;
     let steps = (RUN_S / step_s.max(1e-9)) as u64;
@@ -375,7 +378,7 @@ mod tests {
     fn cubes_grow_by_whole_warps() {
         assert_eq!([1, 2, 4].map(|times| grown(256, times)), [256, 320, 416]);
         assert_eq!([1, 2, 4].map(|times| grown(12, times)), [12, 15, 19]);
-        // What is given stays.
+        // A given size stays.
         assert_eq!(grown(513, 1), 513);
     }
 
