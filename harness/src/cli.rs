@@ -2,12 +2,10 @@
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{
-    animate, check_course, compare, doctor, export, grade, list, occupancy, pack, perf, profile,
-    report, run, scaling, test, tune,
-};
+use crate::{animate, check_course, doctor, export, grade, list, pack, run, test};
 use exit::{CommandError, Ending};
 use host::catalogue;
+use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.
@@ -89,8 +87,7 @@ impl Cli {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
             Command::Test(args) => test::run(args, out),
-            Command::Perf(args) if args.is_scaling() => scaling::run(args, report::of_scaling, out),
-            Command::Perf(args) => perf::run(args, report::of_perf, out),
+            Command::Perf(args) => perf::run(args, out),
             Command::Tune(args) => tune::run(args, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),

@@ -9,9 +9,9 @@ use device::{DeviceInfo, DeviceKind};
 use host::{Lab, labs};
 use serde::Serialize;
 
-use crate::cpu;
 use exit::{CommandError, Ending};
 use host::devices::Machine;
+use measure::cpu;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::interrupt::OnInterrupt;
 use exit::{CommandError, Ending};
+use output_files::interrupt::OnInterrupt;
 
 /// How long a process may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);

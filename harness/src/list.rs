@@ -6,9 +6,10 @@ use clap::Args;
 use host::{Case, Lab, labs};
 use serde::Serialize;
 
-use crate::code_lines::{self, CodeLines};
 use exit::{CommandError, Ending};
 use host::catalogue;
+use measure::code_lines;
+use measure::code_lines::CodeLines;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -179,13 +180,12 @@ impl LabEntry {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
 
     fn listed(args: &ListArgs) -> String {
         let mut text = Vec::new();
         list(
             args,
-            &testing::labs(),
+            &test_lab::labs(),
             &mut Out::new(&mut text, Look::PLAIN),
         )
         .unwrap();

@@ -10,8 +10,8 @@ use grading::lab_spec::{self, LabSpec, LabSpecError};
 use grading::pack::Options;
 use grading::pack::job::{PackProcesses, PackedFile};
 
-use crate::course_root;
 use exit::{CommandError, Ending};
+use host::course_root;
 use output_files::{OutputFile, ScratchFolder};
 use terminal::stdout::Out;
 use units::{bytes, count};

@@ -170,11 +170,11 @@ pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn crate::Cas
 #[cfg(test)]
 mod tests {
     use super::*;
-    use harness::testing;
+    use crate::test_lab;
 
     #[test]
     fn names_that_are_not_there() {
-        let labs = testing::labs();
+        let labs = test_lab::labs();
         let failure = select(&labs, Some("doublin")).err().unwrap();
         insta::assert_snapshot!(failure, @"unknown lab `doublin`; did you mean `doubling`?");
         let failure = variants(&labs, &["nave".to_owned()]).err().unwrap();
@@ -201,7 +201,7 @@ mod tests {
 
     #[test]
     fn all_or_one() {
-        let labs = testing::labs();
+        let labs = test_lab::labs();
         assert_eq!(select(&labs, None).unwrap().len(), labs.len());
         let chosen = variants(&labs, &["naive".to_owned()]).unwrap();
         assert_eq!(chosen[0].1.len(), 1);
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_shape_is_named_like_a_variant() {
-        let labs = testing::labs();
+        let labs = test_lab::labs();
         let names = ["twofold@x4", "naive"].map(str::to_owned);
         let chosen = variants(&labs, &names).unwrap();
         let names: Vec<&str> = chosen[0].1.iter().map(|variant| variant.name).collect();
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn some_are_measured_on_request() {
-        let labs = testing::labs();
+        let labs = test_lab::labs();
         let names = |names: &[String]| -> Vec<&str> {
             let chosen = measured(&labs, names).unwrap();
             chosen[0].1.iter().map(|variant| variant.name).collect()

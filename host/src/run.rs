@@ -1,11 +1,11 @@
 //! One case of a lab on one device.
 
 use crate::lab::Case;
-use device::Device;
 use device::buffer::NamedBuffers;
 use device::error::Error;
 use device::module::Module;
 use device::run::{Outcome, run_once};
+use device::{CheckError, Device};
 #[cfg(test)]
 use plan::Plan;
 
@@ -40,6 +40,11 @@ pub fn run_from(
     let plan = case.record_for(device.count(), variant)?;
     let mut session = device.prepare(module, &plan)?;
     run_once(session.as_mut(), &plan, inputs)
+}
+
+/// The comparison's finding, with the place in the problem's own coordinates.
+pub fn explain(case: &dyn Case, error: &CheckError) -> String {
+    error.located(|buffer, index| case.locate(buffer, index))
 }
 
 /// What a plan of a case computes on the emulated device, for tests of solutions.

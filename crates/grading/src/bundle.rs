@@ -20,9 +20,9 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::digest;
 use crate::outcome::{Kind, bounded};
 use crate::report::Protection;
+use output_files::digest;
 
 /// The version of the format that this program writes and reads. It goes up whenever another
 /// program would misread the file. In version 1, a plan's commands were lists of numbers.

@@ -64,7 +64,7 @@ pub mod bundle;
 mod command_error;
 mod device_errors;
 pub mod diagnose;
-pub mod digest;
+pub use output_files::digest;
 pub mod engine;
 pub mod lab_spec;
 pub mod outcome;

@@ -4,6 +4,7 @@
 //! written is thus known at once. They are renamed when they are complete. Only an
 //! [`OutputDocument`] exists before that: it is written whole, again and again.
 
+pub mod digest;
 mod document;
 pub mod interrupt;
 mod scratch;

@@ -20,12 +20,12 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::course_root;
 use crate::pack::read_lab_file;
 use exit::{CommandError, Ending};
 use grading::lab_spec;
 use grading::report::GradeReport;
 use host::catalogue;
+use host::course_root;
 use program::Program;
 use terminal::progress::Bar;
 use terminal::stdout::Out;

@@ -6,9 +6,9 @@ use std::process::Command;
 
 use output_files::ScratchFolder;
 
-use crate::course_root::COURSE_VARIABLE;
 use exit::CommandError;
 use grading::report::GradeReport;
+use host::course_root::COURSE_VARIABLE;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
 const OWN: &str = "--without-landlock";

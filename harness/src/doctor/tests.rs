@@ -1,13 +1,12 @@
 use super::*;
-use crate::testing;
 
 fn report(items: Vec<Item>) -> Report {
-    Report::new(items, &testing::machine_without_gpu(), &testing::labs())
+    Report::new(items, &test_lab::machine_without_gpu(), &test_lab::labs())
 }
 
 #[test]
 fn a_gpu_is_described() {
-    let items = devices(&testing::machine());
+    let items = devices(&test_lab::machine());
     insta::assert_snapshot!(render(&report(items), Look::PLAIN), @r"
     ok  CUDA driver  supports CUDA 13.0 and older
     ok  GPU          Adder 9000, compute capability 9.0, 132 multiprocessors, 80.0 GiB memory
@@ -18,7 +17,7 @@ fn a_gpu_is_described() {
 
 #[test]
 fn no_gpu_is_no_obstacle() {
-    let items = devices(&testing::machine_without_gpu());
+    let items = devices(&test_lab::machine_without_gpu());
     insta::assert_snapshot!(render(&report(items), Look::PLAIN), @r"
     missing  GPU  no CUDA device: libcuda.so.1 not found
                   to use a GPU, install NVIDIA's driver; tests and pictures work without
@@ -44,5 +43,5 @@ fn a_missing_compiler_has_a_remedy() {
 fn what_is_required_decides() {
     let broken = Item::missing("kernels", "they do not parse", "build again").required();
     assert!(!report(vec![terminal(Look::PLAIN), broken]).ready);
-    assert!(report(vec![kernels(&testing::labs()).required()]).ready);
+    assert!(report(vec![kernels(&test_lab::labs()).required()]).ready);
 }

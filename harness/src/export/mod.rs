@@ -13,9 +13,9 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::course_root;
 use exit::{CommandError, Ending};
 use host::catalogue::needs_solutions;
+use host::course_root;
 use output_files::OutputFolder;
 use terminal::stdout::Out;
 

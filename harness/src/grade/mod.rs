@@ -19,7 +19,6 @@ use device::Sanitize;
 use device::{Device, DeviceKind};
 use host::labs;
 
-use grading::digest::sha256;
 use grading::engine::job::{CaseJob, DeviceName};
 use grading::engine::open::OpenJob;
 use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
@@ -30,6 +29,7 @@ use grading::pack::job::{PackJob, PackProcesses};
 use grading::report::{GradeReport, SubmissionId};
 use grading::worker::{self, Job};
 use output_files::ScratchFolder;
+use output_files::digest::sha256;
 
 use crate::pack::{course_root, read_lab_file};
 use all::shard::Shard;

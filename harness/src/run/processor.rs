@@ -10,11 +10,11 @@ use device::ranks::Session;
 use device::{Device, DeviceKind};
 use host::{Case, Lab};
 
-use crate::cpu;
-use crate::tune::table::Table;
 use exit::{CommandError, Ending};
 use host::catalogue::variant_of_run;
 use host::devices::{Gpus, Machine, Wanted};
+use measure::cpu;
+use measure::tune::Table;
 use terminal::stdout::Out;
 
 /// The flags.

@@ -9,10 +9,10 @@ use device::ranks::{Hello, Session, Timeouts, World};
 use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 use device::{Device, Error, Module};
 
-use crate::digest::sha256;
-use crate::interrupt;
 use exit::CommandError;
 use host::devices::{Gpus, Wanted};
+use output_files::digest::sha256;
+use output_files::interrupt;
 
 /// This process among those that a launcher started. `None` if it is alone.
 ///

@@ -11,12 +11,11 @@ use clap::Args;
 use device::Sanitize;
 use host::{Lab, labs};
 
-use crate::tune::table::Table;
 use exit::{CommandError, Ending};
 use host::catalogue;
 use host::devices::{Machine, Wanted};
+use measure::tune::Table;
 use report::{LabReport, Report};
-pub use suite::explain;
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 

@@ -1,17 +1,17 @@
 //! The tests of one lab, a case at a time, with a line for each.
 
 use device::DeviceError;
-use device::{CheckError, Device, Error, NamedBuffers, check};
+use device::{Device, Error, NamedBuffers, check};
 use exit::ErrorKind;
-use host::run::run_from;
+use host::run::{explain, run_from};
 use host::{Case, Cpu, Lab, Variant};
 use terminal::progress::NoProgress;
 
 use super::report::{Status, TestResult};
-use crate::tune::table::Table;
 use exit::CommandError;
 use host::devices::{Chosen, Wanted};
 use host::memory_advice;
+use measure::tune::Table;
 use terminal::look::Look;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -201,9 +201,4 @@ fn test(
             ErrorKind::Input | ErrorKind::Bug => Err(error.into()),
         },
     }
-}
-
-/// What is wrong, and where, in the problem's own coordinates.
-pub fn explain(case: &dyn Case, error: &CheckError) -> String {
-    error.located(|buffer, index| case.locate(buffer, index))
 }

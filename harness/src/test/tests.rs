@@ -1,12 +1,18 @@
 use super::*;
-use crate::testing;
 use terminal::look::Look;
 
 /// The ending and the text, without the time.
 fn tested(args: &TestArgs, machine: &Machine) -> (Ending, String) {
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(args, &testing::labs(), machine, &Table::default(), &mut out).unwrap();
+    let ending = run_on(
+        args,
+        &test_lab::labs(),
+        machine,
+        &Table::default(),
+        &mut out,
+    )
+    .unwrap();
     drop(out);
     let text = String::from_utf8(text).unwrap();
     let (text, _time) = text.rsplit_once(" (").unwrap();
@@ -22,21 +28,21 @@ fn variants(names: &[&str]) -> TestArgs {
 
 #[test]
 fn right_results() {
-    let (ending, text) = tested(&variants(&["naive"]), &testing::machine());
+    let (ending, text) = tested(&variants(&["naive"]), &test_lab::machine());
     assert_eq!(ending, Ending::Fine);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn no_gpu() {
-    let (ending, text) = tested(&TestArgs::default(), &testing::machine_without_gpu());
+    let (ending, text) = tested(&TestArgs::default(), &test_lab::machine_without_gpu());
     assert_eq!(ending, Ending::Fine);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn wrong_results_are_explained() {
-    let (ending, text) = tested(&variants(&["naive", "off-by-one"]), &testing::machine());
+    let (ending, text) = tested(&variants(&["naive", "off-by-one"]), &test_lab::machine());
     assert_eq!(ending, Ending::Wrong);
     insta::assert_snapshot!(text);
 }
@@ -48,21 +54,21 @@ fn after_a_fault_nothing_runs_on_the_device() {
         lab: Some("doubling".to_owned()),
         ..variants(&["trapping", "naive"])
     };
-    let (ending, text) = tested(&args, &testing::machine());
+    let (ending, text) = tested(&args, &test_lab::machine());
     assert_eq!(ending, Ending::Wrong);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn too_little_memory_is_not_a_wrong_result() {
-    let (ending, text) = tested(&variants(&["hungry"]), &testing::machine());
+    let (ending, text) = tested(&variants(&["hungry"]), &test_lab::machine());
     assert_eq!(ending, Ending::Lacking);
     insta::assert_snapshot!(text);
 }
 
 #[test]
 fn what_needs_a_newer_device_is_skipped() {
-    let (ending, text) = tested(&variants(&["naive", "newer"]), &testing::machine());
+    let (ending, text) = tested(&variants(&["naive", "newer"]), &test_lab::machine());
     assert_eq!(ending, Ending::Fine);
     insta::assert_snapshot!(text);
 }
@@ -70,7 +76,7 @@ fn what_needs_a_newer_device_is_skipped() {
 #[test]
 fn variants_measured_on_request_are_shown_as_one() {
     let args = parse(&["doubling", "--param=n=8", "--param=steps=4"]);
-    let (ending, text) = tested(&args, &testing::machine());
+    let (ending, text) = tested(&args, &test_lab::machine());
     assert_eq!(ending, Ending::Wrong);
     insta::assert_snapshot!(text);
 }
@@ -84,7 +90,7 @@ fn checks_find_a_race_that_leaves_the_result_right() {
         let mut out = Out::new(&mut text, Look::PLAIN);
         let ending = run_on(
             &args,
-            &[&testing::ptx::Tripling],
+            &[&test_lab::ptx::Tripling],
             &machine,
             &Table::default(),
             &mut out,
@@ -107,7 +113,7 @@ fn json_has_every_result() {
     let file = folder.path().join("test.json");
     let text = format!("--json={}", file.display());
     let args = parse(&["--variant=off-by-one", "--device=cuda", &text]);
-    tested(&args, &testing::machine());
+    tested(&args, &test_lab::machine());
     insta::assert_snapshot!(std::fs::read_to_string(file).unwrap());
 }
 

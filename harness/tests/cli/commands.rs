@@ -122,7 +122,7 @@ fn json_is_json() {
         let output = harness(folder.path(), &args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}");
         let document: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-        let version = if args[0] == "perf" { 2 } else { 1 };
+        let version = if args[0] == "perf" { 3 } else { 1 };
         assert_eq!(document["schema_version"], version);
         assert_eq!(document["command"], args[0]);
     }
@@ -137,7 +137,7 @@ fn perf_in_json_has_samples_and_rates() {
     assert!(describe(&output).contains("wave2d  20x20, 1000 steps, point-source"));
     let text = std::fs::read_to_string(folder.path().join("p.json")).unwrap();
     let document: serde_json::Value = serde_json::from_str(&text).unwrap();
-    let row = &document["cases"][0]["rows"][1];
+    let row = &document["references"][1];
     assert_eq!(row["variant"], "parallel");
     assert_eq!(row["result"], "equal");
     assert_eq!(row["run"]["samples_s"].as_array().unwrap().len(), 4);

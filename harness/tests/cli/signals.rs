@@ -39,13 +39,14 @@ fn results(folder: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(folder.join("p.json")).unwrap()).unwrap()
 }
 
-/// They have a case, and `report` and `compare` read them.
+/// They have a case and its references, and `report` and `compare` read them.
 fn assert_has_a_case(folder: &Path, what: &str) {
     let document = results(folder);
     assert_eq!(document["interrupted"], true, "{what}");
     assert!(document["wall_s"].as_f64().unwrap() > 0.0, "{what}");
-    let rows = document["cases"][0]["rows"].as_array().unwrap();
+    let rows = document["references"].as_array().unwrap();
     assert_eq!(rows.len(), 2, "{what}");
+    assert_eq!(document["cases"].as_array().unwrap().len(), 1, "{what}");
     assert!(rows[1]["run"]["median_s"].as_f64().unwrap() > 0.0, "{what}");
 
     let report = ["report", "p.json", "-o", "page.html"];

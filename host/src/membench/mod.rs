@@ -14,6 +14,7 @@
 mod bandwidth;
 pub mod chain;
 mod coalescing;
+mod document;
 mod error;
 mod latency;
 mod levels;
@@ -24,6 +25,7 @@ mod tests;
 
 pub use bandwidth::{Access, BandwidthFigure, BandwidthOptions, bandwidth};
 pub use coalescing::{Coalescing, CoalescingFigure, CoalescingOptions, coalescing};
+pub use document::{Latencies, Measured};
 pub use error::MembenchError;
 pub use latency::{LatencyCurve, LatencyOptions, LatencyPoint, Path, latency};
 pub use levels::{Level, Memory, levels};

@@ -14,7 +14,7 @@ use cuda_builder::toolchain::{self, Toolchain};
 use cuda_builder::{NvvmArch, Prebuilt};
 
 use super::PackError;
-use crate::digest::sha256;
+use output_files::digest::sha256;
 
 /// The crates that a submission may use, where the course has them, and with which features.
 const CRATES: [(&str, &str, &str); 3] = [

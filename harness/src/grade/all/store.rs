@@ -13,9 +13,9 @@ use sha2::{Digest, Sha256};
 
 use exit::CommandError;
 use grading::bundle::MAX_FILE_BYTES;
-use grading::digest::hex;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
+use output_files::digest::hex;
 
 /// A source file that is larger is refused, whatever it holds.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;

@@ -5,10 +5,10 @@ use std::path::Path;
 
 use crate::grade::report::{figures, html};
 use exit::{CommandError, Ending};
-use grading::digest::sha256;
 use grading::outcome::{Kind, Outcome};
 use grading::report::GradeReport;
 use output_files::OutputFile;
+use output_files::digest::sha256;
 use page::plot::whole;
 use page::{Axis, Cell, Page, Plot, Series, Shape, escape};
 use terminal::look::Look;

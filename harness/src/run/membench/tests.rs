@@ -5,7 +5,6 @@ use host::membench::{
 
 use super::*;
 use crate::run::test_command::{parse, printed};
-use crate::testing;
 use terminal::look::Look;
 
 /// What `harness run membench` with these arguments ends with and prints.
@@ -14,7 +13,7 @@ fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, CommandError>, 
 }
 
 fn info() -> DeviceInfo {
-    let machine = testing::machine();
+    let machine = test_lab::machine();
     let chosen = machine.choose(&[Wanted::Cuda(0)]).unwrap();
     chosen.devices[0].device.info().clone()
 }
@@ -181,13 +180,13 @@ fn the_emulated_device_checks_every_kernel() {
 
 #[test]
 fn without_a_gpu() {
-    let (ending, text) = measured(&[], &testing::machine_without_gpu());
+    let (ending, text) = measured(&[], &test_lab::machine_without_gpu());
     let failure = ending.unwrap_err();
     assert_eq!(
         (failure.exit_code(), text.as_str()),
         (exit::codes::ENVIRONMENT, "")
     );
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
-    let (ending, _) = measured(&["--device=cpu"], &testing::machine_without_gpu());
+    let (ending, _) = measured(&["--device=cpu"], &test_lab::machine_without_gpu());
     insta::assert_snapshot!(ending.unwrap_err(), @"--device cpu: the kernels measure a GPU's memory; name cuda or emulated");
 }

@@ -1,0 +1,147 @@
+//! Faster, slower, same, undecided.
+
+use std::fmt;
+use std::str::FromStr;
+
+use serde::Serialize;
+use stats::{BETWEEN_RUNS, Confidence, Interval, Summary, interval};
+
+/// Differences up to this share do not count.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+pub struct Margin(pub f64);
+
+impl Default for Margin {
+    fn default() -> Margin {
+        // Each of the two may be off.
+        Margin(2.0 * BETWEEN_RUNS)
+    }
+}
+
+impl fmt::Display for Margin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Decimals that a percentage needs, and none of its rounding.
+        write!(f, "{}", (1e6 * self.0).round() / 1e4)
+    }
+}
+
+impl FromStr for Margin {
+    type Err = String;
+
+    fn from_str(percent: &str) -> Result<Margin, String> {
+        match percent.parse::<f64>() {
+            Ok(percent) if percent > 0.0 && percent < 100.0 => Ok(Margin(percent / 100.0)),
+            _ => Err("a number of percent above 0 and below 100".to_owned()),
+        }
+    }
+}
+
+/// The verdict on a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Change {
+    /// Shorter by more than the margin.
+    Faster,
+    /// Longer by more than the margin.
+    Slower,
+    /// Within the margin.
+    Same,
+    /// Not known well enough.
+    Undecided,
+    /// It failed, or gave a wrong result.
+    Broken,
+}
+
+impl Change {
+    pub const ALL: [Change; 5] = [
+        Change::Slower,
+        Change::Broken,
+        Change::Faster,
+        Change::Same,
+        Change::Undecided,
+    ];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Change::Faster => "faster",
+            Change::Slower => "slower",
+            Change::Same => "same",
+            Change::Undecided => "undecided",
+            Change::Broken => "broken",
+        }
+    }
+}
+
+/// Compares the samples of two times.
+///
+/// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 +
+/// margin is slower, all of it below 1 / (1 + margin) is faster, all of it between is the same: an
+/// equivalence test. Nothing is decided from samples that are not a result, except that identical
+/// samples are one measurement.
+pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Change) {
+    let ratio = interval::ratio(&old.samples_s, &new.samples_s, Confidence::P99);
+    if old.samples_s == new.samples_s {
+        return (ratio, Change::Same);
+    }
+    let Some(Interval { low, high, .. }) = ratio else {
+        return (ratio, Change::Undecided);
+    };
+    let above = 1.0 + margin.0;
+    let below = 1.0 / above;
+    let change = if !(old.is_result() && new.is_result()) {
+        Change::Undecided
+    } else if low > above {
+        Change::Slower
+    } else if high < below {
+        Change::Faster
+    } else if low >= below && high <= above {
+        Change::Same
+    } else {
+        Change::Undecided
+    };
+    (ratio, change)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn summary(middle: f64, step: f64) -> Summary {
+        let samples = (0..11).map(|index| middle + step * (f64::from(index) - 5.0));
+        Summary::new(samples.collect())
+    }
+
+    fn verdict(old: &Summary, new: &Summary) -> Change {
+        compare(old, new, Margin(0.015)).1
+    }
+
+    #[test]
+    fn the_whole_interval_decides() {
+        let old = summary(1.0, 0.0005);
+        assert_eq!(verdict(&old, &summary(1.03, 0.0005)), Change::Slower);
+        assert_eq!(verdict(&old, &summary(0.97, 0.0005)), Change::Faster);
+        assert_eq!(verdict(&old, &summary(1.005, 0.0005)), Change::Same);
+        // Slower, but whether by more than the margin is open.
+        assert_eq!(verdict(&old, &summary(1.016, 0.0005)), Change::Undecided);
+        // Three percent slower on average, but uncertain by three.
+        assert_eq!(verdict(&old, &summary(1.03, 0.008)), Change::Undecided);
+    }
+
+    #[test]
+    fn what_is_no_result_decides_nothing() {
+        let mut noisy = summary(2.0, 0.001);
+        noisy.doubts.push(stats::Doubt::Scattered { spread: 0.3 });
+        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Change::Undecided);
+        assert_eq!(verdict(&noisy, &noisy.clone()), Change::Same);
+        let few = Summary::new(vec![1.0, 1.0]);
+        let (ratio, verdict) = compare(&few, &Summary::new(vec![2.0, 2.0]), Margin(0.015));
+        assert_eq!((ratio, verdict), (None, Change::Undecided));
+    }
+
+    #[test]
+    fn margins_are_read() {
+        assert_eq!("1.5".parse(), Ok(Margin(0.015)));
+        for wrong in ["0", "-1", "100", "nan", "x"] {
+            assert!(wrong.parse::<Margin>().is_err(), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Measures kernels: how long they take, what they do, what limits them, what changed.
+//!
+//! For an engineer who asks whether a variant is fast, and for the commands `harness perf`, `tune`,
+//! `compare`, `profile`, `report` and `occupancy`, which are functions of this crate.
+//!
+//! # Contract
+//!
+//! - A figure is a median with its interval, from samples after warm-up. A rule decides how many:
+//!   `stats::SamplingRule`.
+//! - Everything that is compared is timed in turns on one device, in memory that it shares.
+//! - A sample is discarded where it is taken (`perf/interleaved.rs`, `Sampled::sample`), for one
+//!   reason: the device lowered its clocks (`perf/watch.rs`, `Watch::discard`). Discarded samples
+//!   stay in the document with their reason. Nothing is discarded for its value.
+//! - The result of a timed run is checked. A wrong result is shown, and compared with nothing.
+//! - A figure that cannot be trusted is shown with its doubts: `stats::Doubt`. A figure is a result
+//!   if it has no doubts (`perf/results.rs`, `Figures::is_result`), and only results are compared
+//!   (`perf/ratios.rs`).
+//! - A measurement is one document, version 3 (`perf/results.rs`). Documents of version 2, and
+//!   version 1 of `perf --gpus`, are read too (`perf/results/earlier.rs`).
+//! - What fails is in its row. An error ends a measurement only where nothing could be measured.
+//!
+//! # The spine, in reading order
+//!
+//! | file                      | what it holds                                                |
+//! |---------------------------|--------------------------------------------------------------|
+//! | `perf/mod.rs`             | the arguments; `run_in`, the measurement as a plan            |
+//! | `perf/results.rs`         | the document: results, cases, rows, figures                   |
+//! | `perf/bench.rs`           | all rows of a case, on every device                           |
+//! | `perf/bench/contenders.rs`| what takes turns: variants, caps of registers, peers          |
+//! | `perf/timed_run.rs`       | a prepared run, ours or a peer's                              |
+//! | `perf/interleaved.rs`     | runs timed in turns: warm-up, samples, batches, energy        |
+//! | `perf/watch.rs`           | clocks and throttling: which samples count                    |
+//! | `perf/bench/check.rs`     | whether results are right                                     |
+//! | `perf/ratios.rs`          | a row, and what it may be compared with                       |
+//! | `perf/reporters.rs`       | events, and who consumes them: terminal, JSON, HTML           |
+//! | `scaling/measure.rs`      | rows on more and more GPUs, timed by the same engine          |
+//! | `compare/rows.rs`         | which rows of two documents belong together, and the verdict  |
+//!
+//! # Limits
+//!
+//! - The emulated device is never timed: its exact counts stand where times would be.
+//! - Peers: CUDA C++ with nvcc at hand; Python for one variant of one lab (`peer`).
+//! - `perf --gpus` times one variant, without peers or caps of registers, and compares results with
+//!   those of fewer GPUs, not with the CPU's.
+//! - Counts of `profile` are the emulated device's; a GPU's own counters are not read.
+
+pub mod code_lines;
+pub mod compare;
+pub mod cpu;
+pub mod occupancy;
+mod peer;
+pub mod perf;
+pub mod profile;
+pub mod report;
+mod scaling;
+pub mod tune;

@@ -1,0 +1,252 @@
+//! The report: limits, advice, and the same kernel in blocks of other sizes.
+
+use device::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
+
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
+use units::{count, grouped, three};
+
+/// Block sizes that are compared.
+const SIZES: [u32; 9] = [32, 64, 96, 128, 192, 256, 384, 512, 1024];
+
+/// A latency to hide.
+pub struct Latency {
+    /// How long an instruction takes.
+    pub cycles: f64,
+    /// How many are to be issued in a cycle.
+    pub throughput: f64,
+    /// How many a warp has under way.
+    pub independent: u32,
+}
+
+/// The occupancy of a block on a GPU.
+pub struct Report {
+    pub gpu: &'static Gpu,
+    pub needs: BlockNeeds,
+    pub held: Occupancy,
+    pub latency: Option<Latency>,
+}
+
+impl Report {
+    /// As text.
+    pub fn render(&self, look: Look) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        let (major, minor) = gpu.compute_capability;
+        let title = look.title(&format!(
+            "{}  {}, compute capability {major}.{minor}",
+            gpu.name, gpu.products
+        ));
+        let block = format!(
+            "a block: {}, {} each, {} of shared memory",
+            count(needs.threads as usize, "thread"),
+            count(needs.registers as usize, "register"),
+            count(needs.shared_mem_bytes as usize, "byte"),
+        );
+        let sum = format!(
+            "{}, {} of {} warps: occupancy {}",
+            count(held.blocks as usize, "block"),
+            held.warps,
+            gpu.warps,
+            percent(held.share)
+        );
+        let mut parts = vec![
+            format!("{title}\n  {block}"),
+            self.limits(look),
+            format!("  {}\n{}", look.title(&sum), self.advice()),
+        ];
+        parts.extend(self.latency.as_ref().map(|latency| self.hiding(latency)));
+        parts.push(self.sizes(look));
+        parts.join("\n\n")
+    }
+
+    /// The number of blocks that each limit allows.
+    fn limits(&self, look: Look) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        let warps = needs.threads.div_ceil(Gpu::WARP);
+        let of_block_and_all = |limiter: &Limiter| match limiter {
+            Limiter::Warps => (warps, gpu.warps),
+            Limiter::Blocks => (1, gpu.blocks),
+            Limiter::Registers => (held.registers_per_warp * warps, gpu.registers),
+            Limiter::SharedMemory => (held.shared_mem_per_block_bytes, gpu.shared_mem_bytes),
+        };
+        let tone = |blocks: &u32| match *blocks == held.blocks {
+            true => Tone::Caution,
+            false => Tone::Normal,
+        };
+        Table::new(&held.allowed)
+            .toned("limit", Align::Left, |(limiter, blocks)| {
+                (limiter.name().to_owned(), tone(blocks))
+            })
+            .right("of a block", |(limiter, _)| {
+                Some(grouped(of_block_and_all(limiter).0.into()))
+            })
+            .right("of a multiprocessor", |(limiter, _)| {
+                Some(grouped(of_block_and_all(limiter).1.into()))
+            })
+            .toned("blocks", Align::Right, |(_, blocks)| match *blocks {
+                u32::MAX => ("any".to_owned(), tone(blocks)),
+                _ => (blocks.to_string(), tone(blocks)),
+            })
+            .toned("", Align::Left, |(_, blocks)| {
+                match *blocks == held.blocks {
+                    true => ("<- the limit".to_owned(), Tone::Caution),
+                    false => (String::new(), Tone::Normal),
+                }
+            })
+            .render(look, 2)
+    }
+
+    /// The limit that binds, and the change that would let more blocks in.
+    fn advice(&self) -> String {
+        let Report {
+            gpu, needs, held, ..
+        } = self;
+        if held.warps == gpu.warps {
+            return "  a multiprocessor cannot hold more warps".to_owned();
+        }
+        let limiters: Vec<Limiter> = held.limiters().collect();
+        let names: Vec<&str> = limiters.iter().map(|limiter| limiter.name()).collect();
+        let mut lines = vec![format!("  limited by {}", names.join(" and "))];
+        // Where several limit, none of them alone lets more in.
+        if let [limiter] = limiters[..] {
+            let more = match limiter {
+                Limiter::Registers => {
+                    with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(needs, blocks)| {
+                        (format!("{} registers a thread", needs.registers), blocks)
+                    })
+                }
+                Limiter::SharedMemory => {
+                    let less =
+                        (0..needs.shared_mem_bytes)
+                            .rev()
+                            .map(|shared_mem_bytes| BlockNeeds {
+                                shared_mem_bytes,
+                                ..*needs
+                            });
+                    with_more_blocks(gpu, held, less).map(|(needs, blocks)| {
+                        let most = grouped(needs.shared_mem_bytes.into());
+                        (format!("{most} bytes of shared memory"), blocks)
+                    })
+                }
+                Limiter::Blocks | Limiter::Warps => None,
+            };
+            lines.extend(more.map(|(what, blocks)| {
+                let blocks = count(blocks as usize, "block");
+                format!("  with at most {what}, {blocks} would fit")
+            }));
+            if limiter == Limiter::Blocks {
+                lines.push("  larger blocks would bring more warps".to_owned());
+            }
+        }
+        if limiters.contains(&Limiter::Warps) {
+            let left = gpu.warps - held.warps;
+            lines.push(format!(
+                "  {} left, too few for another block",
+                count(left as usize, "warp")
+            ));
+        }
+        lines.join("\n")
+    }
+
+    /// Little's law: what must be under way at once is latency times throughput.
+    fn hiding(&self, latency: &Latency) -> String {
+        let Report { gpu, held, .. } = self;
+        let Latency {
+            cycles,
+            throughput,
+            independent,
+        } = latency;
+        let needed = cycles * throughput;
+        let warps = (needed / f64::from(*independent)).ceil() as u32;
+        let enough = if warps <= held.warps {
+            format!("the {} that a multiprocessor holds are enough", held.warps)
+        } else if warps <= gpu.warps {
+            format!(
+                "it holds {}: too few, so raise the occupancy, or let a warp have more under way",
+                held.warps
+            )
+        } else {
+            format!(
+                "more than the {} of any occupancy: let a warp have {} or more under way (--independent)",
+                gpu.warps,
+                (needed / f64::from(gpu.warps)).ceil()
+            )
+        };
+        format!(
+            "  {} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)\n  {enough}",
+            three(*cycles),
+            three(*throughput),
+            count(warps as usize, "warp"),
+        )
+    }
+
+    /// The same kernel in blocks of other sizes.
+    fn sizes(&self, look: Look) -> String {
+        let Report { gpu, needs, .. } = self;
+        let mut sizes = SIZES.to_vec();
+        sizes.push(needs.threads);
+        sizes.sort_unstable();
+        sizes.dedup();
+        // Only threads differ from the block that was accepted, so this does not fail.
+        let held = |threads| {
+            Some((
+                threads,
+                occupancy(gpu, BlockNeeds { threads, ..*needs }).ok()?,
+            ))
+        };
+        let rows: Vec<(u32, Occupancy)> = sizes.into_iter().filter_map(held).collect();
+        let tone = |threads: u32| match threads == needs.threads {
+            true => Tone::Good,
+            false => Tone::Normal,
+        };
+        let table = Table::new(&rows)
+            .toned("threads", Align::Right, |(threads, _)| {
+                (threads.to_string(), tone(*threads))
+            })
+            .toned("blocks", Align::Right, |(threads, held)| {
+                (held.blocks.to_string(), tone(*threads))
+            })
+            .toned("warps", Align::Right, |(threads, held)| {
+                (held.warps.to_string(), tone(*threads))
+            })
+            .toned("occupancy", Align::Right, |(threads, held)| {
+                (percent(held.share), tone(*threads))
+            })
+            .toned("limited by", Align::Left, |(threads, held)| {
+                let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
+                (names.join(", "), tone(*threads))
+            });
+        let title = "  other blocks, with the same registers a thread and shared memory a block:";
+        format!("{title}\n\n{}", table.render(look, 2))
+    }
+}
+
+/// The same block with fewer and fewer registers a thread.
+pub fn fewer_registers(needs: BlockNeeds) -> impl Iterator<Item = BlockNeeds> {
+    (1..needs.registers)
+        .rev()
+        .map(move |registers| BlockNeeds { registers, ..needs })
+}
+
+/// The first of these blocks that fits more often than blocks are held, and how often.
+pub fn with_more_blocks(
+    gpu: &Gpu,
+    held: &Occupancy,
+    mut needs: impl Iterator<Item = BlockNeeds>,
+) -> Option<(BlockNeeds, u32)> {
+    needs.find_map(|needs| {
+        let blocks = occupancy(gpu, needs).ok()?.blocks;
+        (blocks > held.blocks).then_some((needs, blocks))
+    })
+}
+
+fn percent(share: f64) -> String {
+    if share == 0.0 || share == 1.0 {
+        return format!("{} %", 100.0 * share);
+    }
+    format!("{} %", three(100.0 * share))
+}

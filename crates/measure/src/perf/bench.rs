@@ -1,0 +1,141 @@
+//! All rows of one case: every variant and peer on every device. And the CPU references, which a
+//! lab has once.
+
+mod check;
+mod contenders;
+mod cpu;
+mod speedups;
+
+use device::registers::RegisterCap;
+use device::{Error, NamedBuffers};
+use host::{Case, Lab, Variant};
+
+use super::counters::Counted;
+use super::reporters::{Event, Reporters};
+use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
+use super::settings::Settings;
+use super::timed_run::Peer;
+use super::watch::Watch;
+use crate::tune::Table;
+use exit::CommandError;
+use host::catalogue::first_variant;
+use host::devices::{Chosen, Wanted};
+use host::memory_advice;
+pub(crate) use speedups::times_as_long;
+use speedups::{compare_with_cpu, mark_fastest};
+
+pub use check::CheckArg;
+use check::Computed;
+pub use cpu::References;
+
+pub struct Bench<'b> {
+    pub lab: &'b dyn Lab,
+    pub variants: Vec<Variant>,
+    /// Under which caps of registers each variant is timed, beside without one.
+    pub caps: Vec<RegisterCap>,
+    pub peers: Vec<&'b dyn Peer>,
+    /// The shapes in which variants are timed.
+    pub tuned: &'b Table,
+    pub case: Box<dyn Case>,
+    pub settings: Settings,
+    pub check: CheckArg,
+    /// The text of progress bars: its place among the others, and its name.
+    pub place: String,
+}
+
+impl Bench<'_> {
+    /// Times everything on the chosen devices, whose limits were measured, and compares it with the
+    /// CPU. Tells what is finished after each device, and in the end.
+    ///
+    /// # Errors
+    ///
+    /// Where the reference cannot be computed, and bugs of ours. What fails on a device is in its
+    /// row.
+    pub fn run(
+        &self,
+        chosen: &Chosen<'_>,
+        devices: &[(DeviceRecord, Watch)],
+        references: Option<&References>,
+        reporters: &mut Reporters<'_, '_>,
+    ) -> Result<(), CommandError> {
+        let case = self.case.as_ref();
+        let mut results = self.empty();
+        let references_rows = references.map_or(&[][..], |references| &references.rows);
+        if !chosen.devices.is_empty() {
+            // Made once for all variants: they can be gigabytes.
+            let inputs = self.inputs(case)?;
+            let computed = match references {
+                _ if self.check == CheckArg::None || self.variants.is_empty() => None,
+                Some(known) if known.case == results.case => {
+                    Some(Computed::Whole(known.outputs.clone()))
+                }
+                _ => Some(self.compute(&inputs)?),
+            };
+            for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
+                let recorder = watch.record();
+                let began_s = reporters.elapsed_s();
+                let mut rows =
+                    self.device_rows(named, record, watch, &inputs, computed.as_ref())?;
+                compare_with_cpu(&mut rows, references_rows);
+                mark_fastest(&mut rows);
+                results.rows.extend(rows);
+                results.traces.extend(recorder.map(|recorder| DeviceTrace {
+                    device: named.name.to_string(),
+                    began_s,
+                    samples: recorder.stop().samples,
+                }));
+                reporters.tell(Event::Measured(results.clone()))?;
+            }
+        }
+        for absent in &chosen.absent {
+            results.rows.extend(self.variants.iter().map(|variant| Row {
+                outcome: Outcome::Skipped {
+                    message: absent.reason.clone(),
+                },
+                ..self.row(absent.name, variant.name)
+            }));
+        }
+        let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
+        results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
+        reporters.tell(Event::CaseDone(results))
+    }
+
+    /// The case, with nothing timed.
+    pub fn empty(&self) -> CaseResults {
+        CaseResults {
+            lab: self.lab.name().to_owned(),
+            first_variant: first_variant(self.lab).to_owned(),
+            case: self.case.label(),
+            timesteps: self.case.timesteps(),
+            rows: Vec::new(),
+            counted: None,
+            traces: Vec::new(),
+        }
+    }
+
+    fn inputs(&self, case: &dyn Case) -> Result<NamedBuffers, CommandError> {
+        case.inputs().map_err(|error| self.lacking(error, case))
+    }
+
+    /// The error, with what fits where memory is short.
+    fn lacking(&self, error: Error, case: &dyn Case) -> CommandError {
+        memory_advice::failure(error, case, first_variant(self.lab))
+    }
+
+    /// A row without an outcome yet.
+    fn row(&self, device: Wanted, variant: &str) -> Row {
+        Row {
+            device: device.to_string(),
+            variant: variant.to_owned(),
+            language: None,
+            built_by: None,
+            capped: None,
+            shape: None,
+            gpus: None,
+            case: self.case.label(),
+            outcome: Outcome::Skipped {
+                message: String::new(),
+            },
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Instructions and sectors of kernels, which the emulated device counts exactly on a small case.
+
+use device::run;
+use device::{
+    EmulatedDevice, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
+};
+use host::{Case, Lab, Variant};
+use serde::{Deserialize, Serialize};
+
+use crate::profile::figures::SECTOR_BYTES;
+use host::catalogue::first_variant;
+use terminal::progress::Bar;
+
+/// The counts of each variant's kernels on a small case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Counted {
+    pub case: String,
+    pub unit: String,
+    pub kernels: Vec<KernelCounts>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub failures: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct KernelCounts {
+    pub variant: String,
+    pub kernel: String,
+    pub launches: u64,
+    /// Useful work of the whole run.
+    pub updates: u64,
+    /// PTX instructions that threads executed.
+    pub instructions: u64,
+    /// PTX instructions that warps executed.
+    pub warp_instructions: u64,
+    /// Pieces of 32 bytes that warps touched.
+    pub sectors: u64,
+    /// Sectors that the same bytes would take at best.
+    pub ideal_sectors: u64,
+    /// `ideal_sectors / sectors`; none without traffic.
+    pub efficiency: Option<f64>,
+    /// Bytes that multiprocessors take from and give to L1 and shared memory: all sectors, and what
+    /// threads move from and to shared memory. 0 in documents that do not say, as the next.
+    #[serde(default)]
+    pub l1_bytes: u64,
+    /// Bytes that pass between L1 and L2, if a block's L1 keeps what the block has loaded.
+    #[serde(default)]
+    pub l2_bytes: u64,
+}
+
+/// Bytes of an update, of all kernels of a variant together.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct LevelBytes {
+    /// Of L1 and shared memory.
+    pub l1: f64,
+    /// Of L2.
+    pub l2: f64,
+}
+
+impl Counted {
+    /// Counts, if the case has a small one like it, whose accesses are alike; with
+    /// `in_place_of_times`, otherwise on the small case of the lab with most work.
+    pub fn count(
+        lab: &dyn Lab,
+        variants: &[Variant],
+        case: &dyn Case,
+        in_place_of_times: bool,
+    ) -> Option<Counted> {
+        let any = || {
+            let cases = lab.small_cases().into_iter();
+            cases.max_by_key(|case| case.work(first_variant(lab)).updates)
+        };
+        let case = case
+            .reduced()
+            .or_else(|| in_place_of_times.then(any).flatten())?;
+        let device = EmulatedDevice::new(Options {
+            sanitize: Sanitize::NONE,
+            count_l2: true,
+            ..Options::default()
+        });
+        let _bar = Bar::spinner(format!("counting on {}", case.label()));
+        let mut counted = Counted {
+            case: case.label(),
+            unit: case.work(first_variant(lab)).unit.to_owned(),
+            kernels: Vec::new(),
+            failures: Vec::new(),
+        };
+        for variant in variants {
+            match counts(&device, lab, case.as_ref(), variant.name) {
+                Ok(mut kernels) => counted.kernels.append(&mut kernels),
+                Err(error) => counted.failures.push(format!("{}: {error}", variant.name)),
+            }
+        }
+        Some(counted)
+    }
+
+    pub fn of(&self, variant: &str, kernel: &str) -> Option<&KernelCounts> {
+        let same = |counts: &&KernelCounts| counts.variant == variant && counts.kernel == kernel;
+        self.kernels.iter().find(same)
+    }
+
+    /// What an update of a variant moves at each level of the caches; none if it was not counted.
+    pub fn level_bytes(&self, variant: &str) -> Option<LevelBytes> {
+        let own = || self.kernels.iter().filter(|own| own.variant == variant);
+        let updates = own().next()?.updates as f64;
+        let per_update = |bytes: fn(&KernelCounts) -> u64| {
+            let bytes = own().map(bytes).sum::<u64>();
+            (bytes > 0 && updates > 0.0).then(|| bytes as f64 / updates)
+        };
+        Some(LevelBytes {
+            l1: per_update(|kernel| kernel.l1_bytes)?,
+            l2: per_update(|kernel| kernel.l2_bytes)?,
+        })
+    }
+}
+
+/// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it
+/// stores.
+fn l1_bytes(instructions: &[InstructionCounts]) -> u64 {
+    let of = |instruction: &InstructionCounts| {
+        let counts = &instruction.counts;
+        let copied = counts.shared_stores.bytes;
+        if instruction.class == InstructionClass::Load && copied > 0 {
+            return copied;
+        }
+        let sectors = counts.global_loads.sectors
+            + counts.global_stores.sectors
+            + counts.global_atomics.sectors;
+        let shared = counts.shared_loads.bytes + copied + counts.shared_atomics.bytes;
+        let of_others = counts.distributed_loads.bytes
+            + counts.distributed_stores.bytes
+            + counts.distributed_atomics.bytes;
+        SECTOR_BYTES * sectors + shared + of_others
+    };
+    instructions.iter().map(of).sum()
+}
+
+fn counts(
+    device: &EmulatedDevice,
+    lab: &dyn Lab,
+    case: &dyn Case,
+    variant: &str,
+) -> Result<Vec<KernelCounts>, device::Error> {
+    let plan = case.record(variant)?;
+    let mut session = device::Device::prepare(device, lab.module(), &plan)?;
+    run::reset(session.as_mut(), &plan, &case.inputs()?)?;
+    session.run()?;
+    let reports = session.reports().iter();
+    Ok(reports
+        .map(|report| {
+            let counts = &report.total.counts;
+            let mut all = GlobalTraffic::default();
+            all += counts.global_loads;
+            all += counts.global_stores;
+            all += counts.global_atomics;
+            KernelCounts {
+                variant: variant.to_owned(),
+                kernel: report.total.kernel.clone(),
+                launches: report.launches,
+                updates: case.work(variant).updates,
+                instructions: counts.instructions.thread,
+                warp_instructions: counts.instructions.warp,
+                sectors: all.sectors,
+                ideal_sectors: all.ideal_sectors,
+                efficiency: (all.sectors != 0).then(|| all.efficiency()),
+                l1_bytes: l1_bytes(&report.total.instructions),
+                l2_bytes: SECTOR_BYTES * all.l2_sectors,
+            }
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use test_lab::ptx::Tripling;
+
+    fn level_bytes(variant: &str) -> LevelBytes {
+        let variants: Vec<Variant> = Tripling.variants().to_vec();
+        let case = Tripling.small_cases().remove(0);
+        let counted = Counted::count(&Tripling, &variants, case.as_ref(), false).unwrap();
+        assert_eq!(counted.level_bytes("none"), None);
+        counted.level_bytes(variant).unwrap()
+    }
+
+    #[test]
+    fn levels_are_told_apart() {
+        // A word is loaded, and one stored.
+        assert_eq!(level_bytes("coalesced"), LevelBytes { l1: 8.0, l2: 8.0 });
+        // A warp loads and stores half of each sector, the block's other warp the rest: L1 has it
+        // then, but stores go on to L2.
+        assert_eq!(level_bytes("scattered"), LevelBytes { l1: 16.0, l2: 12.0 });
+        // A word more is stored to shared memory and loaded again.
+        assert_eq!(level_bytes("banked"), LevelBytes { l1: 16.0, l2: 8.0 });
+    }
+}

@@ -1,0 +1,98 @@
+//! The kernels under the timed variants: what the device made of them, and what they do.
+
+use device::KernelInfo;
+use units::three;
+
+use super::counters::{Counted, KernelCounts};
+use super::results::Row;
+use terminal::look::{Look, wrapped};
+use terminal::table::Table;
+
+/// A row for each kernel of each timed variant; where nothing was timed, of each counted one.
+/// Nothing if there are none.
+pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
+    let timed = rows.iter().filter_map(|row| Some((row, row.figures()?)));
+    let timed: Vec<(&Row, &KernelInfo)> = timed
+        .flat_map(|(row, figures)| figures.kernels.iter().map(move |kernel| (row, kernel)))
+        .collect();
+    let mut parts = Vec::new();
+    if !timed.is_empty() {
+        parts.push(compiled(&timed, counted, look));
+    } else if let Some(counted) = counted.filter(|counted| !counted.kernels.is_empty()) {
+        parts.push(per_update(counted, look));
+    }
+    if let Some(counted) = counted {
+        if !counted.kernels.is_empty() {
+            parts.push(format!(
+                "\n  sectors: counted by the emulated device on {}",
+                counted.case
+            ));
+        }
+        let failures = counted.failures.iter();
+        parts.extend(failures.map(|failure| wrapped(&format!("not counted: {failure}"), 2)));
+    }
+    (!parts.is_empty()).then(|| parts.join("\n"))
+}
+
+/// The kernels as the device compiled them.
+fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> String {
+    let has_several = timed.iter().any(|(row, _)| row.device != timed[0].0.device);
+    let mut table = Table::new(timed);
+    if has_several {
+        table = table.left("device", |(row, _)| row.device.clone());
+    }
+    table = table
+        .left("variant", |(row, _)| row.name())
+        .left("kernel", |(_, kernel)| kernel.name.clone());
+    let lines = |row: &Row| Some(row.figures()?.code_lines?.kernels.to_string());
+    if timed.iter().any(|(row, _)| lines(row).is_some()) {
+        table = table.right("lines", move |(row, _)| lines(row));
+    }
+    table = table
+        .right("regs", |(_, kernel)| Some(kernel.registers?.to_string()))
+        .right("local\nbytes", |(_, kernel)| {
+            Some(kernel.local_bytes.to_string())
+        })
+        .right("blocks\n/SM", |(_, kernel)| {
+            Some(kernel.blocks_per_multiprocessor?.to_string())
+        })
+        .right("occup.\n%", |(_, kernel)| {
+            Some(format!("{:.0}", 100.0 * kernel.occupancy?))
+        });
+    if let Some(counted) = counted {
+        let counts = |row: &Row, kernel: &KernelInfo| {
+            let is_ours = row.language.is_none();
+            counted.of(&row.variant, &kernel.name).filter(|_| is_ours)
+        };
+        table = table
+            .right("sectors", |(row, kernel)| {
+                Some(counts(row, kernel)?.sectors.to_string())
+            })
+            .right("coal-\nesced %", |(row, kernel)| {
+                percent(counts(row, kernel)?.efficiency)
+            });
+    }
+    table.render_within(look, 2, &["blocks", "sectors"])
+}
+
+/// The kernels' counts for each update.
+fn per_update(counted: &Counted, look: Look) -> String {
+    let per_update = |count: u64, kernel: &KernelCounts| {
+        Some(three(count as f64 / kernel.updates.max(1) as f64))
+    };
+    Table::new(&counted.kernels)
+        .left("variant", |kernel| kernel.variant.clone())
+        .left("kernel", |kernel| kernel.kernel.clone())
+        .right("instructions\nper update", |kernel| {
+            per_update(kernel.instructions, kernel)
+        })
+        .right("sectors\nper update", |kernel| {
+            per_update(kernel.sectors, kernel)
+        })
+        .right("coal-\nesced %", |kernel| percent(kernel.efficiency))
+        .render(look, 2)
+}
+
+fn percent(share: Option<f64>) -> Option<String> {
+    Some(format!("{:.1}", 100.0 * share?))
+}

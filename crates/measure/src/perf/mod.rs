@@ -1,0 +1,387 @@
+//! `harness perf`: the time of every variant, beside the CPU, the device's limits, and peers in
+//! other languages.
+//!
+//! | module         | what it holds                                                    |
+//! |----------------|------------------------------------------------------------------|
+//! | `results`      | the document that `--json` writes                                |
+//! | `settings`     | how long is measured, and how well                               |
+//! | `probe`        | the device's limits and telemetry, before anything is timed      |
+//! | `bench`        | all rows of a case: the CPU's, a device's, and their speedups     |
+//! | `timed_run`    | a run that is timed, ours or a peer's                            |
+//! | `interleaved`, `watch` | a device's runs, timed in turns; its clocks              |
+//! | `estimate`     | how long the rest will take                                      |
+//! | `reporters`    | the events of a measurement, and their consumers                 |
+//! | `ratios`       | figures that compare rows, where both are results                |
+//! | `bound`        | the roofline                                                     |
+//! | `counters`     | what kernels do, counted on the emulated device                  |
+//! | `kernels`      | these counts, and the device compiler's figures, as a table      |
+//! | `report`       | tables                                                           |
+//!
+//! The method and its sources are in `docs/measuring.md`.
+
+mod bench;
+pub(crate) mod bound;
+pub(crate) mod counters;
+pub(crate) mod estimate;
+pub(crate) mod interleaved;
+pub(crate) mod kernels;
+pub(crate) mod probe;
+pub(crate) mod ratios;
+pub(crate) mod report;
+pub(crate) mod reporters;
+pub(crate) mod results;
+pub(crate) mod settings;
+#[cfg(test)]
+mod tests;
+pub(crate) mod timed_run;
+pub(crate) mod watch;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::str::FromStr;
+use std::time::Instant;
+
+use clap::Args;
+use device::Sanitize;
+use device::registers::RegisterCap;
+use exit::{CommandError, Ending};
+use host::catalogue;
+use host::devices::{Chosen, Machine, Wanted};
+use host::{Lab, labs};
+use terminal::json::JsonArg;
+use terminal::stdout::Out;
+
+pub(crate) use bench::times_as_long;
+use bench::{Bench, CheckArg};
+use estimate::Estimate;
+use probe::{Probe, Real};
+use reporters::{Event, Outputs, PageOf, Reporters};
+use results::{DeviceRecord, Reference, Results};
+use settings::Settings;
+use timed_run::Peers;
+use watch::Watch;
+
+use crate::cpu::CpuInfo;
+use crate::tune::Table;
+use crate::{peer, scaling};
+
+/// The arguments of `harness perf`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = HELP)]
+pub struct PerfArgs {
+    /// Only this lab
+    pub(crate) lab: Option<String>,
+    /// Time the GPU on the large case; the CPU stays with the small one, and is compared by its
+    /// rate
+    #[arg(long)]
+    pub(crate) large: bool,
+    /// A case of your own: a parameter of the lab; may be repeated
+    #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
+    pub(crate) param: Vec<String>,
+    /// Only this variant; may be repeated [default: all but those that `list` calls on request]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    pub(crate) variant: Vec<String>,
+    /// Also time each variant with a register limit per thread: `none`, or a number; on a GPU
+    #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
+    registers: Vec<Registers>,
+    /// Only on this device: cpu, cuda, cuda:N; may be repeated [default: all there are]
+    #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
+    pub(crate) device: Vec<Wanted>,
+    /// Time one lab on each of these numbers of GPUs, as in 1,2,4: how it scales; `--device
+    /// emulated` compares results alone
+    #[arg(long, value_name = "COUNTS", value_delimiter = ',', value_parser = clap::value_parser!(u32).range(1..=64),
+          requires = "lab", conflicts_with_all = ["registers", "peers", "check", "notes"])]
+    pub(crate) gpus: Vec<u32>,
+    /// With --gpus: let the size grow with the number of GPUs
+    #[arg(long, requires = "gpus")]
+    pub(crate) weak: bool,
+    /// Number of samples [default: until the interval is narrow enough]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    samples: Option<u32>,
+    /// Take a first look: seconds for each lab, within wider bounds, without energy
+    #[arg(long)]
+    pub(crate) quick: bool,
+    /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns
+    /// with ours
+    #[arg(long)]
+    peers: bool,
+    /// How much of the timed runs' results is compared with the CPU's
+    #[arg(long, value_name = "HOW", value_enum, default_value_t)]
+    check: CheckArg,
+    /// Also print what each figure rests on: the rows of peers, doubts, clocks, energy, kernels
+    #[arg(long)]
+    pub(crate) notes: bool,
+    #[command(flatten)]
+    pub(crate) json: JsonArg,
+    /// Also write the page that `harness report` makes of the JSON
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
+}
+
+const HELP: &str = "\
+Columns, in a row for each variant; of several sizes, in a row for each size, with the rate of every
+variant and what else is known of the fastest:
+  time        median of single runs, the device's cache flushed before each; of one timestep where
+              the case has timesteps
+  noise       half of the 95 % confidence interval of that median, to which the head adds what
+              other runs differ by
+  batched     the time of runs back to back, as a CUDA graph where there is one
+  rate        useful work in a second, in the unit that stands above the table
+  GB/s        required bytes / time
+  of limit    least time that the device's measured limits allow / time
+  vs NAME     time of the lab's first variant / time
+  vs CPU      rate / rate of the parallel CPU reference, which stands above the table
+  vs CUDA C++ CUDA C++ time / this time: above 1, ours is faster; of several builds, the fastest
+              counts
+  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over the first 340 and last 40 steps
+  *           the fastest variant of a device with a right result
+  ~, noisy    no result, for the reason that a note names; it is compared with nothing
+With --registers 80,60, for each kernel:
+  registers   of a thread, as the device's compiler allocated them
+  spilled     bytes that instructions of the kernel store to and load from local memory for want of
+              registers; - where the driver had compiled it before and does not tell
+  stack       bytes of local memory of a thread, which hold them, and arrays
+  vs no cap   time of the variant without a cap / time
+With --notes, for each size:
+  > LANGUAGE  the variant above it, written in that language
+  local bytes what a thread keeps in local memory: spilled registers, arrays
+  lines       of code in the file with the variant's kernels
+  blocks/SM   blocks that a multiprocessor holds at once
+  occupancy   share of its threads that they fill: theoretical, from the driver
+  sectors     pieces of 32 bytes that warps touch, counted on a small case
+  coalesced   sectors that the same bytes would need at best / sectors
+
+All labs take about a minute, and with --large 281 s on an H100 with 16 cores: wave2d 15, wave3d 70,
+stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers twice as long;
+--check full as long as the CPU needs, which is minutes for one large size.
+
+Without a GPU, instructions and sectors are counted instead of times. --json=FILE has what is
+finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
+method.";
+
+/// Times the labs; with `--gpus`, one lab on more and more GPUs.
+///
+/// # Errors
+///
+/// Arguments that make no sense, or a named device that is missing. A wrong result is not an error:
+/// the report has it.
+pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    if !args.gpus.is_empty() {
+        return scaling::run(args, out);
+    }
+    if args.device.contains(&Wanted::Emulated) {
+        if !args.registers.is_empty() {
+            return Err(CommandError::Input(
+                "--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names"
+                    .to_owned(),
+            ));
+        }
+        return Err(CommandError::Input(
+            "--device emulated: the speed of the emulated device says nothing about a GPU; try `harness test --device emulated`"
+                .to_owned(),
+        ));
+    }
+    // The emulated device is never timed, so never looked for.
+    let wanted = match &args.device[..] {
+        [] => &[Wanted::Cuda(0)],
+        named => named,
+    };
+    let machine = Machine::discover(wanted, Sanitize::NONE);
+    let peers = match args.peers {
+        true => peer::find(&machine),
+        false => Peers::default(),
+    };
+    let tuned = Table::in_force()?;
+    let environment = Environment {
+        labs: labs(),
+        tuned: &tuned,
+        machine: &machine,
+        peers: &peers,
+        probe: &Real,
+        page: crate::report::of,
+    };
+    run_in(&environment, args, out)
+}
+
+/// The labs that can be timed, and the devices for it.
+struct Environment<'p> {
+    labs: &'p [&'p dyn Lab],
+    machine: &'p Machine,
+    peers: &'p Peers,
+    /// The shapes that are best.
+    tuned: &'p Table,
+    probe: &'p dyn Probe,
+    page: PageOf,
+}
+
+fn run_in(
+    environment: &Environment<'_>,
+    args: &PerfArgs,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let began = Instant::now();
+    let chosen = environment.machine.choose(&args.device)?;
+    let mut benches = benches(environment, args, &chosen)?;
+    let outputs = Outputs::open(&args.json, args.html.as_deref(), environment.page)?;
+    let (devices, results) = probed(environment, args, &chosen);
+    let mut reporters = Reporters::begin(results, outputs, began, args.notes, out)?;
+    let mut estimate = Estimate::of_benches(&benches, &devices);
+    for lab in benches.chunk_by_mut(|a, b| a.lab.name() == b.lab.name()) {
+        measure(
+            lab,
+            args.large,
+            &chosen,
+            &devices,
+            &mut estimate,
+            &mut reporters,
+        )?;
+    }
+    if benches.iter().all(|bench| bench.variants.is_empty()) {
+        reporters.remark(NO_VARIANTS)?;
+    }
+    reporters.finish()
+}
+
+const NO_VARIANTS: &str = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
+     `harness grade labs/LAB/starter` times yours";
+
+/// The bench of every case, before anything is timed: what makes no sense is known at once.
+fn benches<'b>(
+    environment: &Environment<'b>,
+    args: &PerfArgs,
+    chosen: &Chosen<'_>,
+) -> Result<Vec<Bench<'b>>, CommandError> {
+    let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
+    let labs = catalogue::measured(&labs, &args.variant)?;
+    let params = catalogue::params(&args.param)?;
+    let caps = caps(&args.registers, chosen)?;
+    let mut benches = Vec::new();
+    for (lab, variants) in labs {
+        let cases = match &params {
+            Some(params) => vec![catalogue::own_case(lab, params)?],
+            None if args.large => lab.large_cases(),
+            None => lab.laptop_cases(),
+        };
+        let peers = environment.peers.found.iter().map(AsRef::as_ref);
+        let peers: Vec<_> = peers
+            .filter(|peer| peer.about().lab == lab.name())
+            .collect();
+        benches.extend(cases.into_iter().map(|case| Bench {
+            lab,
+            variants: variants.clone(),
+            caps: caps.clone(),
+            peers: peers.clone(),
+            tuned: environment.tuned,
+            case,
+            settings: args.settings(),
+            check: args.check,
+            place: String::new(),
+        }));
+    }
+    Ok(benches)
+}
+
+/// The chosen devices with their limits, and results that have nothing else yet.
+fn probed(
+    environment: &Environment<'_>,
+    args: &PerfArgs,
+    chosen: &Chosen<'_>,
+) -> (Vec<(DeviceRecord, Watch)>, Results) {
+    let mut missing = environment.peers.missing.clone();
+    let absent = chosen.absent.iter();
+    missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
+    let devices = probe::records(chosen, environment.probe, &mut missing);
+    let records = devices.iter().map(|(record, _)| record.clone()).collect();
+    let cpu = chosen.cpu.then(CpuInfo::read);
+    (devices, Results::begun(args.quick, cpu, records, missing))
+}
+
+/// Times all cases of a lab.
+fn measure(
+    benches: &mut [Bench<'_>],
+    is_large: bool,
+    chosen: &Chosen<'_>,
+    devices: &[(DeviceRecord, Watch)],
+    estimate: &mut Estimate,
+    reporters: &mut Reporters<'_, '_>,
+) -> Result<(), CommandError> {
+    let lab = benches[0].lab;
+    benches[0].place = estimate.place(lab, benches[0].case.as_ref());
+    // The CPU is timed once a lab, while nothing else runs: on the GPU's own case if that is not a
+    // large one.
+    let small = || lab.laptop_cases().into_iter().next();
+    let small = is_large.then(small).flatten();
+    let case = small.as_ref().unwrap_or(&benches[0].case);
+    let references = chosen.cpu.then(|| benches[0].references(case.as_ref()));
+    let references = references.transpose()?;
+    if let Some(timed) = &references {
+        let rows = timed.rows.iter().cloned();
+        let lab = lab.name().to_owned();
+        let rows = rows.map(|row| Reference {
+            lab: lab.clone(),
+            row,
+        });
+        reporters.tell(Event::References(rows.collect()))?;
+        reporters.tell(Event::Measured(benches[0].empty()))?;
+    }
+    for bench in benches {
+        bench.place = estimate.place(lab, bench.case.as_ref());
+        bench.run(chosen, devices, references.as_ref(), reporters)?;
+        estimate.case_done();
+    }
+    reporters.tell(Event::LabDone)
+}
+
+/// A value of `--registers`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Registers {
+    /// No cap.
+    Any,
+    AtMost(RegisterCap),
+}
+
+impl FromStr for Registers {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Registers, String> {
+        match text {
+            "none" => Ok(Registers::Any),
+            _ => text
+                .parse()
+                .map(Registers::AtMost)
+                .map_err(|error| format!("{error}; `none` is without a cap")),
+        }
+    }
+}
+
+/// The caps, each once, from the highest. Variants are timed without one in any case.
+fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, CommandError> {
+    if !wanted.is_empty() && chosen.devices.is_empty() {
+        let reasons = chosen.absent.iter().map(|absent| absent.reason.as_str());
+        let reason = reasons.chain(["none was asked for with --device"]).next();
+        return Err(CommandError::Environment(format!(
+            "--registers needs a GPU, whose compiler allocates registers: {}",
+            reason.unwrap_or_default()
+        )));
+    }
+    let caps = wanted.iter().filter_map(|wanted| match wanted {
+        Registers::Any => None,
+        Registers::AtMost(cap) => Some(*cap),
+    });
+    let caps: BTreeSet<RegisterCap> = caps.collect();
+    Ok(caps.into_iter().rev().collect())
+}
+
+impl PerfArgs {
+    pub(crate) fn settings(&self) -> Settings {
+        let settings = if self.quick {
+            Settings::quick()
+        } else {
+            Settings::usual()
+        };
+        match self.samples {
+            Some(samples) => settings.with_samples(samples as usize),
+            None => settings,
+        }
+    }
+}

@@ -1,0 +1,137 @@
+//! A document as a whole: begun, written, read.
+
+use std::io::ErrorKind;
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use device::DeviceKind;
+use exit::{CommandError, Ending};
+use stats::BETWEEN_RUNS;
+use terminal::json::read;
+use terminal::json::read::Head;
+
+use super::{COMMAND, Correctness, DeviceRecord, Outcome, Results, Row, SCHEMA_VERSION, earlier};
+use crate::cpu::CpuInfo;
+use crate::perf::ratios::{RowView, rows};
+
+impl Results {
+    /// Results of a measurement that begins now, on these devices.
+    pub fn begun(
+        quick: bool,
+        cpu: Option<CpuInfo>,
+        devices: Vec<DeviceRecord>,
+        missing: Vec<String>,
+    ) -> Results {
+        Results {
+            schema_version: SCHEMA_VERSION,
+            command: COMMAND.to_owned(),
+            harness_version: env!("CARGO_PKG_VERSION").to_owned(),
+            command_line: std::env::args().collect(),
+            began_unix_s: SystemTime::now()
+                .duration_since(UNIX_EPOCH)
+                .map_or(0, |time| time.as_secs()),
+            wall_s: 0.0,
+            interrupted: false,
+            quick,
+            between_runs: BETWEEN_RUNS,
+            cpu,
+            devices,
+            missing,
+            references: Vec::new(),
+            cases: Vec::new(),
+            scaling: None,
+        }
+    }
+
+    /// Whether times mean anything, of `--gpus`.
+    pub fn has_times(&self) -> bool {
+        let mut kinds = self.devices.iter().map(|record| record.info.kind);
+        kinds.all(|kind| kind != DeviceKind::Emulated)
+    }
+
+    /// All rows. A reference's row is beside the case that it was timed on, or beside the first of
+    /// its lab.
+    pub fn rows(&self) -> impl Iterator<Item = RowView<'_>> {
+        rows(&self.cases, &self.references)
+    }
+
+    /// A wrong result outweighs what the machine lacks. A case that does not fit is not a fault.
+    pub fn ending(&self) -> Ending {
+        let references = self.references.iter().map(|reference| &reference.row);
+        let rows = || self.cases.iter().flat_map(|case| &case.rows);
+        let is_wrong = |row: &Row| {
+            matches!(row.outcome, Outcome::Failed { .. })
+                || row.correctness() == Some(Correctness::Wrong)
+        };
+        if references.chain(rows()).any(is_wrong) {
+            Ending::Wrong
+        } else if rows().any(|row| matches!(row.outcome, Outcome::Lacking { .. })) {
+            Ending::Lacking
+        } else {
+            Ending::Fine
+        }
+    }
+
+    pub fn to_json(&self) -> Result<String, CommandError> {
+        serde_json::to_string_pretty(self)
+            .map_err(|error| CommandError::Bug(format!("the results have no JSON form: {error}")))
+    }
+
+    /// Reads a document.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for a file that cannot be read, does not hold results of `perf`, has
+    /// another version, or lacks a field.
+    pub fn read(path: &Path) -> Result<Results, CommandError> {
+        let name = path.display();
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            CommandError::Input(match error.kind() {
+                ErrorKind::NotFound => {
+                    format!("{name}: there is no such file; `harness perf --json={name}` makes one")
+                }
+                kind => format!("{name}: cannot be read: {kind}"),
+            })
+        })?;
+        Results::parse(&text).map_err(|failure| failure.context(name))
+    }
+
+    /// Reads a document's text.
+    /// Fails as [`Results::read`] does.
+    pub fn parse(text: &str) -> Result<Results, CommandError> {
+        let remedy = "write one with `harness perf --json=FILE`";
+        let head = Head::of(text).map_err(|error| {
+            CommandError::Input(format!("no results of `harness perf`: {error}; {remedy}"))
+        })?;
+        match (head.command.as_str(), head.schema_version) {
+            (COMMAND, 2) => earlier::without_references(text),
+            (earlier::SCALING, 1) => earlier::scaling(text),
+            (COMMAND, _) => {
+                head.expect_version(SCHEMA_VERSION)?;
+                read::document(text)
+            }
+            (command, _) => Err(CommandError::Input(format!(
+                "results of `harness {command}`, not of `harness perf`; {remedy}"
+            ))),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_read_is_explained() {
+        let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
+        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 3; measure again with this one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 4, "command": "perf"}"#), @"a.json: has schema version 4, this program reads version 3; read it with the program that wrote it, or a newer one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
+        let failure = Results::read(Path::new("no/such.json")).unwrap_err();
+        insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
+        assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
+    }
+}

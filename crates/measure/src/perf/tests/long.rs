@@ -1,0 +1,117 @@
+//! Runs that take long: timed in parts, checked at both ends.
+
+use super::*;
+use crate::perf::results::{CheckedSteps, Correctness};
+
+const LONG: [&str; 4] = [
+    "doubling",
+    "--device=cuda",
+    "--param=n=100",
+    "--param=steps=600",
+];
+
+fn long(args: &[&str]) -> Run {
+    timed(&[&LONG[..], args].concat(), &test_lab::machine())
+}
+
+/// The CPU takes 10 ms a step, and `--quick` gives it 0.3 s: after the first step it knows how many
+/// more it can do.
+const CHECKED: CheckedSteps = CheckedSteps {
+    first: 26,
+    last: 4,
+    of: 600,
+};
+
+#[test]
+fn long_runs_are_timed_in_parts() {
+    let run = long(&["--variant=naive,twofold"]);
+    let [naive, twofold] = [0, 1].map(|row| run.figures(row));
+    assert_eq!(naive.run.samples_s, [0.6; 20]);
+    assert!(naive.is_result() && naive.batched.is_none());
+    assert_eq!((naive.segments, twofold.segments), (Some(20), None));
+    // Half as long: a short one, in whole runs.
+    assert!(twofold.is_result() && twofold.batched.is_some());
+    assert_eq!(twofold.vs_first.unwrap().estimate, 2.0);
+}
+
+#[test]
+fn a_number_of_samples_is_one_of_whole_runs() {
+    let run = long(&["--variant=naive", "--samples=7"]);
+    let naive = run.figures(0);
+    assert_eq!((naive.run.samples_s.len(), naive.segments), (7, None));
+}
+
+#[test]
+fn both_ends_are_compared_with_the_cpu() {
+    let run = long(&["--variant=naive,twofold"]);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    for row in [0, 1] {
+        let figures = run.figures(row);
+        assert_eq!(figures.result, Correctness::Equal);
+        assert_eq!(figures.checked_steps, Some(CHECKED));
+    }
+    // A run that the CPU can do as a whole is checked as a whole.
+    let run = small("naive");
+    assert_eq!(run.figures(0).checked_steps, None);
+    let run = long(&["--variant=naive", "--check=full"]);
+    let figures = run.figures(0);
+    let result = (figures.result, figures.checked_steps);
+    assert_eq!(result, (Correctness::Equal, None));
+}
+
+#[test]
+fn what_is_wrong_from_the_first_step_on_is_wrong() {
+    let run = long(&["--variant=naive,off-by-one"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    let [naive, wrong] = [0, 1].map(|row| run.figures(row));
+    assert_eq!(
+        (wrong.result, wrong.checked_steps),
+        (Correctness::Wrong, None)
+    );
+    insta::assert_snapshot!(wrong.mismatch.as_ref().unwrap(), @"after the first 26 steps: `x` is wrong in 1 of 100 elements, first at [99] (number 99): expected 2415919103 (0x8fffffff), got 2483027966 (0x93fffffe)");
+    let result = (naive.result, naive.checked_steps);
+    assert_eq!(result, (Correctness::Equal, Some(CHECKED)));
+}
+
+#[test]
+fn what_is_wrong_in_the_middle_is_found_by_the_other_variants() {
+    // The CPU computes the whole where two are right at both ends, and differ.
+    let run = long(&["--variant=naive,late"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    let results = [0, 1].map(|row| {
+        let figures = run.figures(row);
+        (figures.result, figures.checked_steps)
+    });
+    let expected = [Correctness::Equal, Correctness::Wrong].map(|result| (result, None));
+    assert_eq!(results, expected);
+}
+
+#[test]
+fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
+    let run = long(&["--variant=naive,close"]);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    let results = [0, 1].map(|row| {
+        let figures = run.figures(row);
+        (figures.result, figures.checked_steps)
+    });
+    let expected = [Correctness::Equal, Correctness::Close].map(|result| (result, Some(CHECKED)));
+    assert_eq!(results, expected);
+    // It needs no other.
+    let run = long(&["--variant=close"]);
+    assert_eq!(run.figures(0).result, Correctness::Close);
+    // A run that the CPU can do as a whole is compared as a whole.
+    let run = small("naive,close,not-close");
+    let results = [0, 1, 2].map(|row| run.figures(row).result);
+    assert_eq!(
+        results,
+        [Correctness::Equal, Correctness::Close, Correctness::Wrong]
+    );
+    let run = long(&["--variant=close,not-close"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    assert_eq!(run.figures(1).result, Correctness::Wrong);
+    let mismatch = run.figures(1).mismatch.as_ref().unwrap();
+    assert!(
+        mismatch.starts_with("after the first 26 steps: `x` is wrong in 100 of 100"),
+        "{mismatch}"
+    );
+}

@@ -1,0 +1,313 @@
+//! The tables' shape.
+
+use device::Launching;
+use stats::Doubt;
+
+use super::made_up::{
+    check_ends, figures, make_noisy, make_wrong, matadd, membench, poisson, wave2d, wave3d,
+};
+use super::*;
+use crate::perf::results::{CaseResults, Outcome, Row};
+use terminal::look::WIDTH;
+
+/// As it is printed, with no line too long.
+fn brief(cases: &[CaseResults]) -> String {
+    fitting(rendered(cases, false, Look::PLAIN))
+}
+
+fn with_notes(cases: &[CaseResults]) -> String {
+    fitting(rendered(cases, true, Look::PLAIN))
+}
+
+/// Cases that hold their references' rows.
+fn rendered(cases: &[CaseResults], has_notes: bool, look: Look) -> String {
+    let mut cases = cases.to_vec();
+    let references = results::earlier::take_references(&mut cases);
+    report::render_lab(&cases, &references, has_notes, look)
+}
+
+fn fitting(text: String) -> String {
+    for line in text.lines() {
+        let width = line.chars().count();
+        assert!(width <= WIDTH, "{width} columns: {line}\n{text}");
+    }
+    text
+}
+
+/// The lines after the table.
+fn notes(text: &str) -> Vec<&str> {
+    let (_, notes) = text.trim_end().rsplit_once("\n\n").unwrap();
+    notes.lines().collect()
+}
+
+#[test]
+fn one_size_has_a_row_for_each_variant() {
+    let mut cases = wave2d(12_800);
+    check_ends(&mut cases, 340, 40);
+    insta::assert_snapshot!(brief(&cases));
+}
+
+#[test]
+fn seventeen_sizes_have_a_row_each() {
+    insta::assert_snapshot!(brief(&wave3d()));
+}
+
+#[test]
+fn long_names_take_two_lines_of_the_header() {
+    let mut cases = poisson();
+    check_ends(&mut cases[2..], 15, 2);
+    insta::assert_snapshot!(brief(&cases));
+}
+
+#[test]
+fn too_many_variants_for_columns_have_rows() {
+    insta::assert_snapshot!("rows_of_matadd", brief(&matadd()));
+    insta::assert_snapshot!("rows_of_membench", brief(&membench()));
+}
+
+#[test]
+fn what_is_no_result_is_not_compared() {
+    let mut cases = wave2d(200);
+    make_noisy(figures(&mut cases[0], "naive"));
+    // Neither noisy rows nor what would be compared with them.
+    insta::assert_snapshot!("noisy_first_variant", brief(&cases));
+    let mut cases = wave2d(200);
+    make_noisy(figures(&mut cases[0], "parallel"));
+    let text = brief(&cases);
+    assert!(
+        text.contains("serial 0.712, parallel 8.31 (noisy)\n"),
+        "{text}"
+    );
+    let shmem = text.lines().find(|line| line.contains("shmem*")).unwrap();
+    let cells: Vec<&str> = shmem.split_whitespace().collect();
+    // The ratio to the CPU; that to CUDA C++ is as good as before.
+    assert_eq!(cells[8..], ["-", "1.05", "bit-equal"], "{text}");
+    // One that is wrong has no rate.
+    let mut cases = wave2d(200);
+    make_wrong(figures(&mut cases[0], "naive"));
+    insta::assert_snapshot!("wrong_first_variant", brief(&cases));
+}
+
+#[test]
+fn the_faster_of_two_peers_counts_if_it_is_a_result() {
+    let mut cases = wave2d(200);
+    assert!(brief(&cases).contains("  1.00  bit-equal"));
+    let peers = |case: &mut CaseResults, of: fn(&mut results::Figures)| {
+        let rows = case.rows.iter_mut();
+        let mut rows = rows.filter(|row| row.language.as_deref() == Some("CUDA C++"));
+        of(rows.next().unwrap().figures_mut().unwrap());
+    };
+    // Not against the slower one: that would flatter.
+    peers(&mut cases[0], make_noisy);
+    let text = brief(&cases);
+    let naive = text
+        .lines()
+        .find(|line| line.starts_with("  naive "))
+        .unwrap();
+    assert!(naive.ends_with("-  bit-equal"), "{text}");
+    // A peer that gives wrong values is not a rival.
+    peers(&mut cases[0], make_wrong);
+    assert!(brief(&cases).contains("  1.10  bit-equal"));
+}
+
+#[test]
+fn marks_of_sizes() {
+    let mut cases = poisson();
+    cases.swap(0, 3);
+    // The CPU's rows stay in the first case.
+    let cpu: Vec<Row> = cases[3].rows.drain(..2).collect();
+    cases[0].rows.splice(0..0, cpu);
+    make_noisy(figures(&mut cases[0], "no_branches"));
+    make_noisy(figures(&mut cases[1], "computes_source"));
+    make_wrong(figures(&mut cases[2], "shared_tile"));
+    make_wrong(figures(&mut cases[3], "shared_tile"));
+    let device = |row: &&mut Row| row.device == "cuda" && row.language.is_none();
+    let mut ours = cases[2].rows.iter_mut().filter(device);
+    ours.next().unwrap().outcome = Outcome::Failed {
+        message: "plan `reads_source`, kernel `poisson_reads_source` failed: the kernel trapped; run the case on the \
+                  emulated device, which names the line and the thread"
+            .to_owned(),
+    };
+    ours.next().unwrap().outcome = Outcome::Lacking {
+        message: "out of device memory".to_owned(),
+    };
+    insta::assert_snapshot!(brief(&cases));
+}
+
+#[test]
+fn three_lines_of_notes_at_most() {
+    let mut cases = wave2d(200);
+    assert_eq!(notes(&brief(&cases)), ["  limit: memory"]);
+    // A reason that is long takes the lines that it needs.
+    make_wrong(figures(&mut cases[0], "naive"));
+    let text = brief(&cases);
+    let [first, second] = notes(&text)[..] else {
+        panic!("two lines\n{text}");
+    };
+    assert!(first.starts_with("  WRONG: naive: `x` is wrong in 1 of"));
+    assert!(second.ends_with("got 102401022 (0x61a83fe)"), "{text}");
+    // There is no room for the rest.
+    check_ends(&mut cases, 3, 3);
+    let shmem = figures(&mut cases[0], "shmem");
+    shmem.kernels[0].local_bytes = 8;
+    make_noisy(shmem);
+    let text = brief(&cases);
+    assert_eq!(notes(&text)[2..], ["  2 more notes: --notes"], "{text}");
+    let all = with_notes(&cases);
+    for note in [
+        "naive on cuda: `x` is wrong in 1 of 100000",
+        "shmem on cuda: compared with the CPU over 3 + 3 of 200 steps",
+        "kernel `wave2d_shmem` keeps 8 bytes a thread in local memory, which is slow",
+        "limit: memory",
+        "cpu: timed on 1001x1001, 200 steps, point-source, compared by rate",
+    ] {
+        assert!(all.contains(note), "{note}\n{all}");
+    }
+}
+
+#[test]
+fn doubts_of_batched_runs_are_marked_too() {
+    let mut cases = wave2d(200);
+    let batched = figures(&mut cases[0], "shmem").batched.as_mut().unwrap();
+    assert_eq!(batched.by, Launching::Graph);
+    batched.run.doubts = vec![Doubt::Shared { processes: 2 }];
+    let text = brief(&cases);
+    let note = "~ no result: shmem: batched: 2 processes compute on the device; end the others";
+    assert!(text.contains(note) && text.contains("~"), "{text}");
+}
+
+#[test]
+fn notes_have_every_row() {
+    insta::assert_snapshot!("notes_of_one_size", with_notes(&wave2d(200)));
+    insta::assert_snapshot!("notes_of_two_sizes", with_notes(&wave3d()[..2]));
+    let text = with_notes(&poisson());
+    for case in poisson() {
+        let title = format!("\npoisson  {}\n", case.case);
+        assert!(text.contains(&title), "{text}");
+    }
+    assert_eq!(text.matches("> Python, cupy").count(), 4);
+    assert_eq!(text.matches("speedup over one core: ").count(), 4);
+    assert!(
+        text.contains("ours takes 0.980 (0.980 to 0.980) times as long"),
+        "{text}"
+    );
+    with_notes(&wave3d());
+    with_notes(&matadd());
+    with_notes(&membench());
+}
+
+#[test]
+fn speedups_of_what_is_no_result_are_not_said() {
+    let mut cases = wave2d(200);
+    make_noisy(figures(&mut cases[0], "shmem"));
+    let text = with_notes(&cases);
+    let line = "speedup over one core: parallel 11.7; naive 250; naive, CUDA C++ ";
+    assert!(text.contains(line) && !text.contains("shmem 11"), "{text}");
+    // The one core's own time is none.
+    make_noisy(figures(&mut cases[0], "serial"));
+    let text = with_notes(&cases);
+    assert!(!text.contains("speedup over one core"), "{text}");
+    assert!(
+        text.contains("serial 0.712 (noisy), parallel 8.31\n"),
+        "{text}"
+    );
+}
+
+#[test]
+fn several_devices_have_a_column() {
+    let mut cases = poisson();
+    for case in &mut cases {
+        let mut others: Vec<Row> = case.rows.clone();
+        others.retain(|row| row.device == "cuda" && row.language.is_none());
+        others
+            .iter_mut()
+            .for_each(|row| row.device = "cuda:1".to_owned());
+        case.rows.extend(others);
+    }
+    let text = brief(&cases);
+    assert!(
+        text.lines()
+            .any(|line| line.contains("  cuda:1  computes_source*")),
+        "{text}"
+    );
+    // With fewer variants the columns have room.
+    for case in &mut cases {
+        case.rows
+            .retain(|row| !matches!(row.variant.as_str(), "no_branches" | "shared_tile"));
+    }
+    let text = brief(&cases);
+    assert!(text.contains("  128^3  cuda:1    113 "), "{text}");
+}
+
+#[test]
+fn colours_do_not_count() {
+    let look = Look {
+        colour: true,
+        unicode: false,
+    };
+    let plain = brief(&poisson());
+    let coloured = rendered(&poisson(), false, look);
+    assert!(coloured.contains("\x1b["));
+    assert_eq!(coloured.lines().count(), plain.lines().count());
+}
+
+#[test]
+fn the_cpu_alone_takes_the_head() {
+    let mut cases = wave2d(200);
+    cases[0].rows.truncate(2);
+    cases[0].case = cases[0].rows[0].case.clone();
+    insta::assert_snapshot!(brief(&cases), @r"
+    wave2d  1001x1001, 200 steps, point-source
+      rates in G cell updates/s
+      CPU: serial 0.712, parallel 8.31 (11.7x)
+    ");
+}
+
+#[test]
+fn without_a_gpu_instructions_and_sectors_are_counted() {
+    let args = ["--samples=1", "--variant=coalesced,scattered,stray"];
+    let labs: [&dyn Lab; 1] = [&test_lab::ptx::Tripling];
+    let machine = test_lab::machine_without_gpu();
+    let run = run_with(&labs, &machine, Peers::default(), &MadeUp::default(), &args);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    let missing = "missing: cuda: no CUDA device: libcuda.so.1 not found";
+    assert!(run.text.contains(missing), "{}", run.text);
+    let (_, kernels) = run.text.split_once("\n\n  variant    kernel").unwrap();
+    insta::assert_snapshot!(kernels);
+}
+
+#[test]
+fn tables_of_kernels_fit() {
+    let mut case = small("naive,twofold").results.unwrap().cases.swap_remove(0);
+    for row in &mut case.rows {
+        row.variant = "grid_stride_vector4_256".to_owned();
+        let figures = row.figures_mut().unwrap();
+        figures.kernels[0].name = "matadd_grid_stride_vector4".to_owned();
+        figures.kernels[0].registers = Some(255);
+        // The lab with the longest names has no timesteps.
+        figures.timesteps = None;
+        figures.run.median_s = 70.12e-6;
+        figures.updates_per_s = 240e9;
+        figures.bytes_per_s = Some(2.88e12);
+        figures.vs_cpu = Some(4321.0);
+    }
+    case.counted = Some(counters::Counted {
+        case: "4096x4096".to_owned(),
+        unit: "additions".to_owned(),
+        kernels: Vec::new(),
+        failures: Vec::new(),
+    });
+    with_notes(&[case]);
+}
+
+#[test]
+fn an_absent_device_takes_one_line() {
+    let args = ["--variant=naive,off-by-one", "--samples=1", "--notes"];
+    let text = timed(&args, &test_lab::machine_without_gpu()).text;
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("  cuda  "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].starts_with("  cuda    all 2 "), "{text}");
+}

@@ -1,0 +1,247 @@
+//! The counts of one kernel, in all and by source line.
+
+use device::{Executed, InstructionClass, KernelReport};
+use serde::Serialize;
+
+use super::figures::{ByKind, Figures, Traffic, active_lanes, share};
+use super::source::Sources;
+use terminal::look::Look;
+use terminal::table::{Align, Table, Tone};
+use units::{count, grouped, percent};
+
+/// Longest text of a source line that is shown.
+const TEXT_WIDTH: usize = 44;
+
+/// A kernel.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KernelProfile {
+    kernel: String,
+    launches: u64,
+    blocks: u64,
+    threads: u64,
+    /// The counts of all launches.
+    pub counts: Figures,
+    /// The same by source line, those that cost most first.
+    pub lines: Vec<LineProfile>,
+}
+
+/// A source line.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LineProfile {
+    /// Path as the compiler wrote it; `None` for instructions without a source line.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// Its text, if the file can be read.
+    pub text: Option<String>,
+    /// PTX lines of its instructions.
+    pub ptx_lines: Vec<u32>,
+    /// The counts of its instructions.
+    pub counts: Figures,
+}
+
+impl KernelProfile {
+    /// From the device's counts.
+    pub fn new(report: &KernelReport, sources: &mut Sources) -> KernelProfile {
+        let total = Figures(report.total.counts.clone());
+        let lines = report.total.lines().into_iter().map(|line| {
+            let text = line.source.as_ref();
+            let text = text.and_then(|source| sources.line(&source.file, source.line));
+            LineProfile {
+                text,
+                file: line.source.as_ref().map(|source| source.file.to_string()),
+                line: line.source.map(|source| source.line),
+                ptx_lines: line.ptx_lines,
+                counts: Figures(line.counts),
+            }
+        });
+        let mut lines: Vec<LineProfile> = lines.collect();
+        // Stable: lines that cost the same stay in the order of file and line.
+        lines.sort_by(|a, b| cost(&b.counts, &total).total_cmp(&cost(&a.counts, &total)));
+        KernelProfile {
+            kernel: report.total.kernel.clone(),
+            launches: report.launches,
+            blocks: report.total.blocks,
+            threads: report.total.threads,
+            counts: total,
+            lines,
+        }
+    }
+
+    /// Title, totals, and the `lines` source lines that cost most.
+    pub fn render(&self, lines: usize, look: Look) -> String {
+        let title = format!(
+            "  {}  {}, {}, {}",
+            look.title(&self.kernel),
+            plural(self.launches, "launch", "launches"),
+            plural(self.blocks, "block", "blocks"),
+            plural(self.threads, "thread", "threads"),
+        );
+        let mut parts = vec![title];
+        parts.extend(self.instructions(look));
+        parts.push(self.control());
+        parts.extend(memory(
+            look,
+            ["global memory", "sectors", "coalesced %"],
+            self.counts.global(),
+            |traffic| percent(traffic.efficiency()),
+        ));
+        parts.extend(memory(
+            look,
+            ["shared memory", "wavefronts", "conflicts"],
+            self.counts.shared(),
+            |traffic| grouped(traffic.excess()),
+        ));
+        let distributed = self.counts.distributed();
+        parts.extend(distributed.into_iter().map(|(name, requests, bytes)| {
+            let (_, kind) = name.split_once('_').unwrap_or_default();
+            format!(
+                "    {kind} in shared memory of other blocks: {} requests, {} bytes",
+                grouped(requests),
+                grouped(bytes)
+            )
+        }));
+        parts.push(format!(
+            "    local memory: {} bytes; parameters: {} bytes",
+            grouped(self.counts.0.local_bytes),
+            grouped(self.counts.0.param_bytes)
+        ));
+        if lines > 0 && !self.lines.is_empty() {
+            parts.push(self.line_table(lines, look));
+        }
+        parts.join("\n\n") + "\n"
+    }
+
+    fn instructions(&self, look: Look) -> Option<String> {
+        let counts = &self.counts.0;
+        let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
+        let all = [("all", counts.instructions)];
+        let rows = classes.into_iter().chain(all);
+        let rows: Vec<(&str, Executed)> = rows.filter(|(_, executed)| executed.warp != 0).collect();
+        let of_all = |executed: &Executed| share(executed.warp, counts.instructions.warp);
+        let lanes = |executed: &Executed| {
+            active_lanes(*executed).map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share))
+        };
+        let table = Table::new(&rows)
+            .left("instructions", |(name, _)| (*name).to_owned())
+            .right("by warps", |(_, executed)| Some(grouped(executed.warp)))
+            .right("%", |(_, executed)| Some(percent(of_all(executed))))
+            .right("by threads", |(_, executed)| Some(grouped(executed.thread)))
+            .right("lanes", |(_, executed)| Some(lanes(executed)));
+        (!rows.is_empty()).then(|| table.render(look, 4))
+    }
+
+    fn control(&self) -> String {
+        let counts = &self.counts.0;
+        let divergent =
+            share(counts.divergent_branches, counts.branches).map_or(String::new(), |share| {
+                format!(
+                    ", {} divergent ({:.1} %)",
+                    grouped(counts.divergent_branches),
+                    100.0 * share
+                )
+            });
+        format!(
+            "    {}{divergent}; {}; {}",
+            plural(counts.branches, "branch", "branches"),
+            plural(counts.barriers, "barrier", "barriers"),
+            plural(
+                counts.class(InstructionClass::Atomic).warp,
+                "atomic",
+                "atomics"
+            ),
+        )
+    }
+
+    fn line_table(&self, shown: usize, look: Look) -> String {
+        let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
+        let mut rows = Vec::new();
+        for line in shown {
+            let text = line.text.as_deref().map(|text| excerpt(text, look));
+            let place = match (&line.file, line.line) {
+                (Some(file), Some(number)) => format!("{file}:{number}"),
+                _ => "(no source line)".to_owned(),
+            };
+            rows.push((line.counts.clone(), place, text.unwrap_or_default()));
+        }
+        if !rest.is_empty() {
+            let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
+            rows.push((counts, count(rest.len(), "other line"), String::new()));
+        }
+        let all = &self.counts;
+        let warps = |counts: &Figures| share(counts.0.instructions.warp, all.0.instructions.warp);
+        let sectors = |counts: &Figures| share(counts.all_global().units, all.all_global().units);
+        let above_0 = |share: Option<f64>| percent(share.filter(|share| *share > 0.0));
+        Table::new(&rows)
+            .right("instr.\n%", |(counts, ..)| Some(percent(warps(counts))))
+            .right("sectors\n%", |(counts, ..)| Some(above_0(sectors(counts))))
+            .right("coalesced\n%", |(counts, ..)| {
+                Some(percent(counts.all_global().efficiency()))
+            })
+            .right("conflicts\n%", |(counts, ..)| {
+                Some(above_0(conflict_share(counts, all)))
+            })
+            .left("line", |(_, place, _)| place.clone())
+            .toned("", Align::Left, |(.., text)| (text.clone(), Tone::Faint))
+            .render(look, 4)
+    }
+}
+
+/// The order of lines: the largest of their shares of instructions, of sectors, and of
+/// wavefronts that conflicts add.
+fn cost(line: &Figures, kernel: &Figures) -> f64 {
+    let shares = [
+        share(line.0.instructions.warp, kernel.0.instructions.warp),
+        share(line.all_global().units, kernel.all_global().units),
+        conflict_share(line, kernel),
+    ];
+    shares.into_iter().flatten().fold(0.0, f64::max)
+}
+
+/// The wavefronts that a line's conflicts add, relative to all of the kernel's.
+fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
+    share(line.all_shared().excess(), kernel.all_shared().units)
+}
+
+/// The start of a line, as much as there is room for.
+fn excerpt(text: &str, look: Look) -> String {
+    let printable = |c: char| match c {
+        '\t' => ' ',
+        c if c.is_ascii_graphic() || c == ' ' || look.unicode && !c.is_control() => c,
+        _ => '?',
+    };
+    let mut shown: String = text.chars().map(printable).take(TEXT_WIDTH).collect();
+    if text.chars().count() > TEXT_WIDTH {
+        shown.truncate(shown.trim_end().len());
+        shown += " ...";
+    }
+    shown
+}
+
+fn plural(number: u64, one: &str, many: &str) -> String {
+    format!(
+        "{} {}",
+        grouped(number),
+        if number == 1 { one } else { many }
+    )
+}
+
+/// Traffic to a memory, if there is any, named by the first word of the header. The second names
+/// its units; the third, what `last` gives.
+fn memory(
+    look: Look,
+    [name, units, last_name]: [&str; 3],
+    traffic: ByKind,
+    last: impl Fn(Traffic) -> String,
+) -> Option<String> {
+    let rows = traffic.into_iter();
+    let rows: Vec<(&str, Traffic)> = rows.filter(|(_, traffic)| traffic.requests != 0).collect();
+    let table = Table::new(&rows)
+        .left(name, |(name, _)| (*name).to_owned())
+        .right("requests", |(_, traffic)| Some(grouped(traffic.requests)))
+        .right(units, |(_, traffic)| Some(grouped(traffic.units)))
+        .right("ideal", |(_, traffic)| Some(grouped(traffic.ideal)))
+        .right(last_name, |(_, traffic)| Some(last(*traffic)))
+        .right("bytes", |(_, traffic)| Some(grouped(traffic.bytes)));
+    (!rows.is_empty()).then(|| table.render(look, 4))
+}

@@ -1,0 +1,189 @@
+//! `harness report`: measurements as one self-contained page.
+//!
+//! | module     | what it holds                                                   |
+//! |------------|-----------------------------------------------------------------|
+//! | `rows`     | the rows that have figures, and tables of them                  |
+//! | `setting`  | devices, limits, what is missing                                |
+//! | `roofline` | rates against arithmetic intensity, under the roofs             |
+//! | `levels`   | the same by level of the caches, where kernels were counted     |
+//! | `rates`    | throughput, against size where there are several                |
+//! | `ladder`   | each lab from its plain variant to the fastest                  |
+//! | `speedups` | against the CPU, the first variant, the peers                   |
+//! | `registers` | what caps of registers do                                      |
+//! | `power`    | power and clock over time                                       |
+//! | `scaling`  | one lab on more and more GPUs                                   |
+//! | `latency`  | latency against footprint                                       |
+
+mod ladder;
+mod latency;
+mod levels;
+mod power;
+mod rates;
+mod registers;
+mod roofline;
+mod rows;
+mod scaling;
+mod setting;
+mod speedups;
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use page::Page;
+
+use crate::perf::results::{COMMAND, Results, earlier};
+use exit::{CommandError, Ending};
+use host::membench::Measured;
+use output_files::OutputFile;
+use terminal::json::read::Head;
+use terminal::stdout::Out;
+
+/// The arguments of `harness report`.
+#[derive(Debug, Clone, Args)]
+pub struct ReportArgs {
+    /// What `harness perf --json=FILE` or `harness run membench --json=FILE` wrote; may be several
+    #[arg(required = true, value_name = "RESULTS.json")]
+    results: Vec<PathBuf>,
+    /// Where to write the page [default: report.html, or nowhere with --ladder]
+    #[arg(short = 'o', long = "out", value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Write each lab's way from the plain variant to the fastest, beside CUDA C++ and the limits,
+    /// as an SVG picture
+    #[arg(long, value_name = "FILE.svg")]
+    ladder: Option<PathBuf>,
+}
+
+const TITLE: &str = "Measurements";
+
+/// Writes the page.
+///
+/// # Errors
+///
+/// A file that cannot be read or written, or does not hold results of this program.
+pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    let documents = args.results.iter();
+    let documents: Vec<Document> = documents
+        .map(|path| Document::read(path))
+        .collect::<Result<_, CommandError>>()?;
+    let page = match (&args.out, &args.ladder) {
+        (None, None) => Some(PathBuf::from("report.html")),
+        (page, _) => page.clone(),
+    };
+    let mut write = |flag: &str, path: &Path, text: String| -> Result<(), CommandError> {
+        let path = OutputFile::create(flag, path)?.write_all(text.as_bytes())?;
+        out.line(format!("wrote {}", path.display()))
+    };
+    if let Some(path) = &args.ladder {
+        write("--ladder", path, ladder::svg(&of_labs(&documents))?)?;
+    }
+    if let Some(path) = page {
+        write("-o", &path, html(&documents))?;
+    }
+    Ok(Ending::Fine)
+}
+
+#[derive(Debug, Clone)]
+enum Document {
+    Perf(Box<Results>),
+    Membench(Box<Measured>),
+}
+
+impl Document {
+    fn read(path: &Path) -> Result<Document, CommandError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|error| CommandError::Input(format!("cannot be read: {}", error.kind())));
+        text.and_then(|text| Document::parse(&text))
+            .map_err(|failure| failure.context(path.display()))
+    }
+
+    fn parse(text: &str) -> Result<Document, CommandError> {
+        const REMEDY: &str =
+            "write one with `harness perf --json=FILE` or `harness run membench --json=FILE`";
+        let head = Head::of(text).map_err(|error| {
+            CommandError::Input(format!("no results of ours: {error}; {REMEDY}"))
+        })?;
+        match head.command.as_str() {
+            COMMAND | earlier::SCALING => Ok(Document::Perf(Box::new(Results::parse(text)?))),
+            "run membench" => {
+                let measured = Measured::parse(&head, text)?;
+                Ok(Document::Membench(Box::new(measured)))
+            }
+            other => Err(CommandError::Input(format!(
+                "results of `harness {other}`; {REMEDY}"
+            ))),
+        }
+    }
+}
+
+/// The page of one measurement.
+pub(crate) fn of(results: &Results) -> String {
+    let mut page = Page::new(TITLE);
+    match &results.scaling {
+        None => perf(&mut page, &[results]),
+        Some(run) => scaling::add(&mut page, results, run),
+    }
+    page.finish()
+}
+
+/// The measurements of the labs.
+fn of_labs(documents: &[Document]) -> Vec<&Results> {
+    let measurements = documents.iter().filter_map(|document| match document {
+        Document::Perf(results) => Some(&**results).filter(|results| results.scaling.is_none()),
+        Document::Membench(_) => None,
+    });
+    measurements.collect()
+}
+
+fn html(documents: &[Document]) -> String {
+    let mut page = Page::new(TITLE);
+    perf(&mut page, &of_labs(documents));
+    for document in documents {
+        match document {
+            Document::Membench(measured) => latency::add(&mut page, measured),
+            Document::Perf(results) => {
+                if let Some(run) = &results.scaling {
+                    scaling::add(&mut page, results, run);
+                }
+            }
+        }
+    }
+    page.finish()
+}
+
+/// Measurements of the labs; they share the plots of throughput.
+fn perf(page: &mut Page, measurements: &[&Results]) {
+    let commands = measurements.iter();
+    let measurements: Vec<(&Results, String)> = commands
+        .map(|results| (*results, shell_line(&results.command_line)))
+        .collect();
+    for (index, (results, command)) in measurements.iter().enumerate() {
+        if measurements.len() > 1 {
+            let of = measurements.len();
+            page.section(&format!("Measurement {} of {of}", index + 1));
+        }
+        setting::add(page, results, command);
+        roofline::add(page, results, command);
+        levels::add(page, results, command);
+    }
+    rates::add(page, &measurements);
+    for (results, command) in &measurements {
+        ladder::add(page, results, command);
+        speedups::add(page, results, command);
+        registers::add(page, results, command);
+        power::add(page, results, command);
+    }
+}
+
+/// A command as it can be typed again: what the shell would not take literally is quoted.
+fn shell_line(words: &[String]) -> String {
+    let quoted = |word: &String| {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
+        match !word.is_empty() && word.chars().all(is_plain) {
+            true => word.clone(),
+            false => format!("'{}'", word.replace('\'', "'\\''")),
+        }
+    };
+    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,392 @@
+//! The sizes that are timed, their timesteps, and for each number of GPUs the case.
+
+use device::{Device, Error};
+use host::lab::CaseError;
+use host::{Case, CaseParams, Lab, Variant, find_variant, labs};
+use plan::Plan;
+
+use exit::CommandError;
+use host::catalogue;
+
+/// The variant that is taken where none is named, of each lab that has it.
+const USUAL: &str = "split";
+
+/// The time that a run should take on one GPU, and the bytes that this GPU moves in a second.
+const RUN_S: f64 = 0.2;
+const BYTES_PER_S: f64 = 3e12;
+
+/// Timesteps of a run at least and at most: even, so that both fields were the result once.
+const STEPS: [u64; 2] = [20, 1000];
+/// Timesteps on the emulated device.
+const EMULATED_STEPS: u64 = 4;
+
+/// Points that a warp computes side by side.
+const ROW: u32 = 32;
+
+/// The part of a device's memory for graphs, modules and the driver is 1 / this.
+const FREE_ON_DEVICE: u64 = 16;
+/// The fields that the host holds at once: inputs and results, and a little more.
+const HOST_COPIES: u64 = 2;
+const HOST_SHARE: f64 = 0.9;
+
+/// Points along each axis, of a lab's cubes.
+struct Series {
+    short: &'static [u32],
+    long: &'static [u32],
+    emulated: &'static [u32],
+}
+
+fn series(lab: &str) -> Series {
+    let (short, long, emulated): (&[u32], &[u32], &[u32]) = match lab {
+        "poisson" => (&[256, 512], &[512, 640, 800, 992, 1024, 1290], &[12, 24]),
+        "wave3d" => (&[256, 512], &[384, 512, 768], &[12, 24]),
+        "stencil25" => (&[256, 512], &[512, 768, 1000], &[33, 36]),
+        _ => (&[128, 256], &[256, 384, 512], &[33]),
+    };
+    Series {
+        short,
+        long,
+        emulated,
+    }
+}
+
+/// A size, and its case for each number of GPUs.
+pub struct Item {
+    /// Timesteps of each run.
+    pub steps: u64,
+    /// One for each number of GPUs, in order.
+    pub runs: Vec<Run>,
+}
+
+/// A case on a number of GPUs.
+pub struct Run {
+    pub gpus: u32,
+    pub case: Box<dyn Case>,
+    /// Whether each device's memory holds its buffers.
+    pub fits: bool,
+}
+
+/// The sizes of a lab, whatever they are.
+pub struct Sizes<'a> {
+    pub lab: &'a dyn Lab,
+    pub variant: Variant,
+    /// In order, each once.
+    pub counts: &'a [u32],
+    pub is_weak: bool,
+    /// Those that `--param` gives.
+    pub params: Option<CaseParams>,
+    pub is_long: bool,
+}
+
+/// The variant that `--variant` names, or the default one.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for a lab or a variant that never computes on several devices.
+pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<Variant, CommandError> {
+    let name = lab.name();
+    if lab.variants().is_empty() {
+        return Err(CommandError::Input(
+            "--gpus: this copy of the course has no built-in variants that could be timed"
+                .to_owned(),
+        ));
+    }
+    let several = on_several(lab);
+    if several.is_empty() {
+        let others = labs().iter().filter(|lab| !on_several(**lab).is_empty());
+        let others: Vec<&str> = others.map(|lab| lab.name()).collect();
+        return Err(CommandError::Input(format!(
+            "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
+            others.join(", ")
+        )));
+    }
+    let wanted = match names {
+        [] if several.contains(&USUAL) => USUAL,
+        [] => several[0],
+        [one] => one,
+        _ => {
+            let reason = "--variant: with --gpus one variant is timed; name one";
+            return Err(CommandError::Input(reason.to_owned()));
+        }
+    };
+    let found = find_variant(lab.variants(), wanted)
+        .map_err(|error| CommandError::from(error).context("--variant"))?;
+    match several.contains(&found.name) {
+        true => Ok(found),
+        false => Err(CommandError::Input(format!(
+            "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
+            several.join(", ")
+        ))),
+    }
+}
+
+/// The variants that use two devices where they are offered two.
+fn on_several(lab: &dyn Lab) -> Vec<&'static str> {
+    let cases = lab.small_cases();
+    let uses_two = |case: &dyn Case, name: &str| {
+        let plan = case.record_for(2, name);
+        plan.is_ok_and(|plan| plan.devices() == 2)
+    };
+    let variants = lab.variants().iter().map(|variant| variant.name);
+    let several = variants.filter(|name| cases.iter().any(|case| uses_two(case.as_ref(), name)));
+    several.collect()
+}
+
+impl Sizes<'_> {
+    /// The items: of a short series, or of a long one and the largest size that fits the most
+    /// devices.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for parameters that make no sense, and a variant that does not use
+    /// all devices.
+    pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, CommandError> {
+        let room = Room::of(device);
+        let series = series(self.lab.name());
+        if self.params.is_some() {
+            return Ok(vec![self.item(None, &room)?]);
+        }
+        let extents = match (room.is_emulated, self.is_long) {
+            (true, _) => series.emulated,
+            (false, false) => series.short,
+            (false, true) => series.long,
+        };
+        let mut extents = extents.to_vec();
+        if self.is_long && !room.is_emulated {
+            let last = extents.last().copied().unwrap_or(0);
+            let largest = largest(|n| self.is_held(n, &room)).filter(|largest| *largest > last);
+            extents.extend(largest);
+        }
+        let items = extents.into_iter().map(|n| self.item(Some(n), &room));
+        items.collect()
+    }
+
+    /// The case of `extent` points along each axis, or of `--param`, for each number of devices.
+    fn item(&self, extent: Option<u32>, room: &Room) -> Result<Item, CommandError> {
+        let steps = match self.given_steps() {
+            Some(steps) => steps,
+            None if room.is_emulated => EMULATED_STEPS,
+            None => {
+                let one = self.case(extent, self.counts[0], Some(1))?;
+                let s = one.work(self.variant.name).bytes as f64 / BYTES_PER_S;
+                let s = s / f64::from(if self.is_weak { self.counts[0] } else { 1 });
+                steps(s)
+            }
+        };
+        let runs = self.counts.iter().map(|&gpus| {
+            let case = self.case(extent, gpus, Some(steps))?;
+            let plan = self.plan(case.as_ref(), gpus)?;
+            let fits = room.has(&plan);
+            Ok(Run { gpus, case, fits })
+        });
+        let runs = runs.collect::<Result<Vec<Run>, CommandError>>()?;
+        Ok(Item { steps, runs })
+    }
+
+    /// The plan for `gpus` devices, which uses all of them.
+    fn plan(&self, case: &dyn Case, gpus: u32) -> Result<Plan, CommandError> {
+        let plan = case.part(0, 1).map_or_else(
+            || case.record_for(gpus, self.variant.name),
+            // How many timesteps there are makes no difference to buffers.
+            |step| step.record_for(gpus, self.variant.name),
+        );
+        // A built-in variant refuses only more devices than the size has planes for.
+        let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
+        match plan.devices() {
+            used if used == gpus => Ok(plan),
+            used => Err(CommandError::Input(format!(
+                "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
+                self.variant.name
+            ))),
+        }
+    }
+
+    fn case(
+        &self,
+        extent: Option<u32>,
+        gpus: u32,
+        steps: Option<u64>,
+    ) -> Result<Box<dyn Case>, CommandError> {
+        let mut params = self.params.clone().unwrap_or_default();
+        let growth = if self.is_weak { gpus } else { 1 };
+        let own = |name: &str| {
+            let given = params.get(name).or(self.default(name)).unwrap_or_default();
+            let number = given.parse::<u32>();
+            number.map_err(|error| CaseError::invalid(name, given, error.to_string()))
+        };
+        let mut sizes = Vec::new();
+        match self.default("n") {
+            Some(_) => {
+                let n = extent.map_or_else(|| own("n"), Ok).map_err(of_param)?;
+                sizes.push(("n", grown(n, growth)));
+            }
+            None => {
+                let along = |name| {
+                    let extent = extent.map_or_else(|| own(name), Ok);
+                    extent.map(u64::from).map_err(of_param)
+                };
+                sizes.push(("n_x", along("n_x")? * u64::from(growth)));
+                sizes.push(("n_y", along("n_y")?));
+                sizes.push(("n_z", along("n_z")?));
+            }
+        }
+        for (name, size) in sizes {
+            params.set(name, size);
+        }
+        // From a start that is the same everywhere, much of the result would be right by chance.
+        let is_uniform = params.get("seed").or(params.get("t0")).is_none();
+        if is_uniform && self.default("seed") == Some("none") {
+            params.set("seed", 1);
+        }
+        if let (Some(name), Some(steps)) = (self.steps_name(), steps) {
+            params.set(name, steps);
+        }
+        catalogue::own_case(self.lab, &params)
+    }
+
+    /// Whether the devices hold a cube of this extent, and the host what goes to them and comes
+    /// back.
+    fn is_held(&self, n: u32, room: &Room) -> bool {
+        // Of a size that grows, the least and the most; of one that does not, the most.
+        let counts = match self.is_weak {
+            true => self.counts,
+            false => &self.counts[self.counts.len() - 1..],
+        };
+        counts.iter().all(|&gpus| {
+            let held = || -> Result<bool, CommandError> {
+                let case = self.case(Some(n), gpus, Some(1))?;
+                let declared = case.declared().and_then(|plan| Ok(plan.memory_bytes()?));
+                let on_host = declared? * HOST_COPIES;
+                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && room.host_has(on_host))
+            };
+            held().unwrap_or(false)
+        })
+    }
+
+    fn given_steps(&self) -> Option<u64> {
+        let given = self.params.as_ref()?.get(self.steps_name()?)?;
+        given.parse().ok()
+    }
+
+    fn steps_name(&self) -> Option<&'static str> {
+        let is_steps = |name: &&str| matches!(*name, "steps" | "iterations");
+        let names = self.lab.parameters().iter().map(|known| known.name);
+        names.into_iter().find(is_steps)
+    }
+
+    fn default(&self, name: &str) -> Option<&'static str> {
+        let mut known = self.lab.parameters().iter();
+        known
+            .find(|known| known.name == name)
+            .map(|known| known.default)
+    }
+}
+
+/// Points along each axis of a cube with `times` as many points, about: whole rows of a
+/// warp, or a size whose rows begin beside those of memory would seem to scale badly.
+fn grown(n: u32, times: u32) -> u64 {
+    let n = f64::from(n) * f64::from(times).cbrt();
+    match times > 1 && n >= f64::from(4 * ROW) {
+        true => (n / f64::from(ROW)).round() as u64 * u64::from(ROW),
+        false => n.round() as u64,
+    }
+}
+
+fn of_param(error: CaseError) -> CommandError {
+    CommandError::from(error).context("--param")
+}
+
+/// Timesteps of `step_s` each with which a run takes long enough.
+fn steps(step_s: f64) -> u64 {
+    let [least, most] = STEPS;
+    let steps = (RUN_S / step_s.max(1e-9)) as u64;
+    steps.clamp(least, most) / 2 * 2
+}
+
+/// The largest number that fits, where all below one that fits do too.
+fn largest(fits: impl Fn(u32) -> bool) -> Option<u32> {
+    let (mut fitting, mut above) = (64, 1 << 15);
+    if !fits(fitting) {
+        return None;
+    }
+    while fitting + 1 < above {
+        let middle = u32::midpoint(fitting, above);
+        match fits(middle) {
+            true => fitting = middle,
+            false => above = middle,
+        }
+    }
+    Some(fitting)
+}
+
+/// Memory that there is.
+pub struct Room {
+    is_emulated: bool,
+    /// Of each device.
+    device_bytes: Option<u64>,
+    host_bytes: Option<u64>,
+}
+
+impl Room {
+    pub fn of(device: &dyn Device) -> Room {
+        let info = device.info();
+        let memory = info.memory_bytes;
+        Room {
+            is_emulated: info.kind == device::DeviceKind::Emulated,
+            device_bytes: memory.map(|bytes| bytes - bytes / FREE_ON_DEVICE),
+            host_bytes: device::memory::available_bytes(),
+        }
+    }
+
+    /// Whether each device holds the buffers of these plans together.
+    pub fn has_all<'p>(&self, plans: impl Iterator<Item = &'p Plan> + Clone) -> bool {
+        let devices = plans.clone().map(Plan::devices).max().unwrap_or(0);
+        let Some(room) = self.device_bytes else {
+            return true;
+        };
+        let used = |device| plans.clone().map(|plan| plan.bytes_on(device)).sum::<u64>();
+        (0..devices).all(|device| used(device) <= room)
+    }
+
+    /// Whether each device holds the plan's buffers.
+    pub fn has(&self, plan: &Plan) -> bool {
+        self.has_all(std::iter::once(plan))
+    }
+
+    fn host_has(&self, bytes: u64) -> bool {
+        let is_less = |room: u64| bytes as f64 <= HOST_SHARE * room as f64;
+        self.host_bytes.is_none_or(is_less)
+    }
+}
+
+/// Whether it is of device memory that is short.
+pub fn is_out_of_memory(error: &Error) -> bool {
+    use device::DeviceError;
+    matches!(error, Error::Device(DeviceError::OutOfMemory { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_even_and_within_bounds() {
+        assert_eq!([1e-6, 7.2e-4, 1.0].map(steps), [1000, 276, 20]);
+    }
+
+    #[test]
+    fn cubes_grow_by_whole_warps() {
+        assert_eq!([1, 2, 4].map(|times| grown(256, times)), [256, 320, 416]);
+        assert_eq!([1, 2, 4].map(|times| grown(12, times)), [12, 15, 19]);
+        // A given size stays.
+        assert_eq!(grown(513, 1), 513);
+    }
+
+    #[test]
+    fn the_largest_is_found() {
+        for most in [64, 65, 1290, 2413] {
+            assert_eq!(largest(|n| n <= most), Some(most));
+        }
+        assert_eq!(largest(|_| false), None);
+    }
+}

@@ -1,0 +1,309 @@
+//! Measuring on GPUs that are emulated, with times that are made up.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
+
+use device::telemetry::{About, Reading, Telemetry};
+use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
+use device::{DeviceInfo, EmulatedDevice, Session};
+use host::limits::MeasuredLimits;
+use host::poisson::Poisson;
+use host::{CaseParams, Lab};
+use plan::{BufferId, Plan};
+use stats::Summary;
+
+use super::measure::Bench;
+use super::sizes::{self, Sizes};
+use super::{done_by, rate_unit, text};
+use crate::cpu::CpuInfo;
+use crate::perf::results::{CaseResults, Correctness, DeviceRecord, Link, Results, Row, Scaling};
+use crate::perf::settings::Settings;
+use crate::perf::watch::Watch;
+use exit::Ending;
+use terminal::look::Look;
+
+/// Three GPUs; each more saves less time.
+struct Gpus {
+    emulated: EmulatedDevice,
+    info: DeviceInfo,
+    /// The number of GPUs on which the result is wrong.
+    wrong_on: u32,
+}
+
+impl Gpus {
+    fn new(memory_bytes: u64) -> Gpus {
+        let info = DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test");
+        Gpus {
+            emulated: EmulatedDevice::default().with_devices(3),
+            info: DeviceInfo {
+                memory_bytes: Some(memory_bytes),
+                ..info
+            },
+            wrong_on: 0,
+        }
+    }
+}
+
+impl Device for Gpus {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn count(&self) -> u32 {
+        3
+    }
+
+    fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        Ok(Box::new(Timed {
+            session: self.emulated.prepare(module, plan)?,
+            run: Duration::from_micros([800, 500, 400][plan.devices() as usize - 1]),
+            is_wrong: plan.devices() == self.wrong_on,
+        }))
+    }
+}
+
+struct Timed<'d> {
+    session: Box<dyn Session + 'd>,
+    run: Duration,
+    is_wrong: bool,
+}
+
+impl Session for Timed<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        self.session.write(id, from)
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.session.fill(id, byte)
+    }
+
+    fn poison(&mut self, id: BufferId) -> Result<(), Error> {
+        self.session.poison(id)
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        let mut buffer = self.session.read(id)?;
+        if self.is_wrong {
+            buffer.bytes_mut()[4321] ^= 1;
+        }
+        Ok(buffer)
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        self.session.run()?;
+        Ok(Timing {
+            device: Some(self.run),
+            host: self.run,
+        })
+    }
+
+    fn run_times(&mut self, runs: u32, _: Launching) -> Result<Timing, Error> {
+        assert_eq!(runs, 1);
+        self.run()
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        self.session.kernel_info(kernel)
+    }
+}
+
+/// A counter of energy that has gone up by 2 mJ at each reading of it.
+#[derive(Default)]
+struct Meter {
+    about: About,
+    readings: AtomicU32,
+}
+
+impl Telemetry for Meter {
+    fn about(&self) -> &About {
+        &self.about
+    }
+
+    fn read(&self) -> Reading {
+        let readings = self.readings.fetch_add(1, Ordering::Relaxed);
+        Reading {
+            energy_j: Some(2e-3 * f64::from(readings)),
+            ..Reading::default()
+        }
+    }
+}
+
+/// Measures a cube of 12 points along each axis; transfers and setup take no time.
+fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
+    let mut params = CaseParams::default();
+    match lab.name() {
+        "poisson" => params.set("n", 12).set("iterations", 4),
+        _ => ["n_x", "n_y", "n_z"]
+            .iter()
+            .fold(params.set("steps", 4), |params, name| params.set(*name, 12)),
+    };
+    let sizes = Sizes {
+        lab,
+        variant: sizes::variant(lab, &[]).unwrap(),
+        counts: &[1, 2, 3],
+        is_weak,
+        params: Some(params),
+        is_long: false,
+    };
+    let items = sizes.items(gpus).unwrap();
+    let bench = Bench {
+        lab,
+        variant: sizes.variant,
+        device: gpus,
+        watches: &[(); 3].map(|()| Watch::new(Some(Arc::new(Meter::default())))),
+        settings: Settings {
+            device_warm_up: Duration::ZERO,
+            // One run.
+            energy: Some(Duration::ZERO),
+            ..Settings::usual().with_samples(6)
+        },
+        is_timed: true,
+    };
+    let cases = items
+        .iter()
+        .map(|item| super::measured(&bench, item).unwrap());
+    let mut cases: Vec<CaseResults> = cases.collect();
+    let rows = cases.iter_mut().flat_map(|case| &mut case.rows);
+    for figures in rows.filter_map(Row::figures_mut) {
+        let known = figures.on_several.as_mut().unwrap();
+        (known.setup_s, known.write_s, known.read_s) = (2e-3, 1e-3, 5e-4);
+    }
+    let cpu = CpuInfo {
+        model: "Test".to_owned(),
+        cores: 2,
+        clock_mhz: None,
+        is_virtual: false,
+    };
+    let record = DeviceRecord {
+        device: "cuda".to_owned(),
+        info: gpus.info.clone(),
+        telemetry: Some(About {
+            driver: Some("580.0".to_owned()),
+            ..About::default()
+        }),
+        no_telemetry: None,
+        limits: MeasuredLimits::default(),
+    };
+    Results {
+        cases,
+        scaling: Some(Scaling {
+            variant: sizes.variant.name.to_owned(),
+            weak: is_weak,
+            devices: gpus.count(),
+            link: Some(Link::Nvlink { links: Some(18) }),
+            start_s: 1.25,
+            rate_unit: rate_unit(lab, "updates").to_owned(),
+        }),
+        ..Results::begun(false, Some(cpu), vec![record], Vec::new())
+    }
+}
+
+fn head(results: &Results) -> String {
+    text::head(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+}
+
+fn body(results: &Results) -> String {
+    text::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+}
+
+#[test]
+fn one_size_on_more_and_more() {
+    let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
+    insta::assert_snapshot!(head(&results));
+    insta::assert_snapshot!(body(&results));
+    assert_eq!(results.ending(), Ending::Fine);
+}
+
+#[test]
+fn sizes_that_grow() {
+    let results = measured(&Gpus::new(1 << 30), &host::wave3d::LAB, true);
+    insta::assert_snapshot!(body(&results));
+}
+
+#[test]
+fn what_does_not_fit_and_what_is_wrong() {
+    // Two fields of 8 * 12^3 bytes, and the sixteenth part that stays free.
+    let mut gpus = Gpus::new(2 * 8 * 1728);
+    gpus.wrong_on = 3;
+    let results = measured(&gpus, &host::poisson::LAB, false);
+    insta::assert_snapshot!(body(&results));
+    assert_eq!(results.ending(), Ending::Wrong);
+}
+
+#[test]
+fn a_size_that_fewer_do_not_hold_is_unchecked() {
+    let results = measured(&Gpus::new(2 * 8 * 1728 * 3 / 2), &host::poisson::LAB, true);
+    let found = results.rows().map(|view| view.row.correctness());
+    use Correctness::{Reference, Unchecked};
+    assert_eq!(
+        found.collect::<Vec<_>>(),
+        [Some(Reference), Some(Unchecked), Some(Unchecked)]
+    );
+}
+
+#[test]
+fn the_document_and_the_page() {
+    let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
+    let json = results.to_json().unwrap();
+    assert_eq!(Results::parse(&json), Ok(results.clone()));
+    let page = crate::report::of(&results);
+    for part in [
+        "efficiency, %",
+        "speedup",
+        "ideal",
+        "12^3",
+        "NVLink, 18 links each",
+    ] {
+        assert!(page.contains(part), "{part}");
+    }
+}
+
+#[test]
+fn poissons_rate_is_the_usual_one() {
+    let problem = Poisson::new(17, 6).unwrap();
+    let done = done_by(
+        &host::poisson::LAB,
+        &problem,
+        sizes::variant(&host::poisson::LAB, &[]).unwrap(),
+    );
+    assert_eq!(done, problem.usual_bytes() as f64);
+}
+
+/// As the program of 24 November 2026 wrote it.
+#[test]
+fn documents_of_version_1_are_read() {
+    let old = r#"{
+        "schema_version": 1, "command": "perf --gpus", "harness_version": "0.1.0",
+        "command_line": ["harness", "perf"], "began_unix_s": 0, "wall_s": 1.0, "quick": false,
+        "lab": "poisson", "variant": "split", "weak": false,
+        "cpu": {"model": "Test", "cores": 2, "clock_mhz": null, "is_virtual": false},
+        "device": DEVICE, "devices": 3, "driver": "580.0",
+        "link": {"kind": "nvlink", "links": 18}, "start_s": 1.25, "rate_unit": "byte",
+        "sizes": [{"steps": 4, "rows": [
+            {"gpus": 1, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
+             "run": RUN1, "by": "stream", "no_graph": "this device has no graphs",
+             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 2e-3,
+             "rate_per_s": 2.07e8, "speedup": null, "efficiency": null, "result": "first"},
+            {"gpus": 2, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
+             "run": RUN2, "by": "stream", "no_graph": "this device has no graphs",
+             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 4e-3,
+             "rate_per_s": 3.32e8, "speedup": 1.6, "efficiency": 0.8, "result": "equal"},
+            {"gpus": 3, "case": "12^3, 4 iterations", "points": 1000, "outcome": "does_not_fit"}
+        ]}]
+    }"#;
+    let info = DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test");
+    let json = |value: &dyn Fn() -> serde_json::Value| value().to_string();
+    let summary = |time_s: f64| json(&|| serde_json::json!(Summary::new(vec![time_s; 6])));
+    let old = old
+        .replace("DEVICE", &json(&|| serde_json::json!(info)))
+        .replace("RUN1", &summary(8e-4))
+        .replace("RUN2", &summary(5e-4));
+    let results = Results::parse(&old).unwrap();
+    assert_eq!(
+        Results::parse(&results.to_json().unwrap()),
+        Ok(results.clone())
+    );
+    insta::assert_snapshot!(body(&results));
+    assert!(crate::report::of(&results).contains("NVLink, 18 links each"));
+}

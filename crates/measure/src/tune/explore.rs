@@ -1,0 +1,280 @@
+//! Trying a shape: whether its results are right, then what it takes beside the default shape.
+
+use device::SharedMemory;
+use device::run::run_once;
+use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
+use exit::ErrorKind;
+use host::run::run_from;
+use host::{Case, Cpu, Lab, Variant};
+
+use super::table::{Measured, Tried};
+use crate::perf::interleaved::{self, DistinctOutputs};
+use crate::perf::settings::Settings;
+use crate::perf::timed_run::{RunError, TimedRun};
+use crate::perf::times_as_long;
+use crate::perf::watch::Watch;
+use exit::CommandError;
+use host::memory_advice;
+use host::run::explain;
+use terminal::progress::Bar;
+
+/// A shape whose first run takes this many times as long as the best is not timed any further.
+const HOPELESS: f64 = 2.0;
+/// A first run of this time says enough by itself; a shorter one, while the device wakes up, is
+/// repeated.
+const LONG_S: f64 = 0.1;
+
+/// Of the small cases, the emulated device, which is slow, takes every fourth.
+const EVERY_EMULATED: usize = 4;
+
+/// Tries shapes of a lab's variants on a device.
+pub struct Explorer<'e> {
+    lab: &'e dyn Lab,
+    device: &'e dyn Device,
+    watch: Watch,
+    settings: Settings,
+    small: Vec<Expected>,
+}
+
+/// A small case, and what the reference makes of it.
+struct Expected {
+    case: Box<dyn Case>,
+    inputs: NamedBuffers,
+    outputs: NamedBuffers,
+}
+
+/// The case that shapes are timed on.
+pub struct Timed<'e> {
+    pub case: &'e dyn Case,
+    pub inputs: &'e NamedBuffers,
+    /// The default shape.
+    pub default: Variant,
+    /// The time of a run in the best shape yet.
+    pub best_s: Option<f64>,
+}
+
+/// Why a shape is not used.
+type PassedOver = String;
+
+impl<'e> Explorer<'e> {
+    /// Computes what is right on the lab's small cases.
+    ///
+    /// # Errors
+    ///
+    /// Where the host has too little memory.
+    pub fn new(
+        lab: &'e dyn Lab,
+        device: &'e dyn Device,
+        watch: Watch,
+        settings: Settings,
+    ) -> Result<Explorer<'e>, CommandError> {
+        let bar = Bar::spinner("references of the small cases");
+        let every = match device.info().kind {
+            DeviceKind::Cuda => 1,
+            DeviceKind::Emulated => EVERY_EMULATED,
+        };
+        let cases = lab.small_cases().into_iter().step_by(every);
+        let expected = cases.map(|case| {
+            let inputs = case.inputs()?;
+            let outputs = case.reference_from(&inputs, Cpu::Parallel, &bar)?;
+            Ok(Expected {
+                case,
+                inputs,
+                outputs,
+            })
+        });
+        let small = expected.collect::<Result<Vec<Expected>, Error>>()?;
+        Ok(Explorer {
+            lab,
+            device,
+            watch,
+            settings,
+            small,
+        })
+    }
+
+    /// Whether times on the device mean something. Otherwise instructions are counted.
+    pub fn has_times(&self) -> bool {
+        self.device.info().kind != DeviceKind::Emulated
+    }
+
+    /// Tries a shape.
+    ///
+    /// # Errors
+    ///
+    /// Errors that are not the shape's fault: the device is lost, memory is short, a bug of ours.
+    pub fn try_shape(&self, timed: &Timed<'_>, shape: Variant) -> Result<Tried, CommandError> {
+        let tried = self.plans(timed, shape);
+        let measured = match tried.and_then(|plans| {
+            plans.map_or_else(|why| Ok(Err(why)), |()| self.measure(timed, shape))
+        }) {
+            Ok(measured) => measured,
+            Err(RunError::Host(error)) => Err(passed_over(error, timed.case, shape)?),
+            Err(error) => return Err(CommandError::Environment(error.to_string())),
+        };
+        Ok(measured.map_or_else(
+            |passed_over| Tried::PassedOver {
+                shape: label(shape),
+                passed_over,
+            },
+            Tried::Measured,
+        ))
+    }
+
+    /// Whether the shape can be recorded for the case, and gives right results on every small case
+    /// for which it can be.
+    fn plans(&self, timed: &Timed<'_>, shape: Variant) -> Result<Result<(), PassedOver>, RunError> {
+        timed.case.record(shape.name)?;
+        let _bar = Bar::spinner(format!("{}: small cases", shape.name));
+        let mut right = 0;
+        for Expected {
+            case,
+            inputs,
+            outputs,
+        } in &self.small
+        {
+            let case = case.as_ref();
+            if case.record(shape.name).is_err() {
+                continue;
+            }
+            let got = run_from(self.device, self.lab.module(), case, shape.name, inputs)?;
+            if let Err(error) = case.check(shape.name, inputs, outputs, &got.outputs)? {
+                let error = explain(case, &error);
+                return Ok(Err(format!("wrong: {}: {error}", case.label())));
+            }
+            right += 1;
+        }
+        Ok(match right {
+            0 => Err("it can be used for no small case, and so is not checked".to_owned()),
+            _ => Ok(()),
+        })
+    }
+
+    fn measure(
+        &self,
+        timed: &Timed<'_>,
+        shape: Variant,
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
+        match self.has_times() {
+            true => self.time(timed, shape),
+            false => self.count(timed, shape),
+        }
+    }
+
+    /// Times the shape in turns with the default one, whose time is then as recent.
+    fn time(
+        &self,
+        timed: &Timed<'_>,
+        shape: Variant,
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
+        let memory = SharedMemory::default();
+        let prepare = |shape: Variant| {
+            let plan = timed.case.record(shape.name)?;
+            TimedRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)
+        };
+        let mut own = prepare(shape)?;
+        let _bar = Bar::spinner(format!("timing {}", shape.name));
+        if let Some(best_s) = timed.best_s {
+            let times = first_run_s(&mut own)? / best_s;
+            if times > HOPELESS {
+                return Ok(Err(format!(
+                    "a first run takes {times:.1} times as long as the best"
+                )));
+            }
+        }
+        let mut runs = vec![own];
+        if shape != timed.default {
+            runs.push(prepare(timed.default)?);
+        }
+        let mut distinct = DistinctOutputs::default();
+        let runs = runs.into_iter().map(|run| (run, self.watch.clone()));
+        let results = interleaved::time(runs.collect(), &self.settings, 1, Some(&mut distinct));
+        let results = results.into_iter().collect::<Result<Vec<_>, RunError>>()?;
+        let (own, default) = (&results[0], &results[results.len() - 1]);
+        if shape.exact && own.output != default.output {
+            return Ok(Err(
+                "wrong: its result is not that of the default shape".to_owned()
+            ));
+        }
+        let samples = |timed: &'_ interleaved::Timed| timed.figures.run.samples_s.clone();
+        let ratio = times_as_long(
+            (&own.turns_s, &samples(own)),
+            (&default.turns_s, &samples(default)),
+        );
+        let steps = steps(timed.case);
+        let step = |timed: &interleaved::Timed| 1e6 * timed.figures.run.median_s / steps;
+        Ok(Ok(Measured {
+            shape: label(shape),
+            step: step(own),
+            default_step: step(default),
+            vs_default: ratio.estimate,
+            interval: ratio.interval,
+        }))
+    }
+
+    /// Counts the instructions that threads execute.
+    fn count(
+        &self,
+        timed: &Timed<'_>,
+        shape: Variant,
+    ) -> Result<Result<Measured, PassedOver>, RunError> {
+        let Timed { case, inputs, .. } = *timed;
+        let run = |name: &str| -> Result<(u64, NamedBuffers), Error> {
+            let plan = case.record(name)?;
+            let mut session = self.device.prepare(self.lab.module(), &plan)?;
+            let outcome = run_once(session.as_mut(), &plan, inputs)?;
+            let reports = session.reports().iter();
+            let instructions = reports.map(|report| report.total.counts.instructions.thread);
+            Ok((instructions.sum(), outcome.outputs))
+        };
+        let _bar = Bar::spinner(format!("counting {}", shape.name));
+        let (own, default) = (run(shape.name)?, run(timed.default.name)?);
+        if shape.exact && own.1 != default.1 {
+            return Ok(Err(
+                "wrong: its result is not that of the default shape".to_owned()
+            ));
+        }
+        let steps = steps(case);
+        let ratio = default.0 as f64 / own.0.max(1) as f64;
+        Ok(Ok(Measured {
+            shape: label(shape),
+            step: own.0 as f64 / steps,
+            default_step: default.0 as f64 / steps,
+            vs_default: ratio,
+            interval: Some([ratio; 2]),
+        }))
+    }
+}
+
+fn label(shape: Variant) -> String {
+    shape.label().unwrap_or_default().to_owned()
+}
+
+/// The timesteps of a run, or 1 where it has none.
+pub fn steps(case: &dyn Case) -> f64 {
+    case.timesteps().unwrap_or(1).max(1) as f64
+}
+
+/// About how long a run takes.
+fn first_run_s(run: &mut TimedRun<'_>) -> Result<f64, RunError> {
+    let mut once = || {
+        run.reset()?;
+        run.flush()?;
+        let timing = run.run_times(1, Launching::Stream)?;
+        Ok::<f64, RunError>(timing.device.unwrap_or(timing.host).as_secs_f64())
+    };
+    match once()? {
+        long if long >= LONG_S => Ok(long),
+        _ => once(),
+    }
+}
+
+/// Why the shape is passed over, if it is at fault.
+fn passed_over(error: Error, case: &dyn Case, shape: Variant) -> Result<PassedOver, CommandError> {
+    match error.kind() {
+        ErrorKind::Submission | ErrorKind::Needs | ErrorKind::Input => Ok(error.to_string()),
+        ErrorKind::Environment | ErrorKind::Bug => {
+            Err(memory_advice::failure(error, case, shape.base()).context(shape.name))
+        }
+    }
+}

@@ -1,0 +1,401 @@
+//! `harness tune`: tries the shapes that a variant declares, and keeps the best of each GPU and
+//! case in a table.
+//!
+//! | module    | what it holds                                              |
+//! |-----------|------------------------------------------------------------|
+//! | `explore` | a shape, tried: right or wrong, and what it takes          |
+//! | `table`   | what was found: `tuned.toml`, which other commands use     |
+
+mod explore;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use device::Device;
+use device::Sanitize;
+use host::{Case, Lab, Variant, find_variant, labs};
+use output_files::OutputDocument;
+use stats::SamplingRule;
+use units::{significant, utc};
+
+use crate::perf::probe::{Probe, Real};
+use crate::perf::settings::Settings;
+use crate::perf::watch::Watch;
+use exit::{CommandError, Ending};
+use explore::{Explorer, Timed};
+use host::catalogue;
+use host::devices::{Machine, Wanted};
+pub use table::Table;
+use table::{Entry, Measured, Tried, cells};
+use terminal::look::wrapped;
+use terminal::stdout::Out;
+
+/// The arguments of `harness tune`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = HELP)]
+pub struct TuneArgs {
+    /// The lab
+    lab: String,
+    /// Its variant, which has shapes to choose from
+    variant: String,
+    /// Tune for the large cases in place of those that `perf` times without --large
+    #[arg(long, conflicts_with = "param")]
+    large: bool,
+    /// Tune for a case of your own: a parameter of the lab; may be repeated
+    #[arg(long, value_name = "NAME=VALUE")]
+    param: Vec<String>,
+    /// Where to try them: cuda, cuda:N, emulated
+    #[arg(long, value_name = "DEVICE", default_value_t = Wanted::Cuda(0))]
+    device: Wanted,
+    /// Take a first look: fewer samples, within wider bounds
+    #[arg(long)]
+    quick: bool,
+    /// Try again what the table has already
+    #[arg(long)]
+    again: bool,
+    /// The table [default: tuned.toml in the course's folder, or else in the working folder]
+    #[arg(long, value_name = "FILE")]
+    table: Option<PathBuf>,
+}
+
+const HELP: &str = "\
+Each shape is first checked against the CPU reference on the lab's small cases, then timed in turns
+with the default one, as `perf` times variants. It is printed and saved at once: a second run goes
+on where the first was cut off. The best takes the default one's place in `perf`, `run` and `test`
+on a GPU of this name, if it is faster by more than the noise. `--variant NAME@SHAPE` of these
+commands names a shape.
+
+The emulated device has no times that mean anything. There, shapes are compared by the instructions
+that threads execute, on the small case with most work unless --param names another, and saved only
+where --table says.";
+
+/// Tunes a variant.
+///
+/// # Errors
+///
+/// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
+/// a default shape that is wrong.
+pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    if args.device == Wanted::Cpu {
+        return Err(CommandError::Input(
+            "--device cpu: shapes are those of launches on a GPU; `--device emulated` needs none"
+                .to_owned(),
+        ));
+    }
+    catalogue::needs_solutions(
+        "tune tries the launch shapes of built-in variants",
+        "`harness grade labs/LAB/starter` times yours",
+    )?;
+    let machine = Machine::discover(&[args.device], Sanitize::NONE);
+    run_on(args, labs(), &machine, &Real, out)
+}
+
+fn run_on(
+    args: &TuneArgs,
+    labs: &[&dyn Lab],
+    machine: &Machine,
+    probe: &dyn Probe,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let lab = catalogue::select(labs, Some(&args.lab))?[0];
+    let variant = find_variant(lab.variants(), &args.variant)?;
+    let shapes = lab.shapes(variant.name);
+    if shapes.is_empty() {
+        return Err(CommandError::Input(nothing_to_choose(labs, lab, variant)));
+    }
+    let params = catalogue::params(&args.param)?;
+    let is_emulated = args.device == Wanted::Emulated;
+    let cases = match &params {
+        Some(params) => vec![catalogue::own_case(lab, params)?],
+        None if is_emulated && args.large => {
+            let reason = "--large: it takes the emulated device hours; name a case with --param";
+            return Err(CommandError::Input(reason.to_owned()));
+        }
+        None if is_emulated => Vec::from_iter(most_work(lab, variant)),
+        None if args.large => lab.large_cases(),
+        None => lab.laptop_cases(),
+    };
+    let chosen = machine
+        .choose(&[args.device])
+        .map_err(|failure| match failure {
+            CommandError::Environment(text) => CommandError::Environment(format!(
+                "{text}. Without a GPU, `--device emulated` compares shapes by instructions"
+            )),
+            other => other,
+        })?;
+    let device = chosen.devices[0].device;
+    let path = args.table.clone().unwrap_or_else(table::path);
+    let table = Table::read(&path)?;
+    // An emulated device's counts are of use where they were asked for.
+    let file = match is_emulated && args.table.is_none() {
+        true => None,
+        false => Some(OutputDocument::create("--table", &path)?),
+    };
+
+    let telemetry = probe.telemetry(device.info());
+    let about = telemetry.as_ref().ok().map(|telemetry| telemetry.about());
+    let driver = about.and_then(|about| about.driver.clone());
+    let explorer = Explorer::new(lab, device, Watch::new(telemetry.ok()), args.settings())?;
+    if !explorer.has_times() {
+        let note = "The emulated device's times mean nothing: shapes are compared by the instructions that threads execute, a proxy.";
+        out.line(wrapped(note, 0))?;
+    }
+    let mut tuning = Tuning {
+        lab,
+        device,
+        variant,
+        shapes,
+        explorer,
+        driver: driver.unwrap_or_else(|| "unknown".to_owned()),
+        table,
+        file,
+        name: path.display().to_string(),
+    };
+    for case in cases {
+        tuning.tune(case.as_ref(), args.again, out)?;
+    }
+    Ok(Ending::Fine)
+}
+
+fn nothing_to_choose(labs: &[&dyn Lab], lab: &dyn Lab, variant: Variant) -> String {
+    let names = labs.iter().flat_map(|lab| {
+        let variants = lab.variants().iter();
+        let with_shapes = variants.filter(|variant| !lab.shapes(variant.name).is_empty());
+        with_shapes.map(|variant| format!("{} {}", lab.name(), variant.name))
+    });
+    format!(
+        "{} {} has one shape, so there is nothing to choose; with shapes: {}",
+        lab.name(),
+        variant.name,
+        names.collect::<Vec<_>>().join(", ")
+    )
+}
+
+/// The small case with most work.
+fn most_work(lab: &dyn Lab, variant: Variant) -> Option<Box<dyn Case>> {
+    let cases = lab.small_cases().into_iter();
+    cases.max_by_key(|case| case.work(variant.name).updates)
+}
+
+/// The means to tune a variant.
+struct Tuning<'t> {
+    lab: &'t dyn Lab,
+    device: &'t dyn Device,
+    variant: Variant,
+    /// The default one first.
+    shapes: Vec<Variant>,
+    explorer: Explorer<'t>,
+    driver: String,
+    table: Table,
+    /// The table's file, if it is written.
+    file: Option<OutputDocument>,
+    name: String,
+}
+
+impl Tuning<'_> {
+    /// Tries the shapes that the table does not have, and names the best.
+    fn tune(
+        &mut self,
+        case: &dyn Case,
+        again: bool,
+        out: &mut Out<'_>,
+    ) -> Result<(), CommandError> {
+        let at = self.entry(case);
+        if again {
+            self.table.entries[at].tried.clear();
+        }
+        let gpu = &self.device.info().name;
+        let title = format!(
+            "{} {}, {}",
+            self.lab.name(),
+            self.variant.name,
+            case.label()
+        );
+        out.line(format!("{} on {gpu}", out.look().title(&title)))?;
+        let entry = &self.table.entries[at];
+        let known = { self.shapes.iter() }.filter(|shape| entry.has(**shape));
+        let known = known.count();
+        let all = self.shapes.len();
+        if known > 0 {
+            out.line(match known == all {
+                true => format!(
+                    "  {} has all {all} shapes; --again tries them again",
+                    self.name
+                ),
+                false => format!(
+                    "  {} has {known} of {all} shapes; continuing with the others",
+                    self.name
+                ),
+            })?;
+        }
+        let columns = self.columns();
+        out.line(columns.header(&entry.unit))?;
+        for tried in &entry.tried {
+            out.line(columns.row(tried))?;
+        }
+
+        let default = self.shapes[0];
+        let inputs = case.inputs()?;
+        for &shape in &self.shapes {
+            let entry = &self.table.entries[at];
+            if entry.has(shape) {
+                continue;
+            }
+            let measured = entry.tried.iter().filter_map(Tried::measured);
+            let best = measured.map(|measured| measured.step).reduce(f64::min);
+            let timed = Timed {
+                case,
+                inputs: &inputs,
+                default,
+                best_s: best.map(|step| 1e-6 * step * explore::steps(case)),
+            };
+            let tried = self.explorer.try_shape(&timed, shape)?;
+            out.line(columns.row(&tried))?;
+            if let (Tried::PassedOver { passed_over, .. }, true) = (&tried, shape == default) {
+                return Err(CommandError::Wrong(format!(
+                    "{}: the default shape cannot be compared with: {passed_over}",
+                    shape.name
+                )));
+            }
+            let entry = &mut self.table.entries[at];
+            entry.date = today();
+            entry.driver.clone_from(&self.driver);
+            entry.tried.push(tried);
+            self.save()?;
+        }
+        let default = default.label().unwrap_or_default();
+        self.table.entries[at].settle(default);
+        self.save()?;
+        out.line(self.verdict(&self.table.entries[at], default) + "\n")
+    }
+
+    /// Which entry of the table is the case's.
+    fn entry(&mut self, case: &dyn Case) -> usize {
+        let info = self.device.info();
+        let (lab, variant, label) = (self.lab.name(), self.variant.name, case.label());
+        let is_own = |entry: &Entry| {
+            let entry = (&*entry.gpu, &*entry.lab, &*entry.variant, &*entry.case);
+            entry == (&*info.name, lab, variant, &*label)
+        };
+        let entries = &mut self.table.entries;
+        entries.iter().position(is_own).unwrap_or_else(|| {
+            let what = match self.explorer.has_times() {
+                true => "us",
+                false => "instructions",
+            };
+            let of = match case.timesteps() {
+                Some(_) => "step",
+                None => "run",
+            };
+            entries.push(Entry {
+                gpu: info.name.clone(),
+                compute_capability: table::compute_capability(info),
+                lab: lab.to_owned(),
+                variant: variant.to_owned(),
+                cells: cells(case, variant),
+                case: label,
+                shape: None,
+                unit: format!("{what}/{of}"),
+                step: None,
+                default_step: None,
+                date: today(),
+                driver: self.driver.clone(),
+                tried: Vec::new(),
+            });
+            entries.len() - 1
+        })
+    }
+
+    fn save(&self) -> Result<(), CommandError> {
+        if let Some(file) = &self.file {
+            file.write_all(self.table.to_toml().as_bytes())?;
+        }
+        Ok(())
+    }
+
+    fn columns(&self) -> Columns {
+        let labels = self.shapes.iter().filter_map(|shape| shape.label());
+        Columns {
+            first: labels.map(str::len).max().unwrap_or(0).max("shape".len()),
+        }
+    }
+
+    fn verdict(&self, entry: &Entry, default: &str) -> String {
+        let saved = match self.file {
+            Some(_) => format!("; {} has it", self.name),
+            None => "; saved nowhere: --table FILE does".to_owned(),
+        };
+        match entry.shape.as_deref() {
+            Some(shape) if shape != default => {
+                let mut measured = entry.tried.iter().filter_map(Tried::measured);
+                let best = measured.rfind(|measured| measured.shape == shape);
+                let ratio = best.map_or(f64::NAN, |best| best.vs_default);
+                format!("  best: {shape}, {ratio:.3} times as fast as {default}{saved}")
+            }
+            _ => format!(
+                "  best: {default}, the default: no other beats it by more than the noise{saved}"
+            ),
+        }
+    }
+}
+
+impl TuneArgs {
+    fn settings(&self) -> Settings {
+        let settings = match self.quick {
+            true => Settings::quick(),
+            false => Settings::usual(),
+        };
+        // Single runs are compared.
+        Settings {
+            energy: None,
+            batched: SamplingRule::exactly(1),
+            ..settings
+        }
+    }
+}
+
+fn today() -> String {
+    let time = SystemTime::now().duration_since(UNIX_EPOCH);
+    let text = utc(time.map_or(0, |time| time.as_secs()));
+    text.split(' ').next().unwrap_or_default().to_owned()
+}
+
+/// How lines are laid out, which appear one by one.
+struct Columns {
+    first: usize,
+}
+
+impl Columns {
+    fn header(&self, unit: &str) -> String {
+        let width = self.first;
+        format!(
+            "  {:width$}  {unit:>17}  {:>8}  vs default",
+            "shape", "default"
+        )
+    }
+
+    fn row(&self, tried: &Tried) -> String {
+        let width = self.first;
+        let shape = format!("  {:width$}", tried.shape());
+        match tried {
+            Tried::PassedOver { passed_over, .. } => format!("{shape}  passed over: {passed_over}"),
+            Tried::Measured(measured) => {
+                let Measured {
+                    step,
+                    default_step,
+                    vs_default,
+                    interval,
+                    ..
+                } = measured;
+                let [step, default] = [step, default_step].map(|step| significant(*step, 4));
+                let interval = interval.map(|[low, high]| format!(" ({low:.3} to {high:.3})"));
+                let interval = interval.unwrap_or_default();
+                format!("{shape}  {step:>17}  {default:>8}  {vs_default:.3}{interval}")
+            }
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! The table of shapes that were found: an entry for each GPU, variant and case.
+//!
+//! It is the course's `tuned.toml`. This program has that file inside; one on disk, in the course's
+//! root or in the working folder, goes before it.
+
+use std::fmt::Write as _;
+use std::io::{ErrorKind, Write as _, stderr};
+use std::path::{Path, PathBuf};
+
+use device::DeviceInfo;
+use device::{Device, DeviceKind};
+use host::{Case, Lab, Variant, find_variant};
+use serde::Deserialize;
+use stats::BETWEEN_RUNS;
+use toml::Spanned;
+use units::significant;
+
+use exit::CommandError;
+use host::course_root;
+
+/// The file's name.
+const NAME: &str = "tuned.toml";
+const BUILT_IN: &str = include_str!("../../../../tuned.toml");
+
+const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";
+
+/// The table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    pub(crate) entries: Vec<Entry>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(default)]
+    tuned: Vec<Spanned<Entry>>,
+}
+
+/// The shape that was found for a variant and a case on a GPU.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// As the driver names it.
+    pub gpu: String,
+    /// The GPU's generation: `9.0`.
+    pub compute_capability: Option<String>,
+    pub lab: String,
+    pub variant: String,
+    /// The case's label.
+    pub case: String,
+    /// Updates of a timestep.
+    pub cells: u64,
+    /// The label of the best shape, once all were tried.
+    pub shape: Option<String>,
+    /// The unit of `step` and `default_step`.
+    pub unit: String,
+    /// What a timestep takes in the best shape, and what it takes in the default one, timed in
+    /// turns.
+    pub step: Option<f64>,
+    pub default_step: Option<f64>,
+    /// When the last shape was tried: `2026-11-22`.
+    pub date: String,
+    pub driver: String,
+    #[serde(default)]
+    pub tried: Vec<Tried>,
+}
+
+/// A shape that was tried.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum Tried {
+    Measured(Measured),
+    PassedOver { shape: String, passed_over: String },
+}
+
+/// The time of a timestep in a shape.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+pub struct Measured {
+    pub shape: String,
+    pub step: f64,
+    /// In the default shape, in turns with this one.
+    pub default_step: f64,
+    /// `default_step / step`, turn by turn, and the ends of its 95 % confidence interval if it is
+    /// known.
+    pub vs_default: f64,
+    pub interval: Option<[f64; 2]>,
+}
+
+impl Measured {
+    /// Whether it is faster than the default shape by more than the noise: that of this run, and
+    /// what other runs differ by.
+    fn beats_default(&self) -> bool {
+        let low = self.interval.map(|[low, _]| low);
+        low.is_some_and(|low| low > 1.0 + BETWEEN_RUNS)
+    }
+}
+
+impl Tried {
+    /// The shape's label.
+    pub fn shape(&self) -> &str {
+        match self {
+            Tried::Measured(Measured { shape, .. }) | Tried::PassedOver { shape, .. } => shape,
+        }
+    }
+
+    /// Its measurement, if there is one.
+    pub fn measured(&self) -> Option<&Measured> {
+        match self {
+            Tried::Measured(measured) => Some(measured),
+            Tried::PassedOver { .. } => None,
+        }
+    }
+}
+
+impl Entry {
+    /// Whether the shape was tried.
+    pub fn has(&self, shape: Variant) -> bool {
+        let mut tried = self.tried.iter();
+        tried.any(|tried| shape.label() == Some(tried.shape()))
+    }
+
+    /// Names the best of all that were tried; the default shape, with this label, unless another
+    /// beats it.
+    pub fn settle(&mut self, default: &str) {
+        let measured = || self.tried.iter().filter_map(Tried::measured);
+        let in_default = measured().find(|measured| measured.shape == default);
+        let better = measured().filter(|measured| measured.beats_default());
+        // As the table has them: what was read counts as what was just measured. Of equals the
+        // first.
+        let ratio = |measured: &&Measured| (measured.vs_default * 1e4).round() as i64;
+        let best = better.rev().max_by_key(ratio);
+        let Some(best) = best.or(in_default).cloned() else {
+            return;
+        };
+        (self.step, self.default_step) = (Some(best.step), Some(best.default_step));
+        self.shape = Some(best.shape);
+    }
+}
+
+/// The device's generation, as entries have it.
+pub fn compute_capability(info: &DeviceInfo) -> Option<String> {
+    let (major, minor) = info.compute_capability?;
+    Some(format!("{major}.{minor}"))
+}
+
+/// Updates of a timestep.
+pub fn cells(case: &dyn Case, variant: &str) -> u64 {
+    case.work(variant).updates / case.timesteps().unwrap_or(1).max(1)
+}
+
+/// Where the table is on disk, if it is: in the course's root, or else in the working folder.
+pub fn path() -> PathBuf {
+    let root = course_root::find(None, Path::new("."));
+    root.map_or_else(|_| NAME.into(), |root| root.join(NAME))
+}
+
+impl Table {
+    /// The table that is in force. Entries of shapes that are no more are left out, with a warning
+    /// on standard error.
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read`].
+    pub fn in_force() -> Result<Table, CommandError> {
+        let (table, warnings) = Table::usable(&path(), host::labs())?;
+        for warning in warnings {
+            // The terminal may be gone.
+            let _ = writeln!(stderr(), "warning: {warning}");
+        }
+        Ok(table)
+    }
+
+    /// The entries of shapes that there are, and what to say of the others.
+    pub(super) fn usable(
+        path: &Path,
+        labs: &[&dyn Lab],
+    ) -> Result<(Table, Vec<String>), CommandError> {
+        let (entries, file) = read(path)?;
+        let mut table = Table::default();
+        let mut warnings = Vec::new();
+        for (line, entry) in entries {
+            let lab = labs.iter().find(|lab| lab.name() == entry.lab);
+            // A course without solutions has no variants.
+            let Some(lab) = lab.filter(|lab| !lab.variants().is_empty()) else {
+                continue;
+            };
+            let shapes = lab.shapes(&entry.variant);
+            let has = |label: &String| shapes.iter().any(|shape| shape.label() == Some(label));
+            match &entry.shape {
+                Some(label) if !has(label) => warnings.push(format!(
+                    "{file}:{line}: {} {} has no shape `{label}`; the default one is used. `harness tune {0} {1}` finds another",
+                    entry.lab, entry.variant
+                )),
+                _ => table.entries.push(entry),
+            }
+        }
+        Ok((table, warnings))
+    }
+
+    /// Reads a table. Without the file, it is the one in this program if it is of the usual `path`,
+    /// otherwise an empty one.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for a file that cannot be read, is not TOML, or has other keys, with
+    /// the line.
+    pub fn read(path: &Path) -> Result<Table, CommandError> {
+        let (entries, _) = read(path)?;
+        let entries = entries.into_iter().map(|(_, entry)| entry).collect();
+        Ok(Table { entries })
+    }
+
+    /// The variant in the shape that is best for the case on the device: what was found for this
+    /// case, or else for that with the nearest number of cells; on this GPU, or else on others of
+    /// its generation. As it is where nothing was found, where a shape was named, on the emulated
+    /// device, and on several devices.
+    pub fn choose(
+        &self,
+        lab: &dyn Lab,
+        variant: Variant,
+        case: &dyn Case,
+        device: &dyn Device,
+    ) -> Variant {
+        let info = device.info();
+        if info.kind != DeviceKind::Cuda || device.count() != 1 || variant.label().is_some() {
+            return variant;
+        }
+        let label = case.label();
+        let generation = compute_capability(info);
+        // In powers of two.
+        let size = |cells: u64| (cells.max(1) as f64).log2();
+        let own = size(cells(case, variant.name));
+        let mut found: Vec<_> = self
+            .entries
+            .iter()
+            .filter(|entry| entry.lab == lab.name() && entry.variant == variant.name)
+            .filter_map(|entry| Some((entry, entry.shape.as_ref()?)))
+            .collect();
+        let is_own = |entry: &Entry| entry.gpu == info.name;
+        let has_own = found.iter().any(|(entry, _)| is_own(entry));
+        found.retain(|(entry, _)| match has_own {
+            true => is_own(entry),
+            false => generation.is_some() && entry.compute_capability == generation,
+        });
+        let distance = |entry: &Entry| match entry.case == label {
+            true => -1.0,
+            false => (size(entry.cells) - own).abs(),
+        };
+        let nearest = found.into_iter();
+        let nearest = nearest.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
+        let shapes = lab.shapes(variant.name);
+        let shape = nearest.and_then(|(_, label)| {
+            let mut shapes = shapes.iter();
+            shapes.find(|shape| shape.label() == Some(label))
+        });
+        shape.copied().unwrap_or(variant)
+    }
+
+    /// The same for a variant of this name.
+    pub fn choose_named(
+        &self,
+        lab: &dyn Lab,
+        variant: &'static str,
+        case: &dyn Case,
+        device: &dyn Device,
+    ) -> &'static str {
+        let found = find_variant(lab.variants(), variant);
+        found.map_or(variant, |found| self.choose(lab, found, case, device).name)
+    }
+
+    /// The file's text.
+    pub fn to_toml(&self) -> String {
+        let mut text = HEADER.to_owned();
+        for entry in &self.entries {
+            entry.write(&mut text).expect("a string takes all");
+        }
+        text
+    }
+}
+
+/// The entries with their lines, and the file's name for messages.
+fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
+    let name = file.display().to_string();
+    let (text, name) = match std::fs::read_to_string(file) {
+        Ok(text) => (text, name),
+        Err(error) if error.kind() == ErrorKind::NotFound => match file == path() {
+            true => (BUILT_IN.to_owned(), format!("{NAME} in this program")),
+            false => (String::new(), name),
+        },
+        Err(error) => {
+            let kind = error.kind();
+            return Err(CommandError::Input(format!(
+                "{name}: cannot be read: {kind}"
+            )));
+        }
+    };
+    let line = |at: usize| 1 + text[..at].matches('\n').count();
+    let parsed: File = toml::from_str(&text).map_err(|error| {
+        let message = error.message().lines().collect::<Vec<_>>().join(", ");
+        let line = line(error.span().map_or(0, |span| span.start));
+        let remedy = "mend it, or delete the entry and run `harness tune` again";
+        CommandError::Input(format!("{name}:{line}: {message}; {remedy}"))
+    })?;
+    let entries = parsed.tuned.into_iter();
+    let entries = entries.map(|entry| (line(entry.span().start), entry.into_inner()));
+    Ok((entries.collect(), name))
+}
+
+impl Entry {
+    fn write(&self, text: &mut String) -> std::fmt::Result {
+        let shape = self.shape.as_ref();
+        let quoted = [
+            ("gpu", Some(&self.gpu)),
+            ("compute_capability", self.compute_capability.as_ref()),
+            ("lab", Some(&self.lab)),
+            ("variant", Some(&self.variant)),
+            ("case", Some(&self.case)),
+            ("shape", shape),
+            ("unit", Some(&self.unit)),
+            ("date", Some(&self.date)),
+            ("driver", Some(&self.driver)),
+        ];
+        writeln!(text, "\n[[tuned]]")?;
+        for (key, value) in quoted {
+            if let Some(value) = value {
+                writeln!(text, "{key} = {}", string(value))?;
+            }
+        }
+        writeln!(text, "cells = {}", self.cells)?;
+        for (key, value) in [("step", self.step), ("default_step", self.default_step)] {
+            if let Some(value) = value {
+                writeln!(text, "{key} = {}", significant(value, 5))?;
+            }
+        }
+        writeln!(text, "tried = [")?;
+        for tried in &self.tried {
+            write!(text, "    {{ shape = {}, ", string(tried.shape()))?;
+            match tried {
+                Tried::PassedOver { passed_over, .. } => {
+                    write!(text, "passed_over = {}", string(passed_over))?;
+                }
+                Tried::Measured(measured) => {
+                    let [step, default] =
+                        [measured.step, measured.default_step].map(|step| significant(step, 5));
+                    let ratio = measured.vs_default;
+                    write!(
+                        text,
+                        "step = {step}, default_step = {default}, vs_default = {ratio:.4}"
+                    )?;
+                    if let Some([low, high]) = measured.interval {
+                        write!(text, ", interval = [{low:.4}, {high:.4}]")?;
+                    }
+                }
+            }
+            writeln!(text, " }},")?;
+        }
+        writeln!(text, "]")
+    }
+}
+
+/// As a TOML string.
+fn string(text: &str) -> String {
+    toml::Value::from(text).to_string()
+}

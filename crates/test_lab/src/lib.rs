@@ -1,0 +1,507 @@
+//! A lab and a device for unit tests. Each step of the lab doubles every number and adds one.
+
+pub mod ptx;
+
+use std::sync::LazyLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use device::{
+    CheckError, Device, DeviceInfo, DeviceKind, Element, Error, HostBuffer, KernelInfo, Launching,
+    Module, NamedBuffers, Session, Timing, check,
+};
+use device::{DeviceError, DriverError, Segments, Spills};
+use host::lab::{CaseError, Values};
+use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
+use plan::{BufferId, LaunchConfig, Plan, args};
+use plan::{Command, PlanError};
+use terminal::progress::{NoProgress, Progress};
+
+use host::devices::Machine;
+
+/// The only lab.
+pub fn labs() -> Vec<&'static dyn Lab> {
+    vec![&Doubling]
+}
+
+/// A machine with one GPU.
+pub fn machine() -> Machine {
+    Machine::new(vec![(DeviceKind::Cuda, Ok(vec![device()]))])
+}
+
+/// Its GPU.
+pub fn device() -> Box<dyn Device> {
+    Box::new(Adder::new())
+}
+
+/// A machine with none.
+pub fn machine_without_gpu() -> Machine {
+    let error = DeviceError::NoDevice {
+        reason: "libcuda.so.1 not found".to_owned(),
+    };
+    Machine::new(vec![(DeviceKind::Cuda, Err(error))])
+}
+
+/// The lab.
+pub struct Doubling;
+
+const VARIANTS: [Variant; 9] = [
+    variant("naive", "one launch a step"),
+    variant("twofold", "two steps a launch"),
+    variant("off-by-one", "wrong in its last element"),
+    variant("late", "wrong in its 590th step alone"),
+    Variant {
+        exact: false,
+        ..variant("close", "another highest bit, which is allowed")
+    },
+    Variant {
+        exact: false,
+        ..variant("not-close", "another second-highest bit, which is not")
+    },
+    variant("trapping", "traps"),
+    Variant {
+        on_request: true,
+        ..variant("hungry", "needs more memory than there is")
+    },
+    Variant {
+        on_request: true,
+        ..variant("newer", "needs a newer device")
+    },
+];
+
+const fn variant(name: &'static str, summary: &'static str) -> Variant {
+    Variant {
+        name,
+        summary,
+        exact: true,
+        on_request: false,
+    }
+}
+
+/// How `twofold` may be launched: up to four steps per launch, three wrong or bad ways, and one
+/// that takes long.
+const SHAPES: [Variant; 7] = [
+    variant("twofold@x2", ""),
+    variant("twofold@x1", ""),
+    variant("twofold@wrong", ""),
+    variant("twofold@small", ""),
+    variant("twofold@trap", ""),
+    variant("twofold@slow", ""),
+    variant("twofold@x4", ""),
+];
+
+/// The variant, in a shape or as it is.
+fn find(name: &str) -> Result<Variant, Error> {
+    Ok(host::find_shaped(&Doubling, name)?)
+}
+
+const PARAMETERS: [Parameter; 2] = [
+    Parameter {
+        name: "n",
+        summary: "numbers, 1 or more",
+        default: "8",
+    },
+    Parameter {
+        name: "steps",
+        summary: "steps, 0 or more",
+        default: "3",
+    },
+];
+
+impl Lab for Doubling {
+    fn name(&self) -> &'static str {
+        "doubling"
+    }
+
+    fn summary(&self) -> &'static str {
+        "doubles numbers"
+    }
+
+    fn module(&self) -> &Module {
+        static MODULE: LazyLock<Module> = LazyLock::new(|| {
+            Module::new(
+                "doubling",
+                ".version 6.0\n.target sm_50\n.address_size 64\n",
+            )
+        });
+        &MODULE
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &VARIANTS
+    }
+
+    fn shapes(&self, variant: &str) -> Vec<Variant> {
+        let shapes = SHAPES.iter().copied();
+        shapes.filter(|shape| shape.base() == variant).collect()
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        &PARAMETERS
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        [(1, 0), (8, 3)].map(boxed).into()
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        [(100, 10)].map(boxed).into()
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        [(1000, 20)].map(boxed).into()
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
+        let values = Values::new(params, &PARAMETERS)?;
+        Ok(boxed((values.get("n")?, values.get("steps")?)))
+    }
+}
+
+/// The same lab in a copy of the course without solutions.
+pub struct Bare;
+
+impl Lab for Bare {
+    fn name(&self) -> &'static str {
+        Doubling.name()
+    }
+
+    fn summary(&self) -> &'static str {
+        Doubling.summary()
+    }
+
+    fn module(&self) -> &Module {
+        Doubling.module()
+    }
+
+    fn variants(&self) -> &'static [Variant] {
+        &[]
+    }
+
+    fn parameters(&self) -> &'static [Parameter] {
+        Doubling.parameters()
+    }
+
+    fn small_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.small_cases()
+    }
+
+    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.laptop_cases()
+    }
+
+    fn large_cases(&self) -> Vec<Box<dyn Case>> {
+        Doubling.large_cases()
+    }
+
+    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
+        Doubling.case(params)
+    }
+}
+
+fn boxed((n, steps): (usize, u64)) -> Box<dyn Case> {
+    Box::new(Numbers { n, steps })
+}
+
+struct Numbers {
+    n: usize,
+    steps: u64,
+}
+
+impl Case for Numbers {
+    fn label(&self) -> String {
+        format!("{} numbers, {} steps", self.n, self.steps)
+    }
+
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::json!({ "n": self.n, "steps": self.steps })
+    }
+
+    fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
+        let variant = find(variant)?;
+        let mut plan = Plan::new(variant.base());
+        let x = plan.buffer("x", Element::U32, self.n);
+        plan.output("x", x);
+        let (kernel, of_launch) = match (variant.base(), variant.label()) {
+            ("twofold", None | Some("x2")) => ("twofold", 2),
+            (_, Some("x4")) => ("fourfold", 4),
+            (_, Some("wrong")) => ("off-by-one", self.steps.max(1)),
+            (_, Some("trap")) => ("trapping", 1),
+            (base, None) => (base, 1),
+            _ => ("naive", 1),
+        };
+        if variant.label() == Some("small") && self.n > 50 {
+            return Err(PlanError::unsupported("it takes at most 50 numbers").into());
+        }
+        let mut launch = |kernel: &str, times: u64| -> Result<(), Error> {
+            for _ in 0..times {
+                if variant.label() == Some("slow") {
+                    for _ in 0..9 {
+                        plan.fill(x, 0)?;
+                    }
+                }
+                plan.launch(kernel, LaunchConfig::new(1, 1), args![x])?;
+            }
+            Ok(())
+        };
+        launch(kernel, self.steps / of_launch)?;
+        launch("naive", self.steps % of_launch)?;
+        Ok(plan)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, Error> {
+        let x: Vec<u32> = (0..self.n as u32).collect();
+        Ok(vec![("x".to_owned(), x.into())])
+    }
+
+    fn reference_from(
+        &self,
+        inputs: &NamedBuffers,
+        _: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<NamedBuffers, Error> {
+        let mut x = inputs.clone();
+        for step in 0..self.steps {
+            double(x[0].1.as_mut_slice()?);
+            progress.update(step + 1, self.steps);
+        }
+        Ok(x)
+    }
+
+    /// In 10 ms a step.
+    fn advance(
+        &self,
+        buffers: &mut NamedBuffers,
+        cpu: Cpu,
+        progress: &dyn Progress,
+    ) -> Result<Duration, Error> {
+        *buffers = self.reference_from(buffers, cpu, progress)?;
+        Ok(Duration::from_millis(10 * self.steps))
+    }
+
+    fn output_names(&self) -> &'static [&'static str] {
+        &["x"]
+    }
+
+    fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn Case>> {
+        Some(boxed((self.n, steps.into())))
+    }
+
+    /// Of a variant that is not exact, the highest bits may be others; as for an oracle, that takes
+    /// inputs from which the expected outputs follow.
+    fn check(
+        &self,
+        variant: &str,
+        inputs: &NamedBuffers,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<Result<(), CheckError>, Error> {
+        if find(variant)?.exact {
+            return Ok(check::exact(expected, got));
+        }
+        let oracle = self.reference_from(inputs, Cpu::Serial, &NoProgress)?;
+        assert_eq!(&oracle, expected, "inputs of another part");
+        let mut nearest = oracle;
+        let near = nearest[0].1.as_mut_slice::<u32>()?;
+        for (near, got) in near.iter_mut().zip(got[0].1.as_slice::<u32>()?) {
+            *near ^= (*near ^ got) & HIGHEST_BIT;
+        }
+        Ok(check::exact(&nearest, got))
+    }
+
+    fn checks_from_inputs(&self, variant: &str) -> bool {
+        find(variant).is_ok_and(|variant| !variant.exact)
+    }
+
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps)
+    }
+
+    fn locate(&self, _: &str, index: usize) -> Option<String> {
+        Some(format!("number {index}"))
+    }
+
+    fn largest_within(&self, _: &str, bytes: u64) -> Option<String> {
+        Some(format!("n = {}", bytes / 4))
+    }
+
+    fn work(&self, variant: &str) -> Work {
+        let updates = self.n as u64 * self.steps;
+        let per_update = if variant.starts_with("twofold") { 4 } else { 8 };
+        Work {
+            updates,
+            unit: "doublings",
+            bytes: per_update * updates,
+            flops: 2 * updates,
+        }
+    }
+}
+
+const HIGHEST_BIT: u32 = 1 << 31;
+
+fn double(x: &mut [u32]) {
+    for x in x {
+        *x = x.wrapping_mul(2).wrapping_add(1);
+    }
+}
+
+/// A device that knows the lab's kernels, and takes 1 ms for each.
+pub struct Adder {
+    info: DeviceInfo,
+    is_lost: AtomicBool,
+}
+
+impl Adder {
+    fn new() -> Adder {
+        Adder {
+            info: DeviceInfo {
+                compute_capability: Some((9, 0)),
+                multiprocessors: Some(132),
+                memory_bytes: Some(80 << 30),
+                l2_bytes: Some(50 << 20),
+                clock_khz: Some(1_980_000),
+                memory_clock_khz: Some(2_619_000),
+                memory_bus_bits: Some(5120),
+                driver_cuda: Some((13, 0)),
+                ..DeviceInfo::new(DeviceKind::Cuda, "Adder 9000")
+            },
+            is_lost: AtomicBool::new(false),
+        }
+    }
+}
+
+impl Device for Adder {
+    fn info(&self) -> &DeviceInfo {
+        &self.info
+    }
+
+    fn prepare<'d>(&'d self, _: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error> {
+        plan.check()?;
+        if self.is_lost.load(Ordering::Relaxed) {
+            return Err(DeviceError::Lost {
+                cause: "a kernel trapped".to_owned(),
+            }
+            .into());
+        }
+        if plan.name() == "hungry" {
+            return Err(DeviceError::OutOfMemory {
+                plan: plan.name().to_owned(),
+                needed_bytes: 100 << 30,
+                device: self.info.name.clone(),
+                free_bytes: 79 << 30,
+                total_bytes: 80 << 30,
+            }
+            .into());
+        }
+        if plan.name() == "newer" {
+            return Err(Error::Needs {
+                what: "kernel `newer`".to_owned(),
+                needed: (9, 0),
+                has: (8, 6),
+            });
+        }
+        let buffers = plan
+            .buffers()
+            .iter()
+            .map(|buffer| HostBuffer::zeroed(buffer.element, (buffer.len as usize).min(1 << 20)))
+            .collect::<Result<_, _>>()?;
+        Ok(Box::new(AdderSession {
+            device: self,
+            plan: plan.clone(),
+            buffers,
+        }))
+    }
+}
+
+struct AdderSession<'d> {
+    device: &'d Adder,
+    plan: Plan,
+    buffers: Vec<HostBuffer>,
+}
+
+impl Session for AdderSession<'_> {
+    fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        self.buffers[id.index()] = from.clone();
+        Ok(())
+    }
+
+    fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
+        self.buffers[id.index()].bytes_mut().fill(byte);
+        Ok(())
+    }
+
+    fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error> {
+        Ok(self.buffers[id.index()].clone())
+    }
+
+    fn run(&mut self) -> Result<Timing, Error> {
+        let mut time = Duration::ZERO;
+        for (step, command) in self.plan.commands().enumerate() {
+            time += Duration::from_millis(1);
+            let Command::Launch(launch) = command else {
+                continue;
+            };
+            if launch.kernel == "trapping" {
+                self.device.is_lost.store(true, Ordering::Relaxed);
+                return Err(DeviceError::KernelFault {
+                    place: "plan `trapping`, kernel `trapping`".to_owned(),
+                    code: DriverError::LAUNCH_FAILED,
+                    what: "the kernel trapped".to_owned(),
+                }
+                .into());
+            }
+            let x = self.buffers[0].as_mut_slice::<u32>()?;
+            let steps = match launch.kernel {
+                "twofold" => 2,
+                "fourfold" => 4,
+                _ => 1,
+            };
+            for _ in 0..steps {
+                double(x);
+            }
+            // A step later, the highest bit is gone.
+            let flipped = match launch.kernel {
+                "close" => HIGHEST_BIT,
+                "not-close" => HIGHEST_BIT >> 1,
+                _ => 0,
+            };
+            x.iter_mut().for_each(|x| *x ^= flipped);
+            if launch.kernel == "off-by-one" || launch.kernel == "late" && step == 589 {
+                let last = x.len() - 1;
+                x[last] = x[last].wrapping_add(1);
+            }
+        }
+        Ok(Timing {
+            device: Some(time),
+            host: time,
+        })
+    }
+
+    fn run_segments(&mut self, segments: u32) -> Result<Option<Segments>, Error> {
+        let whole = self.run()?;
+        let commands = self.plan.commands().count() as u64 / u64::from(segments);
+        let part = (commands, Duration::from_millis(commands));
+        let parts = vec![part; segments as usize];
+        Ok(Some(Segments {
+            parts,
+            whole,
+            by: Launching::Stream,
+        }))
+    }
+
+    fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
+        Ok(KernelInfo {
+            name: kernel.to_owned(),
+            registers: Some(16),
+            local_bytes: if kernel == "twofold" { 24 } else { 0 },
+            spills: (kernel == "twofold").then_some(Spills {
+                store_bytes: 16,
+                load_bytes: 40,
+            }),
+            static_shared_bytes: 0,
+            max_threads_per_block: 1024,
+            blocks_per_multiprocessor: Some(2),
+            occupancy: Some(1.0),
+        })
+    }
+}
