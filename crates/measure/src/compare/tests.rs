@@ -65,20 +65,12 @@ impl Machine {
 }
 
 fn row(variant: &str, run: Summary) -> Row {
-    Row {
-        capped: None,
-        shape: None,
-        gpus: None,
-        device: "cuda".to_owned(),
-        variant: variant.to_owned(),
-        language: None,
-        built_by: None,
-        case: "100x100".to_owned(),
-        outcome: Outcome::Timed(Box::new(Figures {
-            result: Correctness::Equal,
-            ..Figures::new(run.clone(), Clock::Device, run.median_s)
-        })),
-    }
+    let figures = Figures {
+        result: Correctness::Equal,
+        ..Figures::new(run.clone(), Clock::Device, run.median_s)
+    };
+    let outcome = Outcome::Timed(Box::new(figures));
+    Row::new("cuda", variant, "100x100".to_owned(), outcome)
 }
 
 fn document(rows: Vec<Row>) -> Results {

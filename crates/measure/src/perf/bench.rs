@@ -19,7 +19,7 @@ use super::watch::Watch;
 use crate::tune::Table;
 use exit::CommandError;
 use host::catalogue::first_variant;
-use host::devices::{Chosen, Wanted};
+use host::devices::Chosen;
 use host::memory_advice;
 pub(crate) use speedups::times_as_long;
 use speedups::{compare_with_cpu, mark_fastest};
@@ -88,11 +88,10 @@ impl Bench<'_> {
             }
         }
         for absent in &chosen.absent {
-            results.rows.extend(self.variants.iter().map(|variant| Row {
-                outcome: Outcome::Skipped {
-                    message: absent.reason.clone(),
-                },
-                ..self.row(absent.name, variant.name)
+            results.rows.extend(self.variants.iter().map(|variant| {
+                let message = absent.reason.clone();
+                let outcome = Outcome::Skipped { message };
+                Row::new(absent.name, variant.name, case.label(), outcome)
             }));
         }
         let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
@@ -120,22 +119,5 @@ impl Bench<'_> {
     /// The error, with what fits where memory is short.
     fn lacking(&self, error: Error, case: &dyn Case) -> CommandError {
         memory_advice::failure(error, case, first_variant(self.lab))
-    }
-
-    /// A row without an outcome yet.
-    fn row(&self, device: Wanted, variant: &str) -> Row {
-        Row {
-            device: device.to_string(),
-            variant: variant.to_owned(),
-            language: None,
-            built_by: None,
-            capped: None,
-            shape: None,
-            gpus: None,
-            case: self.case.label(),
-            outcome: Outcome::Skipped {
-                message: String::new(),
-            },
-        }
     }
 }

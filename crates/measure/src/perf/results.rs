@@ -271,7 +271,7 @@ pub struct Figures {
 }
 
 /// Further figures of a run on one or several devices that is compared with fewer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct OnSeveral {
     /// Why the commands were not a graph, if they were not.
     pub no_graph: Option<String>,
@@ -449,6 +449,21 @@ impl OnSeveral {
 }
 
 impl Row {
+    /// A row of a variant of ours as it is.
+    pub fn new(device: impl ToString, variant: &str, case: String, outcome: Outcome) -> Row {
+        Row {
+            device: device.to_string(),
+            variant: variant.to_owned(),
+            language: None,
+            built_by: None,
+            capped: None,
+            shape: None,
+            gpus: None,
+            case,
+            outcome,
+        }
+    }
+
     pub fn figures(&self) -> Option<&Figures> {
         match &self.outcome {
             Outcome::Timed(figures) => Some(figures),

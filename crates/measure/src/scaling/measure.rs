@@ -147,16 +147,10 @@ impl Bench<'_> {
                     }
                 },
             };
+            let device = self.device.info().kind.name();
             rows.push(Row {
-                device: self.device.info().kind.name().to_owned(),
-                variant: self.variant.name.to_owned(),
-                language: None,
-                built_by: None,
-                capped: None,
-                shape: None,
                 gpus: Some(run.gpus),
-                case: case.label(),
-                outcome,
+                ..Row::new(device, self.variant.name, case.label(), outcome)
             });
         }
         compare_with_fewest(&mut rows);
@@ -275,9 +269,7 @@ impl Bench<'_> {
                 setup_s,
                 write_s,
                 read_s: began.elapsed().as_secs_f64(),
-                rate_per_s: 0.0,
-                speedup: None,
-                efficiency: None,
+                ..OnSeveral::default()
             },
             digest: Digested::of(&fields.results),
         })
@@ -405,31 +397,17 @@ mod tests {
     }
 
     fn row(gpus: u32, points: u64, run_s: f64) -> Row {
-        let figures = Figures::new(Summary::new(vec![run_s; 6]), Clock::Device, run_s);
+        let figures = Figures {
+            timesteps: Some(2),
+            updates: 2 * points,
+            result: Correctness::Equal,
+            on_several: Some(OnSeveral::default()),
+            ..Figures::new(Summary::new(vec![run_s; 6]), Clock::Device, run_s)
+        };
+        let outcome = Outcome::Timed(Box::new(figures));
         Row {
-            device: "cuda".to_owned(),
-            variant: "split".to_owned(),
-            language: None,
-            built_by: None,
-            capped: None,
-            shape: None,
             gpus: Some(gpus),
-            case: "8^3, 2 iterations".to_owned(),
-            outcome: Outcome::Timed(Box::new(Figures {
-                timesteps: Some(2),
-                updates: 2 * points,
-                result: Correctness::Equal,
-                on_several: Some(OnSeveral {
-                    no_graph: None,
-                    setup_s: 0.0,
-                    write_s: 0.0,
-                    read_s: 0.0,
-                    rate_per_s: 0.0,
-                    speedup: None,
-                    efficiency: None,
-                }),
-                ..figures
-            })),
+            ..Row::new("cuda", "split", "8^3, 2 iterations".to_owned(), outcome)
         }
     }
 

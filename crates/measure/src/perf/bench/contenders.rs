@@ -95,7 +95,19 @@ impl Bench<'_> {
         for ((contender, timed), judgement) in contenders.iter().zip(timed).zip(judgements) {
             let about = contender.about();
             let name = contender.variant.name;
-            let mut row = Row {
+            let outcome = match timed {
+                Err(error) => {
+                    turns_s.push(Vec::new());
+                    outcome_of(error, self.case.as_ref(), name)?
+                }
+                Ok(mut timed) => {
+                    turns_s.push(std::mem::take(&mut timed.turns_s));
+                    let figures = self.figures(contender, timed, record, inputs, judgement);
+                    Outcome::Timed(Box::new(figures))
+                }
+            };
+            let (row_name, case) = (contender.row_name(), self.case.label());
+            rows.push(Row {
                 language: about.map(|about| about.language.clone()),
                 built_by: about.map(|about| about.built_by.clone()),
                 capped: contender.cap.map(|cap| Capped {
@@ -104,20 +116,8 @@ impl Bench<'_> {
                 }),
                 shape: (contender.launched != contender.variant)
                     .then(|| contender.launched.label().unwrap_or_default().to_owned()),
-                ..self.row(named.name, &contender.row_name())
-            };
-            match timed {
-                Err(error) => {
-                    row.outcome = outcome_of(error, self.case.as_ref(), name)?;
-                    turns_s.push(Vec::new());
-                }
-                Ok(mut timed) => {
-                    turns_s.push(std::mem::take(&mut timed.turns_s));
-                    let figures = self.figures(contender, timed, record, inputs, judgement);
-                    row.outcome = Outcome::Timed(Box::new(figures));
-                }
-            }
-            rows.push(row);
+                ..Row::new(named.name, &row_name, case, outcome)
+            });
         }
         for index in 0..rows.len() {
             // The other's time over this one's, where both were timed.

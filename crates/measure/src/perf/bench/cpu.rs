@@ -51,11 +51,8 @@ impl Bench<'_> {
             };
             // The amount of useful work is the same for every variant.
             let figures = figures.with_work(case.work(first_variant(self.lab)), case.timesteps());
-            Row {
-                outcome: Outcome::Timed(Box::new(figures)),
-                case: case.label(),
-                ..self.row(Wanted::Cpu, cpu.name())
-            }
+            let outcome = Outcome::Timed(Box::new(figures));
+            Row::new(Wanted::Cpu, cpu.name(), case.label(), outcome)
         };
         let mut rows = vec![
             row(Cpu::Serial, serial, Correctness::Reference, None),

@@ -120,16 +120,8 @@ enum Agreement {
 pub fn scaling(text: &str) -> Result<Results, CommandError> {
     let old: ScalingResults = read::document(text)?;
     let device = old.device.kind.name().to_owned();
-    let row = |steps: u64, row: ScalingRow| Row {
-        device: device.clone(),
-        variant: old.variant.clone(),
-        language: None,
-        built_by: None,
-        capped: None,
-        shape: None,
-        gpus: Some(row.gpus),
-        case: row.case,
-        outcome: match row.outcome {
+    let row = |steps: u64, row: ScalingRow| {
+        let outcome = match row.outcome {
             ScalingOutcome::Timed(figures) => timed(*figures, steps, row.points),
             ScalingOutcome::Computed { result } => Outcome::Computed {
                 result: correctness(result),
@@ -137,7 +129,11 @@ pub fn scaling(text: &str) -> Result<Results, CommandError> {
             ScalingOutcome::DoesNotFit => Outcome::DoesNotFit,
             ScalingOutcome::Failed { message } => Outcome::Failed { message },
             ScalingOutcome::Lacking { message } => Outcome::Lacking { message },
-        },
+        };
+        Row {
+            gpus: Some(row.gpus),
+            ..Row::new(&device, &old.variant, row.case, outcome)
+        }
     };
     let cases = old.sizes.into_iter().map(|size| {
         let rows = size.rows.into_iter().map(|one| row(size.steps, one));

@@ -119,17 +119,8 @@ impl MadeUpLab {
             result: Correctness::Equal,
             ..figures
         };
-        Row {
-            device: "cuda".to_owned(),
-            variant: variant.to_owned(),
-            language: None,
-            built_by: None,
-            capped: None,
-            shape: None,
-            gpus: None,
-            case: case.clone(),
-            outcome: Outcome::Timed(Box::new(figures)),
-        }
+        let outcome = Outcome::Timed(Box::new(figures));
+        Row::new("cuda", variant, case.clone(), outcome)
     }
 }
 
