@@ -11,24 +11,15 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use cust::memory::LockedBuffer;
-use cust::sys::{CUdeviceptr, CUresult, CUstream};
+use cust::sys::CUdeviceptr;
 
 use crate::device_error::DriverError;
-use crate::driver::check;
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 
 /// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or
 /// because the driver's queue is full), enqueuing would otherwise never end.
 pub const LONGEST: Duration = Duration::from_millis(50);
-
-unsafe extern "C" {
-    // `cust_raw` declares the first version only, which drivers refuse unless they were told otherwise when loaded.
-    fn cuStreamWaitValue32_v2(
-        stream: CUstream,
-        address: CUdeviceptr,
-        value: u32,
-        flags: u32,
-    ) -> CUresult;
-}
 
 /// The gate of a device's stream.
 #[derive(Debug, Clone)]
@@ -54,7 +45,7 @@ impl Gate {
 
     /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or if holding once took too
     /// long. The context is current, and stays so until the stream goes on.
-    pub fn hold(&self, stream: CUstream) -> Option<Held> {
+    pub fn hold(&self, stream: StreamRef<'_>) -> Option<Held> {
         let word = &self.0;
         if !word.is_usable.load(Ordering::Relaxed) {
             return None;
@@ -87,13 +78,11 @@ impl Gate {
 
 impl Word {
     /// Enqueues the wait.
-    fn wait_for(&self, ticket: u32, stream: CUstream) -> Result<(), DriverError> {
-        const AT_LEAST: u32 = 0;
+    fn wait_for(&self, ticket: u32, stream: StreamRef<'_>) -> Result<(), DriverError> {
         let address = self.open_to.as_ptr() as CUdeviceptr;
-        // SAFETY: page-locked memory has the same address on host and device, and outlives the wait: a held stream is
-        // synchronised before the device is dropped.
-        let result = unsafe { cuStreamWaitValue32_v2(stream, address, ticket, AT_LEAST) };
-        check("cuStreamWaitValue32", result)
+        // SAFETY: page-locked memory has the same address on host and device. The word outlives the
+        // wait: a held stream is synchronised before the device is dropped.
+        unsafe { call::wait_for_value(stream, address, ticket) }
     }
 
     /// Opens the gate, and returns when that was.

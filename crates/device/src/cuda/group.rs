@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cust::sys::{self, CUdevice_P2PAttribute as P2pAttribute};
+use cust::context::{Context, CurrentContext};
+use cust::sys::CUdevice_P2PAttribute as P2pAttribute;
 
 use super::commands::Wire;
 use super::gpu::CudaDevice;
-use super::lanes::reach;
 use super::session::{CudaSession, Gpu, Use};
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::check;
+use crate::driver::{call, check};
 use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
@@ -138,12 +138,8 @@ impl CudaGroup {
         }
         let which = P2pAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
         let (from, to) = (self.gpus[from].raw(), self.gpus[to].raw());
-        let mut atomics = 0;
-        // SAFETY: the value may be written, and the devices are the driver's.
-        let result = unsafe { sys::cuDeviceGetP2PAttribute(&mut atomics, which, from, to) };
-        check("cuDeviceGetP2PAttribute", result).map_err(DeviceError::from)?;
         Ok(Link::Peer {
-            has_atomics: atomics != 0,
+            has_atomics: call::p2p_attribute(which, from, to)? != 0,
         })
     }
 
@@ -185,6 +181,21 @@ impl CudaGroup {
             session.forbid_graphs("a graph has no copies between GPUs without peer access");
         }
         Ok(Box::new(session))
+    }
+}
+
+/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if
+/// they cannot.
+fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
+    /// The context has this access already.
+    const ALREADY: u32 = 704;
+    /// The devices cannot.
+    const UNSUPPORTED: u32 = 217;
+    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
+    match call::enable_peer_access(to) {
+        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
+        Err(cause) if cause.code != ALREADY => Err(cause),
+        _ => Ok(true),
     }
 }
 

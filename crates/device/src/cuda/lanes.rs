@@ -2,13 +2,12 @@
 
 use std::ops::Range;
 
-use cust::context::{Context, ContextHandle, CurrentContext};
-use cust::sys::{self, CUstream};
+use cust::context::{Context, CurrentContext};
 
-use super::fan::{self, Event, SideStream};
 use super::schedule::{Schedule, Slot};
 use crate::device_error::DriverError;
 use crate::driver::check;
+use crate::driver::stream::{Event, SideStream, StreamRef};
 
 /// The contexts of this process's devices.
 #[derive(Debug, Clone)]
@@ -37,9 +36,9 @@ pub struct Lanes {
 #[derive(Debug)]
 pub enum Batch<'b> {
     /// The command at this position, to a stream whose context is current.
-    One(usize, CUstream),
+    One(usize, StreamRef<'b>),
     /// Sends and receives that start together, by position, each with its stream.
-    Wires(&'b [(usize, CUstream)]),
+    Wires(&'b [(usize, StreamRef<'b>)]),
 }
 
 impl Lanes {
@@ -47,7 +46,7 @@ impl Lanes {
     pub fn new(schedule: Schedule, contexts: &Contexts<'_>) -> Result<Lanes, DriverError> {
         let streams = schedule.lanes.iter().map(|lane| {
             contexts.enter(lane.device)?;
-            Ok((SideStream::of_priority(lane.is_urgent)?, Event::new()?))
+            Ok((SideStream::new(lane.is_urgent)?, Event::new()?))
         });
         let streams = streams.collect::<Result<_, DriverError>>()?;
         let events = schedule.events.iter().map(|&device| {
@@ -70,39 +69,30 @@ impl Lanes {
     /// # Errors
     ///
     /// The first of `enqueue` or of the driver. What was enqueued before is waited for all the same.
-    ///
-    /// # Safety
-    ///
-    /// `main` and all contexts live.
-    pub unsafe fn run<E: From<DriverError>>(
+    pub fn run<E: From<DriverError>>(
         &self,
         range: Range<usize>,
-        main: CUstream,
+        main: StreamRef<'_>,
         contexts: &Contexts<'_>,
         enqueue: impl FnMut(Batch<'_>) -> Result<(), E>,
     ) -> Result<(), E> {
-        // SAFETY: the caller's; events and streams are of the devices that the schedule says.
-        unsafe {
-            fan::record(&self.begun, main)?;
-            for (stream, _) in &self.streams {
-                fan::wait(stream.0, &self.begun)?;
-            }
-            let enqueued = self.enqueue_slots(range, contexts, enqueue);
-            let entered = contexts.enter(0);
-            let joined = self.streams.iter().try_for_each(|(stream, done)| {
-                fan::record(done, stream.0)?;
-                fan::wait(main, done)
-            });
-            enqueued?;
-            entered?;
-            Ok(joined?)
+        self.begun.record(main)?;
+        for (stream, _) in &self.streams {
+            stream.get().wait(&self.begun)?;
         }
+        let enqueued = self.enqueue_slots(range, contexts, enqueue);
+        let entered = contexts.enter(0);
+        let joined = self.streams.iter().try_for_each(|(stream, done)| {
+            done.record(stream.get())?;
+            main.wait(done)
+        });
+        enqueued?;
+        entered?;
+        Ok(joined?)
     }
 
-    /// # Safety
-    ///
-    /// As [`Lanes::run`].
-    unsafe fn enqueue_slots<E: From<DriverError>>(
+    /// Enqueues the commands, in order.
+    fn enqueue_slots<E: From<DriverError>>(
         &self,
         range: Range<usize>,
         contexts: &Contexts<'_>,
@@ -115,7 +105,7 @@ impl Lanes {
             ..
         } = &self.schedule;
         let mut current = None;
-        let mut batch: Vec<(usize, CUstream)> = Vec::new();
+        let mut batch: Vec<(usize, StreamRef<'_>)> = Vec::new();
         for position in range.clone() {
             let Some(slot) = &slots[position] else {
                 continue;
@@ -135,15 +125,13 @@ impl Lanes {
                 let of_batch: Vec<(usize, &Slot)> = of_batch.collect();
                 batch.clear();
                 for (position, slot) in &of_batch {
-                    // SAFETY: the caller's.
-                    unsafe { self.wait_for(slot, range.start) }?;
-                    batch.push((*position, self.streams[slot.lane].0.0));
+                    self.wait_for(slot, range.start)?;
+                    batch.push((*position, self.streams[slot.lane].0.get()));
                 }
                 enqueue(Batch::Wires(&batch))?;
                 current = None;
                 for (_, slot) in &of_batch {
-                    // SAFETY: the caller's.
-                    unsafe { self.record(slot) }?;
+                    self.record(slot)?;
                 }
                 continue;
             }
@@ -151,58 +139,30 @@ impl Lanes {
                 contexts.enter(lane.device)?;
                 current = Some(lane.device);
             }
-            // SAFETY: the caller's.
-            unsafe { self.wait_for(slot, range.start) }?;
-            enqueue(Batch::One(position, self.streams[slot.lane].0.0))?;
-            // SAFETY: the caller's.
-            unsafe { self.record(slot) }?;
+            self.wait_for(slot, range.start)?;
+            enqueue(Batch::One(position, self.streams[slot.lane].0.get()))?;
+            self.record(slot)?;
         }
         Ok(())
     }
 
     /// Makes a command's stream wait for what it waits for; what is before `start` has finished.
-    ///
-    /// # Safety
-    ///
-    /// As [`Lanes::run`].
-    unsafe fn wait_for(&self, slot: &Slot, start: usize) -> Result<(), DriverError> {
+    fn wait_for(&self, slot: &Slot, start: usize) -> Result<(), DriverError> {
         let waits = slot.waits.iter().filter(|&&wait| wait as usize >= start);
         for &wait in waits {
             let event = self.schedule.slots[wait as usize].as_ref();
             let event = event.and_then(|slot| slot.event);
             let event = &self.events[event.expect("a command that is waited for has an event")];
-            // SAFETY: the caller's; the event was recorded after that command, and not since.
-            unsafe { fan::wait(self.streams[slot.lane].0.0, event) }?;
+            self.streams[slot.lane].0.get().wait(event)?;
         }
         Ok(())
     }
 
     /// Records a command's event, if others wait for it.
-    ///
-    /// # Safety
-    ///
-    /// As [`Lanes::run`].
-    unsafe fn record(&self, slot: &Slot) -> Result<(), DriverError> {
+    fn record(&self, slot: &Slot) -> Result<(), DriverError> {
         match slot.event {
             None => Ok(()),
-            // SAFETY: the caller's; event and stream are of one device.
-            Some(event) => unsafe { fan::record(&self.events[event], self.streams[slot.lane].0.0) },
+            Some(event) => self.events[event].record(self.streams[slot.lane].0.get()),
         }
-    }
-}
-
-/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if they cannot.
-pub fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
-    /// The context has this access already.
-    const ALREADY: u32 = 704;
-    /// The devices cannot.
-    const UNSUPPORTED: u32 = 217;
-    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
-    // SAFETY: the context lives.
-    let result = unsafe { sys::cuCtxEnablePeerAccess(to.get_inner(), 0) };
-    match check("cuCtxEnablePeerAccess", result) {
-        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
-        Err(cause) if cause.code != ALREADY => Err(cause),
-        _ => Ok(true),
     }
 }

@@ -3,7 +3,7 @@
 //! - `group`: several GPUs as one device; `schedule` and `lanes`: what runs where, and waits for what;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them;
-//! - `commands`: a plan's commands in the form that the driver takes, and graphs of them;
+//! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
 //! - `staging`: copies of large buffers;
@@ -13,6 +13,7 @@ mod commands;
 mod fan;
 mod gate;
 mod gpu;
+mod graph;
 mod group;
 mod lanes;
 mod memory;
@@ -25,13 +26,11 @@ mod tests;
 
 use std::sync::Arc;
 
-use cust::sys;
-
 use self::memory::Bands;
 use self::module::LoadedModule;
 use self::session::{CudaSession, Gpu, Use};
 use crate::device_error::DeviceError;
-use crate::driver::check;
+use crate::driver::call;
 use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
@@ -95,14 +94,12 @@ impl CudaDevice {
     }
 }
 
-/// Resets what a kernel may have changed in the context beyond its buffers: lines that persist in L2. The context is
-/// current.
+/// Resets what a kernel may have changed in the current context beyond its buffers: lines that
+/// persist in L2.
 fn reset_settings() -> Result<(), DeviceError> {
     /// The results of a GPU and of a driver without persisting lines.
     const NOT_SUPPORTED: [u32; 2] = [801, 302];
-    // SAFETY: the function has no arguments.
-    let result = unsafe { sys::cuCtxResetPersistingL2Cache() };
-    match check("cuCtxResetPersistingL2Cache", result) {
+    match call::reset_persisting_l2() {
         Err(cause) if !NOT_SUPPORTED.contains(&cause.code) => Err(cause.into()),
         _ => Ok(()),
     }

@@ -1,28 +1,26 @@
 //! The buffers and runs of one plan.
 
-use std::ops::Range;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
-use cust::stream::Stream;
-use cust::sys::{
-    self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute, CUstream,
-};
+use cust::sys::CUfunction_attribute as FunctionAttribute;
 
-use super::commands::{Commands, Graph, MAX_NODES, Refused, Wire};
+use super::commands::{Commands, MAX_NODES, Refused, Wire};
 use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
+use super::graph::Graph;
 use super::lanes::{Contexts, Lanes};
 use super::memory::{Bands, Memory};
-use super::module::{LoadedModule, function_attribute};
+use super::module::{Kernel, LoadedModule};
 use super::schedule::Schedule;
 use super::staging::is_large;
 use crate::buffer::HostBuffer;
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::{allow_non_portable_cluster, check};
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 use crate::error::Error;
 use crate::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
 use crate::nccl;
@@ -31,9 +29,6 @@ use crate::share::Share;
 use crate::traits::{Segments, Session, SharedMemory, check_buffer};
 use crate::validate::ValidationError;
 use plan::{BufferId, Command, Launch, Plan};
-
-/// Shared memory, static and dynamic, that every launch may use without opting in.
-const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
 /// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some too.
 const KEPT_FREE: usize = 1 << 30;
@@ -79,8 +74,8 @@ pub struct Gpu<'d> {
     device: &'d CudaDevice,
     opened: &'d Opened,
     /// The plan's kernels.
-    functions: Vec<CUfunction>,
-    /// The functions are this module's.
+    kernels: Vec<Kernel>,
+    /// The kernels are this module's.
     module: Arc<LoadedModule>,
 }
 
@@ -92,14 +87,14 @@ impl<'d> Gpu<'d> {
         module: Arc<LoadedModule>,
         plan: &Plan,
     ) -> Result<Gpu<'d>, DeviceError> {
-        let functions = plan.kernels().iter().map(|kernel| module.function(kernel));
-        let functions = functions.collect::<Result<Vec<CUfunction>, DriverError>>()?;
-        allow_shared_memory(plan, &functions)?;
-        allow_clusters(plan, &functions)?;
+        let kernels = plan.kernels().iter().map(|kernel| module.kernel(kernel));
+        let kernels = kernels.collect::<Result<Vec<Kernel>, DriverError>>()?;
+        allow_shared_memory(plan, &kernels)?;
+        allow_clusters(plan, &kernels)?;
         Ok(Gpu {
             device,
             opened,
-            functions,
+            kernels,
             module,
         })
     }
@@ -122,9 +117,12 @@ impl<'d> CudaSession<'d> {
         };
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
-        let mut commands = Commands::new(plan, &share, address, |device, kernel| {
-            gpus[(device - share.own.start) as usize].functions[kernel]
-        });
+        let function = |device: u32, kernel: usize| {
+            gpus[(device - share.own.start) as usize].kernels[kernel].raw()
+        };
+        // SAFETY: the plan was validated, and `allocate` gave each buffer its bytes. The session keeps
+        // kernels and memory, and waits for what it has enqueued.
+        let mut commands = unsafe { Commands::new(plan, &share, address, function) };
         commands.wire = wire;
         if share.all > 1 {
             let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
@@ -226,31 +224,15 @@ impl<'d> CudaSession<'d> {
 
     /// Enqueues the plan once.
     fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
-        let stream = self.gpus[0].opened.stream.as_inner();
+        let stream = StreamRef::from(self.gpus[0].opened.stream());
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
                 let all = 0..self.commands.len();
-                // SAFETY: as below.
-                unsafe { replay(&mut self.commands, graph, all, stream) }
+                graph.replay(&mut self.commands, all, stream)
             }
-            // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-            _ => unsafe { self.commands.enqueue(stream) },
+            _ => self.commands.enqueue(stream),
         };
         self.check(enqueued)
-    }
-
-    /// Copies bytes between two buffers of the device that do not overlap, and waits. The context is current.
-    fn copy(
-        &self,
-        to: CUdeviceptr,
-        from: CUdeviceptr,
-        bytes: usize,
-        stream: &Stream,
-    ) -> Result<(), Error> {
-        // SAFETY: both have this many bytes: they are made for one buffer of a plan.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.as_inner()) };
-        self.check(check("cuMemcpyDtoDAsync", result))?;
-        self.check(check("cuStreamSynchronize", stream.synchronize()))
     }
 
     /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated sessions load their
@@ -277,10 +259,9 @@ impl Session for CudaSession<'_> {
         for piece in own_pieces(&self.plan, &self.share, id, Pieces::Held) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
-            let (to, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let stream = StreamRef::from(opened.stream());
             let written = match is_large(from.len()) {
-                // SAFETY: the buffer has these bytes, and the context is current.
-                true => opened.staged(|staging| unsafe { staging.write(to, from, stream) }),
+                true => opened.staged(|staging| staging.write(buffer, offset, from, stream)),
                 false => buffer.write(offset, from),
             };
             self.check(written)?;
@@ -290,13 +271,8 @@ impl Session for CudaSession<'_> {
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
         for id in self.memory_of(id)? {
-            let (buffer, Opened { stream, .. }) = self.enter_memory(id)?;
-            // SAFETY: the buffer has this many bytes, and the context is current.
-            let result = unsafe {
-                sys::cuMemsetD8Async(buffer.address(), byte, buffer.bytes(), stream.as_inner())
-            };
-            self.check(check("cuMemsetD8Async", result))?;
-            self.check(check("cuStreamSynchronize", stream.synchronize()))?;
+            let (buffer, opened) = self.enter_memory(id)?;
+            self.check(buffer.fill(byte, opened.stream().into()))?;
         }
         Ok(())
     }
@@ -309,14 +285,14 @@ impl Session for CudaSession<'_> {
             let (from, opened) = self.enter_memory(id)?;
             let buffer = &self.plan.buffers()[id.index()];
             let bytes = buffer.bytes() as usize;
-            if self.check(memory_info())?.0 < bytes + KEPT_FREE {
+            if self.check(call::memory_info())?.0 < bytes + KEPT_FREE {
                 return Ok(());
             }
             match shared.kept(buffer, || Memory::new(bytes, None)) {
                 Err(cause) if cause.code == OUT_OF_MEMORY => return Ok(()),
                 kept => {
-                    let to = self.check(kept)?.address();
-                    self.copy(to, from.address(), bytes, &opened.stream)?;
+                    let copied = self.check(kept)?.copy_from(from, opened.stream().into());
+                    self.check(copied)?;
                 }
             }
         }
@@ -334,7 +310,7 @@ impl Session for CudaSession<'_> {
         };
         for (id, kept) in ids.into_iter().zip(kept) {
             let (to, opened) = self.enter_memory(id)?;
-            self.copy(to.address(), kept.address(), kept.bytes(), &opened.stream)?;
+            self.check(to.copy_from(&kept, opened.stream().into()))?;
         }
         Ok(true)
     }
@@ -351,10 +327,9 @@ impl Session for CudaSession<'_> {
         for piece in own_pieces(&self.plan, &self.share, id, Pieces::Owned) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
-            let (from, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let stream = StreamRef::from(opened.stream());
             let read = match is_large(to.len()) {
-                // SAFETY: the buffer has these bytes, and the context is current.
-                true => opened.staged(|staging| unsafe { staging.read(to, from, stream) }),
+                true => opened.staged(|staging| staging.read(to, buffer, offset, stream)),
                 false => buffer.read(offset, to),
             };
             self.check(read)?;
@@ -368,14 +343,14 @@ impl Session for CudaSession<'_> {
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
         let opened = self.enter()?;
-        let stream = &opened.stream;
+        let stream = opened.stream();
         let by = match self.graph {
             Some(_) => by,
             None => Launching::Stream,
         };
         let began = Instant::now();
         let held = if self.fits_behind_gate(runs, by) {
-            opened.gate.hold(stream.as_inner())
+            opened.gate.hold(stream.into())
         } else {
             None
         };
@@ -406,7 +381,7 @@ impl Session for CudaSession<'_> {
         if segments == 0 || commands < segments {
             return Ok(None);
         }
-        let stream = &self.enter()?.stream;
+        let stream = self.enter()?.stream();
         let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
@@ -435,12 +410,8 @@ impl Session for CudaSession<'_> {
         for (segment, event) in (0..).zip(&events[1..]) {
             let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
-                // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-                Some(graph) if nodes > 1 => unsafe {
-                    replay(&mut self.commands, graph, range, stream.as_inner())
-                },
-                // SAFETY: as above.
-                _ => unsafe { self.commands.enqueue_some(range, stream.as_inner()) },
+                Some(graph) if nodes > 1 => graph.replay(&mut self.commands, range, stream.into()),
+                _ => self.commands.enqueue_some(range, stream.into()),
             };
             let recorded = enqueued
                 .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
@@ -503,8 +474,7 @@ impl Session for CudaSession<'_> {
                     ),
                 });
             };
-            // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
-            match unsafe { Graph::new(&mut self.commands, range) } {
+            match Graph::new(&mut self.commands, range) {
                 Err(Refused::Driver {
                     cause,
                     position: None,
@@ -551,21 +521,10 @@ impl Session for CudaSession<'_> {
             .and_then(|device| self.gpus.get(device as usize))
             .unwrap_or(&self.gpus[0]);
         gpu.device.enter()?;
-        let function = gpu.functions[launch.kernel_index];
-        let get = |which| self.check(function_attribute(function, which));
+        let found = &gpu.kernels[launch.kernel_index];
+        let get = |which| self.check(found.attribute(which));
         let threads = launch.config.threads_per_block() as u32;
-        let mut blocks = 0;
-        // SAFETY: `blocks` may be written, and the function is of a loaded module.
-        let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function,
-                threads as i32,
-                launch.config.shared_mem_bytes as usize,
-            )
-        };
-        self.check(check("cuOccupancyMaxActiveBlocksPerMultiprocessor", result))?;
-        let blocks = blocks.max(0) as u32;
+        let blocks = self.check(found.blocks_per_multiprocessor(&launch.config))?;
         let resident = blocks * threads.next_multiple_of(32);
         Ok(KernelInfo {
             name: kernel.to_owned(),
@@ -596,78 +555,34 @@ impl Drop for CudaSession<'_> {
     }
 }
 
-/// Enqueues these commands: as replays of the graph where its repetitions are, of which they begin with a first command; what is
-/// before and after one by one.
-///
-/// # Safety
-///
-/// As [`Commands::enqueue_some`]; the graph is of these commands.
-unsafe fn replay(
-    commands: &mut Commands<'_>,
-    graph: &Graph,
-    range: Range<usize>,
-    stream: CUstream,
-) -> Result<(), Refused> {
-    let mut at = graph.range.start.clamp(range.start, range.end);
-    // SAFETY: the caller's.
-    unsafe { commands.enqueue_some(range.start..at, stream) }?;
-    while at + graph.range.len() <= range.end {
-        // SAFETY: the caller's.
-        unsafe { graph.enqueue(stream) }?;
-        at += graph.range.len();
-    }
-    // SAFETY: the caller's.
-    unsafe { commands.enqueue_some(at..range.end, stream) }
-}
-
 /// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.
-fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
-    let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    let mut most = vec![0; functions.len()];
+fn allow_shared_memory(plan: &Plan, kernels: &[Kernel]) -> Result<(), DriverError> {
+    let mut largest = vec![0; kernels.len()];
     for command in plan.commands() {
         if let Command::Launch(launch) = command {
-            let bytes = &mut most[launch.kernel_index];
+            let bytes = &mut largest[launch.kernel_index];
             *bytes = launch.config.shared_mem_bytes.max(*bytes);
         }
     }
-    let static_bytes = FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-    for (&function, &bytes) in functions.iter().zip(&most) {
-        if bytes + function_attribute(function, static_bytes)? > DEFAULT_SHARED_MEM_BYTES {
-            // Another session may launch the same kernel with more: never lower its limit.
-            let bytes = bytes.max(function_attribute(function, which)?);
-            // SAFETY: the function is of a loaded module, whose context is current.
-            let result = unsafe { sys::cuFuncSetAttribute(function, which, bytes as i32) };
-            check("cuFuncSetAttribute", result)?;
-        }
-    }
-    Ok(())
+    let mut pairs = kernels.iter().zip(largest);
+    pairs.try_for_each(|(kernel, bytes)| kernel.allow_shared_memory(bytes))
 }
 
 /// Lets kernels have clusters of more blocks than is portable, where the plan asks for them.
-fn allow_clusters(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
-    let mut allowed = vec![false; functions.len()];
+fn allow_clusters(plan: &Plan, kernels: &[Kernel]) -> Result<(), DriverError> {
+    let mut allowed = vec![false; kernels.len()];
     for command in plan.commands() {
         if let Command::Launch(launch) = command
             && launch.config.non_portable_cluster
             && !std::mem::replace(&mut allowed[launch.kernel_index], true)
         {
-            // SAFETY: the function is of a loaded module, whose context is current.
-            let result = unsafe { allow_non_portable_cluster(functions[launch.kernel_index]) };
-            check("cuFuncSetAttribute", result)?;
+            kernels[launch.kernel_index].allow_non_portable_cluster()?;
         }
     }
     Ok(())
 }
 
-/// Bytes of device memory: free, and in all. The context is current.
-fn memory_info() -> Result<(usize, usize), DriverError> {
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: both may be written, and the context is current.
-    let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-    check("cuMemGetInfo", result)?;
-    Ok((free, total))
-}
-
+/// The memory of each buffer that this process holds.
 fn allocate(
     gpus: &[Gpu<'_>],
     share: &Share,
@@ -677,7 +592,7 @@ fn allocate(
     let mut all = vec![None; plan.buffers().len()];
     for (number, gpu) in share.own.clone().zip(gpus) {
         gpu.device.enter()?;
-        let (free, total) = memory_info().map_err(DeviceError::from)?;
+        let (free, total) = call::memory_info().map_err(DeviceError::from)?;
         for id in plan.in_memory() {
             let buffer = &plan.buffers()[id.index()];
             if buffer.device != number {

@@ -4,9 +4,14 @@
 //! `.cargo/config.toml` points its build scripts at `crates/device/driver-link`, where `libcuda.so` is a linker script that links
 //! nothing; [`forward`] defines the functions instead, and passes each call on to the driver that this file opens. Without a
 //! driver every function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
+//!
+//! The rest of the crate calls [`call`], [`stream`] and [`graph`], which wrap each function once.
 
+pub(crate) mod call;
 mod cluster;
 mod forward;
+pub(crate) mod graph;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -22,8 +27,6 @@ use cust::sys::CUresult;
 use libloading::Library;
 
 use crate::device_error::DriverError;
-
-pub(crate) use cluster::{allow_non_portable_cluster, launch_cluster};
 
 /// Where the driver may be: wherever the system's loader looks, then folders that some systems leave out of its list.
 const CANDIDATES: [&str; 3] = [
