@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use cust::sys::{CUdeviceptr, CUfunction};
 
-use super::fan::Fan;
-use super::lanes::{Batch, Contexts, Lanes};
+use super::schedule::Schedule;
+use super::streams::{StreamSet, Work};
 use crate::device_error::DriverError;
 use crate::driver::call;
 use crate::driver::stream::StreamRef;
@@ -72,12 +72,10 @@ pub struct Commands<'d> {
     params: Vec<*mut c_void>,
     /// The arguments' bytes. Never changed once `params` points into it.
     values: Vec<u64>,
-    /// Ranges of commands that are independent of each other.
-    groups: Vec<Range<usize>>,
-    /// What these run on at once. Without it they run one after another.
-    pub fan: Fan,
-    /// What all run on, if they are of several devices.
-    pub lanes: Option<(Lanes, Contexts<'d>)>,
+    /// Which stream each runs on, and when.
+    pub schedule: Schedule,
+    /// The schedule's streams; none until they are made.
+    pub streams: StreamSet<'d>,
     /// What sends and receives go through, if there are any.
     pub wire: Option<Wire<'d>>,
 }
@@ -181,9 +179,8 @@ impl<'d> Commands<'d> {
             steps,
             params,
             values,
-            groups: plan.groups().to_vec(),
-            fan: Fan::default(),
-            lanes: None,
+            schedule: Schedule::new(plan, share),
+            streams: StreamSet::default(),
             wire: None,
         }
     }
@@ -191,27 +188,6 @@ impl<'d> Commands<'d> {
     /// Number of commands.
     pub fn len(&self) -> usize {
         self.steps.len()
-    }
-
-    /// Commands of the largest group of independent ones; 0 without groups.
-    pub fn largest_group(&self) -> usize {
-        let lens = self.groups.iter().map(ExactSizeIterator::len);
-        lens.max().unwrap_or(0)
-    }
-
-    /// The group that a command belongs to.
-    fn group_of(&self, position: usize) -> Option<&Range<usize>> {
-        let after = self.groups.partition_point(|group| group.start <= position);
-        let group = self.groups.get(after.checked_sub(1)?)?;
-        group.contains(&position).then_some(group)
-    }
-
-    /// Where the plan can be parted: this position, or the end of the group that it would part.
-    pub fn boundary(&self, position: usize) -> usize {
-        match self.group_of(position) {
-            Some(group) if group.start < position => group.end,
-            _ => position,
-        }
     }
 
     /// The addresses of all arguments' values, in order.
@@ -228,7 +204,8 @@ impl<'d> Commands<'d> {
             len @ ..=MAX_NODES => Some(0..len),
             len => {
                 let keys = self.keys();
-                let starts = (0..=MOST_BEFORE).filter(|&start| self.boundary(start) == start);
+                let starts =
+                    (0..=MOST_BEFORE).filter(|&start| self.schedule.boundary(start) == start);
                 let ranges = starts.map(|start| {
                     let period = period(&keys[start..]);
                     let repeated = period * (REPEATED_NODES / period).max(1);
@@ -280,7 +257,7 @@ impl<'d> Commands<'d> {
                 // Plans over several processes go by stream.
                 Step::Transfer { .. } | Step::Nothing => vec![3, position as u64],
             };
-            if let Some(group) = self.group_of(position) {
+            if let Some(group) = self.schedule.group_of(position) {
                 key.extend([position - group.start, group.len()].map(|number| number as u64));
             }
             let next = known.len();
@@ -290,49 +267,18 @@ impl<'d> Commands<'d> {
     }
 
     /// Enqueues every command.
-    pub fn enqueue(&mut self, stream: StreamRef<'_>) -> Result<(), Refused> {
+    pub fn enqueue(&self, stream: StreamRef<'_>) -> Result<(), Refused> {
         self.enqueue_some(0..self.len(), stream)
     }
 
-    /// Enqueues the commands of this range, those that are independent on several streams. The context
-    /// of the stream is current.
-    pub fn enqueue_some(
-        &mut self,
-        range: Range<usize>,
-        stream: StreamRef<'_>,
-    ) -> Result<(), Refused> {
-        if let Some((lanes, contexts)) = self.lanes.take() {
-            let enqueued = lanes.run(range, stream, &contexts, |batch| match batch {
-                Batch::One(position, stream) => self.enqueue_one(position, stream),
-                Batch::Wires(wires) => self.transfer(wires),
-            });
-            self.lanes = Some((lanes, contexts));
-            return enqueued;
-        }
-        let mut at = range.start;
-        while at < range.end {
-            let group = self.group_of(at).map(|group| at..group.end.min(range.end));
-            let part = group.clone().unwrap_or_else(|| {
-                let next = self.groups.partition_point(|group| group.start <= at);
-                let next = self.groups.get(next).map_or(range.end, |group| group.start);
-                at..next.min(range.end)
-            });
-            at = part.end;
-            if group.is_none() {
-                self.enqueue_each(part, stream)?;
-                continue;
-            }
-            let streams = self.fan.fork(stream, part.len())?;
-            let mut lanes = part.zip(streams.iter().cycle());
-            let enqueued = lanes.try_for_each(|(position, &stream)| {
-                self.enqueue_each(position..position + 1, stream)
-            });
-            // After a failure, too: the caller waits for its own stream alone.
-            let joined = self.fan.join(&streams);
-            enqueued?;
-            joined?;
-        }
-        Ok(())
+    /// Enqueues the commands of this range, which begins and ends at a [`Schedule::boundary`]. The
+    /// context of the stream, which is the first device's, is current.
+    pub fn enqueue_some(&self, range: Range<usize>, stream: StreamRef<'_>) -> Result<(), Refused> {
+        self.streams
+            .run(&self.schedule, range, stream, |work| match work {
+                Work::Commands(range, stream) => self.enqueue_each(range, stream),
+                Work::Transfers(wires) => self.transfer(wires),
+            })
     }
 
     /// Enqueues the commands of this range, one after another.

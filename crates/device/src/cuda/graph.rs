@@ -20,7 +20,7 @@ pub struct Graph {
 
 impl Graph {
     /// Captures these commands in their order and instantiates them.
-    pub fn new(commands: &mut Commands<'_>, range: Range<usize>) -> Result<Graph, Refused> {
+    pub fn new(commands: &Commands<'_>, range: Range<usize>) -> Result<Graph, Refused> {
         let began = Instant::now();
         let enqueue = |stream: StreamRef<'_>| commands.enqueue_some(range.clone(), stream);
         let executable = ExecutableGraph::capture(enqueue)?;
@@ -42,7 +42,7 @@ impl Graph {
     /// one by one before and after them.
     pub fn replay(
         &self,
-        commands: &mut Commands<'_>,
+        commands: &Commands<'_>,
         range: Range<usize>,
         stream: StreamRef<'_>,
     ) -> Result<(), Refused> {

@@ -1,6 +1,8 @@
 //! CUDA GPUs, through `cust`.
 //!
-//! - `group`: several GPUs as one device; `schedule` and `lanes`: what runs where, and waits for what;
+//! - `group`: several GPUs as one device;
+//! - `schedule`: what runs on which stream, and waits for what; `placement`: the same over several GPUs;
+//! - `streams`: the streams and events of a schedule;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them;
 //! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
@@ -10,17 +12,17 @@
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
-mod fan;
 mod gate;
 mod gpu;
 mod graph;
 mod group;
-mod lanes;
 mod memory;
 mod module;
+mod placement;
 mod schedule;
 mod session;
 mod staging;
+mod streams;
 #[cfg(test)]
 mod tests;
 

@@ -8,15 +8,13 @@ use cust::event::{Event, EventFlags};
 use cust::sys::CUfunction_attribute as FunctionAttribute;
 
 use super::commands::{Commands, MAX_NODES, Refused, Wire};
-use super::fan::Fan;
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
 use super::graph::Graph;
-use super::lanes::{Contexts, Lanes};
 use super::memory::{Bands, Memory};
 use super::module::{Kernel, LoadedModule};
-use super::schedule::Schedule;
 use super::staging::is_large;
+use super::streams::StreamSet;
 use crate::buffer::HostBuffer;
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::stream::StreamRef;
@@ -124,15 +122,9 @@ impl<'d> CudaSession<'d> {
         // kernels and memory, and waits for what it has enqueued.
         let mut commands = unsafe { Commands::new(plan, &share, address, function) };
         commands.wire = wire;
-        if share.all > 1 {
-            let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
-            let contexts = Contexts(contexts);
-            let lanes =
-                Lanes::new(Schedule::new(plan, &share), &contexts).map_err(DeviceError::from)?;
-            commands.lanes = Some((lanes, contexts));
-        } else {
-            commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
-        }
+        let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
+        commands.streams =
+            StreamSet::new(&commands.schedule, contexts).map_err(DeviceError::from)?;
         gpus[0].device.enter()?;
         Ok(CudaSession {
             commands,
@@ -228,7 +220,7 @@ impl<'d> CudaSession<'d> {
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
                 let all = 0..self.commands.len();
-                graph.replay(&mut self.commands, all, stream)
+                graph.replay(&self.commands, all, stream)
             }
             _ => self.commands.enqueue(stream),
         };
@@ -398,6 +390,7 @@ impl Session for CudaSession<'_> {
             _ if segment == segments => commands,
             _ => self
                 .commands
+                .schedule
                 .boundary(start + replays * segment / segments * nodes),
         };
         let ends: Vec<usize> = (0..=segments).map(end_of).collect();
@@ -410,7 +403,7 @@ impl Session for CudaSession<'_> {
         for (segment, event) in (0..).zip(&events[1..]) {
             let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
-                Some(graph) if nodes > 1 => graph.replay(&mut self.commands, range, stream.into()),
+                Some(graph) if nodes > 1 => graph.replay(&self.commands, range, stream.into()),
                 _ => self.commands.enqueue_some(range, stream.into()),
             };
             let recorded = enqueued
@@ -474,7 +467,7 @@ impl Session for CudaSession<'_> {
                     ),
                 });
             };
-            match Graph::new(&mut self.commands, range) {
+            match Graph::new(&self.commands, range) {
                 Err(Refused::Driver {
                     cause,
                     position: None,

@@ -103,8 +103,8 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
     }
     let commands = laid_out(&plan);
     assert_eq!(commands.graph_range(), Some(1..1 + 6 * 682));
-    assert_eq!(commands.largest_group(), 2);
-    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.boundary(at));
+    assert_eq!(commands.schedule.side_streams.len(), 1);
+    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.schedule.boundary(at));
     assert_eq!(boundaries, [0, 1, 2, 4, 4, 5, 6, 7, 8, 10]);
 }
 
