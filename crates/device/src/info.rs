@@ -62,7 +62,7 @@ pub struct DeviceInfo {
 }
 
 impl DeviceInfo {
-    /// A device of which nothing else is known; its limits are [`LaunchLimits::COMMON`].
+    /// A device of which nothing else is known; its limits are [`LaunchLimits::SM_90`].
     pub fn new(kind: DeviceKind, name: impl Into<String>) -> DeviceInfo {
         DeviceInfo {
             kind,
@@ -77,7 +77,7 @@ impl DeviceInfo {
             memory_clock_khz: None,
             memory_bus_bits: None,
             driver_cuda: None,
-            limits: LaunchLimits::COMMON,
+            limits: LaunchLimits::SM_90,
         }
     }
 }
@@ -222,17 +222,17 @@ pub struct LaunchLimits {
     /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
     pub shared_mem_per_block_bytes: u32,
     /// Compute capability, major and minor: which module is run, and whether there are clusters.
-    #[serde(default = "capability_of_common_limits")]
+    #[serde(default = "capability_of_sm_90")]
     pub compute_capability: (u32, u32),
 }
 
-fn capability_of_common_limits() -> (u32, u32) {
-    LaunchLimits::COMMON.compute_capability
+fn capability_of_sm_90() -> (u32, u32) {
+    LaunchLimits::SM_90.compute_capability
 }
 
 impl LaunchLimits {
-    /// The limits of every GPU of compute capability 5.0 or higher; shared memory and clusters as on compute capability 9.0.
-    pub const COMMON: LaunchLimits = LaunchLimits {
+    /// The limits of GPUs of compute capability 9.0. Block and grid are the same since 5.0.
+    pub const SM_90: LaunchLimits = LaunchLimits {
         threads_per_block: 1024,
         block: [1024, 1024, 64],
         grid: [0x7fff_ffff, 65_535, 65_535],
@@ -244,5 +244,5 @@ impl LaunchLimits {
     pub const CLUSTERS_SINCE: (u32, u32) = (9, 0);
 
     /// The most blocks of a cluster, of a launch that allows more than is portable.
-    pub const MOST_CLUSTER_BLOCKS: u32 = 16;
+    pub const MAX_CLUSTER_BLOCKS: u32 = 16;
 }

@@ -117,7 +117,7 @@ pub use ptx_emu::{
 pub use ranked::RankedDevice;
 pub use report::KernelReport;
 pub use share::Share;
-pub use traits::{Device, POISON, Segments, Session, SharedMemory};
+pub use traits::{BufferPool, Device, POISON, Segments, Session};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;

@@ -7,7 +7,7 @@ use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Timing};
 use super::pieces::{Piece, Pieces, pieces};
 use super::report::KernelReport;
 use super::share::Share;
-use super::traits::{Device, Session, SharedMemory};
+use super::traits::{BufferPool, Device, Session};
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
@@ -61,13 +61,13 @@ impl Device for RankedDevice {
         self.session(self.own.prepare(module, plan), plan)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(self.own.prepare_shared(module, plan, memory), plan)
+        self.session(self.own.prepare_in(module, plan, pool), plan)
     }
 }
 
@@ -80,7 +80,7 @@ struct RankedSession<'d> {
 }
 
 /// Bytes of results that travel at once.
-const MOST_AT_ONCE: usize = 16 << 20;
+const MAX_AT_ONCE: usize = 16 << 20;
 
 impl RankedSession<'_> {
     /// The longest time of any process, in all of them.
@@ -124,7 +124,7 @@ impl RankedSession<'_> {
             let owner = (device / self.share.own.len() as u32) as usize;
             let mut start = bytes.start;
             while start < bytes.end {
-                let piece = start..bytes.end.min(start + MOST_AT_ONCE);
+                let piece = start..bytes.end.min(start + MAX_AT_ONCE);
                 start = piece.end;
                 let mine: &[u8] = match owner == self.ranks.rank() {
                     true => &whole.bytes()[piece.clone()],

@@ -53,19 +53,20 @@ pub trait Device: Send + Sync {
     /// its own.
     fn set_order(&self, _number: u32, _seed: u64) {}
 
-    /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and
-    /// length are the same memory. A session that runs finds there what another left.
+    /// As [`Device::prepare`], with the buffers of a pool, which several sessions of this device use in
+    /// turn: buffers of one name, type and length are the same memory. A session finds in a buffer what
+    /// the session before left there.
     ///
-    /// A device without such memory prepares a session of its own.
+    /// A device without pools prepares a session with buffers of its own.
     ///
     /// # Errors
     ///
     /// As [`Device::prepare`].
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        _memory: &SharedMemory,
+        _pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
         self.prepare(module, plan)
     }
@@ -88,10 +89,10 @@ pub trait Device: Send + Sync {
     }
 }
 
-/// Device memory that several sessions of one device use in turn: see [`Device::prepare_shared`]. It is freed when all of its
-/// clones and the sessions are dropped.
+/// A pool of device buffers, which several sessions of one device use in turn: see
+/// [`Device::prepare_in`]. Its memory is freed when all of its clones and the sessions are dropped.
 #[derive(Clone, Default)]
-pub struct SharedMemory {
+pub struct BufferPool {
     buffers: Memories,
     /// The same of what [`Session::keep`] has kept.
     kept: Memories,
@@ -100,7 +101,7 @@ pub struct SharedMemory {
 /// The device's own type of memory, by the buffer's name, type and length.
 type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
 
-impl SharedMemory {
+impl BufferPool {
     /// The buffer's memory, made by `make` if there is none.
     #[cfg(target_os = "linux")]
     pub(super) fn buffer<T: 'static, E>(
@@ -108,7 +109,7 @@ impl SharedMemory {
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Rc<T>, E> {
-        shared(&self.buffers, buffer, make)
+        find_or_make(&self.buffers, buffer, make)
     }
 
     /// The memory of the buffer's kept contents, made by `make` if there is none.
@@ -118,18 +119,18 @@ impl SharedMemory {
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Rc<T>, E> {
-        shared(&self.kept, buffer, make)
+        find_or_make(&self.kept, buffer, make)
     }
 
     /// The memory of the buffer's kept contents, if any were kept.
     #[cfg(target_os = "linux")]
     pub(super) fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
-        shared(&self.kept, buffer, || Err(())).ok()
+        find_or_make(&self.kept, buffer, || Err(())).ok()
     }
 }
 
 #[cfg(target_os = "linux")]
-fn shared<T: 'static, E>(
+fn find_or_make<T: 'static, E>(
     memories: &Memories,
     buffer: &Buffer,
     make: impl FnOnce() -> Result<T, E>,

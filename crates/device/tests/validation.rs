@@ -29,7 +29,7 @@ fn refusal_in(
     plan.launch("nothing", LaunchConfig::new(1, 1), args![])
         .unwrap();
     plan.launch(kernel, config, args(u)).unwrap();
-    let error = validate(module, &plan, &LaunchLimits::COMMON).unwrap_err();
+    let error = validate(module, &plan, &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     error.to_string()
 }
@@ -93,7 +93,7 @@ fn kernels_have_bounds_of_their_own() {
 
 #[test]
 fn shared_memory_has_a_limit() {
-    let most = LaunchLimits::COMMON.shared_mem_per_block_bytes;
+    let most = LaunchLimits::SM_90.shared_mem_per_block_bytes;
     insta::assert_snapshot!(refusal("reverse", one().with_shared_mem_bytes(most + 1), |u| args![u, 0u32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): a block needs 232449 bytes of shared memory (0 declared in the kernel, 232449 asked for by the launch); the device allows 232448; use smaller tiles");
     // Static and dynamic memory count together.
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(most), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 248832 bytes of shared memory (16384 declared in the kernel, 232448 asked for by the launch); the device allows 232448; use smaller tiles");
@@ -118,7 +118,7 @@ fn of_cluster(kernel: &str, config: LaunchConfig, capability: (u32, u32)) -> Res
     plan.launch(kernel, config, args![]).unwrap();
     let limits = LaunchLimits {
         compute_capability: capability,
-        ..LaunchLimits::COMMON
+        ..LaunchLimits::SM_90
     };
     validate(&clusters(), &plan, &limits).map(|_| ())
 }
@@ -192,7 +192,7 @@ fn broken_ptx_is_a_submissions_fault() {
     let module = Module::new("broken", text);
     let mut plan = Plan::new("p");
     plan.launch("k", one(), args![1u32]).unwrap();
-    let error = validate(&module, &plan, &LaunchLimits::COMMON).unwrap_err();
+    let error = validate(&module, &plan, &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(error, @"
     module `broken` is not PTX that can be run: 6:1: expected `.param` or `.reg`, found `)`
@@ -207,7 +207,7 @@ fn a_plan_without_launches_needs_no_kernels() {
     let mut plan = Plan::new("p");
     let u = plan.buffer("u", Element::U8, 1);
     plan.fill(u, 1).unwrap();
-    validate(&empty, &plan, &LaunchLimits::COMMON).unwrap();
+    validate(&empty, &plan, &LaunchLimits::SM_90).unwrap();
 }
 
 /// `takes` takes a slice and a number; `large` declares shared memory.

@@ -1,6 +1,6 @@
 //! Kernels in CUDA C++ in place of a variant's.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::{Device, Module, NamedBuffers};
 use host::Case;
 use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
@@ -201,7 +201,7 @@ impl Peer for CudaPeer {
         case: &dyn Case,
         launched: &str,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         let plan = self.record(case, launched)?;
         PlanRun::prepare(device, &self.module, plan, inputs, memory)

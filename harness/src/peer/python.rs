@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::{Device, DeviceKind, Element, HostBuffer, Launching, NamedBuffers, Timing};
 use host::Case;
 use output_files::ScratchFolder;
@@ -94,7 +94,7 @@ impl Peer for PythonPeer {
         case: &dyn Case,
         launched: &str,
         inputs: &'p NamedBuffers,
-        _memory: &SharedMemory,
+        _memory: &BufferPool,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {

@@ -1,10 +1,10 @@
 //! What is timed in turns for a case: every variant, and peers of them from other languages.
 
 use device::run::{outputs_into, restore};
+use device::{BufferPool, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
-use device::{Segments, SharedMemory};
 use host::Case;
 use plan::Plan;
 use thiserror::Error;
@@ -77,7 +77,7 @@ pub trait Peer {
         case: &dyn Case,
         launched: &str,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble>;
 }
 
@@ -116,10 +116,10 @@ impl<'d> PlanRun<'d> {
         module: &Module,
         plan: Plan,
         inputs: &'d NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<Box<dyn TimedRun + 'd>, Trouble> {
         Ok(Box::new(PlanRun {
-            session: device.prepare_shared(module, &plan, memory)?,
+            session: device.prepare_in(module, &plan, memory)?,
             plan,
             inputs,
         }))

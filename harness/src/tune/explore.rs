@@ -1,6 +1,6 @@
 //! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::run::run_once;
 use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
 use exit::ErrorKind;
@@ -165,7 +165,7 @@ impl<'e> Explorer<'e> {
         timed: &Timed<'_>,
         shape: Variant,
     ) -> Result<Result<Measured, PassedOver>, Trouble> {
-        let memory = SharedMemory::default();
+        let memory = BufferPool::default();
         let prepare = |name: &str| {
             let plan = timed.case.record(name)?;
             PlanRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)

@@ -26,7 +26,7 @@ pub const MAX_NODES: usize = 32_768;
 const REPEATED_NODES: usize = 4096;
 
 /// The most commands before the first repetition: copies and the like.
-const MOST_BEFORE: usize = 8;
+const MAX_BEFORE: usize = 8;
 
 /// A failure to enqueue or capture commands.
 #[derive(Debug)]
@@ -205,7 +205,7 @@ impl<'d> Commands<'d> {
             len => {
                 let keys = self.keys();
                 let starts =
-                    (0..=MOST_BEFORE).filter(|&start| self.schedule.boundary(start) == start);
+                    (0..=MAX_BEFORE).filter(|&start| self.schedule.boundary(start) == start);
                 let ranges = starts.map(|start| {
                     let period = period(&keys[start..]);
                     let repeated = period * (REPEATED_NODES / period).max(1);

@@ -17,7 +17,7 @@ use crate::module::Module;
 use crate::nccl::{self, Comm, Member, Nccl, UniqueId};
 use crate::ranks;
 use crate::share::Share;
-use crate::traits::{Device, Session, SharedMemory};
+use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 
@@ -221,12 +221,12 @@ impl Device for CudaGroup {
         self.session(module, plan, Use::Own)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Shared(memory.clone()))
+        self.session(module, plan, Use::Pool(pool.clone()))
     }
 }

@@ -37,7 +37,7 @@ use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
 use crate::share::Share;
-use crate::traits::{Device, Session, SharedMemory};
+use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 
@@ -53,13 +53,13 @@ impl Device for CudaDevice {
         self.session(module, plan, Use::Own)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Shared(memory.clone()))
+        self.session(module, plan, Use::Pool(pool.clone()))
     }
 
     fn prepare_isolated<'d>(
@@ -88,7 +88,7 @@ impl CudaDevice {
                 reset_settings()?;
                 Arc::new(LoadedModule::new(module, &self.info)?)
             }
-            Use::Own | Use::Shared(_) => self.load(module)?,
+            Use::Own | Use::Pool(_) => self.load(module)?,
         };
         let gpus = vec![Gpu::new(self, opened, loaded, plan)?];
         let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;

@@ -24,7 +24,7 @@ use crate::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
 use crate::nccl;
 use crate::pieces::{Pieces, own_pieces};
 use crate::share::Share;
-use crate::traits::{Segments, Session, SharedMemory, check_buffer};
+use crate::traits::{BufferPool, Segments, Session, check_buffer};
 use crate::validate::ValidationError;
 use plan::{BufferId, Command, Launch, Plan};
 
@@ -43,8 +43,8 @@ pub enum Use {
     Own,
     /// Its own, between bands, since the plan is not trusted.
     Banded(Bands),
-    /// That of several sessions.
-    Shared(SharedMemory),
+    /// A pool's, which several sessions use.
+    Pool(BufferPool),
 }
 
 /// A plan on a GPU.
@@ -231,7 +231,7 @@ impl<'d> CudaSession<'d> {
     /// modules whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
         /// Streams accept some 1000 commands ahead.
-        const MOST_COMMANDS: u64 = 256;
+        const MAX_COMMANDS: u64 = 256;
         let all = self.commands.len() as u64;
         let commands = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
@@ -241,7 +241,7 @@ impl<'d> CudaSession<'d> {
             _ => all,
         };
         (self.ran[by as usize] || matches!(self.memory, Use::Banded(_)))
-            && u64::from(runs) * commands <= MOST_COMMANDS
+            && u64::from(runs) * commands <= MAX_COMMANDS
     }
 }
 
@@ -270,7 +270,7 @@ impl Session for CudaSession<'_> {
     }
 
     fn keep(&mut self, id: BufferId) -> Result<(), Error> {
-        let Use::Shared(shared) = &self.memory else {
+        let Use::Pool(pool) = &self.memory else {
             return Ok(());
         };
         for id in self.memory_of(id)? {
@@ -280,7 +280,7 @@ impl Session for CudaSession<'_> {
             if self.check(call::memory_info())?.0 < bytes + KEPT_FREE {
                 return Ok(());
             }
-            match shared.kept(buffer, || Memory::new(bytes, None)) {
+            match pool.kept(buffer, || Memory::new(bytes, None)) {
                 Err(cause) if cause.code == OUT_OF_MEMORY => return Ok(()),
                 kept => {
                     let copied = self.check(kept)?.copy_from(from, opened.stream().into());
@@ -292,10 +292,10 @@ impl Session for CudaSession<'_> {
     }
 
     fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
-        let Use::Shared(shared) = &self.memory else {
+        let Use::Pool(pool) = &self.memory else {
             return Ok(false);
         };
-        let kept = |id: &BufferId| shared.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
+        let kept = |id: &BufferId| pool.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
         let ids = self.memory_of(id)?;
         let Some(kept) = ids.iter().map(kept).collect::<Option<Vec<_>>>() else {
             return Ok(false);
@@ -595,7 +595,7 @@ fn allocate(
             let made = match memory {
                 Use::Own => Memory::new(bytes, None).map(Rc::new),
                 Use::Banded(bands) => Memory::new(bytes, Some(bands)).map(Rc::new),
-                Use::Shared(shared) => shared.buffer(buffer, || Memory::new(bytes, None)),
+                Use::Pool(pool) => pool.buffer(buffer, || Memory::new(bytes, None)),
             };
             let made = made.map_err(|cause| match cause.code {
                 OUT_OF_MEMORY => DeviceError::OutOfMemory {

@@ -16,7 +16,7 @@ use plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 pub use error::{LaunchFault, ValidationError};
 
 /// The most shared memory that a kernel may declare with a size, in bytes. What a device has more of is for launches to ask for.
-const MOST_STATIC_SHARED_BYTES: u32 = 48 << 10;
+const MAX_STATIC_SHARED_BYTES: u32 = 48 << 10;
 
 /// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the module that such a device
 /// runs: see [`Module::for_device`].
@@ -147,10 +147,10 @@ fn check_shape(
         grid: limits.grid,
         block: limits.block,
         threads_per_block: limits.threads_per_block,
-        static_shared_bytes: MOST_STATIC_SHARED_BYTES,
+        static_shared_bytes: MAX_STATIC_SHARED_BYTES,
         shared_bytes: limits.shared_mem_per_block_bytes,
         cluster_blocks: match config.non_portable_cluster {
-            true => LaunchLimits::MOST_CLUSTER_BLOCKS,
+            true => LaunchLimits::MAX_CLUSTER_BLOCKS,
             false => PORTABLE_CLUSTER_BLOCKS,
         },
         is_portable: !config.non_portable_cluster,

@@ -3,10 +3,10 @@
 // No snapshots here: each would be taken twice, once on each device.
 
 use device::run::{outputs, outputs_into, reset, restore};
+use device::{BufferPool, DeviceError, POISON, Session, Side};
 use device::{
     Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, Launching, Module, check,
 };
-use device::{DeviceError, POISON, Session, SharedMemory, Side};
 use exit::ErrorKind;
 use plan::PlanError;
 use plan::{LaunchConfig, Plan, args};
@@ -256,10 +256,10 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
         ("x".to_owned(), vec![1.0f32, 2.0, 3.0, 4.0].into()),
         ("y".to_owned(), vec![10.0f32; 4].into()),
     ];
-    let memory = SharedMemory::default();
+    let pool = BufferPool::default();
     let plans = [plan(2.0), plan(-1.0)];
     let mut sessions = plans.each_ref().map(|(plan, ..)| {
-        let session = device.prepare_shared(&KERNELS, plan, &memory);
+        let session = device.prepare_in(&KERNELS, plan, &pool);
         session.unwrap()
     });
     let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];

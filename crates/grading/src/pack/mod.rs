@@ -470,7 +470,7 @@ fn bundled(
 ) -> Result<Vec<BundledCase>, PackError> {
     let case = |(task, plan): (&Task, plan::Plan)| {
         let Task { name, problem } = task.clone();
-        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::COMMON);
+        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::SM_90);
         if let Err(Outcome::Failed(failing)) = fits {
             let message = format!("case `{name}`: {}", failing.message);
             return Err(PackError::refused(failing.kind, message));

@@ -1,6 +1,6 @@
 //! Peers, in turns with the variants.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::{Module, NamedBuffers};
 use host::Case;
 
@@ -27,7 +27,7 @@ impl Peer for Other {
         case: &dyn Case,
         launched: &str,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<Box<dyn TimedRun + 'p>, Trouble> {
         if let Some(broken) = self.broken {
             return Err(broken());
