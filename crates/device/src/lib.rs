@@ -1,8 +1,9 @@
-//! What executes plans: the CUDA device, the emulated device, several devices, several processes.
+//! Devices execute plans: the CUDA device, the emulated device, several devices, several processes.
 //!
-//! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers, kernel launches and copies as
-//! plain data. A [`Device`] checks the plan against the module's PTX and prepares it: it allocates memory, looks up kernels and
-//! lays out arguments. The resulting [`Session`] moves buffers and runs the plan, any number of times.
+//! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers,
+//! kernel launches and copies as plain data. A [`Device`] checks the plan against the module's PTX
+//! and prepares it: it allocates memory, looks up kernels and lays out arguments. The resulting
+//! [`Session`] moves buffers and runs the plan, any number of times.
 //!
 //! ```
 //! use device::run::{outputs, reset};
@@ -44,9 +45,10 @@
 //!
 //! # Contract
 //!
-//! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is defined. What is wrong with a
-//! plan is found before anything runs ([`validate`]); what a kernel does wrong is an error of the run that names the kernel
-//! ([`DeviceError`]). A missing driver is an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
+//! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is
+//! defined. A mistake in a plan is found before anything runs ([`validate`]). A kernel's fault is
+//! an error of the run that names the kernel ([`DeviceError`]). A missing driver is
+//! an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
 //!
 //! # Spine, in reading order
 //!
@@ -67,8 +69,8 @@
 //!
 //! # Limits
 //!
-//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the emulated device does not run is
-//! said by [`ptx_emu`].
+//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the
+//! emulated device does not run is said by [`ptx_emu`].
 
 pub mod buffer;
 pub mod check;
@@ -126,7 +128,8 @@ pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
 ///
 /// # Errors
 ///
-/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start. Other errors of the driver.
+/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start.
+/// Other errors of the driver.
 #[cfg(target_os = "linux")]
 pub fn discover() -> Discovery {
     let devices = CudaDevice::all()?;

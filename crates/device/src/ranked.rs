@@ -1,4 +1,5 @@
-//! The devices of several processes as one: each process executes its share of a plan, and they begin, end and fail together.
+//! The devices of several processes as one: each process executes its share of a plan, and they
+//! begin, end and fail together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -14,7 +15,8 @@ use crate::module::Module;
 use crate::ranks;
 use plan::{BufferId, Plan};
 
-/// A process's share of the devices of all. Every process calls the same functions in the same order, with the same plans.
+/// A process's share of the devices of all. Every process calls the same functions in the same
+/// order, with the same plans.
 pub struct RankedDevice {
     own: Box<dyn Device>,
     share: Share,

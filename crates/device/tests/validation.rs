@@ -1,4 +1,4 @@
-//! Plans that fit neither their kernels nor the device, and what is said about them.
+//! Plans that do not fit their kernels or the device, and the messages about them.
 
 use device::LaunchLimits;
 use device::validate::validate;
@@ -8,7 +8,7 @@ use plan::{Arg, LaunchConfig, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
-/// What is said about a plan with one launch; `u` is a buffer of 8 u32.
+/// The message about a plan with one launch; `u` is a buffer of 8 u32.
 fn refusal(
     kernel: &str,
     config: LaunchConfig,
@@ -100,7 +100,8 @@ fn shared_memory_has_a_limit() {
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(u32::MAX), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 4294983679 bytes of shared memory (16384 declared in the kernel, 4294967295 asked for by the launch); the device allows 232448; use smaller tiles");
 }
 
-/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for newer devices.
+/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for
+/// newer devices.
 fn clusters() -> Module {
     let text = |target: &str, more: &str| {
         format!(
@@ -163,7 +164,7 @@ fn an_old_device_lacks_clusters_and_newer_kernels() {
     insta::assert_snapshot!(needs("fixed", grid, (8, 0)), @"kernel `fixed` needs compute capability 9.0 or newer; this device has 8.0");
     of_cluster("k", grid, (8, 0)).unwrap();
     of_cluster("newer", grid, (9, 0)).unwrap();
-    // What is wrong everywhere is wrong here too.
+    // A mistake on every device is a mistake here too.
     let wrong = of_cluster("newer", grid.with_cluster(3), (8, 6)).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(of_cluster("knew", grid, (8, 6)).unwrap_err(), @"module `clusters` has no kernel `knew`; there are: k");
@@ -231,7 +232,7 @@ static TAKING: Module = Module::from_static(
 ",
 );
 
-/// What is said of a launch of these, without its place.
+/// The message about a launch of these, without its place.
 fn said(
     kernel: &str,
     shared_mem_bytes: u32,

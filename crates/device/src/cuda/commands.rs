@@ -1,5 +1,6 @@
-//! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph and replayed with one
-//! call. Everything is laid out beforehand, so that executing a command costs a driver call and nothing more.
+//! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph
+//! and replayed with one call. Everything is laid out beforehand, so that executing a command costs
+//! a driver call and nothing more.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
@@ -18,14 +19,14 @@ use crate::params::Params;
 use crate::share::{Role, Share};
 use plan::{BufferId, Command, LaunchConfig, Plan};
 
-/// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100, driver 580). A longer plan
-/// becomes a graph of some repetitions, if it repeats.
+/// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100,
+/// driver 580). A longer plan becomes a graph of some repetitions, if it repeats.
 pub const MAX_NODES: usize = 32_768;
 
-/// About so many nodes has the graph of a plan that repeats: launching it costs little beside them.
+/// About how many nodes the graph of a plan that repeats has: one launch costs little beside them.
 const REPEATED_NODES: usize = 4096;
 
-/// The most commands before the first repetition: copies and the like.
+/// The largest number of commands before the first repetition: copies and the like.
 const MAX_BEFORE: usize = 8;
 
 /// A failure to enqueue or capture commands.
@@ -51,7 +52,7 @@ impl From<DriverError> for Refused {
     }
 }
 
-/// What devices of other processes are reached through.
+/// The way to devices of other processes.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire<'d> {
     /// The library.
@@ -64,7 +65,7 @@ pub struct Wire<'d> {
     pub longest: Duration,
 }
 
-/// Commands with addresses in place of buffers.
+/// Commands with addresses instead of buffers.
 #[derive(Debug)]
 pub struct Commands<'d> {
     steps: Vec<Step>,
@@ -76,7 +77,7 @@ pub struct Commands<'d> {
     pub schedule: Schedule,
     /// The schedule's streams; none until they are made.
     pub streams: StreamSet<'d>,
-    /// What sends and receives go through, if there are any.
+    /// The way that sends and receives take, if there are any.
     pub wire: Option<Wire<'d>>,
 }
 
@@ -110,14 +111,14 @@ enum Step {
 }
 
 impl<'d> Commands<'d> {
-    /// Lays out a plan. `address` gives each buffer's address in device memory, `function` a kernel as
-    /// the device of this number has it, by its position in [`Plan::kernels`].
+    /// Lays out a plan. `address` gives each buffer's address in device memory, `function` a kernel
+    /// as the device of this number has it, by its position in [`Plan::kernels`].
     ///
     /// # Safety
     ///
-    /// The plan was validated against the kernels' module. Each address is that of device memory with
-    /// all bytes of the buffer. Kernels and memory stay until everything has finished that these
-    /// commands, or a graph of them, have enqueued.
+    /// The plan was validated against the kernels' module. Each address is that of device memory
+    /// with all bytes of the buffer. Kernels and memory stay until everything has finished that
+    /// these commands, or a graph of them, have enqueued.
     pub unsafe fn new(
         plan: &Plan,
         share: &Share,
@@ -196,8 +197,8 @@ impl<'d> Commands<'d> {
         &self.params
     }
 
-    /// The commands of a graph: all of them or, of a long plan, some repetitions of what it repeats after a few commands. `None`
-    /// for a long plan that does not repeat.
+    /// The commands of a graph: all of them or, of a long plan, some repetitions of what it repeats
+    /// after a few commands. `None` for a long plan that does not repeat.
     pub fn graph_range(&self) -> Option<Range<usize>> {
         match self.len() {
             0 => None,
@@ -306,9 +307,9 @@ impl<'d> Commands<'d> {
                     continue;
                 };
                 let stream = stream.raw().cast();
-                // SAFETY: a validated copy stays within its buffers. By the contract of `new`, they stay
-                // until the stream has finished. By the schedule's events, other commands that access
-                // these elements come before or after.
+                // SAFETY: a validated copy stays within its buffers. By the contract of `new`, they
+                // stay until the stream has finished. By the schedule's events, other commands that
+                // access these elements come before or after.
                 unsafe {
                     match role {
                         Role::Send { from, to } => {
@@ -346,8 +347,8 @@ impl<'d> Commands<'d> {
                 bytes,
                 are_of_one_device: true,
             } => {
-                // SAFETY: a validated copy stays within its buffers, and does not overlap itself. By
-                // the contract of `new`, they stay until the stream has finished.
+                // SAFETY: a validated copy stays within its buffers, and does not overlap itself.
+                // By the contract of `new`, they stay until the stream has finished.
                 unsafe { call::copy_on_device(dst, src, bytes, stream) }
             }
             Step::Copy {
@@ -371,8 +372,9 @@ impl<'d> Commands<'d> {
     }
 }
 
-/// The least number of elements after which the sequence repeats: all of them, if it does not. The last repetition may be cut
-/// short. By the failure function of Knuth, Morris and Pratt (SIAM J. Comput. 6(2), 1977).
+/// The least number of elements after which the sequence repeats: all of them, if it does not. The
+/// last repetition may be cut short. By the failure function of Knuth, Morris and Pratt (SIAM J.
+/// Comput. 6(2), 1977).
 fn period(keys: &[usize]) -> usize {
     let mut borders = vec![0; keys.len()];
     let mut border = 0;

@@ -1,8 +1,9 @@
 //! A gate that holds a stream until all of a timed region is enqueued.
 //!
-//! An idle stream starts each command as soon as it is enqueued. The time between two events would then include the host's
-//! calls: some microseconds, which differ between processes. So the stream first waits for a word in host memory, which the
-//! host writes when everything is enqueued. nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
+//! An idle stream starts each command as soon as it is enqueued. The time between two events would
+//! then include the host's calls: some microseconds, which differ between processes. So the stream
+//! first waits for a word in host memory, which the host writes when everything is enqueued.
+//! nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -17,8 +18,9 @@ use crate::device_error::DriverError;
 use crate::driver::stream::StreamRef;
 use crate::driver::{call, check};
 
-/// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or
-/// because the driver's queue is full), enqueuing would otherwise never end.
+/// The longest time for which a stream is held. Where each launch waits for the device (under a
+/// sanitizer or a profiler, or because the driver's queue is full), enqueuing would otherwise never
+/// end.
 pub const LONGEST: Duration = Duration::from_millis(50);
 
 /// The gate of a device's stream.
@@ -43,8 +45,9 @@ impl Gate {
         })))
     }
 
-    /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or if holding once took too
-    /// long. The context is current, and stays so until the stream goes on.
+    /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or
+    /// if holding once took too long. The context is current, and stays so until the stream goes
+    /// on.
     pub fn hold(&self, stream: StreamRef<'_>) -> Option<Held> {
         let word = &self.0;
         if !word.is_usable.load(Ordering::Relaxed) {
@@ -87,7 +90,8 @@ impl Word {
 
     /// Opens the gate, and returns when that was.
     fn open_to(&self, ticket: u32) -> Instant {
-        // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone, atomically.
+        // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone,
+        // atomically.
         let word = unsafe { AtomicU32::from_ptr(self.open_to.as_ptr().cast_mut()) };
         // Others may hold the stream too: never close the gate again for earlier tickets.
         let now = Instant::now();
@@ -107,7 +111,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Lets the stream go on, and returns when that was: now, or earlier if it had been held for too long.
+    /// Lets the stream go on, and returns when that was: now, or earlier if it had been held for
+    /// too long.
     pub fn release(&self) -> Instant {
         *self.opened.get_or_init(|| self.word.open_to(self.ticket))
     }

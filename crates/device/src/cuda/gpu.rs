@@ -18,7 +18,8 @@ use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::module::Module;
 use plan::Plan;
 
-/// A GPU. Its context is created on first use, since it takes time and memory on every GPU that has one.
+/// A GPU. Its context is created on first use, since it takes time and memory on every GPU that has
+/// one.
 #[derive(Debug)]
 pub struct CudaDevice {
     raw: cust::device::Device,
@@ -27,7 +28,8 @@ pub struct CudaDevice {
     /// The first fault that the context did not survive.
     lost: OnceLock<String>,
     opened: OnceLock<Opened>,
-    /// Modules by PTX text, so that each is compiled once for many plans. Also locked while the context is created.
+    /// Modules by PTX text, so that each is compiled once for many plans. Also locked while the
+    /// context is created.
     modules: Mutex<HashMap<String, Arc<LoadedModule>>>,
 }
 
@@ -35,7 +37,7 @@ pub struct CudaDevice {
 #[derive(Debug)]
 pub struct Opened {
     // Dropped in this order: memory and stream belong to the context.
-    /// What [`Opened::flush_l2`] writes; allocated on first use.
+    /// The memory that [`Opened::flush_l2`] writes; allocated on first use.
     flushing: Mutex<Option<Memory>>,
     /// For copies of large buffers; made on first use.
     pub(super) staging: Mutex<Option<Staging>>,
@@ -138,7 +140,8 @@ impl CudaDevice {
         Ok(loaded)
     }
 
-    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it is.
+    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it
+    /// is.
     pub(super) fn failed(&self, plan: &Plan, cause: DriverError) -> DeviceError {
         if let Some(what) = kernel_fault(cause.code) {
             let error = DeviceError::KernelFault {
@@ -179,7 +182,8 @@ impl Opened {
         }
     }
 
-    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is current.
+    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is
+    /// current.
     pub(super) fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
         let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
         let memory = match &mut *flushing {
@@ -269,7 +273,8 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
     })
 }
 
-/// What a kernel did, if the result means a fault of a kernel. The context does not survive any of them.
+/// A description of the fault, if the result means a fault of a kernel. The context survives none
+/// of these.
 fn kernel_fault(code: u32) -> Option<&'static str> {
     Some(match code {
         700 => "it read or wrote memory that it must not (illegal address)",

@@ -38,8 +38,8 @@ impl Graph {
         unsafe { self.executable.launch(stream) }
     }
 
-    /// Enqueues a range of the plan's commands: as replays of the graph where its repetitions are, and
-    /// one by one before and after them.
+    /// Enqueues a range of the plan's commands: as replays of the graph where its repetitions are,
+    /// and one by one before and after them.
     pub fn replay(
         &self,
         commands: &Commands<'_>,

@@ -21,15 +21,16 @@ use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 
-/// GPUs of this machine: a plan's device 0 is the first of them. Kernels reach the memory of every other GPU where the driver allows it; a
-/// copy between two that do not goes through the host's memory.
+/// GPUs of this machine: a plan's device 0 is the first of them. Kernels reach the memory of every
+/// other GPU where the driver allows it; a copy between two that do not goes through the host's
+/// memory.
 #[derive(Debug)]
 pub struct CudaGroup {
     gpus: Vec<CudaDevice>,
     /// For each GPU, which others its kernels reach.
     reaches: Vec<Vec<bool>>,
     share: Share,
-    /// What other processes' GPUs are reached through. Shared with what aborts it.
+    /// The way to other processes' GPUs. The code that aborts it has it, too.
     wire: Option<(Nccl, Arc<Vec<Comm>>)>,
 }
 
@@ -78,11 +79,13 @@ impl CudaGroup {
         })
     }
 
-    /// The group as a share of the GPUs of several processes, which reach each other through NCCL. Returns when all have joined.
+    /// The group as a share of the GPUs of several processes, which reach each other through NCCL.
+    /// Returns when all have joined.
     ///
     /// # Errors
     ///
-    /// [`Error::Nccl`] if there is no NCCL, or the others do not join; [`Error::Ranks`] if one is lost.
+    /// [`Error::Nccl`] without NCCL, or if the others do not join; [`Error::Ranks`] if one is
+    /// lost.
     pub fn among(mut self, share: Share, ranks: &ranks::Session) -> Result<CudaGroup, Error> {
         let nccl = Nccl::open(None)?;
         let id = match ranks.rank() {
@@ -111,7 +114,7 @@ impl CudaGroup {
         let comms = Comm::init_several(&nccl, share.all as usize, &id, &mut members, LONGEST)?;
         let comms = Arc::new(comms);
         let to_abort = Arc::downgrade(&comms);
-        // What waits for a rank that is lost would wait for ever.
+        // Operations that wait for a lost rank would wait for ever.
         ranks.on_loss(move |why| {
             if let Some(comms) = to_abort.upgrade() {
                 let comms: Vec<&Comm> = comms.iter().collect();

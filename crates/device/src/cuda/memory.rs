@@ -1,7 +1,7 @@
 //! The memory of a buffer, with or without guard bands around it.
 //!
-//! A GPU does not notice a write slightly out of bounds: it lands in whatever lies there. In a guard band of known contents,
-//! it leaves a trace.
+//! A GPU does not notice a write slightly out of bounds: it lands in whatever lies there. In a
+//! guard band of known contents, it leaves a trace.
 
 use std::ops::Range;
 
@@ -13,8 +13,8 @@ use crate::driver::stream::StreamRef;
 use crate::driver::{call, check};
 use crate::info::{Side, Stray};
 
-/// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned
-/// like one without; long enough for several rows of a stencil's field.
+/// Length of each band. A multiple of every alignment that the driver gives, so that a buffer
+/// between bands is aligned like one without; long enough for several rows of a stencil's field.
 pub const BAND_BYTES: usize = 256 << 10;
 
 /// The contents of all bands of one session.
@@ -41,10 +41,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context is current.
+    /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context
+    /// is current.
     pub fn new(bytes: usize, bands: Option<&Bands>) -> Result<Memory, DriverError> {
         let band = bands.map_or(0, |bands| bands.pattern.len());
-        // SAFETY: any bytes are valid `u8`, and the contents of this memory are stated to be undefined.
+        // SAFETY: any bytes are valid `u8`, and the contents of this memory are stated to be
+        // undefined.
         let allocated = unsafe { DeviceBuffer::uninitialized(bytes + 2 * band) };
         let memory = Memory {
             all: check("cuMemAlloc", allocated)?,
@@ -61,8 +63,8 @@ impl Memory {
 
     /// Sets every byte of the buffer, and waits.
     pub fn fill(&self, byte: u8, stream: StreamRef<'_>) -> Result<(), DriverError> {
-        // SAFETY: the memory has these bytes, and lives until the stream has finished: this function
-        // waits.
+        // SAFETY: the memory has these bytes, and lives until the stream has finished: this
+        // function waits.
         unsafe { call::fill(self.address(), byte, self.bytes(), stream) }?;
         stream.synchronize()
     }

@@ -1,7 +1,8 @@
 //! CUDA GPUs, through `cust`.
 //!
 //! - `group`: several GPUs as one device;
-//! - `schedule`: what runs on which stream, and waits for what; `placement`: the same over several GPUs;
+//! - `schedule`: what runs on which stream, and waits for what; `placement`: the same over several
+//!   GPUs;
 //! - `streams`: the streams and events of a schedule;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them;

@@ -15,7 +15,7 @@ use plan::LaunchConfig;
 /// Room for the driver's compiler to explain why it refuses the PTX.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// Room for what it tells of each kernel.
+/// Room for its lines about each kernel.
 const TOLD_BYTES: usize = 256 * 1024;
 
 /// Shared memory, static and dynamic, that every launch may use without opting in.
@@ -59,7 +59,7 @@ impl LoadedModule {
         }
     }
 
-    /// What the compiler told of a kernel's spills.
+    /// A kernel's spills, as the compiler told them.
     pub fn spills(&self, kernel: &str) -> Option<Spills> {
         self.spills.get(kernel).copied()
     }
@@ -77,9 +77,9 @@ impl LoadedModule {
 
 impl Drop for LoadedModule {
     fn drop(&mut self) {
-        // SAFETY: `new` loaded the module, and nothing else unloads it. Each kernel holds the module,
-        // and a session holds its kernels until nothing runs any more. A failure means that the
-        // context is gone, and the module with it.
+        // SAFETY: `new` loaded the module, and nothing else unloads it. Each kernel holds the
+        // module, and a session holds its kernels until nothing runs any more. A failure means that
+        // the context is gone, and the module with it.
         let _ = unsafe { call::unload_module(self.raw) };
     }
 }
@@ -130,7 +130,7 @@ impl Kernel {
     }
 }
 
-/// Refuses PTX for another GPU, of which the driver only says that it is invalid.
+/// Refuses PTX for another GPU. The driver would only say that it is invalid.
 pub fn check_target(module: &Module, device: &DeviceInfo) -> Result<(), DeviceError> {
     let (Some(capability), Some(target)) = (device.compute_capability, module.target()) else {
         return Ok(());
@@ -183,7 +183,7 @@ fn text_of(log: &[u8]) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// What the compiler tells of each kernel's spills:
+/// Each kernel's spills, as the compiler tells them:
 ///
 /// ```text
 /// ptxas info    : Function properties for step

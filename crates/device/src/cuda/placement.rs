@@ -1,10 +1,10 @@
 //! Which stream each command of a plan over several devices runs on, and which others it waits for.
 //!
-//! Commands of a stream run one after another; a command that depends on one of another stream waits
-//! for that one's event. A command goes to a stream whose last command it depends on anyway. Streams
-//! then add no order of their own, as long as there are enough. Commands that another device waits for
-//! are urgent and go to streams of higher priority: a boundary is computed before the inside, however
-//! large the inside is.
+//! Commands of a stream run one after another; a command that depends on one of another stream
+//! waits for that one's event. A command goes to a stream whose last command it depends on anyway.
+//! Streams then add no order of their own, as long as there are enough. Commands that another
+//! device waits for are urgent and go to streams of higher priority: a boundary is computed before
+//! the inside, however large the inside is.
 
 use super::schedule::SideStreamUse;
 use crate::share::{Role, Share};
@@ -32,8 +32,8 @@ pub struct Placement {
     pub streams: Vec<SideStreamUse>,
     /// For each command; `None` for those of other processes.
     pub slots: Vec<Option<Slot>>,
-    /// The device of each event. An event serves one command after another: all that wait for the first
-    /// are enqueued before the second.
+    /// The device of each event. An event serves one command after another: all that wait for the
+    /// first are enqueued before the second.
     pub events: Vec<u32>,
 }
 
@@ -78,7 +78,8 @@ impl Placement {
                 last_waiter[wait as usize] = Some(position);
             }
         }
-        // Events that no command enqueued from here on waits for, and those that become so with a command.
+        // Events that no command enqueued from here on waits for, and those that become so with a
+        // command.
         let mut free: Vec<usize> = Vec::new();
         let mut freed: Vec<Vec<usize>> = vec![Vec::new(); self.slots.len()];
         // Sends and receives are enqueued before others of their stage.
@@ -107,7 +108,8 @@ impl Placement {
     }
 }
 
-/// Which commands another device waits for: copies to one, and what such a command, or one on another device, waits for directly.
+/// Which commands another device waits for: copies to one, and what such a command, or one on
+/// another device, waits for directly.
 fn urgent(plan: &Plan, dependencies: &[Vec<u32>], devices: &[u32]) -> Vec<bool> {
     let mut is_urgent: Vec<bool> = { plan.commands().zip(devices) }
         .map(|(command, &device)| match command {
@@ -119,7 +121,8 @@ fn urgent(plan: &Plan, dependencies: &[Vec<u32>], devices: &[u32]) -> Vec<bool> 
     for (position, waits) in dependencies.iter().enumerate() {
         for &wait in waits {
             let wait = wait as usize;
-            // A copy waits for its source, and for whoever read what it overwrites, which was long before.
+            // A copy waits for its source, and for the commands that read what it overwrites. Those
+            // ran long before.
             is_urgent[wait] |= is_exchange[position] == (devices[wait] == devices[position]);
         }
     }
@@ -132,7 +135,8 @@ struct Placing {
     placement: Placement,
     /// For each stream, the last command on it.
     tails: Vec<u32>,
-    /// For each command and stream, how many of the plan's first commands have surely finished on that stream when the command has.
+    /// For each command and stream, how many of the plan's first commands have surely finished on
+    /// that stream when the command has.
     clocks: Vec<Vec<u32>>,
 }
 
@@ -152,7 +156,7 @@ impl Placing {
             merge(&mut clock, &self.clocks[wait as usize]);
         }
         let stream = self.choose(wanted, &clock, waits);
-        // What came before on its stream has finished, too.
+        // Earlier commands of its stream have finished, too.
         let mut before = match self.tails.get(stream) {
             Some(&tail) => self.clocks[tail as usize].clone(),
             None => Vec::new(),
@@ -183,7 +187,8 @@ impl Placing {
         }));
     }
 
-    /// The stream whose last command is the latest that the new one follows anyway; else a new one, or the one that has been still for longest.
+    /// The stream whose last command is the latest that the new one follows anyway; else a new one,
+    /// or the one that has been still for longest.
     fn choose(&self, wanted: SideStreamUse, clock: &[u32], waits: &[u32]) -> usize {
         let fitting = { self.placement.streams.iter().enumerate() }
             .filter(|(_, stream)| **stream == wanted)

@@ -1,9 +1,9 @@
-//! What a plan's streams do, in order: a list that is made once, and enqueued in a loop.
+//! The schedule of a plan's streams: a list of actions that is made once, and enqueued in a loop.
 //!
-//! On one device, commands run one after another on the main stream, and those that the plan records
-//! as independent on several streams: a kernel may access more than its arguments state, so that only
-//! the plan's author knows what is independent. Over several devices, arguments state every access, and
-//! [`Placement`] derives which commands overlap.
+//! On one device, commands run one after another on the main stream, and those that the plan
+//! records as independent on several streams: a kernel may access more than its arguments state, so
+//! that only the plan's author knows what is independent. Over several devices, arguments state
+//! every access, and [`Placement`] derives which commands overlap.
 
 use std::ops::Range;
 
@@ -34,7 +34,7 @@ impl StreamId {
     }
 }
 
-/// What a side stream is for.
+/// The use of a side stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SideStreamUse {
     /// Its device, by number among those of this process.
@@ -45,7 +45,7 @@ pub struct SideStreamUse {
     pub is_wire: bool,
 }
 
-/// What is enqueued.
+/// A thing to do with the streams.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
     /// This many side streams, from the first on, wait for the main stream.
@@ -69,24 +69,24 @@ pub enum Action {
     Record { event: usize, stream: StreamId },
 }
 
-/// An action, with the commands of the plan that it belongs to: a group of independent ones, or others
-/// in a row.
+/// An action, with the commands of the plan that it belongs to: a group of independent ones, or
+/// others in a row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Batch {
     pub commands: Range<usize>,
     pub action: Action,
 }
 
-/// What all streams do for a plan.
+/// The work of all streams for a plan.
 #[derive(Debug, Clone, Default)]
 pub struct Schedule {
     /// The streams beside the main one.
     pub side_streams: Vec<SideStreamUse>,
-    /// The device of each event. An event serves one command after another: all that wait for the first
-    /// are enqueued before the second.
+    /// The device of each event. An event serves one command after another: all that wait for the
+    /// first are enqueued before the second.
     pub events: Vec<u32>,
-    /// Whether all side streams fork when a run begins, and join when it ends. Otherwise the list has
-    /// its own forks and joins.
+    /// Whether all side streams fork when a run begins, and join when it ends. Otherwise the list
+    /// has its own forks and joins.
     pub forks_at_start: bool,
     batches: Vec<Batch>,
     /// The plan's groups of independent commands.
@@ -94,7 +94,7 @@ pub struct Schedule {
 }
 
 impl Schedule {
-    /// What this process's streams do.
+    /// The schedule of this process's streams.
     pub fn new(plan: &Plan, share: &Share) -> Schedule {
         let mut schedule = Schedule {
             groups: plan.groups().to_vec(),
@@ -216,8 +216,8 @@ impl Schedule {
         });
     }
 
-    /// The actions of these commands, in order. The range begins and ends at a [`Schedule::boundary`].
-    /// The first and the last action may have more commands than the range.
+    /// The actions of these commands, in order. The range begins and ends at a
+    /// [`Schedule::boundary`]. The first and the last action may have more commands than the range.
     pub fn actions(&self, range: Range<usize>) -> impl Iterator<Item = &Action> {
         let first = self
             .batches

@@ -28,13 +28,15 @@ use crate::traits::{BufferPool, Segments, Session, check_buffer};
 use crate::validate::ValidationError;
 use plan::{BufferId, Command, Launch, Plan};
 
-/// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some too.
+/// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some
+/// too.
 const KEPT_FREE: usize = 1 << 30;
 
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const OUT_OF_MEMORY: u32 = 2;
 
-/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an old driver lacks.
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an
+/// old driver lacks.
 const FUNCTION_NOT_FOUND: u32 = 302;
 
 /// Whose memory a session uses.
@@ -58,7 +60,8 @@ pub struct CudaSession<'d> {
     graph: Option<Graph>,
     /// Why it may have none.
     no_graph: Option<&'static str>,
-    /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
+    /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for
+    /// the device.
     ran: [bool; 2],
     /// None for those that are scattered.
     buffers: Vec<Option<Rc<Memory>>>,
@@ -118,8 +121,8 @@ impl<'d> CudaSession<'d> {
         let function = |device: u32, kernel: usize| {
             gpus[(device - share.own.start) as usize].kernels[kernel].raw()
         };
-        // SAFETY: the plan was validated, and `allocate` gave each buffer its bytes. The session keeps
-        // kernels and memory, and waits for what it has enqueued.
+        // SAFETY: the plan was validated, and `allocate` gave each buffer its bytes. The session
+        // keeps kernels and memory, and waits for what it has enqueued.
         let mut commands = unsafe { Commands::new(plan, &share, address, function) };
         commands.wire = wire;
         let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
@@ -141,7 +144,7 @@ impl<'d> CudaSession<'d> {
         })
     }
 
-    /// Makes [`Session::capture`] give this reason why there is no graph.
+    /// Makes [`Session::capture`] give this reason instead of a graph.
     pub fn forbid_graphs(&mut self, reason: &'static str) {
         self.no_graph = Some(reason);
     }
@@ -227,8 +230,8 @@ impl<'d> CudaSession<'d> {
         self.check(enqueued)
     }
 
-    /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated sessions load their
-    /// modules whole, and run once.
+    /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated
+    /// sessions load their modules whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
         /// Streams accept some 1000 commands ahead.
         const MAX_COMMANDS: u64 = 256;
@@ -350,7 +353,7 @@ impl Session for CudaSession<'_> {
         for _ in 0..runs {
             if let Err(error) = self.enqueue(by) {
                 drop(held);
-                // What was accepted finishes before its buffers can be freed.
+                // Accepted commands finish before their buffers can be freed.
                 let _ = stream.synchronize();
                 return Err(error);
             }
@@ -377,7 +380,8 @@ impl Session for CudaSession<'_> {
         let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
-        // A long plan goes by the graph of its repetitions, if it has one: parts are of whole replays, the last with the rest.
+        // A long plan goes by the graph of its repetitions, if it has one: parts are of whole
+        // replays, the last with the rest.
         let (start, nodes) = match &self.graph {
             Some(Graph { range, .. }) if (commands - range.start) / range.len() >= segments => {
                 (range.start, range.len())
@@ -409,7 +413,7 @@ impl Session for CudaSession<'_> {
             let recorded = enqueued
                 .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
             if let Err(refused) = recorded {
-                // What was accepted finishes before its buffers can be freed.
+                // Accepted commands finish before their buffers can be freed.
                 let _ = stream.synchronize();
                 return Err(self.failed(refused));
             }
@@ -509,7 +513,7 @@ impl Session for CudaSession<'_> {
                 _ => None,
             })
             .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
-        // All GPUs have all kernels, whichever of them launches this one first.
+        // All GPUs have all kernels, not only the one that launches this one first.
         let gpu = { device.checked_sub(self.share.own.start) }
             .and_then(|device| self.gpus.get(device as usize))
             .unwrap_or(&self.gpus[0]);
@@ -548,7 +552,8 @@ impl Drop for CudaSession<'_> {
     }
 }
 
-/// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.
+/// Opts in to more dynamic shared memory than the default, for each kernel that is launched with
+/// more.
 fn allow_shared_memory(plan: &Plan, kernels: &[Kernel]) -> Result<(), DriverError> {
     let mut largest = vec![0; kernels.len()];
     for command in plan.commands() {

@@ -1,7 +1,7 @@
 //! Copies of large buffers between host and device, through page-locked memory.
 //!
-//! The driver copies pageable memory with one thread, at a few GB/s. Here a piece is on its way over the bus while all cores copy
-//! the one before.
+//! The driver copies pageable memory with one thread, at a few GB/s. Here a piece is on its way
+//! over the bus while all cores copy the one before.
 
 use cust::memory::LockedBuffer;
 use rayon::prelude::*;
@@ -22,7 +22,7 @@ pub struct Staging {
     pieces: [LockedBuffer<u8>; 2],
 }
 
-/// Whether a copy of so many bytes is worth it.
+/// Whether a copy of this length is worth it.
 pub fn is_large(bytes: usize) -> bool {
     bytes >= 2 * PIECE
 }
@@ -55,8 +55,9 @@ impl Staging {
             if let Some((number, part)) = &next {
                 let piece = &mut self.pieces[number % 2][..part.len()];
                 let from = memory.address_of(offset + number * PIECE, part.len());
-                // SAFETY: `address_of` has checked the bytes. Memory and piece live until the stream
-                // has finished, and nothing accesses the piece before: this loop waits below.
+                // SAFETY: `address_of` has checked the bytes. Memory and piece live until the
+                // stream has finished, and nothing accesses the piece before: this loop waits
+                // below.
                 unsafe { call::copy_to_host(piece, from, stream) }?;
             }
             if let Some((number, part)) = landed.take() {
@@ -84,8 +85,9 @@ impl Staging {
             copy(piece, part);
             stream.synchronize()?;
             let to = memory.address_of(offset + number * PIECE, part.len());
-            // SAFETY: `address_of` has checked the bytes. Memory and piece live until the stream has
-            // finished, and nothing writes the piece before: this function waits above and at its end.
+            // SAFETY: `address_of` has checked the bytes. Memory and piece live until the stream
+            // has finished, and nothing writes the piece before: this function waits above and at
+            // its end.
             unsafe { call::copy_from_host(to, &piece[..part.len()], stream) }?;
         }
         stream.synchronize()

@@ -21,7 +21,7 @@ pub struct StreamSet<'d> {
     forked: Option<Event>,
 }
 
-/// What goes to streams. The context of a command's stream is current.
+/// Work for streams. The context of a command's stream is current.
 #[derive(Debug)]
 pub enum Work<'w> {
     /// These commands, one after another on the stream.
@@ -65,12 +65,13 @@ impl<'d> StreamSet<'d> {
     }
 
     /// Carries out the schedule for these commands. They begin when `main`, a stream of the first
-    /// device, gets there, and it goes on when all of them have finished. `enqueue` gets them in order.
-    /// The first device's context is current before and after.
+    /// device, gets there, and it goes on when all of them have finished. `enqueue` gets them in
+    /// order. The first device's context is current before and after.
     ///
     /// # Errors
     ///
-    /// The first of `enqueue` or of the driver. `main` waits all the same for what was enqueued before.
+    /// The first of `enqueue` or of the driver. `main` waits all the same for what was enqueued
+    /// before.
     pub fn run<E: From<DriverError>>(
         &self,
         schedule: &Schedule,
@@ -120,7 +121,7 @@ impl<'d> StreamSet<'d> {
                     event,
                     command,
                 } => {
-                    // What is before the range has finished, and its events may be older.
+                    // Commands before the range have finished, and their events may be older.
                     if *command >= range.start {
                         let (stream, device) = get(*stream);
                         self.make_current(device, progress)?;

@@ -91,7 +91,8 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
     plan.fill(u, 0).unwrap();
     for step in 0..20_000u32 {
         plan.launch("k", one, args![u]).unwrap();
-        // Groups of two and of three in turns: the commands repeat after one step, with their groups after two.
+        // Groups of two and of three in turns: the commands repeat after one step, with their
+        // groups after two.
         let pair = |plan: &mut Plan| {
             plan.launch("k", one, args![u, 1u32])?;
             plan.launch("k", one, args![u, 2u32])

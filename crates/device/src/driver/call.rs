@@ -2,8 +2,8 @@
 //! result.
 //!
 //! A function is safe where its arguments' types keep what the driver needs: a handle is borrowed
-//! from its owner, and a missing or wrong context is an error that the driver reports. A function is
-//! unsafe where the driver trusts an address, a kernel's arguments, or a bare handle.
+//! from its owner, and a missing or wrong context is an error that the driver reports. A function
+//! is unsafe where the driver trusts an address, a kernel's arguments, or a bare handle.
 
 use std::ffi::{CStr, c_void};
 use std::ptr;
@@ -142,8 +142,8 @@ pub(crate) unsafe fn copy_on_device(
     check("cuMemcpyDtoDAsync", result)
 }
 
-/// Enqueues a copy between two devices, which the addresses name. Unlike `cuMemcpyPeerAsync`, it can
-/// be captured.
+/// Enqueues a copy between two devices, which the addresses name. Unlike `cuMemcpyPeerAsync`, it
+/// can be captured.
 ///
 /// # Safety
 ///
@@ -274,8 +274,8 @@ pub(crate) unsafe fn module_function(
     name: &CStr,
 ) -> Result<CUfunction, DriverError> {
     let mut function = ptr::null_mut();
-    // SAFETY: the name ends in NUL, and `function` lives until the call returns; the caller keeps the
-    // module.
+    // SAFETY: the name ends in NUL, and `function` lives until the call returns; the caller keeps
+    // the module.
     let result = unsafe { sys::cuModuleGetFunction(&mut function, module, name.as_ptr()) };
     check("cuModuleGetFunction", result)?;
     Ok(function)

@@ -23,7 +23,7 @@ impl ExecutableGraph {
     ) -> Result<ExecutableGraph, E> {
         let stream = SideStream::new(false)?;
         let raw_stream = stream.get().raw();
-        // What other threads do meanwhile on the legacy stream does not end the capture.
+        // Work of other threads on the legacy stream does not end the capture.
         let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         // SAFETY: the stream lives until this function returns, and is used here alone.
         let begun = unsafe { sys::cuStreamBeginCapture_v2(raw_stream, mode) };
@@ -67,8 +67,8 @@ struct Captured(CUgraph);
 impl Drop for Captured {
     fn drop(&mut self) {
         if !self.0.is_null() {
-            // SAFETY: the capture made the graph, and nothing else destroys it. An instantiated graph
-            // does not need it.
+            // SAFETY: the capture made the graph, and nothing else destroys it. An instantiated
+            // graph does not need it.
             let _ = unsafe { sys::cuGraphDestroy(self.0) };
         }
     }

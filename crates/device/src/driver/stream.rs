@@ -1,5 +1,5 @@
-//! Streams and events: `cust`'s streams wait for the legacy stream, and its events keep their handle
-//! to themselves.
+//! Streams and events: `cust`'s streams wait for the legacy stream, and its events keep their
+//! handle to themselves.
 
 use std::marker::PhantomData;
 use std::ptr;
@@ -73,8 +73,8 @@ impl Event {
 
 impl Drop for Event {
     fn drop(&mut self) {
-        // SAFETY: `new` made the event, and nothing else destroys it. A stream that still waits for it
-        // goes on waiting.
+        // SAFETY: `new` made the event, and nothing else destroys it. A stream that still waits for
+        // it goes on waiting.
         let _ = unsafe { sys::cuEventDestroy_v2(self.0) };
     }
 }
@@ -85,8 +85,8 @@ impl Drop for Event {
 pub(crate) struct SideStream(CUstream);
 
 impl SideStream {
-    /// A new stream of the current context. If it is urgent, its kernels' blocks come before those of
-    /// other streams.
+    /// A new stream of the current context. If it is urgent, its kernels' blocks come before those
+    /// of other streams.
     pub(crate) fn new(is_urgent: bool) -> Result<SideStream, DriverError> {
         const NON_BLOCKING: u32 = 1;
         let (mut least, mut greatest) = (0, 0);
@@ -112,7 +112,8 @@ impl SideStream {
 
 impl Drop for SideStream {
     fn drop(&mut self) {
-        // SAFETY: `new` made the stream, and nothing else destroys it. It finishes what it has to do.
+        // SAFETY: `new` made the stream, and nothing else destroys it. It finishes what it has to
+        // do.
         let _ = unsafe { sys::cuStreamDestroy_v2(self.0) };
     }
 }

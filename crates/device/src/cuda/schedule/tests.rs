@@ -56,7 +56,8 @@ fn the_seam_is_urgent_and_the_rest_is_not() {
     // Few of each serve a run of any length.
     assert!(placement.streams.len() <= 8, "{:?}", placement.streams);
     assert!(placement.events.len() <= 24, "{:?}", placement.events);
-    // Of a later step: a seam waits for the other's copy and for the rest, the rest for the seam and no copy.
+    // Of a later step: a seam waits for the other's copy and for the rest, the rest for the seam
+    // and no copy.
     let slot = |position: usize| placement.slots[position].as_ref().unwrap();
     let waits = |step: usize, command: usize| slot(6 * step + command).waits.len();
     for step in 10..50 {
@@ -69,8 +70,8 @@ fn the_seam_is_urgent_and_the_rest_is_not() {
     }
 }
 
-/// Runs a part of a plan as its streams would, and checks that they keep the plan's order wherever it
-/// matters to this process. Gives the commands that each command follows.
+/// Runs a part of a plan as its streams would, and checks that they keep the plan's order wherever
+/// it matters to this process. Gives the commands that each command follows.
 fn check(
     plan: &Plan,
     share: &Share,
@@ -84,7 +85,8 @@ fn check(
             *mine |= its;
         }
     };
-    // What a stream follows, and its last commands. The main one follows what is before the part.
+    // The commands that a stream follows, and its last ones. The main one follows all before the
+    // part.
     let mut streams = vec![(nothing.clone(), Vec::new()); 1 + side_streams];
     streams[0].0[..range.start].fill(true);
     let mut events = vec![(nothing.clone(), Vec::new()); schedule.events.len()];
