@@ -8,7 +8,8 @@ use cust::sys::CUdevice_P2PAttribute as P2pAttribute;
 
 use super::commands::Wire;
 use super::gpu::CudaDevice;
-use super::session::{CudaSession, Gpu, Use};
+use super::kernels::Gpu;
+use super::session::{CudaSession, Use};
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::{call, check};
 use crate::error::Error;

@@ -5,7 +5,7 @@
 //!   GPUs;
 //! - `streams`: the streams and events of a schedule;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
-//! - `module`: modules as the driver compiles them;
+//! - `module`: modules as the driver compiles them; `kernels`: those of a plan on one GPU;
 //! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
@@ -17,6 +17,7 @@ mod gate;
 mod gpu;
 mod graph;
 mod group;
+mod kernels;
 mod memory;
 mod module;
 mod placement;
@@ -29,9 +30,10 @@ mod tests;
 
 use std::sync::Arc;
 
+use self::kernels::Gpu;
 use self::memory::Bands;
 use self::module::LoadedModule;
-use self::session::{CudaSession, Gpu, Use};
+use self::session::{CudaSession, Use};
 use crate::device_error::DeviceError;
 use crate::driver::call;
 use crate::error::Error;

@@ -1,7 +1,6 @@
 //! The buffers and runs of one plan.
 
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
@@ -11,8 +10,8 @@ use super::commands::{Commands, MAX_NODES, Refused, Wire};
 use super::gate::Held;
 use super::gpu::{CudaDevice, Opened};
 use super::graph::Graph;
+use super::kernels::Gpu;
 use super::memory::{Bands, Memory};
-use super::module::{Kernel, LoadedModule};
 use super::staging::is_large;
 use super::streams::StreamSet;
 use crate::buffer::HostBuffer;
@@ -68,37 +67,6 @@ pub struct CudaSession<'d> {
     memory: Use,
     start: Event,
     stop: Event,
-}
-
-/// A GPU of a session.
-pub struct Gpu<'d> {
-    device: &'d CudaDevice,
-    opened: &'d Opened,
-    /// The plan's kernels.
-    kernels: Vec<Kernel>,
-    /// The kernels are this module's.
-    module: Arc<LoadedModule>,
-}
-
-impl<'d> Gpu<'d> {
-    /// A GPU, whose context is current, with the plan's kernels.
-    pub fn new(
-        device: &'d CudaDevice,
-        opened: &'d Opened,
-        module: Arc<LoadedModule>,
-        plan: &Plan,
-    ) -> Result<Gpu<'d>, DeviceError> {
-        let kernels = plan.kernels().iter().map(|kernel| module.kernel(kernel));
-        let kernels = kernels.collect::<Result<Vec<Kernel>, DriverError>>()?;
-        allow_shared_memory(plan, &kernels)?;
-        allow_clusters(plan, &kernels)?;
-        Ok(Gpu {
-            device,
-            opened,
-            kernels,
-            module,
-        })
-    }
 }
 
 impl<'d> CudaSession<'d> {
@@ -550,34 +518,6 @@ impl Drop for CudaSession<'_> {
         }
         let _ = self.gpus[0].device.enter();
     }
-}
-
-/// Opts in to more dynamic shared memory than the default, for each kernel that is launched with
-/// more.
-fn allow_shared_memory(plan: &Plan, kernels: &[Kernel]) -> Result<(), DriverError> {
-    let mut largest = vec![0; kernels.len()];
-    for command in plan.commands() {
-        if let Command::Launch(launch) = command {
-            let bytes = &mut largest[launch.kernel_index];
-            *bytes = launch.config.shared_mem_bytes.max(*bytes);
-        }
-    }
-    let mut pairs = kernels.iter().zip(largest);
-    pairs.try_for_each(|(kernel, bytes)| kernel.allow_shared_memory(bytes))
-}
-
-/// Lets kernels have clusters of more blocks than is portable, where the plan asks for them.
-fn allow_clusters(plan: &Plan, kernels: &[Kernel]) -> Result<(), DriverError> {
-    let mut allowed = vec![false; kernels.len()];
-    for command in plan.commands() {
-        if let Command::Launch(launch) = command
-            && launch.config.non_portable_cluster
-            && !std::mem::replace(&mut allowed[launch.kernel_index], true)
-        {
-            kernels[launch.kernel_index].allow_non_portable_cluster()?;
-        }
-    }
-    Ok(())
 }
 
 /// The memory of each buffer that this process holds.

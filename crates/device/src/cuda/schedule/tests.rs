@@ -252,7 +252,7 @@ fn groups_follow_what_is_before_them_and_nothing_of_themselves() {
                 let follow = follows[command].as_ref().expect("it is in the part");
                 assert!(follow[..stage.start].iter().all(|follows| *follows));
                 let sooner = stage.start..command;
-                let alone = |other: &usize| (command - other) % (1 + MAX_SIDE_STREAMS) != 0;
+                let alone = |other: &usize| !(command - other).is_multiple_of(1 + MAX_SIDE_STREAMS);
                 assert!(
                     sooner.filter(alone).all(|other| !follow[other]),
                     "{command}"
