@@ -8,7 +8,7 @@ use cust::sys::CUfunction_attribute as FunctionAttribute;
 
 use super::commands::{Commands, MAX_NODES, Refused, Wire};
 use super::gate::Held;
-use super::gpu::{CudaDevice, Opened};
+use super::gpu::Opened;
 use super::graph::Graph;
 use super::kernels::Gpu;
 use super::memory::{Bands, Memory};
