@@ -56,13 +56,13 @@
 //! |---|---|
 //! | `traits.rs` | [`Device`] and [`Session`]: what every device does |
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
-//! | `emulated.rs` | the emulated device: plans on the emulator, with its checks |
+//! | `emulated_device.rs` | the emulated device: plans on the emulator, with its checks |
 //! | `cuda/gpu.rs` | one GPU: its context, memory, modules |
 //! | `cuda/commands.rs` | a plan's commands as they are enqueued |
 //! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
 //! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
 //! | `driver/mod.rs` | the driver's library, opened when the program runs |
-//! | `ranked.rs`, `ranks/` | the same plan in several processes: who they are, how they meet |
+//! | `ranked_device.rs`, `ranks/` | the same plan in several processes: who they are, how they meet |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
@@ -74,14 +74,14 @@
 
 pub mod buffer;
 pub mod check;
+mod conflict;
 #[cfg(target_os = "linux")]
 mod cuda;
 mod device_error;
 #[cfg(target_os = "linux")]
 mod driver;
-mod emulated;
+mod emulated_device;
 pub mod error;
-mod independent;
 mod info;
 pub mod memory;
 pub mod module;
@@ -90,7 +90,7 @@ pub mod nccl;
 pub mod occupancy;
 mod params;
 mod pieces;
-mod ranked;
+mod ranked_device;
 pub mod ranks;
 pub mod registers;
 mod report;
@@ -105,7 +105,7 @@ pub use check::{CheckError, Mismatch};
 #[cfg(target_os = "linux")]
 pub use cuda::{CudaDevice, CudaGroup, Link};
 pub use device_error::{DeviceError, DriverError};
-pub use emulated::EmulatedDevice;
+pub use emulated_device::EmulatedDevice;
 pub use error::Error;
 pub use info::{
     Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
@@ -116,7 +116,7 @@ pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
     Options, Sanitize, Schedule, SharedTraffic,
 };
-pub use ranked::RankedDevice;
+pub use ranked_device::RankedDevice;
 pub use report::KernelReport;
 pub use share::Share;
 pub use traits::{BufferPool, Device, POISON, Segments, Session};

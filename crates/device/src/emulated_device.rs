@@ -10,7 +10,7 @@ use ptx_emu::{
     Schedule,
 };
 
-use super::independent::{Conflict, Group, Place};
+use super::conflict::{Conflict, Group, Place};
 use super::params::Params;
 use super::pieces::{Piece, Pieces, own_pieces};
 use super::share::{Role, Share};
