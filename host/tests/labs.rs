@@ -79,7 +79,7 @@ fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
     let limits = LaunchLimits {
         shared_mem_per_block_bytes: 99 * 1024,
         compute_capability: (8, 6),
-        ..LaunchLimits::COMMON
+        ..LaunchLimits::SM_90
     };
     for lab in labs() {
         for case in lab.small_cases() {

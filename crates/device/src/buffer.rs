@@ -70,7 +70,7 @@ pub fn copies(
         .collect()
 }
 
-/// Adds the buffers, in place of those of the same names.
+/// Adds the buffers, and replaces those of the same names.
 pub fn replace(buffers: &mut NamedBuffers, with: NamedBuffers) {
     for (name, buffer) in with {
         match buffers.iter_mut().find(|(other, _)| *other == name) {
@@ -86,9 +86,9 @@ pub enum BufferError {
     /// The elements have another type.
     #[error("a buffer of {actual} was read as {asked}")]
     WrongElement {
-        /// What the buffer holds.
+        /// The buffer's type.
         actual: Element,
-        /// What was asked for.
+        /// The type asked for.
         asked: Element,
     },
     /// The bytes are not a whole number of elements.
@@ -96,7 +96,7 @@ pub enum BufferError {
     RaggedBytes {
         /// How many bytes there are.
         bytes: usize,
-        /// What they should be.
+        /// The type that they should have.
         element: Element,
     },
     /// No buffer has this name.
@@ -169,7 +169,7 @@ macro_rules! elements {
                 }
             }
 
-            /// What the elements are.
+            /// The type of the elements.
             pub fn element(&self) -> Element {
                 match &self.data {
                     $(Data::$variant(_) => Element::$variant,)*
@@ -207,7 +207,8 @@ impl HostBuffer {
     ///
     /// # Errors
     ///
-    /// [`BufferError::RaggedBytes`] if they are not a whole number of elements; [`BufferError::OutOfMemory`].
+    /// [`BufferError::RaggedBytes`] if they are not a whole number of elements;
+    /// [`BufferError::OutOfMemory`].
     pub fn from_bytes(element: Element, bytes: &[u8]) -> Result<HostBuffer, BufferError> {
         if !bytes.len().is_multiple_of(element.size()) {
             return Err(BufferError::RaggedBytes {
@@ -241,7 +242,7 @@ impl HostBuffer {
             && chunks(self).zip(chunks(other)).all(|(a, b)| a == b)
     }
 
-    /// Whether there is no element.
+    /// Whether it has no elements.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -308,7 +309,8 @@ pub fn zeros<T: Scalar>(len: usize) -> Result<Vec<T>, BufferError> {
     if !has_room(len as u128 * size_of::<T>() as u128) {
         return Err(refused());
     }
-    // Pages that the system has zeroed are not written again: buffers of gigabytes are made for every run.
+    // Pages that the system has zeroed are not written again: buffers of gigabytes are made for
+    // every run.
     let values = bytemuck::try_zeroed_vec(len).map_err(|()| refused())?;
     prefer_large_pages(&values);
     Ok(values)

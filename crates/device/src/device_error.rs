@@ -31,7 +31,7 @@ impl DriverError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum DeviceError {
-    /// There is no CUDA device. An ordinary answer, not a fault.
+    /// No CUDA device was found. An ordinary answer, not a fault.
     #[error("no CUDA device: {reason}")]
     NoDevice {
         /// Why.
@@ -52,7 +52,7 @@ pub enum DeviceError {
         module: String,
         /// Its `.version`.
         ptx: String,
-        /// What the driver supports.
+        /// The version that the driver supports.
         driver_cuda: (u32, u32),
     },
     /// The PTX is for another GPU.
@@ -112,7 +112,7 @@ pub enum DeviceError {
         place: String,
         /// The driver's `CUresult`.
         code: u32,
-        /// What happened.
+        /// The fault.
         what: String,
     },
     /// A kernel failed on the emulated device; thread, line and access are named.
@@ -120,14 +120,15 @@ pub enum DeviceError {
     Emulated {
         /// Plan, command and kernel.
         place: String,
-        /// What happened.
+        /// The fault.
         #[source]
         fault: Box<ptx_emu::Fault>,
     },
     /// Commands that are recorded as independent, and were found not to be.
     #[error(transparent)]
     Dependent(#[from] Box<Dependence>),
-    /// A kernel that accesses elements which its arguments do not state, in a plan over several devices.
+    /// A kernel that accesses elements which its arguments do not state, in a plan over several
+    /// devices.
     #[error(
         "{place}: it {} element {element} of buffer `{buffer}`, which its arguments do not state ({stated}); another device may use that element at the same time. Pass a range that has all elements which the kernel accesses", if *writes { "writes" } else { "reads" }
     )]
@@ -140,7 +141,7 @@ pub enum DeviceError {
         element: u64,
         /// Whether the kernel writes it.
         writes: bool,
-        /// What the arguments state of the buffer.
+        /// The elements of the buffer that the arguments state.
         stated: String,
     },
     /// An earlier fault left the device unusable by this process.
@@ -180,7 +181,7 @@ impl From<DriverError> for DeviceError {
     }
 }
 
-/// What to do about a launch that the driver refused with this code.
+/// The remedy for a launch that the driver refused with this code.
 fn refusal_remedy(code: u32) -> &'static str {
     match code {
         1 => "check grid, block and shared memory against `harness doctor`",

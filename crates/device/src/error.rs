@@ -53,7 +53,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Who can fix it.
+    /// The one who can fix it.
     pub fn kind(&self) -> ErrorKind {
         match self {
             Error::Input(_) => ErrorKind::Input,

@@ -30,7 +30,7 @@ impl std::fmt::Display for DeviceKind {
     }
 }
 
-/// A device. What it does not have or does not report is `None`.
+/// A device. A value that it does not have or does not report is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceInfo {
     /// CUDA or emulated.
@@ -57,12 +57,12 @@ pub struct DeviceInfo {
     pub memory_bus_bits: Option<u32>,
     /// Newest CUDA version that the driver supports, major and minor.
     pub driver_cuda: Option<(u32, u32)>,
-    /// The most that a launch may use.
+    /// The largest values that a launch may use.
     pub limits: LaunchLimits,
 }
 
 impl DeviceInfo {
-    /// A device of which nothing else is known; its limits are [`LaunchLimits::COMMON`].
+    /// A device, if nothing else is known of it; its limits are [`LaunchLimits::SM_90`].
     pub fn new(kind: DeviceKind, name: impl Into<String>) -> DeviceInfo {
         DeviceInfo {
             kind,
@@ -77,7 +77,7 @@ impl DeviceInfo {
             memory_clock_khz: None,
             memory_bus_bits: None,
             driver_cuda: None,
-            limits: LaunchLimits::COMMON,
+            limits: LaunchLimits::SM_90,
         }
     }
 }
@@ -91,7 +91,8 @@ pub struct KernelInfo {
     pub registers: Option<u32>,
     /// Local memory of a thread (spills, arrays), in bytes: its stack frame.
     pub local_bytes: u32,
-    /// What of it are spilled registers; `None` where the compiler was not asked, as when its result was in the driver's cache.
+    /// The part of it that holds spilled registers; `None` where the compiler was not asked, as
+    /// when its result was in the driver's cache.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spills: Option<Spills>,
     /// Static shared memory of a block, in bytes.
@@ -104,7 +105,8 @@ pub struct KernelInfo {
     pub occupancy: Option<f64>,
 }
 
-/// Registers of a thread that did not fit, as the compiler counts the instructions that move them to local memory and back.
+/// Registers of a thread that did not fit, as the compiler counts the instructions that move them
+/// to local memory and back.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Spills {
     /// Bytes that these instructions store.
@@ -116,7 +118,8 @@ pub struct Spills {
 /// How long one run of a plan took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Timing {
-    /// Between device events around the commands; `None` on the emulated device, which has no meaningful clock.
+    /// Between device events around the commands; `None` on the emulated device, which has no
+    /// meaningful clock.
     pub device: Option<Duration>,
     /// By the host's clock, from when the device may begin until the last command has finished.
     pub host: Duration,
@@ -210,7 +213,7 @@ impl std::fmt::Display for Stray {
     }
 }
 
-/// The most that a launch may use.
+/// The largest values that a launch may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LaunchLimits {
     /// Threads of a block.
@@ -222,17 +225,17 @@ pub struct LaunchLimits {
     /// Shared memory of a block, static and dynamic together, for a kernel that opts in.
     pub shared_mem_per_block_bytes: u32,
     /// Compute capability, major and minor: which module is run, and whether there are clusters.
-    #[serde(default = "capability_of_common_limits")]
+    #[serde(default = "capability_of_sm_90")]
     pub compute_capability: (u32, u32),
 }
 
-fn capability_of_common_limits() -> (u32, u32) {
-    LaunchLimits::COMMON.compute_capability
+fn capability_of_sm_90() -> (u32, u32) {
+    LaunchLimits::SM_90.compute_capability
 }
 
 impl LaunchLimits {
-    /// The limits of every GPU of compute capability 5.0 or higher; shared memory and clusters as on compute capability 9.0.
-    pub const COMMON: LaunchLimits = LaunchLimits {
+    /// The limits of GPUs of compute capability 9.0. Block and grid are the same since 5.0.
+    pub const SM_90: LaunchLimits = LaunchLimits {
         threads_per_block: 1024,
         block: [1024, 1024, 64],
         grid: [0x7fff_ffff, 65_535, 65_535],
@@ -244,5 +247,5 @@ impl LaunchLimits {
     pub const CLUSTERS_SINCE: (u32, u32) = (9, 0);
 
     /// The most blocks of a cluster, of a launch that allows more than is portable.
-    pub const MOST_CLUSTER_BLOCKS: u32 = 16;
+    pub const MAX_CLUSTER_BLOCKS: u32 = 16;
 }

@@ -1,8 +1,9 @@
-//! What executes plans: the CUDA device, the emulated device, several devices, several processes.
+//! Devices execute plans: the CUDA device, the emulated device, several devices, several processes.
 //!
-//! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers, kernel launches and copies as
-//! plain data. A [`Device`] checks the plan against the module's PTX and prepares it: it allocates memory, looks up kernels and
-//! lays out arguments. The resulting [`Session`] moves buffers and runs the plan, any number of times.
+//! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers,
+//! kernel launches and copies as plain data. A [`Device`] checks the plan against the module's PTX
+//! and prepares it: it allocates memory, looks up kernels and lays out arguments. The resulting
+//! [`Session`] moves buffers and runs the plan, any number of times.
 //!
 //! ```
 //! use device::run::{outputs, reset};
@@ -44,9 +45,10 @@
 //!
 //! # Contract
 //!
-//! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is defined. What is wrong with a
-//! plan is found before anything runs ([`validate`]); what a kernel does wrong is an error of the run that names the kernel
-//! ([`DeviceError`]). A missing driver is an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
+//! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is
+//! defined. A mistake in a plan is found before anything runs ([`validate`]). A kernel's fault is
+//! an error of the run that names the kernel ([`DeviceError`]). A missing driver is
+//! an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
 //!
 //! # Spine, in reading order
 //!
@@ -54,32 +56,32 @@
 //! |---|---|
 //! | `traits.rs` | [`Device`] and [`Session`]: what every device does |
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
-//! | `emulated.rs` | the emulated device: plans on the emulator, with its checks |
+//! | `emulated_device.rs` | the emulated device: plans on the emulator, with its checks |
 //! | `cuda/gpu.rs` | one GPU: its context, memory, modules |
 //! | `cuda/commands.rs` | a plan's commands as they are enqueued |
 //! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
 //! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
 //! | `driver/mod.rs` | the driver's library, opened when the program runs |
-//! | `ranked.rs`, `ranks/` | the same plan in several processes: who they are, how they meet |
+//! | `ranked_device.rs`, `ranks/` | the same plan in several processes: who they are, how they meet |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
 //!
 //! # Limits
 //!
-//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the emulated device does not run is
-//! said by [`ptx_emu`].
+//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the
+//! emulated device does not run is said by [`ptx_emu`].
 
 pub mod buffer;
 pub mod check;
+mod conflict;
 #[cfg(target_os = "linux")]
 mod cuda;
 mod device_error;
 #[cfg(target_os = "linux")]
 mod driver;
-mod emulated;
+mod emulated_device;
 pub mod error;
-mod independent;
 mod info;
 pub mod memory;
 pub mod module;
@@ -88,7 +90,7 @@ pub mod nccl;
 pub mod occupancy;
 mod params;
 mod pieces;
-mod ranked;
+mod ranked_device;
 pub mod ranks;
 pub mod registers;
 mod report;
@@ -103,7 +105,7 @@ pub use check::{CheckError, Mismatch};
 #[cfg(target_os = "linux")]
 pub use cuda::{CudaDevice, CudaGroup, Link};
 pub use device_error::{DeviceError, DriverError};
-pub use emulated::EmulatedDevice;
+pub use emulated_device::EmulatedDevice;
 pub use error::Error;
 pub use info::{
     Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,
@@ -114,10 +116,10 @@ pub use ptx_emu::{
     Counts, Executed, Fault, FaultKind, GlobalTraffic, InstructionClass, InstructionCounts,
     Options, Sanitize, Schedule, SharedTraffic,
 };
-pub use ranked::RankedDevice;
+pub use ranked_device::RankedDevice;
 pub use report::KernelReport;
 pub use share::Share;
-pub use traits::{Device, POISON, Segments, Session, SharedMemory};
+pub use traits::{BufferPool, Device, POISON, Segments, Session};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
@@ -126,7 +128,8 @@ pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
 ///
 /// # Errors
 ///
-/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start. Other errors of the driver.
+/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start.
+/// Other errors of the driver.
 #[cfg(target_os = "linux")]
 pub fn discover() -> Discovery {
     let devices = CudaDevice::all()?;

@@ -1,21 +1,22 @@
 //! How much memory the host can still give.
 //!
-//! Linux promises more than it has, and kills the process that then uses it: asking first turns that into an error.
+//! Linux promises more than it has, and kills the process that then uses it: asking first turns
+//! that into an error.
 //!
-//! Read from `/proc` and `/sys` here, because the `sysinfo` crate knows only the root control group, and counts the pages of
-//! files as used.
+//! Read from `/proc` and `/sys` here, because the `sysinfo` crate knows only the root control
+//! group, and counts the pages of files as used.
 
 /// Smaller allocations are not checked: asking would take longer than it is worth.
 const WORTH_ASKING_BYTES: u128 = 64 << 20;
 
-/// Whether so many bytes are available, as far as the system says.
+/// Whether this number of bytes is available, as far as the system says.
 pub(crate) fn has_room(bytes: u128) -> bool {
     bytes < WORTH_ASKING_BYTES
         || available_bytes().is_none_or(|available| bytes <= available.into())
 }
 
-/// Bytes that can be used without another program losing any: those of the machine, or fewer if the process's control
-/// group is allowed fewer. `None` where the system does not say.
+/// Bytes that can be used without another program losing any: those of the machine, or fewer if the
+/// process's control group is allowed fewer. `None` where the system does not say.
 pub fn available_bytes() -> Option<u64> {
     let machine = std::fs::read_to_string("/proc/meminfo")
         .ok()
@@ -38,8 +39,8 @@ pub fn available_bytes() -> Option<u64> {
     }
 }
 
-/// Asks for pages of megabytes for the room of a large vector: a gigabyte is then touched in some hundred steps instead of a
-/// quarter of a million. What does not know of them leaves it at that.
+/// Asks for pages of megabytes for the room of a large vector: a gigabyte is then touched in some
+/// hundred steps instead of a quarter of a million. A system without such pages ignores it.
 #[cfg(target_os = "linux")]
 pub(crate) fn prefer_large_pages<T>(values: &Vec<T>) {
     use rustix::mm::{Advice, madvise};
@@ -53,7 +54,8 @@ pub(crate) fn prefer_large_pages<T>(values: &Vec<T>) {
     let first = values.as_ptr().cast::<u8>();
     let before = first.align_offset(PAGE);
     let len = (bytes - before) / PAGE * PAGE;
-    // SAFETY: the range lies within the vector's room, and the advice changes nothing that a program sees of it.
+    // SAFETY: the range lies within the vector's room, and the advice changes nothing that a
+    // program sees of it.
     let _ = unsafe {
         madvise(
             first.add(before).cast_mut().cast(),

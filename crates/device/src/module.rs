@@ -1,6 +1,7 @@
 //! A PTX module: its text, and the program parsed from it.
 //!
-//! A module may have a second text for newer devices, where some of its kernels need one: [`Module::for_device`].
+//! A module may have a second text for newer devices, where some of its kernels need one:
+//! [`Module::for_device`].
 
 use std::borrow::Cow;
 use std::sync::{Arc, OnceLock};
@@ -100,8 +101,8 @@ impl Module {
         })
     }
 
-    /// What a device of this compute capability runs: the newest module that is not newer than the device. If all are, the
-    /// oldest, which the device refuses.
+    /// The module that a device of this compute capability runs: the newest one that is not newer
+    /// than the device. If all are, the oldest, which the device refuses.
     pub fn for_device(&self, capability: (u32, u32)) -> &Module {
         let newer = self.newer().filter(|newer| {
             let needed = newer.capability();
@@ -124,7 +125,7 @@ impl Module {
         Some((number / 10, number % 10))
     }
 
-    /// What follows a directive at the start of a line, up to a space.
+    /// The text after a directive at the start of a line, up to a space.
     pub(crate) fn directive(&self, name: &str) -> Option<&str> {
         self.ptx
             .lines()
@@ -142,7 +143,7 @@ impl Module {
         &self.ptx
     }
 
-    /// What the module declares.
+    /// The module's declarations.
     ///
     /// # Errors
     ///
@@ -151,7 +152,7 @@ impl Module {
         Ok(self.executable()?.program())
     }
 
-    /// What the emulated device runs.
+    /// The module in the form that the emulated device runs.
     ///
     /// # Errors
     ///

@@ -12,7 +12,8 @@ pub struct Params {
 }
 
 impl Params {
-    /// Adds an argument: one parameter, or two if it is a slice. `address` gives each buffer's address in device memory.
+    /// Adds an argument: one parameter, or two if it is a slice. `address` gives each buffer's
+    /// address in device memory.
     pub fn push(&mut self, arg: &Arg, plan: &Plan, address: impl Fn(BufferId) -> u64) {
         let buffer = |id: BufferId| &plan.buffers()[id.index()];
         match *arg {

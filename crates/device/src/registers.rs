@@ -1,7 +1,8 @@
-//! A module whose kernels may use fewer registers: each entry gets a `.maxnreg` (PTX ISA, "Performance-tuning directives").
+//! A module whose kernels may use fewer registers: each entry gets a `.maxnreg` (PTX ISA,
+//! "Performance-tuning directives").
 //!
-//! With fewer registers a thread, a multiprocessor holds more threads; what does not fit into them is spilled to local memory.
-//! How a kernel's time answers to that is an experiment of its own.
+//! With fewer registers a thread, a multiprocessor holds more threads; what does not fit into them
+//! is spilled to local memory. How a kernel's time answers to that is an experiment of its own.
 
 use std::str::FromStr;
 
@@ -25,7 +26,7 @@ pub struct NoRegisterCap {
 }
 
 impl RegisterCap {
-    /// ptxas needs so many for calls and addresses.
+    /// ptxas needs this many for calls and addresses.
     pub const LEAST: u32 = 16;
     /// No thread has more.
     pub const MOST: u32 = 255;
@@ -54,11 +55,11 @@ impl std::fmt::Display for RegisterCap {
     }
 }
 
-/// The module, and those for newer devices, with this cap on each of its kernels, in place of one that they may have. `.minnctapersm` remains: where the two
-/// disagree, ptxas keeps to the cap.
+/// The module, and those for newer devices, with this cap on each of its kernels. It replaces a
+/// cap that they may have. `.minnctapersm` remains: where the two disagree, ptxas keeps to the cap.
 pub fn capped(module: &Module, cap: RegisterCap) -> Module {
     let name = format!("{} with {cap}", module.name());
-    // What is no PTX stays as it is, for others to refuse.
+    // A text that is not PTX stays as it is, for others to refuse.
     let text = ptx::with_max_registers(module.ptx(), cap.get());
     let own = Module::new(name, text.unwrap_or_else(|_| module.ptx().to_owned()));
     match module.newer() {

@@ -1,4 +1,4 @@
-//! What a device that counts says of a run.
+//! The report of a run by a device that counts.
 
 use ptx_emu::LaunchReport;
 

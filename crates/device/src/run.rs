@@ -5,7 +5,7 @@ use crate::error::Error;
 use crate::{Session, Timing};
 use plan::Plan;
 
-/// What a run gave.
+/// The results of a run.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// The plan's outputs, by name.
@@ -36,13 +36,14 @@ pub fn run_once(
 ///
 /// # Errors
 ///
-/// [`plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device answers.
+/// [`plan::PlanError::UnknownName`] for an input that the plan has no buffer for; what the device
+/// answers.
 pub fn reset(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> Result<(), Error> {
     write(session, plan, inputs, false)
 }
 
-/// The same as [`reset`], but sooner from the second time on: in memory that sessions share, the device keeps the inputs.
-/// They are the same in all calls for one memory.
+/// The same as [`reset`], but sooner from the second time on: in memory that sessions share, the
+/// device keeps the inputs. They are the same in all calls for one memory.
 ///
 /// # Errors
 ///
@@ -51,7 +52,7 @@ pub fn restore(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) ->
     write(session, plan, inputs, true)
 }
 
-/// Writes the inputs, poisons what is no input.
+/// Writes the inputs, poisons all other buffers.
 fn write(
     session: &mut dyn Session,
     plan: &Plan,
@@ -86,7 +87,7 @@ fn write(
 ///
 /// # Errors
 ///
-/// What the device answers.
+/// Errors of the device.
 pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, Error> {
     plan.outputs()
         .iter()
@@ -94,11 +95,12 @@ pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, E
         .collect()
 }
 
-/// Reads every output of the plan into the buffer of its name where that has its type and length, and into a new one elsewhere.
+/// Reads every output of the plan into the buffer of its name where that has its type and length,
+/// and into a new one elsewhere.
 ///
 /// # Errors
 ///
-/// What the device answers.
+/// Errors of the device.
 pub fn outputs_into(
     session: &mut dyn Session,
     plan: &Plan,

@@ -4,8 +4,8 @@ use std::ops::Range;
 
 use plan::{BufferId, Command, Plan};
 
-/// The devices of this process among those of all that run a plan. Each process executes the commands of its own; a copy between two
-/// processes is a send in one and a receive in the other.
+/// The devices of this process among those of all that run a plan. Each process executes the
+/// commands of its own; a copy between two processes is a send in one and a receive in the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
     /// This process's.
@@ -14,7 +14,7 @@ pub struct Share {
     pub all: u32,
 }
 
-/// What a process does of a command.
+/// A process's part in a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
     /// All of it, on this of its devices, by number in the plan.
@@ -38,7 +38,7 @@ pub enum Role {
 }
 
 impl Share {
-    /// All of so many devices.
+    /// The share of a process that has all of `all` devices.
     pub fn whole(all: u32) -> Share {
         Share { own: 0..all, all }
     }
@@ -60,7 +60,7 @@ impl Share {
         memory
     }
 
-    /// What this process does of a command of the plan.
+    /// This process's part in a command of the plan.
     pub fn role(&self, plan: &Plan, command: &Command<'_>) -> Role {
         let device = command.device(plan.buffers());
         let Command::Copy(copy) = command else {

@@ -1,4 +1,4 @@
-//! What a device does: it prepares plans, and a session runs one.
+//! A device prepares plans, and a session runs one.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -17,9 +17,9 @@ use plan::{Buffer, BufferId, Element, Plan};
 /// A byte that makes NaN of every float and nonsense of every index.
 pub const POISON: u8 = 0xff;
 
-/// What executes plans.
+/// A device executes plans.
 pub trait Device: Send + Sync {
-    /// What is known about it, or about the first if it is several.
+    /// The known facts about it, or about the first if it is several.
     fn info(&self) -> &DeviceInfo;
 
     /// How many devices it is for a plan: 1, unless it is a group of them.
@@ -27,54 +27,58 @@ pub trait Device: Send + Sync {
         1
     }
 
-    /// How many processes share these devices. With more than one, each does the same in the same order, and gets the same times.
+    /// How many processes share these devices. With more than one, each does the same in the same
+    /// order, and gets the same times.
     fn processes(&self) -> u32 {
         1
     }
 
-    /// Checks the plan against the module and this device, loads the module, allocates the plan's buffers.
+    /// Checks the plan against the module and this device, loads the module, allocates the plan's
+    /// buffers.
     ///
-    /// What the buffers then hold is undefined.
+    /// The buffers' contents are then undefined.
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here; [`Error::Device`] where
-    /// the module does not load or memory is short.
+    /// [`Error::Plan`] and [`Error::Validation`] for a plan that cannot run anywhere or here;
+    /// [`Error::Device`] where the module does not load or memory is short.
     fn prepare<'d>(&'d self, module: &Module, plan: &Plan) -> Result<Box<dyn Session + 'd>, Error>;
 
-    /// In how many orders the plan is to run, for what it computes to show whether it depends on the order in which its threads
-    /// run: see [`Device::set_order`]. 1 if it cannot, and on a device that has its own.
+    /// In how many orders the plan is to run, for what it computes to show whether it depends on
+    /// the order in which its threads run: see [`Device::set_order`]. 1 if it cannot, and on a
+    /// device that has its own.
     fn orders(&self, _module: &Module, _plan: &Plan) -> u32 {
         1
     }
 
-    /// Chooses the order in which threads run in sessions that are prepared from now on: the default one, which is number 0,
-    /// or one of the others, which follow from the seed. Where buffers lie and what clocks show follows from it, too. Nothing on a device that has
-    /// its own.
+    /// Chooses the order in which threads run in sessions that are prepared from now on: the
+    /// default one, which is number 0, or one of the others, which follow from the seed. Where
+    /// buffers lie and what clocks show follows from it, too. Nothing on a device that has its own.
     fn set_order(&self, _number: u32, _seed: u64) {}
 
-    /// As [`Device::prepare`], in memory that several sessions of this device use in turn: buffers of one name, type and
-    /// length are the same memory. A session that runs finds there what another left.
+    /// As [`Device::prepare`], with the buffers of a pool, which several sessions of this device
+    /// use in turn: buffers of one name, type and length are the same memory. A session finds in a
+    /// buffer what the session before left there.
     ///
-    /// A device without such memory prepares a session of its own.
+    /// A device without pools prepares a session with buffers of its own.
     ///
     /// # Errors
     ///
     /// As [`Device::prepare`].
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        _memory: &SharedMemory,
+        _pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
         self.prepare(module, plan)
     }
 
     /// As [`Device::prepare`], for an untrusted module and plan.
     ///
-    /// The module is loaded afresh, so that its globals have their initial values. What earlier kernels set on the device
-    /// is reset. On a device that does not check every access, guard bands lie around every buffer: see
-    /// [`Session::strays`].
+    /// The module is loaded afresh, so that its globals have their initial values. What earlier
+    /// kernels set on the device is reset. On a device that does not check every access, guard
+    /// bands lie around every buffer: see [`Session::strays`].
     ///
     /// # Errors
     ///
@@ -88,10 +92,10 @@ pub trait Device: Send + Sync {
     }
 }
 
-/// Device memory that several sessions of one device use in turn: see [`Device::prepare_shared`]. It is freed when all of its
-/// clones and the sessions are dropped.
+/// A pool of device buffers, which several sessions of one device use in turn: see
+/// [`Device::prepare_in`]. Its memory is freed when all of its clones and the sessions are dropped.
 #[derive(Clone, Default)]
-pub struct SharedMemory {
+pub struct BufferPool {
     buffers: Memories,
     /// The same of what [`Session::keep`] has kept.
     kept: Memories,
@@ -100,7 +104,7 @@ pub struct SharedMemory {
 /// The device's own type of memory, by the buffer's name, type and length.
 type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
 
-impl SharedMemory {
+impl BufferPool {
     /// The buffer's memory, made by `make` if there is none.
     #[cfg(target_os = "linux")]
     pub(super) fn buffer<T: 'static, E>(
@@ -108,7 +112,7 @@ impl SharedMemory {
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Rc<T>, E> {
-        shared(&self.buffers, buffer, make)
+        find_or_make(&self.buffers, buffer, make)
     }
 
     /// The memory of the buffer's kept contents, made by `make` if there is none.
@@ -118,18 +122,18 @@ impl SharedMemory {
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
     ) -> Result<Rc<T>, E> {
-        shared(&self.kept, buffer, make)
+        find_or_make(&self.kept, buffer, make)
     }
 
     /// The memory of the buffer's kept contents, if any were kept.
     #[cfg(target_os = "linux")]
     pub(super) fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
-        shared(&self.kept, buffer, || Err(())).ok()
+        find_or_make(&self.kept, buffer, || Err(())).ok()
     }
 }
 
 #[cfg(target_os = "linux")]
-fn shared<T: 'static, E>(
+fn find_or_make<T: 'static, E>(
     memories: &Memories,
     buffer: &Buffer,
     make: impl FnOnce() -> Result<T, E>,
@@ -171,7 +175,8 @@ pub trait Session {
     /// [`Error::Plan`] for another plan's id; errors of the device.
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error>;
 
-    /// Makes a buffer's contents undefined: a kernel that reads it before writing it must not look right.
+    /// Makes a buffer's contents undefined: a kernel that reads it before writing it must not look
+    /// right.
     ///
     /// Every byte becomes [`POISON`]. A device that tracks writes also reports such reads.
     ///
@@ -182,8 +187,8 @@ pub trait Session {
         self.fill(id, POISON)
     }
 
-    /// Keeps what a buffer holds, on the device, for [`Session::recall`] by this session and others that share its
-    /// memory. Does nothing where memory is short, or not shared.
+    /// Keeps what a buffer holds, on the device, for [`Session::recall`] by this session and others
+    /// that share its memory. Does nothing where memory is short, or not shared.
     ///
     /// # Errors
     ///
@@ -205,7 +210,8 @@ pub trait Session {
     ///
     /// # Errors
     ///
-    /// [`Error::Plan`] for another plan's id; [`Error::Buffer`] if the host has too little memory; errors of the device.
+    /// [`Error::Plan`] for another plan's id; [`Error::Buffer`] if the host has too little memory;
+    /// errors of the device.
     fn read(&mut self, id: BufferId) -> Result<HostBuffer, Error>;
 
     /// As [`Session::read`], into a buffer of the same type and length.
@@ -226,10 +232,11 @@ pub trait Session {
     /// [`DeviceError::Lost`] after an earlier fault.
     fn run(&mut self) -> Result<Timing, Error>;
 
-    /// Executes the plan `runs` times back to back, waits until all have finished, and returns their total time.
+    /// Executes the plan `runs` times back to back, waits until all have finished, and returns
+    /// their total time.
     ///
-    /// Each run starts from what the one before left in the buffers. [`Launching::Graph`] takes effect once the plan has
-    /// been captured ([`Session::capture`]); otherwise, runs go by stream.
+    /// Each run starts from what the one before left in the buffers. [`Launching::Graph`] takes
+    /// effect once the plan has been captured ([`Session::capture`]); otherwise, runs go by stream.
     ///
     /// # Errors
     ///
@@ -247,8 +254,9 @@ pub trait Session {
         Ok(total)
     }
 
-    /// Executes the plan once by stream, or, if it has been captured as a graph of repetitions, by that, and times so many parts of
-    /// it: consecutive commands, of one number as nearly as can be. `None` on a device that cannot, and for a plan of fewer commands.
+    /// Executes the plan once by stream, or, if it has been captured as a graph of repetitions, by
+    /// that, and times this many parts of it. Parts are consecutive commands, of nearly equal
+    /// numbers. `None` on a device that cannot, and for a plan of fewer commands.
     ///
     /// # Errors
     ///
@@ -257,20 +265,21 @@ pub trait Session {
         Ok(None)
     }
 
-    /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to the driver. Further
-    /// calls do nothing more.
+    /// Captures the plan as a graph, so that [`Session::run_times`] can replay it with one call to
+    /// the driver. Further calls do nothing more.
     ///
     /// # Errors
     ///
-    /// [`DeviceError::LaunchRefused`] where a launch is at fault; other errors of the device. A device without graphs or a
-    /// plan too long for one is not an error: see [`Capture::Stream`].
+    /// [`DeviceError::LaunchRefused`] where a launch is at fault; other errors of the device. A
+    /// device without graphs or a plan too long for one is not an error: see [`Capture::Stream`].
     fn capture(&mut self) -> Result<Capture, Error> {
         Ok(Capture::Stream {
             reason: "this device has no graphs".to_owned(),
         })
     }
 
-    /// Overwrites the device's last-level cache, so that the next run starts with a cold one. Waits until that is done.
+    /// Overwrites the device's last-level cache, so that the next run starts with a cold one. Waits
+    /// until that is done.
     ///
     /// # Errors
     ///
@@ -279,8 +288,9 @@ pub trait Session {
         Ok(Flushed::NoCache)
     }
 
-    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard bands reach. Always empty
-    /// on a device that checks every access, where such a write is a fault.
+    /// Writes outside the plan's buffers since an isolated session was prepared, as far as guard
+    /// bands reach. Always empty on a device that checks every access, where such a write is a
+    /// fault.
     ///
     /// # Errors
     ///
@@ -296,8 +306,8 @@ pub trait Session {
     /// [`Error::Validation`] for a kernel that the plan does not launch; errors of the device.
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error>;
 
-    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty before a run and on a device
-    /// that does not count.
+    /// Exact counts of the last run, for each kernel in the order of [`Plan::kernels`]. Empty
+    /// before a run and on a device that does not count.
     fn reports(&self) -> &[KernelReport] {
         &[]
     }

@@ -1,4 +1,4 @@
-//! What only the emulated device can do: name the thread and the line of a fault, and count.
+//! The emulated device alone can do this: name the thread and the line of a fault, and count.
 
 use device::run::reset;
 use device::{Device, Element, Module};
@@ -9,7 +9,8 @@ use plan::{Arg, BufferId, LaunchConfig, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
-/// What is said about one launch of a kernel, of a plan with a buffer of 4 u32 and a scratch buffer of 8 f32.
+/// What is said about one launch of a kernel, of a plan with a buffer of 4 u32 and a scratch buffer
+/// of 8 f32.
 fn fault(
     kernel: &str,
     config: LaunchConfig,
@@ -45,7 +46,8 @@ fn faults_name_thread_and_line() {
         out of bounds: store of 4 bytes at offset 16 of buffer `u` (16 bytes) reaches 4 bytes past its end (index 4, length 4)
           in kernel `writes_at` at PTX line 178, block (0, 0, 0), thread (0, 0, 0)
         ");
-    // The last of five threads finds no element in a buffer of four, since its length is passed wrongly.
+    // The last of five threads finds no element in a buffer of four, since its length is passed
+    // wrongly.
     let five = LaunchConfig::new(1, 5);
     insta::assert_snapshot!(fault("axpy", five, |u, _| vec![1.0f32.into(), u.into(), 4u64.into(), u.into(), 5u64.into()]), @"
         plan `p`, command 1 (launch of `axpy`)
@@ -83,7 +85,8 @@ fn reading_a_result_before_it_is_written_is_a_fault() {
         ");
 }
 
-/// What is said about commands that are recorded as independent, of a plan with buffers of 8 f32 and 4 u32 that runs in some order.
+/// What is said about commands that are recorded as independent, of a plan with buffers of 8 f32
+/// and 4 u32 that runs in some order.
 fn dependence(
     schedule: Schedule,
     record: impl Fn(&mut Plan, BufferId, BufferId) -> Result<(), PlanError>,

@@ -20,7 +20,7 @@ static SEAM: Module = Module::from_static("seam", include_str!("seam.ptx"));
 struct Slabs {
     wholes: [BufferId; 2],
     parts: [Vec<BufferId>; 2],
-    /// What each device computes.
+    /// The elements that each device computes.
     shares: Vec<std::ops::Range<u64>>,
 }
 
@@ -58,7 +58,8 @@ fn slabs(plan: &mut Plan, devices: u64, len: u64) -> Slabs {
     }
 }
 
-/// The launch that computes elements `first..end` of a device's part, which begins one element before its share.
+/// The launch that computes elements `first..end` of a device's part, which begins one element
+/// before its share.
 fn sums(plan: &mut Plan, from: BufferId, to: BufferId, first: u64, end: u64) {
     if first >= end {
         return;
@@ -73,7 +74,7 @@ fn sums(plan: &mut Plan, from: BufferId, to: BufferId, first: u64, end: u64) {
     plan.launch("neighbours", config, args).unwrap();
 }
 
-/// So many timesteps on so many devices: seams first, exchanged while the rest is computed.
+/// `steps` timesteps on `devices` devices: seams first, exchanged while the rest is computed.
 fn exchanging(devices: u64, len: u64, steps: u32) -> Plan {
     let mut plan = Plan::new(format!("{devices} slabs of {len}"));
     let Slabs {

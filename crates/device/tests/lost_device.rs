@@ -1,5 +1,5 @@
-//! After a kernel traps or accesses memory out of bounds, the process can no longer use the GPU: the first error names the
-//! kernel, and every later call fails too.
+//! After a kernel traps or accesses memory out of bounds, the process can no longer use the GPU:
+//! the first error names the kernel, and every later call fails too.
 //!
 //! So each fault gets a process of its own: this same program, with an environment variable.
 #![cfg(target_os = "linux")]

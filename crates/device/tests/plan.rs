@@ -103,7 +103,7 @@ fn what_makes_no_sense_is_refused_where_it_is_recorded() {
     insta::assert_snapshot!(refused(plan.fill(foreign, 0)), @"plan `p`, command 0 (fill): the destination is a buffer of another plan; use the ids that this plan's `buffer` and `scratch` returned");
     // Nothing of it was recorded.
     assert_eq!(plan.commands().len(), 0);
-    // An empty range at the end is no fault, and no command.
+    // An empty range at the end is right, and adds no command.
     plan.copy_range(u, 10, v, 10, 0).unwrap();
     plan.launch("k", one, args![u.at(10), u.slice_at(10, 0)])
         .unwrap();
@@ -220,7 +220,8 @@ fn independent_commands_are_a_group() {
     let loaded: Plan = serde_json::from_str(&text).unwrap();
     assert_eq!(loaded.groups(), plan.groups());
 
-    // Commands kept, replaced by one or left out stay independent; several in place of one may not be.
+    // Commands kept, replaced by one or left out stay independent; several that replace one may
+    // not be.
     let mut left_out = 0;
     let fewer = plan.map(|new, command| match command {
         Command::Copy(_) => {

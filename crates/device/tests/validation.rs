@@ -1,4 +1,4 @@
-//! Plans that fit neither their kernels nor the device, and what is said about them.
+//! Plans that do not fit their kernels or the device, and the messages about them.
 
 use device::LaunchLimits;
 use device::validate::validate;
@@ -8,7 +8,7 @@ use plan::{Arg, LaunchConfig, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
-/// What is said about a plan with one launch; `u` is a buffer of 8 u32.
+/// The message about a plan with one launch; `u` is a buffer of 8 u32.
 fn refusal(
     kernel: &str,
     config: LaunchConfig,
@@ -29,7 +29,7 @@ fn refusal_in(
     plan.launch("nothing", LaunchConfig::new(1, 1), args![])
         .unwrap();
     plan.launch(kernel, config, args(u)).unwrap();
-    let error = validate(module, &plan, &LaunchLimits::COMMON).unwrap_err();
+    let error = validate(module, &plan, &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     error.to_string()
 }
@@ -93,14 +93,15 @@ fn kernels_have_bounds_of_their_own() {
 
 #[test]
 fn shared_memory_has_a_limit() {
-    let most = LaunchLimits::COMMON.shared_mem_per_block_bytes;
+    let most = LaunchLimits::SM_90.shared_mem_per_block_bytes;
     insta::assert_snapshot!(refusal("reverse", one().with_shared_mem_bytes(most + 1), |u| args![u, 0u32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): a block needs 232449 bytes of shared memory (0 declared in the kernel, 232449 asked for by the launch); the device allows 232448; use smaller tiles");
     // Static and dynamic memory count together.
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(most), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 248832 bytes of shared memory (16384 declared in the kernel, 232448 asked for by the launch); the device allows 232448; use smaller tiles");
     insta::assert_snapshot!(refusal("bounded", one().with_shared_mem_bytes(u32::MAX), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `bounded`): a block needs 4294983679 bytes of shared memory (16384 declared in the kernel, 4294967295 asked for by the launch); the device allows 232448; use smaller tiles");
 }
 
-/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for newer devices.
+/// `k` takes nothing; `fixed` is for clusters of two blocks; `newer` is only in the module for
+/// newer devices.
 fn clusters() -> Module {
     let text = |target: &str, more: &str| {
         format!(
@@ -118,7 +119,7 @@ fn of_cluster(kernel: &str, config: LaunchConfig, capability: (u32, u32)) -> Res
     plan.launch(kernel, config, args![]).unwrap();
     let limits = LaunchLimits {
         compute_capability: capability,
-        ..LaunchLimits::COMMON
+        ..LaunchLimits::SM_90
     };
     validate(&clusters(), &plan, &limits).map(|_| ())
 }
@@ -163,7 +164,7 @@ fn an_old_device_lacks_clusters_and_newer_kernels() {
     insta::assert_snapshot!(needs("fixed", grid, (8, 0)), @"kernel `fixed` needs compute capability 9.0 or newer; this device has 8.0");
     of_cluster("k", grid, (8, 0)).unwrap();
     of_cluster("newer", grid, (9, 0)).unwrap();
-    // What is wrong everywhere is wrong here too.
+    // A mistake on every device is a mistake here too.
     let wrong = of_cluster("newer", grid.with_cluster(3), (8, 6)).unwrap_err();
     assert_eq!(wrong.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(of_cluster("knew", grid, (8, 6)).unwrap_err(), @"module `clusters` has no kernel `knew`; there are: k");
@@ -192,7 +193,7 @@ fn broken_ptx_is_a_submissions_fault() {
     let module = Module::new("broken", text);
     let mut plan = Plan::new("p");
     plan.launch("k", one(), args![1u32]).unwrap();
-    let error = validate(&module, &plan, &LaunchLimits::COMMON).unwrap_err();
+    let error = validate(&module, &plan, &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(error, @"
     module `broken` is not PTX that can be run: 6:1: expected `.param` or `.reg`, found `)`
@@ -207,7 +208,7 @@ fn a_plan_without_launches_needs_no_kernels() {
     let mut plan = Plan::new("p");
     let u = plan.buffer("u", Element::U8, 1);
     plan.fill(u, 1).unwrap();
-    validate(&empty, &plan, &LaunchLimits::COMMON).unwrap();
+    validate(&empty, &plan, &LaunchLimits::SM_90).unwrap();
 }
 
 /// `takes` takes a slice and a number; `large` declares shared memory.
@@ -231,7 +232,7 @@ static TAKING: Module = Module::from_static(
 ",
 );
 
-/// What is said of a launch of these, without its place.
+/// The message about a launch of these, without its place.
 fn said(
     kernel: &str,
     shared_mem_bytes: u32,

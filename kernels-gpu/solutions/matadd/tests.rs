@@ -124,7 +124,7 @@ fn the_largest_matrices_fit_a_grid() {
         let problem = MatAdd::new(n_x, n_y, 1).unwrap();
         for variant in LAB.variants() {
             let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::COMMON)
+            validate(LAB.module(), &plan, &LaunchLimits::SM_90)
                 .unwrap_or_else(|error| panic!("{}, {problem}: {error}", variant.name));
         }
     }

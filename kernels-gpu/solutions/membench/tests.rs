@@ -87,7 +87,7 @@ fn the_largest_sums_fit_a_grid() {
         let problem = MemBench::new(i32::MAX as u32, x, block, 1).unwrap();
         for variant in LAB.variants() {
             let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }

@@ -76,7 +76,7 @@ fn the_largest_grid_fits_every_launch() {
     for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
         for variant in LAB.variants() {
             let plan = Case::record(&Poisson::new(n, 1).unwrap(), variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }

@@ -110,7 +110,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
         let with = |compute_capability| {
             let limits = LaunchLimits {
                 compute_capability,
-                ..LaunchLimits::COMMON
+                ..LaunchLimits::SM_90
             };
             validate(LAB.module(), &plan, &limits).map(|_| ())
         };
@@ -134,7 +134,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
         }
         other => new.push(other),
     });
-    let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::COMMON).unwrap_err();
+    let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is not a multiple of cluster [1, 4, 1]; round it up to a multiple of 4 blocks in y, and return early in the extra blocks");
 }
@@ -216,7 +216,7 @@ fn the_longest_grids_fit() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 10_000_000]] {
         for variant in LAB.variants() {
             let plan = random(shape, 1, 1).record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }

@@ -25,7 +25,7 @@ fn problem(n_x: u32, n_y: u32, steps: u32) -> Wave2d {
 fn the_longest_domain_fits_a_grid() {
     for variant in LAB.variants() {
         let plan = Case::record(&problem(2, 500_000, 1), variant.name).unwrap();
-        validate(LAB.module(), &plan, &LaunchLimits::COMMON).unwrap();
+        validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
     }
 }
 

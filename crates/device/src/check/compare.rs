@@ -7,8 +7,8 @@ use super::{CheckError, Mismatch, Value};
 use crate::buffer::{Element, HostBuffer, NamedBuffers, Scalar};
 use plan::suggestion;
 
-/// How far an element may be from what is expected: by `absolute`, or by `relative` times the greater magnitude of the
-/// two, whichever allows more. Integers must be equal.
+/// How far an element may be from what is expected: by `absolute`, or by `relative` times the
+/// greater magnitude of the two. The larger of these counts. Integers must be equal.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tolerance {
     /// In the unit of the element.
@@ -17,7 +17,8 @@ pub struct Tolerance {
     pub relative: f64,
 }
 
-/// The outputs must be the expected ones, no more and no less, each equal to the last bit and finite.
+/// The outputs must be the expected ones, no more and no less, each equal to the last bit and
+/// finite.
 ///
 /// # Errors
 ///
@@ -26,7 +27,8 @@ pub fn exact(expected: &NamedBuffers, got: &NamedBuffers) -> Result<(), CheckErr
     within(expected, got, &|_| None)
 }
 
-/// As [`exact`], but the elements of each output may differ by the tolerance that `tolerance` has for its name, if it has one.
+/// As [`exact`], but the elements of each output may differ by the tolerance that `tolerance` has
+/// for its name, if it has one.
 ///
 /// # Errors
 ///
@@ -129,8 +131,9 @@ fn all_right<T: Compare + Sync>(
         .all(|(expected, got)| expected.iter().zip(got).all(is_right))
 }
 
-/// Calls `visit` with the position of every element of `got` that is wrong: farther from the expected one than `tolerance`
-/// allows or, without a tolerance, not equal to it to the last bit. NaN and infinity are wrong on either side.
+/// Calls `visit` with the position of every element of `got` that is wrong: farther from the
+/// expected one than `tolerance` allows or, without a tolerance, not equal to it to the last bit.
+/// NaN and infinity are wrong on either side.
 ///
 /// # Panics
 ///
@@ -169,7 +172,7 @@ fn elements<T: Compare>(
     }
 }
 
-/// What comparing needs to know of an element.
+/// An element, as a comparison sees it.
 trait Compare: Scalar {
     /// Whether `got` is right where `self` is expected.
     fn accepts(self, got: Self, tolerance: Option<Tolerance>) -> bool;

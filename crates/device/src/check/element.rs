@@ -60,7 +60,8 @@ impl Value {
         }
     }
 
-    /// How many numbers away `other` is, counting +0 and -0 as two. `None` for integers, NaN and infinity.
+    /// How many numbers away `other` is, counting +0 and -0 as two. `None` for integers, NaN and
+    /// infinity.
     pub fn ulp_distance(self, other: Value) -> Option<u64> {
         let sign_bit = match self.element {
             Element::F32 => 31,
@@ -70,7 +71,8 @@ impl Value {
         if !(self.is_finite() && other.is_finite()) {
             return None;
         }
-        // Bit patterns of floats are ordered as the values are, except for the sign: negative values count down.
+        // Bit patterns of floats are ordered as the values are, except for the sign: negative
+        // values count down.
         let rank = |value: Value| {
             let magnitude = i128::from(value.bits & !(1 << sign_bit));
             if value.bits >> sign_bit == 1 {

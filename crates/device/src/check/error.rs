@@ -11,16 +11,16 @@ pub struct Mismatch {
     pub buffer: String,
     /// First element that differs.
     pub index: usize,
-    /// What was expected there: decimal, and bits.
+    /// The expected value: decimal, and bits.
     pub expected: String,
-    /// What was there: decimal, and bits.
+    /// The value found: decimal, and bits.
     pub got: String,
     /// How many elements differ.
     pub count: usize,
     /// How many were compared: all.
     pub len: usize,
-    /// Greatest distance in units in the last place among the elements that differ and are finite on both sides;
-    /// `None` if there are none, or for integers.
+    /// Greatest distance in units in the last place among the elements that differ and are finite
+    /// on both sides; `None` if there are none, or for integers.
     pub max_ulp: Option<u64>,
     /// How many elements are NaN or infinite.
     pub non_finite: usize,
@@ -65,8 +65,8 @@ pub enum CheckError {
 }
 
 impl CheckError {
-    /// The message, with the place of the first wrong element in the problem's own coordinates where `locate` knows it, given
-    /// the buffer's name and the position.
+    /// The message, with the place of the first wrong element in the problem's own coordinates
+    /// where `locate` knows it, given the buffer's name and the position.
     pub fn located(&self, locate: impl FnOnce(&str, usize) -> Option<String>) -> String {
         let text = self.to_string();
         let CheckError::Mismatch(mismatch) = self else {

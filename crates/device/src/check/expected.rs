@@ -5,16 +5,17 @@ use rayon::prelude::*;
 use super::{CheckError, Tolerance, Value, find, within};
 use crate::buffer::{Element, HostBuffer, NamedBuffers};
 
-/// How many times as far from the oracle as the reference a result may be that sums in another order: what the labs' courses
-/// suggest for their rule "rounding".
+/// How many times as far from the oracle as the reference a result may be that sums in another
+/// order: what the labs' courses suggest for their rule "rounding".
 pub const ROUNDING: f64 = 8.0;
 
-/// What every value of every output is compared with, and how near it must be.
+/// The values that all outputs are compared with, and how near they must be.
 #[derive(Debug, Clone)]
 pub struct Expected {
-    /// What is expected.
+    /// The expected outputs.
     pub outputs: NamedBuffers,
-    /// For each output how far its values may be from what is expected; `None` if they must be equal to the last bit.
+    /// For each output how far its values may be from what is expected; `None` if they must be
+    /// equal to the last bit.
     bounds: Option<Vec<(String, f64)>>,
 }
 
@@ -30,8 +31,9 @@ impl Expected {
         }
     }
 
-    /// Results are right that are no farther from the oracle than `factor` times the reference is. Also gives how far
-    /// that is. What is expected is the oracle in the outputs' own precision.
+    /// Results are right if their distance from the oracle is at most `factor` times the
+    /// reference's distance. Also gives that distance. The expected outputs are the oracle's, in
+    /// the outputs' own precision.
     pub fn rounding(
         factor: f64,
         reference: &NamedBuffers,
@@ -68,9 +70,9 @@ impl Expected {
         (expected, noise)
     }
 
-    /// As [`Expected::rounding`] for other inputs of the same case, without their oracle: what is `factor` times the noise
-    /// from an oracle that itself is at most the noise from the reference is at most `factor + 1` times it from the
-    /// reference.
+    /// As [`Expected::rounding`] for other inputs of the same case, without their oracle: what is
+    /// `factor` times the noise from an oracle that itself is at most the noise from the reference
+    /// is at most `factor + 1` times it from the reference.
     pub fn around_reference(factor: f64, reference: NamedBuffers, noise: &Noise) -> Expected {
         Expected {
             outputs: reference,
@@ -78,7 +80,8 @@ impl Expected {
         }
     }
 
-    /// How far a value of this output may be from what is expected; `None` if it must be equal to the last bit.
+    /// How far a value of this output may be from what is expected; `None` if it must be equal to
+    /// the last bit.
     pub fn tolerance(&self, output: &str) -> Option<Tolerance> {
         Some(tolerance(self.bounds.as_ref()?, output))
     }
@@ -89,8 +92,9 @@ impl Expected {
     }
 }
 
-/// How far the outputs of a variant that rounds differently may be from `expected`, a reference's, if the noise of the reference of a
-/// smaller case is known: by output, [`ROUNDING`] + 1 times that noise, relative to the largest values of both.
+/// How far the outputs of a variant that rounds differently may be from `expected`, a reference's,
+/// if the noise of the reference of a smaller case is known: by output, [`ROUNDING`] + 1 times that
+/// noise, relative to the largest values of both.
 ///
 /// # Panics
 ///
@@ -110,7 +114,8 @@ pub fn bounds_by_sample(noise: &Noise, sample: &NamedBuffers, expected: &NamedBu
     noise.iter().map(bound).collect()
 }
 
-/// Compares every value of every output: it may be as far from the expected one as `bounds` says for its output.
+/// Compares every value of every output: it may be as far from the expected one as `bounds` says
+/// for its output.
 ///
 /// # Errors
 ///

@@ -1,7 +1,7 @@
 //! Outputs against expected outputs: every element, bit for bit or within a tolerance.
 //!
-//! A NaN or an infinity fails always, even where one was expected: no scheme of ours produces them, and two equal NaNs
-//! would hide a reference that is as broken as the result.
+//! A NaN or an infinity fails always, even where one was expected: no scheme of ours produces them,
+//! and two equal NaNs would hide a reference that is as broken as the result.
 
 mod compare;
 mod element;

@@ -1,34 +1,33 @@
-//! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph and replayed with one
-//! call. Everything is laid out beforehand, so that executing a command costs a driver call and nothing more.
+//! A plan's commands in the form that the driver takes: enqueued one by one, or captured as a graph
+//! and replayed with one call. Everything is laid out beforehand, so that executing a command costs
+//! a driver call and nothing more.
 
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::Range;
-use std::ptr;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use cust::sys::{
-    self, CUdeviceptr, CUfunction, CUgraph, CUgraphExec, CUresult, CUstream, CUstreamCaptureMode,
-};
+use cust::sys::{CUdeviceptr, CUfunction};
 
-use super::fan::{Fan, SideStream};
-use super::lanes::{Batch, Contexts, Lanes};
+use super::schedule::Schedule;
+use super::streams::{StreamSet, Work};
 use crate::device_error::DriverError;
-use crate::driver::{check, launch_cluster};
+use crate::driver::call;
+use crate::driver::stream::StreamRef;
 use crate::nccl::{Comm, Nccl, NcclError};
 use crate::params::Params;
 use crate::share::{Role, Share};
 use plan::{BufferId, Command, LaunchConfig, Plan};
 
-/// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100, driver 580). A longer plan
-/// becomes a graph of some repetitions, if it repeats.
+/// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100,
+/// driver 580). A longer plan becomes a graph of some repetitions, if it repeats.
 pub const MAX_NODES: usize = 32_768;
 
-/// About so many nodes has the graph of a plan that repeats: launching it costs little beside them.
+/// About how many nodes the graph of a plan that repeats has: one launch costs little beside them.
 const REPEATED_NODES: usize = 4096;
 
-/// The most commands before the first repetition: copies and the like.
-const MOST_BEFORE: usize = 8;
+/// The largest number of commands before the first repetition: copies and the like.
+const MAX_BEFORE: usize = 8;
 
 /// A failure to enqueue or capture commands.
 #[derive(Debug)]
@@ -53,7 +52,7 @@ impl From<DriverError> for Refused {
     }
 }
 
-/// What devices of other processes are reached through.
+/// The way to devices of other processes.
 #[derive(Debug, Clone, Copy)]
 pub struct Wire<'d> {
     /// The library.
@@ -66,7 +65,7 @@ pub struct Wire<'d> {
     pub longest: Duration,
 }
 
-/// Commands with addresses in place of buffers.
+/// Commands with addresses instead of buffers.
 #[derive(Debug)]
 pub struct Commands<'d> {
     steps: Vec<Step>,
@@ -74,13 +73,11 @@ pub struct Commands<'d> {
     params: Vec<*mut c_void>,
     /// The arguments' bytes. Never changed once `params` points into it.
     values: Vec<u64>,
-    /// Ranges of commands that are independent of each other.
-    groups: Vec<Range<usize>>,
-    /// What these run on at once. Without it they run one after another.
-    pub fan: Fan,
-    /// What all run on, if they are of several devices.
-    pub lanes: Option<(Lanes, Contexts<'d>)>,
-    /// What sends and receives go through, if there are any.
+    /// Which stream each runs on, and when.
+    pub schedule: Schedule,
+    /// The schedule's streams; none until they are made.
+    pub streams: StreamSet<'d>,
+    /// The way that sends and receives take, if there are any.
     pub wire: Option<Wire<'d>>,
 }
 
@@ -114,9 +111,15 @@ enum Step {
 }
 
 impl<'d> Commands<'d> {
-    /// Lays out a plan. `address` gives each buffer's address in device memory, `function` a kernel as the device of this number has it, by its
-    /// position in [`Plan::kernels`].
-    pub fn new(
+    /// Lays out a plan. `address` gives each buffer's address in device memory, `function` a kernel
+    /// as the device of this number has it, by its position in [`Plan::kernels`].
+    ///
+    /// # Safety
+    ///
+    /// The plan was validated against the kernels' module. Each address is that of device memory
+    /// with all bytes of the buffer. Kernels and memory stay until everything has finished that
+    /// these commands, or a graph of them, have enqueued.
+    pub unsafe fn new(
         plan: &Plan,
         share: &Share,
         address: impl Fn(BufferId) -> CUdeviceptr,
@@ -170,18 +173,15 @@ impl<'d> Commands<'d> {
         let base = values.as_mut_ptr();
         let params = starts
             .into_iter()
-            .map(|start| {
-                // SAFETY: every start is at most the number of values; one past the end is for structures of no bytes.
-                unsafe { base.add(start) }.cast()
-            })
+            // At most one past the end, for structures of no bytes.
+            .map(|start| base.wrapping_add(start).cast())
             .collect();
         Commands {
             steps,
             params,
             values,
-            groups: plan.groups().to_vec(),
-            fan: Fan::default(),
-            lanes: None,
+            schedule: Schedule::new(plan, share),
+            streams: StreamSet::default(),
             wire: None,
         }
     }
@@ -191,42 +191,22 @@ impl<'d> Commands<'d> {
         self.steps.len()
     }
 
-    /// Commands of the largest group of independent ones; 0 without groups.
-    pub fn largest_group(&self) -> usize {
-        let lens = self.groups.iter().map(ExactSizeIterator::len);
-        lens.max().unwrap_or(0)
-    }
-
-    /// The group that a command belongs to.
-    fn group_of(&self, position: usize) -> Option<&Range<usize>> {
-        let after = self.groups.partition_point(|group| group.start <= position);
-        let group = self.groups.get(after.checked_sub(1)?)?;
-        group.contains(&position).then_some(group)
-    }
-
-    /// Where the plan can be parted: this position, or the end of the group that it would part.
-    pub fn boundary(&self, position: usize) -> usize {
-        match self.group_of(position) {
-            Some(group) if group.start < position => group.end,
-            _ => position,
-        }
-    }
-
     /// The addresses of all arguments' values, in order.
     #[cfg(test)]
     pub fn params(&self) -> &[*mut c_void] {
         &self.params
     }
 
-    /// The commands of a graph: all of them or, of a long plan, some repetitions of what it repeats after a few commands. `None`
-    /// for a long plan that does not repeat.
+    /// The commands of a graph: all of them or, of a long plan, some repetitions of what it repeats
+    /// after a few commands. `None` for a long plan that does not repeat.
     pub fn graph_range(&self) -> Option<Range<usize>> {
         match self.len() {
             0 => None,
             len @ ..=MAX_NODES => Some(0..len),
             len => {
                 let keys = self.keys();
-                let starts = (0..=MOST_BEFORE).filter(|&start| self.boundary(start) == start);
+                let starts =
+                    (0..=MAX_BEFORE).filter(|&start| self.schedule.boundary(start) == start);
                 let ranges = starts.map(|start| {
                     let period = period(&keys[start..]);
                     let repeated = period * (REPEATED_NODES / period).max(1);
@@ -278,7 +258,7 @@ impl<'d> Commands<'d> {
                 // Plans over several processes go by stream.
                 Step::Transfer { .. } | Step::Nothing => vec![3, position as u64],
             };
-            if let Some(group) = self.group_of(position) {
+            if let Some(group) = self.schedule.group_of(position) {
                 key.extend([position - group.start, group.len()].map(|number| number as u64));
             }
             let next = known.len();
@@ -288,90 +268,30 @@ impl<'d> Commands<'d> {
     }
 
     /// Enqueues every command.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue_some`].
-    pub unsafe fn enqueue(&mut self, stream: CUstream) -> Result<(), Refused> {
-        // SAFETY: the caller's.
-        unsafe { self.enqueue_some(0..self.len(), stream) }
+    pub fn enqueue(&self, stream: StreamRef<'_>) -> Result<(), Refused> {
+        self.enqueue_some(0..self.len(), stream)
     }
 
-    /// Enqueues the commands of this range, those that are independent on several streams.
-    ///
-    /// # Safety
-    ///
-    /// The context of stream and functions is current. The plan was validated against the functions' module, and its
-    /// buffers live until the stream has finished.
-    pub unsafe fn enqueue_some(
-        &mut self,
-        range: Range<usize>,
-        stream: CUstream,
-    ) -> Result<(), Refused> {
-        if let Some((lanes, contexts)) = self.lanes.take() {
-            // SAFETY: the caller's.
-            let enqueued = unsafe {
-                lanes.run(range, stream, &contexts, |batch| match batch {
-                    Batch::One(position, stream) => self.enqueue_one(position, stream),
-                    Batch::Wires(wires) => self.transfer(wires),
-                })
-            };
-            self.lanes = Some((lanes, contexts));
-            return enqueued;
-        }
-        let mut at = range.start;
-        while at < range.end {
-            let group = self.group_of(at).map(|group| at..group.end.min(range.end));
-            let part = group.clone().unwrap_or_else(|| {
-                let next = self.groups.partition_point(|group| group.start <= at);
-                let next = self.groups.get(next).map_or(range.end, |group| group.start);
-                at..next.min(range.end)
-            });
-            at = part.end;
-            if group.is_none() {
-                // SAFETY: the caller's.
-                unsafe { self.enqueue_each(part, stream) }?;
-                continue;
-            }
-            // SAFETY: the caller's.
-            let streams = unsafe { self.fan.fork(stream, part.len()) }?;
-            let mut lanes = part.zip(streams.iter().cycle());
-            let enqueued = lanes.try_for_each(|(position, &stream)| {
-                // SAFETY: the caller's; the stream waits for what is enqueued before.
-                unsafe { self.enqueue_each(position..position + 1, stream) }
-            });
-            // After a failure, too: the caller waits for its own stream alone.
-            // SAFETY: the caller's.
-            let joined = unsafe { self.fan.join(&streams) };
-            enqueued?;
-            joined?;
-        }
-        Ok(())
+    /// Enqueues the commands of this range, which begins and ends at a [`Schedule::boundary`]. The
+    /// context of the stream, which is the first device's, is current.
+    pub fn enqueue_some(&self, range: Range<usize>, stream: StreamRef<'_>) -> Result<(), Refused> {
+        self.streams
+            .run(&self.schedule, range, stream, |work| match work {
+                Work::Commands(range, stream) => self.enqueue_each(range, stream),
+                Work::Transfers(wires) => self.transfer(wires),
+            })
     }
 
     /// Enqueues the commands of this range, one after another.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue_some`].
-    unsafe fn enqueue_each(
-        &mut self,
-        range: Range<usize>,
-        stream: CUstream,
-    ) -> Result<(), Refused> {
+    fn enqueue_each(&self, range: Range<usize>, stream: StreamRef<'_>) -> Result<(), Refused> {
         for position in range {
-            // SAFETY: the caller's.
-            unsafe { self.enqueue_one(position, stream) }?;
+            self.enqueue_one(position, stream)?;
         }
         Ok(())
     }
 
     /// Enqueues sends and receives that start together, each on its stream.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue_some`].
-    unsafe fn transfer(&self, wires: &[(usize, CUstream)]) -> Result<(), Refused> {
+    fn transfer(&self, wires: &[(usize, StreamRef<'_>)]) -> Result<(), Refused> {
         let wire = self
             .wire
             .expect("a plan with other processes' devices has a wire");
@@ -386,9 +306,10 @@ impl<'d> Commands<'d> {
                 else {
                     continue;
                 };
-                let stream = stream.cast();
-                // SAFETY: a validated copy stays within its buffers, which live as long as the stream; other commands of the plan that access these
-                // elements come before or after by events.
+                let stream = stream.raw().cast();
+                // SAFETY: a validated copy stays within its buffers. By the contract of `new`, they
+                // stay until the stream has finished. By the schedule's events, other commands that
+                // access these elements come before or after.
                 unsafe {
                     match role {
                         Role::Send { from, to } => {
@@ -407,113 +328,53 @@ impl<'d> Commands<'d> {
     }
 
     /// Enqueues a command.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue_some`].
-    unsafe fn enqueue_one(&mut self, position: usize, stream: CUstream) -> Result<(), Refused> {
-        let (function, result) = match self.steps[position] {
+    fn enqueue_one(&self, position: usize, stream: StreamRef<'_>) -> Result<(), Refused> {
+        let enqueued = match self.steps[position] {
             Step::Launch {
                 function,
                 config,
                 params,
             } => {
-                // SAFETY: there is an address for each argument of each launch.
-                let params = unsafe { self.params.as_mut_ptr().add(params) };
-                // SAFETY: a validated launch has as many arguments as the kernel has parameters, of their sizes;
-                // the driver reads them before it returns. A kernel without parameters reads nothing.
-                unsafe { launch(function, &config, stream, params) }
+                let params = &self.params[params..];
+                // SAFETY: a validated launch has as many arguments as the kernel has parameters, of
+                // their sizes, and `new` has laid them out. By the contract of `new`, kernel and
+                // memory stay until the stream has finished.
+                unsafe { call::launch(function, &config, stream, params) }
             }
             Step::Copy {
                 dst,
                 src,
                 bytes,
-                are_of_one_device,
+                are_of_one_device: true,
             } => {
-                // SAFETY: a validated copy stays within both buffers, which do not overlap there.
-                unsafe { copy(dst, src, bytes, are_of_one_device, stream) }
+                // SAFETY: a validated copy stays within its buffers, and does not overlap itself.
+                // By the contract of `new`, they stay until the stream has finished.
+                unsafe { call::copy_on_device(dst, src, bytes, stream) }
+            }
+            Step::Copy {
+                dst, src, bytes, ..
+            } => {
+                // SAFETY: a validated copy stays within its buffers. By the contract of `new`, they
+                // stay until the stream has finished.
+                unsafe { call::copy_between_devices(dst, src, bytes, stream) }
             }
             Step::Fill { dst, byte, bytes } => {
-                // SAFETY: the buffer has this many bytes.
-                let result = unsafe { sys::cuMemsetD8Async(dst, byte, bytes, stream) };
-                ("cuMemsetD8Async", result)
+                // SAFETY: the buffer has these bytes. By the contract of `new`, they stay until the
+                // stream has finished.
+                unsafe { call::fill(dst, byte, bytes, stream) }
             }
             Step::Transfer { .. } | Step::Nothing => return Ok(()),
         };
-        check(function, result).map_err(|cause| Refused::Driver {
+        enqueued.map_err(|cause| Refused::Driver {
             cause,
             position: Some(position),
         })
     }
 }
 
-/// Enqueues a copy, within a device or between two. Returns the name of the driver's function with its result.
-///
-/// # Safety
-///
-/// Both addresses have this many bytes, which do not overlap; the stream is of the source's device.
-unsafe fn copy(
-    dst: CUdeviceptr,
-    src: CUdeviceptr,
-    bytes: usize,
-    are_of_one_device: bool,
-    stream: CUstream,
-) -> (&'static str, CUresult) {
-    // SAFETY: the caller's.
-    unsafe {
-        match are_of_one_device {
-            true => {
-                let result = sys::cuMemcpyDtoDAsync_v2(dst, src, bytes, stream);
-                ("cuMemcpyDtoDAsync", result)
-            }
-            // The addresses say which devices. Unlike cuMemcpyPeerAsync, it can be captured.
-            false => {
-                let result = sys::cuMemcpyAsync(dst, src, bytes, stream);
-                ("cuMemcpyAsync", result)
-            }
-        }
-    }
-}
-
-/// Enqueues a launch. Returns the name of the driver's function with its result.
-///
-/// # Safety
-///
-/// Function and stream are of the current context; `params` are the addresses of as many values as the kernel has parameters.
-unsafe fn launch(
-    function: CUfunction,
-    config: &LaunchConfig,
-    stream: CUstream,
-    params: *mut *mut c_void,
-) -> (&'static str, CUresult) {
-    if config.cluster != [1; 3] {
-        // SAFETY: the caller's.
-        let result = unsafe { launch_cluster(function, config, stream, params) };
-        return ("cuLaunchKernelEx", result);
-    }
-    let [grid_x, grid_y, grid_z] = config.grid;
-    let [block_x, block_y, block_z] = config.block;
-    // SAFETY: the caller's.
-    let result = unsafe {
-        sys::cuLaunchKernel(
-            function,
-            grid_x,
-            grid_y,
-            grid_z,
-            block_x,
-            block_y,
-            block_z,
-            config.shared_mem_bytes,
-            stream,
-            params,
-            ptr::null_mut(),
-        )
-    };
-    ("cuLaunchKernel", result)
-}
-
-/// The least number of elements after which the sequence repeats: all of them, if it does not. The last repetition may be cut
-/// short. By the failure function of Knuth, Morris and Pratt (SIAM J. Comput. 6(2), 1977).
+/// The least number of elements after which the sequence repeats: all of them, if it does not. The
+/// last repetition may be cut short. By the failure function of Knuth, Morris and Pratt (SIAM J.
+/// Comput. 6(2), 1977).
 fn period(keys: &[usize]) -> usize {
     let mut borders = vec![0; keys.len()];
     let mut border = 0;
@@ -525,88 +386,6 @@ fn period(keys: &[usize]) -> usize {
         borders[at] = border;
     }
     keys.len() - borders.last().copied().unwrap_or(0)
-}
-
-/// An instantiated graph; destroyed when dropped.
-#[derive(Debug)]
-pub struct Graph {
-    raw: CUgraphExec,
-    /// Its commands.
-    pub range: Range<usize>,
-    /// How long capture and instantiation took.
-    pub made_in: Duration,
-}
-
-impl Graph {
-    /// Captures these commands in their order and instantiates them.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue`], with the graph's replays in place of the stream.
-    pub unsafe fn new(commands: &mut Commands<'_>, range: Range<usize>) -> Result<Graph, Refused> {
-        let began = Instant::now();
-        // Nothing ever runs on it.
-        let stream = SideStream::new()?;
-        // SAFETY: the stream is this function's own. It does not wait for the legacy stream, so that what other threads do
-        // there meanwhile does not end the capture.
-        let begun = unsafe {
-            sys::cuStreamBeginCapture_v2(
-                stream.0,
-                CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
-            )
-        };
-        check("cuStreamBeginCapture", begun)?;
-        // SAFETY: the caller's; nothing runs yet.
-        let enqueued = unsafe { commands.enqueue_some(range.clone(), stream.0) };
-        let mut template = Template(ptr::null_mut());
-        // SAFETY: the stream is capturing, and the graph may be written.
-        let ended = unsafe { sys::cuStreamEndCapture(stream.0, &mut template.0) };
-        enqueued?;
-        check("cuStreamEndCapture", ended)?;
-        let mut raw = ptr::null_mut();
-        // SAFETY: the graph was just captured.
-        let made = unsafe { sys::cuGraphInstantiateWithFlags(&mut raw, template.0, 0) };
-        check("cuGraphInstantiate", made)?;
-        Ok(Graph {
-            raw,
-            range,
-            made_in: began.elapsed(),
-        })
-    }
-
-    /// Enqueues all commands.
-    ///
-    /// # Safety
-    ///
-    /// As [`Commands::enqueue`].
-    pub unsafe fn enqueue(&self, stream: CUstream) -> Result<(), DriverError> {
-        // SAFETY: the caller's.
-        let result = unsafe { sys::cuGraphLaunch(self.raw, stream) };
-        check("cuGraphLaunch", result)
-    }
-}
-
-impl Drop for Graph {
-    fn drop(&mut self) {
-        // SAFETY: nothing replays it any more. A failure means that the context is gone, and the graph with it.
-        unsafe {
-            let _ = sys::cuGraphExecDestroy(self.raw);
-        }
-    }
-}
-
-/// The captured graph, from which another is instantiated.
-struct Template(CUgraph);
-
-impl Drop for Template {
-    fn drop(&mut self) {
-        if !self.0.is_null() {
-            // SAFETY: an instantiated graph does not need it.
-            unsafe {
-                let _ = sys::cuGraphDestroy(self.0);
-            }
-        }
-    }
 }
 
 #[cfg(test)]

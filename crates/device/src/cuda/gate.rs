@@ -1,8 +1,9 @@
 //! A gate that holds a stream until all of a timed region is enqueued.
 //!
-//! An idle stream starts each command as soon as it is enqueued. The time between two events would then include the host's
-//! calls: some microseconds, which differ between processes. So the stream first waits for a word in host memory, which the
-//! host writes when everything is enqueued. nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
+//! An idle stream starts each command as soon as it is enqueued. The time between two events would
+//! then include the host's calls: some microseconds, which differ between processes. So the stream
+//! first waits for a word in host memory, which the host writes when everything is enqueued.
+//! nvbench holds its streams too, by a kernel (`nvbench/blocking_kernel.cuh`).
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -11,24 +12,16 @@ use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
 
 use cust::memory::LockedBuffer;
-use cust::sys::{CUdeviceptr, CUresult, CUstream};
+use cust::sys::CUdeviceptr;
 
 use crate::device_error::DriverError;
-use crate::driver::check;
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 
-/// The longest time for which a stream is held. Where each launch waits for the device (under a sanitizer or a profiler, or
-/// because the driver's queue is full), enqueuing would otherwise never end.
+/// The longest time for which a stream is held. Where each launch waits for the device (under a
+/// sanitizer or a profiler, or because the driver's queue is full), enqueuing would otherwise never
+/// end.
 pub const LONGEST: Duration = Duration::from_millis(50);
-
-unsafe extern "C" {
-    // `cust_raw` declares the first version only, which drivers refuse unless they were told otherwise when loaded.
-    fn cuStreamWaitValue32_v2(
-        stream: CUstream,
-        address: CUdeviceptr,
-        value: u32,
-        flags: u32,
-    ) -> CUresult;
-}
 
 /// The gate of a device's stream.
 #[derive(Debug, Clone)]
@@ -52,9 +45,10 @@ impl Gate {
         })))
     }
 
-    /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or if holding once took too
-    /// long. The context is current, and stays so until the stream goes on.
-    pub fn hold(&self, stream: CUstream) -> Option<Held> {
+    /// Makes the stream wait until [`Held::release`]. `None` if the driver does not support it, or
+    /// if holding once took too long. The context is current, and stays so until the stream goes
+    /// on.
+    pub fn hold(&self, stream: StreamRef<'_>) -> Option<Held> {
         let word = &self.0;
         if !word.is_usable.load(Ordering::Relaxed) {
             return None;
@@ -87,18 +81,17 @@ impl Gate {
 
 impl Word {
     /// Enqueues the wait.
-    fn wait_for(&self, ticket: u32, stream: CUstream) -> Result<(), DriverError> {
-        const AT_LEAST: u32 = 0;
+    fn wait_for(&self, ticket: u32, stream: StreamRef<'_>) -> Result<(), DriverError> {
         let address = self.open_to.as_ptr() as CUdeviceptr;
-        // SAFETY: page-locked memory has the same address on host and device, and outlives the wait: a held stream is
-        // synchronised before the device is dropped.
-        let result = unsafe { cuStreamWaitValue32_v2(stream, address, ticket, AT_LEAST) };
-        check("cuStreamWaitValue32", result)
+        // SAFETY: page-locked memory has the same address on host and device. The word outlives the
+        // wait: a held stream is synchronised before the device is dropped.
+        unsafe { call::wait_for_value(stream, address, ticket) }
     }
 
     /// Opens the gate, and returns when that was.
     fn open_to(&self, ticket: u32) -> Instant {
-        // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone, atomically.
+        // SAFETY: the word is aligned, lives as long as `self`, and the host writes it here alone,
+        // atomically.
         let word = unsafe { AtomicU32::from_ptr(self.open_to.as_ptr().cast_mut()) };
         // Others may hold the stream too: never close the gate again for earlier tickets.
         let now = Instant::now();
@@ -118,7 +111,8 @@ pub struct Held {
 }
 
 impl Held {
-    /// Lets the stream go on, and returns when that was: now, or earlier if it had been held for too long.
+    /// Lets the stream go on, and returns when that was: now, or earlier if it had been held for
+    /// too long.
     pub fn release(&self) -> Instant {
         *self.opened.get_or_init(|| self.word.open_to(self.ticket))
     }

@@ -1,24 +1,25 @@
 //! A GPU: its context and stream, what is known about it, and what becomes of it after a fault.
 
 use std::collections::HashMap;
-use std::ffi::CStr;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cust::context::{Context, CurrentContext};
-use cust::memory::DeviceBuffer;
 use cust::stream::{Stream, StreamFlags};
-use cust::sys::{self, CUdevice_attribute as Attribute};
+use cust::sys::CUdevice_attribute as Attribute;
 
 use super::gate::Gate;
+use super::memory::Memory;
 use super::module::LoadedModule;
 use super::staging::Staging;
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::{self, check};
+use crate::driver::stream::StreamRef;
+use crate::driver::{self, call, check};
 use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::module::Module;
 use plan::Plan;
 
-/// A GPU. Its context is created on first use, since it takes time and memory on every GPU that has one.
+/// A GPU. Its context is created on first use, since it takes time and memory on every GPU that has
+/// one.
 #[derive(Debug)]
 pub struct CudaDevice {
     raw: cust::device::Device,
@@ -27,7 +28,8 @@ pub struct CudaDevice {
     /// The first fault that the context did not survive.
     lost: OnceLock<String>,
     opened: OnceLock<Opened>,
-    /// Modules by PTX text, so that each is compiled once for many plans. Also locked while the context is created.
+    /// Modules by PTX text, so that each is compiled once for many plans. Also locked while the
+    /// context is created.
     modules: Mutex<HashMap<String, Arc<LoadedModule>>>,
 }
 
@@ -35,13 +37,13 @@ pub struct CudaDevice {
 #[derive(Debug)]
 pub struct Opened {
     // Dropped in this order: memory and stream belong to the context.
-    /// What [`Opened::flush_l2`] writes; allocated on first use.
-    flushing: Mutex<Option<DeviceBuffer<u8>>>,
+    /// The memory that [`Opened::flush_l2`] writes; allocated on first use.
+    flushing: Mutex<Option<Memory>>,
     /// For copies of large buffers; made on first use.
     pub(super) staging: Mutex<Option<Staging>>,
     /// Holds the stream while a timed region is enqueued.
     pub(super) gate: Gate,
-    pub(super) stream: Stream,
+    stream: Stream,
     context: Context,
 }
 
@@ -59,7 +61,7 @@ impl CudaDevice {
         let raw = check("cuDeviceGet", cust::device::Device::get_device(ordinal))?;
         Ok(CudaDevice {
             info: info(raw, ordinal)?,
-            threads_per_multiprocessor: attribute(
+            threads_per_multiprocessor: call::device_attribute(
                 raw,
                 Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR,
             )?,
@@ -80,8 +82,8 @@ impl CudaDevice {
     }
 
     /// As the driver knows it.
-    pub(super) fn raw(&self) -> i32 {
-        self.raw.as_raw()
+    pub(super) fn raw(&self) -> cust::device::Device {
+        self.raw
     }
 
     /// Its name for messages, with its number where there are several.
@@ -138,7 +140,8 @@ impl CudaDevice {
         Ok(loaded)
     }
 
-    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it is.
+    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it
+    /// is.
     pub(super) fn failed(&self, plan: &Plan, cause: DriverError) -> DeviceError {
         if let Some(what) = kernel_fault(cause.code) {
             let error = DeviceError::KernelFault {
@@ -163,6 +166,11 @@ impl Opened {
         &self.context
     }
 
+    /// The stream that everything runs on.
+    pub(super) fn stream(&self) -> &Stream {
+        &self.stream
+    }
+
     /// Does a large copy with the memory for it. The context is current.
     pub(super) fn staged(
         &self,
@@ -175,28 +183,17 @@ impl Opened {
         }
     }
 
-    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is current.
+    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is
+    /// current.
     pub(super) fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
         let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
-        if flushing.is_none() {
+        let memory = match &mut *flushing {
+            Some(memory) => memory,
             // Twice L2's size, since its replacement is not strictly least recently used.
-            // SAFETY: nothing reads the buffer; any bytes are valid `u8`.
-            let allocated = unsafe { DeviceBuffer::uninitialized(2 * l2_bytes as usize) };
-            *flushing = Some(check("cuMemAlloc", allocated)?);
-        }
-        let buffer = flushing.as_ref().expect("just allocated");
-        // SAFETY: the buffer has this many bytes, and the context is current.
-        let result = unsafe {
-            sys::cuMemsetD8Async(
-                buffer.as_device_ptr().as_raw(),
-                0,
-                buffer.len(),
-                self.stream.as_inner(),
-            )
+            none => none.insert(Memory::new(2 * l2_bytes as usize, None)?),
         };
-        check("cuMemsetD8Async", result)?;
-        check("cuStreamSynchronize", self.stream.synchronize())?;
-        Ok(buffer.len() as u64)
+        memory.fill(0, StreamRef::from(&self.stream))?;
+        Ok(memory.bytes() as u64)
     }
 }
 
@@ -218,9 +215,7 @@ fn count() -> Result<u32, DeviceError> {
     driver::open().map_err(|reason| DeviceError::NoDevice {
         reason: reason.to_owned(),
     })?;
-    // SAFETY: may be called at any time, more than once.
-    let started = unsafe { sys::cuInit(0) };
-    check("cuInit", started).map_err(|error| DeviceError::NoDevice {
+    call::init().map_err(|error| DeviceError::NoDevice {
         reason: why_not_started(&error),
     })?;
     match check("cuDeviceGetCount", cust::device::Device::num_devices())? {
@@ -242,12 +237,8 @@ fn why_not_started(error: &DriverError) -> String {
 
 fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, DriverError> {
     use Attribute::*;
-    let get = |which| attribute(device, which);
-    let mut driver_version = 0;
-    // SAFETY: `driver_version` may be written.
-    let result = unsafe { sys::cuDriverGetVersion(&mut driver_version) };
-    check("cuDriverGetVersion", result)?;
-    let driver_version = driver_version as u32;
+    let get = |which| call::device_attribute(device, which);
+    let driver_version = call::driver_version()?;
     let compute_capability = (
         get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
         get(CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
@@ -256,7 +247,7 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
         kind: DeviceKind::Cuda,
         name: check("cuDeviceGetName", device.name())?,
         ordinal,
-        pci_bus_id: Some(pci_bus_id(device)?),
+        pci_bus_id: Some(call::device_pci_bus_id(device)?.to_lowercase()),
         compute_capability: Some(compute_capability),
         multiprocessors: Some(get(CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?),
         memory_bytes: Some(check("cuDeviceTotalMem", device.total_memory())? as u64),
@@ -283,28 +274,8 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
     })
 }
 
-/// An attribute of a GPU. `cust` has no names for some of them.
-fn attribute(device: cust::device::Device, which: Attribute) -> Result<u32, DriverError> {
-    let mut value = 0;
-    // SAFETY: `value` may be written, and `device` is the driver's.
-    let result = unsafe { sys::cuDeviceGetAttribute(&mut value, which, device.as_raw()) };
-    check("cuDeviceGetAttribute", result)?;
-    // The driver's integers are signed; none of these is negative.
-    Ok(value.max(0) as u32)
-}
-
-fn pci_bus_id(device: cust::device::Device) -> Result<String, DriverError> {
-    // The driver documents 13 bytes; domains of 32 bits need 17.
-    let mut text = [0u8; 32];
-    let (start, len) = (text.as_mut_ptr().cast(), text.len() as i32);
-    // SAFETY: the text has this many bytes, and `device` is the driver's.
-    let result = unsafe { sys::cuDeviceGetPCIBusId(start, len, device.as_raw()) };
-    check("cuDeviceGetPCIBusId", result)?;
-    let text = CStr::from_bytes_until_nul(&text).unwrap_or_default();
-    Ok(text.to_string_lossy().to_lowercase())
-}
-
-/// What a kernel did, if the result means a fault of a kernel. The context does not survive any of them.
+/// A description of the fault, if the result means a fault of a kernel. The context survives none
+/// of these.
 fn kernel_fault(code: u32) -> Option<&'static str> {
     Some(match code {
         DriverError::ILLEGAL_ADDRESS => {

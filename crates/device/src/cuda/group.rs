@@ -3,33 +3,35 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use cust::sys::{self, CUdevice_P2PAttribute as P2pAttribute};
+use cust::context::{Context, CurrentContext};
+use cust::sys::CUdevice_P2PAttribute as P2pAttribute;
 
 use super::commands::Wire;
 use super::gpu::CudaDevice;
-use super::lanes::reach;
-use super::session::{CudaSession, Gpu, Use};
+use super::kernels::Gpu;
+use super::session::{CudaSession, Use};
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::check;
+use crate::driver::{call, check};
 use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
 use crate::nccl::{self, Comm, Member, Nccl, UniqueId};
 use crate::ranks;
 use crate::share::Share;
-use crate::traits::{Device, Session, SharedMemory};
+use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 
-/// GPUs of this machine: a plan's device 0 is the first of them. Kernels reach the memory of every other GPU where the driver allows it; a
-/// copy between two that do not goes through the host's memory.
+/// GPUs of this machine: a plan's device 0 is the first of them. Kernels reach the memory of every
+/// other GPU where the driver allows it; a copy between two that do not goes through the host's
+/// memory.
 #[derive(Debug)]
 pub struct CudaGroup {
     gpus: Vec<CudaDevice>,
     /// For each GPU, which others its kernels reach.
     reaches: Vec<Vec<bool>>,
     share: Share,
-    /// What other processes' GPUs are reached through. Shared with what aborts it.
+    /// The way to other processes' GPUs. The code that aborts it has it, too.
     wire: Option<(Nccl, Arc<Vec<Comm>>)>,
 }
 
@@ -78,11 +80,13 @@ impl CudaGroup {
         })
     }
 
-    /// The group as a share of the GPUs of several processes, which reach each other through NCCL. Returns when all have joined.
+    /// The group as a share of the GPUs of several processes, which reach each other through NCCL.
+    /// Returns when all have joined.
     ///
     /// # Errors
     ///
-    /// [`Error::Nccl`] if there is no NCCL, or the others do not join; [`Error::Ranks`] if one is lost.
+    /// [`Error::Nccl`] without NCCL, or if the others do not join; [`Error::Ranks`] if one is
+    /// lost.
     pub fn among(mut self, share: Share, ranks: &ranks::Session) -> Result<CudaGroup, Error> {
         let nccl = Nccl::open(None)?;
         let id = match ranks.rank() {
@@ -111,7 +115,7 @@ impl CudaGroup {
         let comms = Comm::init_several(&nccl, share.all as usize, &id, &mut members, LONGEST)?;
         let comms = Arc::new(comms);
         let to_abort = Arc::downgrade(&comms);
-        // What waits for a rank that is lost would wait for ever.
+        // Operations that wait for a lost rank would wait for ever.
         ranks.on_loss(move |why| {
             if let Some(comms) = to_abort.upgrade() {
                 let comms: Vec<&Comm> = comms.iter().collect();
@@ -138,12 +142,8 @@ impl CudaGroup {
         }
         let which = P2pAttribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED;
         let (from, to) = (self.gpus[from].raw(), self.gpus[to].raw());
-        let mut atomics = 0;
-        // SAFETY: the value may be written, and the devices are the driver's.
-        let result = unsafe { sys::cuDeviceGetP2PAttribute(&mut atomics, which, from, to) };
-        check("cuDeviceGetP2PAttribute", result).map_err(DeviceError::from)?;
         Ok(Link::Peer {
-            has_atomics: atomics != 0,
+            has_atomics: call::p2p_attribute(which, from, to)? != 0,
         })
     }
 
@@ -188,6 +188,21 @@ impl CudaGroup {
     }
 }
 
+/// Lets kernels of the first context reach the memory of the second, if the devices can. `false` if
+/// they cannot.
+fn reach(from: &Context, to: &Context) -> Result<bool, DriverError> {
+    /// The context has this access already.
+    const ALREADY: u32 = 704;
+    /// The devices cannot.
+    const UNSUPPORTED: u32 = 217;
+    check("cuCtxSetCurrent", CurrentContext::set_current(from))?;
+    match call::enable_peer_access(to) {
+        Err(cause) if cause.code == UNSUPPORTED => Ok(false),
+        Err(cause) if cause.code != ALREADY => Err(cause),
+        _ => Ok(true),
+    }
+}
+
 impl Drop for CudaGroup {
     fn drop(&mut self) {
         if self.wire.is_some() {
@@ -210,12 +225,12 @@ impl Device for CudaGroup {
         self.session(module, plan, Use::Own)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Shared(memory.clone()))
+        self.session(module, plan, Use::Pool(pool.clone()))
     }
 }

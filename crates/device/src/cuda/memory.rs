@@ -1,7 +1,7 @@
 //! The memory of a buffer, with or without guard bands around it.
 //!
-//! A GPU does not notice a write slightly out of bounds: it lands in whatever lies there. In a guard band of known contents,
-//! it leaves a trace.
+//! A GPU does not notice a write slightly out of bounds: it lands in whatever lies there. In a
+//! guard band of known contents, it leaves a trace.
 
 use std::ops::Range;
 
@@ -9,11 +9,12 @@ use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::sys::CUdeviceptr;
 
 use crate::device_error::DriverError;
-use crate::driver::check;
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 use crate::info::{Side, Stray};
 
-/// Length of each band. A multiple of every alignment that the driver gives, so that a buffer between bands is aligned
-/// like one without; long enough for several rows of a stencil's field.
+/// Length of each band. A multiple of every alignment that the driver gives, so that a buffer
+/// between bands is aligned like one without; long enough for several rows of a stencil's field.
 pub const BAND_BYTES: usize = 256 << 10;
 
 /// The contents of all bands of one session.
@@ -40,10 +41,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context is current.
+    /// Allocates `bytes` bytes of undefined contents, between bands if there are any. The context
+    /// is current.
     pub fn new(bytes: usize, bands: Option<&Bands>) -> Result<Memory, DriverError> {
         let band = bands.map_or(0, |bands| bands.pattern.len());
-        // SAFETY: the documentation says that contents are undefined; any bytes are valid `u8`.
+        // SAFETY: any bytes are valid `u8`, and the contents of this memory are stated to be
+        // undefined.
         let allocated = unsafe { DeviceBuffer::uninitialized(bytes + 2 * band) };
         let memory = Memory {
             all: check("cuMemAlloc", allocated)?,
@@ -56,6 +59,35 @@ impl Memory {
             }
         }
         Ok(memory)
+    }
+
+    /// Sets every byte of the buffer, and waits.
+    pub fn fill(&self, byte: u8, stream: StreamRef<'_>) -> Result<(), DriverError> {
+        // SAFETY: the memory has these bytes, and lives until the stream has finished: this
+        // function waits.
+        unsafe { call::fill(self.address(), byte, self.bytes(), stream) }?;
+        stream.synchronize()
+    }
+
+    /// Copies the bytes of another buffer of this length and device, and waits.
+    pub fn copy_from(&self, from: &Memory, stream: StreamRef<'_>) -> Result<(), DriverError> {
+        assert_eq!(from.bytes(), self.bytes(), "both are of one buffer");
+        // SAFETY: both memories have these bytes; they are two allocations, which live until the
+        // stream has finished: this function waits.
+        unsafe {
+            call::copy_on_device(self.address(), from.address(), self.bytes(), stream)?;
+        }
+        stream.synchronize()
+    }
+
+    /// The address of `len` bytes of the buffer from `offset` on.
+    ///
+    /// # Panics
+    ///
+    /// If the buffer is shorter.
+    pub fn address_of(&self, offset: usize, len: usize) -> CUdeviceptr {
+        assert!(offset <= self.bytes() && len <= self.bytes() - offset);
+        self.address() + offset as u64
     }
 
     /// Where the buffer starts.

@@ -1,42 +1,46 @@
 //! CUDA GPUs, through `cust`.
 //!
-//! - `group`: several GPUs as one device; `schedule` and `lanes`: what runs where, and waits for what;
+//! - `group`: several GPUs as one device;
+//! - `schedule`: what runs on which stream, and waits for what; `placement`: the same over several
+//!   GPUs;
+//! - `streams`: the streams and events of a schedule;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
-//! - `module`: modules as the driver compiles them;
-//! - `commands`: a plan's commands in the form that the driver takes, and graphs of them;
+//! - `module`: modules as the driver compiles them; `kernels`: those of a plan on one GPU;
+//! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
 //! - `staging`: copies of large buffers;
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
-mod fan;
 mod gate;
 mod gpu;
+mod graph;
 mod group;
-mod lanes;
+mod kernels;
 mod memory;
 mod module;
+mod placement;
 mod schedule;
 mod session;
 mod staging;
+mod streams;
 #[cfg(test)]
 mod tests;
 
 use std::sync::Arc;
 
-use cust::sys;
-
+use self::kernels::Gpu;
 use self::memory::Bands;
 use self::module::LoadedModule;
-use self::session::{CudaSession, Gpu, Use};
+use self::session::{CudaSession, Use};
 use crate::device_error::DeviceError;
-use crate::driver::check;
+use crate::driver::call;
 use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
 use crate::share::Share;
-use crate::traits::{Device, Session, SharedMemory};
+use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};
 use plan::Plan;
 
@@ -52,13 +56,13 @@ impl Device for CudaDevice {
         self.session(module, plan, Use::Own)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(module, plan, Use::Shared(memory.clone()))
+        self.session(module, plan, Use::Pool(pool.clone()))
     }
 
     fn prepare_isolated<'d>(
@@ -87,7 +91,7 @@ impl CudaDevice {
                 reset_settings()?;
                 Arc::new(LoadedModule::new(module, &self.info)?)
             }
-            Use::Own | Use::Shared(_) => self.load(module)?,
+            Use::Own | Use::Pool(_) => self.load(module)?,
         };
         let gpus = vec![Gpu::new(self, opened, loaded, plan)?];
         let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;
@@ -95,14 +99,12 @@ impl CudaDevice {
     }
 }
 
-/// Resets what a kernel may have changed in the context beyond its buffers: lines that persist in L2. The context is
-/// current.
+/// Resets what a kernel may have changed in the current context beyond its buffers: lines that
+/// persist in L2.
 fn reset_settings() -> Result<(), DeviceError> {
     /// The results of a GPU and of a driver without persisting lines.
     const NOT_SUPPORTED: [u32; 2] = [801, 302];
-    // SAFETY: the function has no arguments.
-    let result = unsafe { sys::cuCtxResetPersistingL2Cache() };
-    match check("cuCtxResetPersistingL2Cache", result) {
+    match call::reset_persisting_l2() {
         Err(cause) if !NOT_SUPPORTED.contains(&cause.code) => Err(cause.into()),
         _ => Ok(()),
     }

@@ -1,21 +1,25 @@
 //! Modules as the driver compiles them.
 
 use std::collections::HashMap;
-use std::ffi::{CStr, CString, c_void};
-use std::ptr;
+use std::ffi::{CStr, CString};
+use std::sync::Arc;
 
-use cust::sys::{self, CUfunction, CUfunction_attribute, CUjit_option, CUmodule};
+use cust::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
 
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::check;
+use crate::driver::call;
 use crate::info::{DeviceInfo, Spills};
 use crate::module::Module;
+use plan::LaunchConfig;
 
 /// Room for the driver's compiler to explain why it refuses the PTX.
 const LOG_BYTES: usize = 16 * 1024;
 
-/// Room for what it tells of each kernel.
+/// Room for its lines about each kernel.
 const TOLD_BYTES: usize = 256 * 1024;
+
+/// Shared memory, static and dynamic, that every launch may use without opting in.
+const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
 
 /// A module in a context; unloaded when dropped, in that same context.
 #[derive(Debug)]
@@ -46,35 +50,8 @@ impl LoadedModule {
         })?;
         let mut log = vec![0u8; LOG_BYTES];
         let mut told = vec![0u8; TOLD_BYTES];
-        let mut options = [
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER,
-            CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES,
-            CUjit_option::CU_JIT_INFO_LOG_BUFFER,
-            CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES,
-            CUjit_option::CU_JIT_LOG_VERBOSE,
-        ];
-        // Numbers are passed in the pointers themselves.
-        let mut values = [
-            log.as_mut_ptr().cast::<c_void>(),
-            ptr::without_provenance_mut(LOG_BYTES - 1),
-            told.as_mut_ptr().cast(),
-            ptr::without_provenance_mut(TOLD_BYTES - 1),
-            ptr::without_provenance_mut(1),
-        ];
-        let mut raw = ptr::null_mut();
-        // SAFETY: the text ends in NUL; there are as many values as options; both logs outlive the call, and the last
-        // byte of each, which the driver does not know of, stays 0.
-        let result = unsafe {
-            sys::cuModuleLoadDataEx(
-                &mut raw,
-                text.as_ptr().cast(),
-                options.len() as u32,
-                options.as_mut_ptr(),
-                values.as_mut_ptr(),
-            )
-        };
-        match check("cuModuleLoadDataEx", result) {
-            Ok(()) => Ok(LoadedModule {
+        match call::load_module(&text, &mut log, &mut told) {
+            Ok(raw) => Ok(LoadedModule {
                 raw,
                 spills: spills(&text_of(&told)),
             }),
@@ -82,45 +59,78 @@ impl LoadedModule {
         }
     }
 
-    /// What the compiler told of a kernel's spills.
+    /// A kernel's spills, as the compiler told them.
     pub fn spills(&self, kernel: &str) -> Option<Spills> {
         self.spills.get(kernel).copied()
     }
 
     /// A kernel of the module.
-    pub fn function(&self, name: &str) -> Result<CUfunction, DriverError> {
+    pub fn kernel(self: &Arc<Self>, name: &str) -> Result<Kernel, DriverError> {
         let name = CString::new(name).expect("a kernel that was found in PTX");
-        let mut function = ptr::null_mut();
-        // SAFETY: the module is loaded, and the name ends in NUL.
-        let result = unsafe { sys::cuModuleGetFunction(&mut function, self.raw, name.as_ptr()) };
-        check("cuModuleGetFunction", result)?;
-        Ok(function)
+        Ok(Kernel {
+            // SAFETY: the module is loaded as long as `self` lives.
+            raw: unsafe { call::module_function(self.raw, &name) }?,
+            _module: Arc::clone(self),
+        })
     }
 }
 
 impl Drop for LoadedModule {
     fn drop(&mut self) {
-        // SAFETY: nothing uses the module any more: sessions hold it as long as they live. A failure means that the
-        // context is gone, and the module with it.
-        unsafe {
-            let _ = sys::cuModuleUnload(self.raw);
-        }
+        // SAFETY: `new` loaded the module, and nothing else unloads it. Each kernel holds the
+        // module, and a session holds its kernels until nothing runs any more. A failure means that
+        // the context is gone, and the module with it.
+        let _ = unsafe { call::unload_module(self.raw) };
     }
 }
 
-/// An attribute of a kernel.
-pub fn function_attribute(
-    function: CUfunction,
-    which: CUfunction_attribute,
-) -> Result<u32, DriverError> {
-    let mut value = 0;
-    // SAFETY: `value` may be written; the caller's function is of a loaded module.
-    let result = unsafe { sys::cuFuncGetAttribute(&mut value, which, function) };
-    check("cuFuncGetAttribute", result)?;
-    Ok(value.max(0) as u32)
+/// A kernel of a loaded module, which it keeps loaded.
+#[derive(Debug, Clone)]
+pub struct Kernel {
+    raw: CUfunction,
+    _module: Arc<LoadedModule>,
 }
 
-/// Refuses PTX for another GPU, of which the driver only says that it is invalid.
+impl Kernel {
+    /// The driver's handle. It is valid as long as the kernel lives.
+    pub fn raw(&self) -> CUfunction {
+        self.raw
+    }
+
+    /// An attribute of the kernel.
+    pub fn attribute(&self, which: Attribute) -> Result<u32, DriverError> {
+        // SAFETY: `self` keeps the module loaded.
+        unsafe { call::function_attribute(self.raw, which) }
+    }
+
+    /// Opts in to this much dynamic shared memory, if a launch needs to.
+    pub fn allow_shared_memory(&self, dynamic_bytes: u32) -> Result<(), DriverError> {
+        let which = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let static_bytes = self.attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?;
+        if dynamic_bytes + static_bytes <= DEFAULT_SHARED_MEM_BYTES {
+            return Ok(());
+        }
+        // Another session may launch the same kernel with more: never lower its limit.
+        let bytes = dynamic_bytes.max(self.attribute(which)?);
+        // SAFETY: `self` keeps the module loaded.
+        unsafe { call::set_function_attribute(self.raw, which, bytes) }
+    }
+
+    /// Lets the kernel have clusters of more blocks than is portable.
+    pub fn allow_non_portable_cluster(&self) -> Result<(), DriverError> {
+        // SAFETY: `self` keeps the module loaded.
+        unsafe { call::allow_non_portable_cluster(self.raw) }
+    }
+
+    /// How many blocks of this shape run on one multiprocessor at a time.
+    pub fn blocks_per_multiprocessor(&self, config: &LaunchConfig) -> Result<u32, DriverError> {
+        let threads = config.threads_per_block() as u32;
+        // SAFETY: `self` keeps the module loaded.
+        unsafe { call::max_active_blocks(self.raw, threads, config.shared_mem_bytes) }
+    }
+}
+
+/// Refuses PTX for another GPU. The driver would only say that it is invalid.
 pub fn check_target(module: &Module, device: &DeviceInfo) -> Result<(), DeviceError> {
     let (Some(capability), Some(target)) = (device.compute_capability, module.target()) else {
         return Ok(());
@@ -173,7 +183,7 @@ fn text_of(log: &[u8]) -> String {
     text.to_string_lossy().into_owned()
 }
 
-/// What the compiler tells of each kernel's spills:
+/// Each kernel's spills, as the compiler tells them:
 ///
 /// ```text
 /// ptxas info    : Function properties for step

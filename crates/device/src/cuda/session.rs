@@ -1,47 +1,41 @@
 //! The buffers and runs of one plan.
 
-use std::ops::Range;
 use std::rc::Rc;
-use std::sync::Arc;
 use std::time::Instant;
 
 use cust::event::{Event, EventFlags};
-use cust::stream::Stream;
-use cust::sys::{
-    self, CUdeviceptr, CUfunction, CUfunction_attribute as FunctionAttribute, CUstream,
-};
+use cust::sys::CUfunction_attribute as FunctionAttribute;
 
-use super::commands::{Commands, Graph, MAX_NODES, Refused, Wire};
-use super::fan::Fan;
+use super::commands::{Commands, MAX_NODES, Refused, Wire};
 use super::gate::Held;
-use super::gpu::{CudaDevice, Opened};
-use super::lanes::{Contexts, Lanes};
+use super::gpu::Opened;
+use super::graph::Graph;
+use super::kernels::Gpu;
 use super::memory::{Bands, Memory};
-use super::module::{LoadedModule, function_attribute};
-use super::schedule::Schedule;
 use super::staging::is_large;
+use super::streams::StreamSet;
 use crate::buffer::HostBuffer;
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::{allow_non_portable_cluster, check};
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 use crate::error::Error;
 use crate::info::{Capture, Flushed, KernelInfo, Launching, Stray, Timing};
 use crate::nccl;
 use crate::pieces::{Pieces, own_pieces};
 use crate::share::Share;
-use crate::traits::{Segments, Session, SharedMemory, check_buffer};
+use crate::traits::{BufferPool, Segments, Session, check_buffer};
 use crate::validate::ValidationError;
 use plan::{BufferId, Command, Launch, Plan};
 
-/// Shared memory, static and dynamic, that every launch may use without opting in.
-const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
-
-/// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some too.
+/// Bytes that are left free when inputs are kept: graphs, modules and what flushes L2 need some
+/// too.
 const KEPT_FREE: usize = 1 << 30;
 
 /// `CUDA_ERROR_OUT_OF_MEMORY`.
 const OUT_OF_MEMORY: u32 = 2;
 
-/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an old driver lacks.
+/// `CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND`: what our forwarding returns for a function that an
+/// old driver lacks.
 const FUNCTION_NOT_FOUND: u32 = 302;
 
 /// Whose memory a session uses.
@@ -50,8 +44,8 @@ pub enum Use {
     Own,
     /// Its own, between bands, since the plan is not trusted.
     Banded(Bands),
-    /// That of several sessions.
-    Shared(SharedMemory),
+    /// A pool's, which several sessions use.
+    Pool(BufferPool),
 }
 
 /// A plan on a GPU.
@@ -65,44 +59,14 @@ pub struct CudaSession<'d> {
     graph: Option<Graph>,
     /// Why it may have none.
     no_graph: Option<&'static str>,
-    /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for the device.
+    /// Whether it ran by stream, and by its graph. In the first run the driver may have to wait for
+    /// the device.
     ran: [bool; 2],
     /// None for those that are scattered.
     buffers: Vec<Option<Rc<Memory>>>,
     memory: Use,
     start: Event,
     stop: Event,
-}
-
-/// A GPU of a session.
-pub struct Gpu<'d> {
-    device: &'d CudaDevice,
-    opened: &'d Opened,
-    /// The plan's kernels.
-    functions: Vec<CUfunction>,
-    /// The functions are this module's.
-    module: Arc<LoadedModule>,
-}
-
-impl<'d> Gpu<'d> {
-    /// A GPU, whose context is current, with the plan's kernels.
-    pub fn new(
-        device: &'d CudaDevice,
-        opened: &'d Opened,
-        module: Arc<LoadedModule>,
-        plan: &Plan,
-    ) -> Result<Gpu<'d>, DeviceError> {
-        let functions = plan.kernels().iter().map(|kernel| module.function(kernel));
-        let functions = functions.collect::<Result<Vec<CUfunction>, DriverError>>()?;
-        allow_shared_memory(plan, &functions)?;
-        allow_clusters(plan, &functions)?;
-        Ok(Gpu {
-            device,
-            opened,
-            functions,
-            module,
-        })
-    }
 }
 
 impl<'d> CudaSession<'d> {
@@ -122,19 +86,16 @@ impl<'d> CudaSession<'d> {
         };
         let event =
             || check("cuEventCreate", Event::new(EventFlags::DEFAULT)).map_err(DeviceError::from);
-        let mut commands = Commands::new(plan, &share, address, |device, kernel| {
-            gpus[(device - share.own.start) as usize].functions[kernel]
-        });
+        let function = |device: u32, kernel: usize| {
+            gpus[(device - share.own.start) as usize].kernels[kernel].raw()
+        };
+        // SAFETY: the plan was validated, and `allocate` gave each buffer its bytes. The session
+        // keeps kernels and memory, and waits for what it has enqueued.
+        let mut commands = unsafe { Commands::new(plan, &share, address, function) };
         commands.wire = wire;
-        if share.all > 1 {
-            let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
-            let contexts = Contexts(contexts);
-            let lanes =
-                Lanes::new(Schedule::new(plan, &share), &contexts).map_err(DeviceError::from)?;
-            commands.lanes = Some((lanes, contexts));
-        } else {
-            commands.fan = Fan::new(commands.largest_group()).map_err(DeviceError::from)?;
-        }
+        let contexts = gpus.iter().map(|gpu| gpu.opened.context()).collect();
+        commands.streams =
+            StreamSet::new(&commands.schedule, contexts).map_err(DeviceError::from)?;
         gpus[0].device.enter()?;
         Ok(CudaSession {
             commands,
@@ -151,7 +112,7 @@ impl<'d> CudaSession<'d> {
         })
     }
 
-    /// Makes [`Session::capture`] give this reason why there is no graph.
+    /// Makes [`Session::capture`] give this reason instead of a graph.
     pub fn forbid_graphs(&mut self, reason: &'static str) {
         self.no_graph = Some(reason);
     }
@@ -226,38 +187,22 @@ impl<'d> CudaSession<'d> {
 
     /// Enqueues the plan once.
     fn enqueue(&mut self, by: Launching) -> Result<(), Error> {
-        let stream = self.gpus[0].opened.stream.as_inner();
+        let stream = StreamRef::from(self.gpus[0].opened.stream());
         let enqueued = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
                 let all = 0..self.commands.len();
-                // SAFETY: as below.
-                unsafe { replay(&mut self.commands, graph, all, stream) }
+                graph.replay(&self.commands, all, stream)
             }
-            // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-            _ => unsafe { self.commands.enqueue(stream) },
+            _ => self.commands.enqueue(stream),
         };
         self.check(enqueued)
     }
 
-    /// Copies bytes between two buffers of the device that do not overlap, and waits. The context is current.
-    fn copy(
-        &self,
-        to: CUdeviceptr,
-        from: CUdeviceptr,
-        bytes: usize,
-        stream: &Stream,
-    ) -> Result<(), Error> {
-        // SAFETY: both have this many bytes: they are made for one buffer of a plan.
-        let result = unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.as_inner()) };
-        self.check(check("cuMemcpyDtoDAsync", result))?;
-        self.check(check("cuStreamSynchronize", stream.synchronize()))
-    }
-
-    /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated sessions load their
-    /// modules whole, and run once.
+    /// Whether the driver accepts this many runs at once, without waiting for the device. Isolated
+    /// sessions load their modules whole, and run once.
     fn fits_behind_gate(&self, runs: u32, by: Launching) -> bool {
         /// Streams accept some 1000 commands ahead.
-        const MOST_COMMANDS: u64 = 256;
+        const MAX_COMMANDS: u64 = 256;
         let all = self.commands.len() as u64;
         let commands = match (by, &self.graph) {
             (Launching::Graph, Some(graph)) => {
@@ -267,7 +212,7 @@ impl<'d> CudaSession<'d> {
             _ => all,
         };
         (self.ran[by as usize] || matches!(self.memory, Use::Banded(_)))
-            && u64::from(runs) * commands <= MOST_COMMANDS
+            && u64::from(runs) * commands <= MAX_COMMANDS
     }
 }
 
@@ -277,10 +222,9 @@ impl Session for CudaSession<'_> {
         for piece in own_pieces(&self.plan, &self.share, id, Pieces::Held) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
-            let (to, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let stream = StreamRef::from(opened.stream());
             let written = match is_large(from.len()) {
-                // SAFETY: the buffer has these bytes, and the context is current.
-                true => opened.staged(|staging| unsafe { staging.write(to, from, stream) }),
+                true => opened.staged(|staging| staging.write(buffer, offset, from, stream)),
                 false => buffer.write(offset, from),
             };
             self.check(written)?;
@@ -290,33 +234,28 @@ impl Session for CudaSession<'_> {
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
         for id in self.memory_of(id)? {
-            let (buffer, Opened { stream, .. }) = self.enter_memory(id)?;
-            // SAFETY: the buffer has this many bytes, and the context is current.
-            let result = unsafe {
-                sys::cuMemsetD8Async(buffer.address(), byte, buffer.bytes(), stream.as_inner())
-            };
-            self.check(check("cuMemsetD8Async", result))?;
-            self.check(check("cuStreamSynchronize", stream.synchronize()))?;
+            let (buffer, opened) = self.enter_memory(id)?;
+            self.check(buffer.fill(byte, opened.stream().into()))?;
         }
         Ok(())
     }
 
     fn keep(&mut self, id: BufferId) -> Result<(), Error> {
-        let Use::Shared(shared) = &self.memory else {
+        let Use::Pool(pool) = &self.memory else {
             return Ok(());
         };
         for id in self.memory_of(id)? {
             let (from, opened) = self.enter_memory(id)?;
             let buffer = &self.plan.buffers()[id.index()];
             let bytes = buffer.bytes() as usize;
-            if self.check(memory_info())?.0 < bytes + KEPT_FREE {
+            if self.check(call::memory_info())?.0 < bytes + KEPT_FREE {
                 return Ok(());
             }
-            match shared.kept(buffer, || Memory::new(bytes, None)) {
+            match pool.kept(buffer, || Memory::new(bytes, None)) {
                 Err(cause) if cause.code == OUT_OF_MEMORY => return Ok(()),
                 kept => {
-                    let to = self.check(kept)?.address();
-                    self.copy(to, from.address(), bytes, &opened.stream)?;
+                    let copied = self.check(kept)?.copy_from(from, opened.stream().into());
+                    self.check(copied)?;
                 }
             }
         }
@@ -324,17 +263,17 @@ impl Session for CudaSession<'_> {
     }
 
     fn recall(&mut self, id: BufferId) -> Result<bool, Error> {
-        let Use::Shared(shared) = &self.memory else {
+        let Use::Pool(pool) = &self.memory else {
             return Ok(false);
         };
-        let kept = |id: &BufferId| shared.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
+        let kept = |id: &BufferId| pool.find_kept::<Memory>(&self.plan.buffers()[id.index()]);
         let ids = self.memory_of(id)?;
         let Some(kept) = ids.iter().map(kept).collect::<Option<Vec<_>>>() else {
             return Ok(false);
         };
         for (id, kept) in ids.into_iter().zip(kept) {
             let (to, opened) = self.enter_memory(id)?;
-            self.copy(to.address(), kept.address(), kept.bytes(), &opened.stream)?;
+            self.check(to.copy_from(&kept, opened.stream().into()))?;
         }
         Ok(true)
     }
@@ -351,10 +290,9 @@ impl Session for CudaSession<'_> {
         for piece in own_pieces(&self.plan, &self.share, id, Pieces::Owned) {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
-            let (from, stream) = (buffer.address() + piece.offset, opened.stream.as_inner());
+            let stream = StreamRef::from(opened.stream());
             let read = match is_large(to.len()) {
-                // SAFETY: the buffer has these bytes, and the context is current.
-                true => opened.staged(|staging| unsafe { staging.read(to, from, stream) }),
+                true => opened.staged(|staging| staging.read(to, buffer, offset, stream)),
                 false => buffer.read(offset, to),
             };
             self.check(read)?;
@@ -368,14 +306,14 @@ impl Session for CudaSession<'_> {
 
     fn run_times(&mut self, runs: u32, by: Launching) -> Result<Timing, Error> {
         let opened = self.enter()?;
-        let stream = &opened.stream;
+        let stream = opened.stream();
         let by = match self.graph {
             Some(_) => by,
             None => Launching::Stream,
         };
         let began = Instant::now();
         let held = if self.fits_behind_gate(runs, by) {
-            opened.gate.hold(stream.as_inner())
+            opened.gate.hold(stream.into())
         } else {
             None
         };
@@ -383,7 +321,7 @@ impl Session for CudaSession<'_> {
         for _ in 0..runs {
             if let Err(error) = self.enqueue(by) {
                 drop(held);
-                // What was accepted finishes before its buffers can be freed.
+                // Accepted commands finish before their buffers can be freed.
                 let _ = stream.synchronize();
                 return Err(error);
             }
@@ -406,11 +344,12 @@ impl Session for CudaSession<'_> {
         if segments == 0 || commands < segments {
             return Ok(None);
         }
-        let stream = &self.enter()?.stream;
+        let stream = self.enter()?.stream();
         let event = || check("cuEventCreate", Event::new(EventFlags::DEFAULT));
         let events: Result<Vec<Event>, DriverError> = (0..=segments).map(|_| event()).collect();
         let events = self.check(events)?;
-        // A long plan goes by the graph of its repetitions, if it has one: parts are of whole replays, the last with the rest.
+        // A long plan goes by the graph of its repetitions, if it has one: parts are of whole
+        // replays, the last with the rest.
         let (start, nodes) = match &self.graph {
             Some(Graph { range, .. }) if (commands - range.start) / range.len() >= segments => {
                 (range.start, range.len())
@@ -423,6 +362,7 @@ impl Session for CudaSession<'_> {
             _ if segment == segments => commands,
             _ => self
                 .commands
+                .schedule
                 .boundary(start + replays * segment / segments * nodes),
         };
         let ends: Vec<usize> = (0..=segments).map(end_of).collect();
@@ -435,17 +375,13 @@ impl Session for CudaSession<'_> {
         for (segment, event) in (0..).zip(&events[1..]) {
             let range = ends[segment]..ends[segment + 1];
             let enqueued = match &self.graph {
-                // SAFETY: the context is current, the plan was validated, the buffers are this session's.
-                Some(graph) if nodes > 1 => unsafe {
-                    replay(&mut self.commands, graph, range, stream.as_inner())
-                },
-                // SAFETY: as above.
-                _ => unsafe { self.commands.enqueue_some(range, stream.as_inner()) },
+                Some(graph) if nodes > 1 => graph.replay(&self.commands, range, stream.into()),
+                _ => self.commands.enqueue_some(range, stream.into()),
             };
             let recorded = enqueued
                 .and_then(|()| check("cuEventRecord", event.record(stream)).map_err(Refused::from));
             if let Err(refused) = recorded {
-                // What was accepted finishes before its buffers can be freed.
+                // Accepted commands finish before their buffers can be freed.
                 let _ = stream.synchronize();
                 return Err(self.failed(refused));
             }
@@ -503,8 +439,7 @@ impl Session for CudaSession<'_> {
                     ),
                 });
             };
-            // SAFETY: the context is current, the plan was validated, the buffers are this session's, as is the graph.
-            match unsafe { Graph::new(&mut self.commands, range) } {
+            match Graph::new(&self.commands, range) {
                 Err(Refused::Driver {
                     cause,
                     position: None,
@@ -546,26 +481,15 @@ impl Session for CudaSession<'_> {
                 _ => None,
             })
             .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
-        // All GPUs have all kernels, whichever of them launches this one first.
+        // All GPUs have all kernels, not only the one that launches this one first.
         let gpu = { device.checked_sub(self.share.own.start) }
             .and_then(|device| self.gpus.get(device as usize))
             .unwrap_or(&self.gpus[0]);
         gpu.device.enter()?;
-        let function = gpu.functions[launch.kernel_index];
-        let get = |which| self.check(function_attribute(function, which));
+        let found = &gpu.kernels[launch.kernel_index];
+        let get = |which| self.check(found.attribute(which));
         let threads = launch.config.threads_per_block() as u32;
-        let mut blocks = 0;
-        // SAFETY: `blocks` may be written, and the function is of a loaded module.
-        let result = unsafe {
-            sys::cuOccupancyMaxActiveBlocksPerMultiprocessor(
-                &mut blocks,
-                function,
-                threads as i32,
-                launch.config.shared_mem_bytes as usize,
-            )
-        };
-        self.check(check("cuOccupancyMaxActiveBlocksPerMultiprocessor", result))?;
-        let blocks = blocks.max(0) as u32;
+        let blocks = self.check(found.blocks_per_multiprocessor(&launch.config))?;
         let resident = blocks * threads.next_multiple_of(32);
         Ok(KernelInfo {
             name: kernel.to_owned(),
@@ -596,78 +520,7 @@ impl Drop for CudaSession<'_> {
     }
 }
 
-/// Enqueues these commands: as replays of the graph where its repetitions are, of which they begin with a first command; what is
-/// before and after one by one.
-///
-/// # Safety
-///
-/// As [`Commands::enqueue_some`]; the graph is of these commands.
-unsafe fn replay(
-    commands: &mut Commands<'_>,
-    graph: &Graph,
-    range: Range<usize>,
-    stream: CUstream,
-) -> Result<(), Refused> {
-    let mut at = graph.range.start.clamp(range.start, range.end);
-    // SAFETY: the caller's.
-    unsafe { commands.enqueue_some(range.start..at, stream) }?;
-    while at + graph.range.len() <= range.end {
-        // SAFETY: the caller's.
-        unsafe { graph.enqueue(stream) }?;
-        at += graph.range.len();
-    }
-    // SAFETY: the caller's.
-    unsafe { commands.enqueue_some(at..range.end, stream) }
-}
-
-/// Opts in to more dynamic shared memory than the default, for each kernel that is launched with more.
-fn allow_shared_memory(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
-    let which = FunctionAttribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
-    let mut most = vec![0; functions.len()];
-    for command in plan.commands() {
-        if let Command::Launch(launch) = command {
-            let bytes = &mut most[launch.kernel_index];
-            *bytes = launch.config.shared_mem_bytes.max(*bytes);
-        }
-    }
-    let static_bytes = FunctionAttribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES;
-    for (&function, &bytes) in functions.iter().zip(&most) {
-        if bytes + function_attribute(function, static_bytes)? > DEFAULT_SHARED_MEM_BYTES {
-            // Another session may launch the same kernel with more: never lower its limit.
-            let bytes = bytes.max(function_attribute(function, which)?);
-            // SAFETY: the function is of a loaded module, whose context is current.
-            let result = unsafe { sys::cuFuncSetAttribute(function, which, bytes as i32) };
-            check("cuFuncSetAttribute", result)?;
-        }
-    }
-    Ok(())
-}
-
-/// Lets kernels have clusters of more blocks than is portable, where the plan asks for them.
-fn allow_clusters(plan: &Plan, functions: &[CUfunction]) -> Result<(), DriverError> {
-    let mut allowed = vec![false; functions.len()];
-    for command in plan.commands() {
-        if let Command::Launch(launch) = command
-            && launch.config.non_portable_cluster
-            && !std::mem::replace(&mut allowed[launch.kernel_index], true)
-        {
-            // SAFETY: the function is of a loaded module, whose context is current.
-            let result = unsafe { allow_non_portable_cluster(functions[launch.kernel_index]) };
-            check("cuFuncSetAttribute", result)?;
-        }
-    }
-    Ok(())
-}
-
-/// Bytes of device memory: free, and in all. The context is current.
-fn memory_info() -> Result<(usize, usize), DriverError> {
-    let (mut free, mut total) = (0, 0);
-    // SAFETY: both may be written, and the context is current.
-    let result = unsafe { sys::cuMemGetInfo_v2(&mut free, &mut total) };
-    check("cuMemGetInfo", result)?;
-    Ok((free, total))
-}
-
+/// The memory of each buffer that this process holds.
 fn allocate(
     gpus: &[Gpu<'_>],
     share: &Share,
@@ -677,7 +530,7 @@ fn allocate(
     let mut all = vec![None; plan.buffers().len()];
     for (number, gpu) in share.own.clone().zip(gpus) {
         gpu.device.enter()?;
-        let (free, total) = memory_info().map_err(DeviceError::from)?;
+        let (free, total) = call::memory_info().map_err(DeviceError::from)?;
         for id in plan.in_memory() {
             let buffer = &plan.buffers()[id.index()];
             if buffer.device != number {
@@ -687,7 +540,7 @@ fn allocate(
             let made = match memory {
                 Use::Own => Memory::new(bytes, None).map(Rc::new),
                 Use::Banded(bands) => Memory::new(bytes, Some(bands)).map(Rc::new),
-                Use::Shared(shared) => shared.buffer(buffer, || Memory::new(bytes, None)),
+                Use::Pool(pool) => pool.buffer(buffer, || Memory::new(bytes, None)),
             };
             let made = made.map_err(|cause| match cause.code {
                 OUT_OF_MEMORY => DeviceError::OutOfMemory {

@@ -1,14 +1,15 @@
 //! Copies of large buffers between host and device, through page-locked memory.
 //!
-//! The driver copies pageable memory with one thread, at a few GB/s. Here a piece is on its way over the bus while all cores copy
-//! the one before.
+//! The driver copies pageable memory with one thread, at a few GB/s. Here a piece is on its way
+//! over the bus while all cores copy the one before.
 
 use cust::memory::LockedBuffer;
-use cust::sys::{self, CUdeviceptr, CUstream};
 use rayon::prelude::*;
 
+use super::memory::Memory;
 use crate::device_error::DriverError;
-use crate::driver::check;
+use crate::driver::stream::StreamRef;
+use crate::driver::{call, check};
 
 /// Bytes of a piece.
 const PIECE: usize = 32 << 20;
@@ -21,7 +22,7 @@ pub struct Staging {
     pieces: [LockedBuffer<u8>; 2],
 }
 
-/// Whether a copy of so many bytes is worth it.
+/// Whether a copy of this length is worth it.
 pub fn is_large(bytes: usize) -> bool {
     bytes >= 2 * PIECE
 }
@@ -30,7 +31,7 @@ impl Staging {
     /// Allocates the pieces. The context is current.
     pub fn new() -> Result<Staging, DriverError> {
         let piece = || {
-            // SAFETY: what is read of a piece has been written before; any bytes are valid `u8`.
+            // SAFETY: any bytes are valid `u8`, and a piece is written before it is read.
             let allocated = unsafe { LockedBuffer::uninitialized(PIECE) };
             check("cuMemAllocHost", allocated)
         };
@@ -39,35 +40,30 @@ impl Staging {
         })
     }
 
-    /// Copies from the device, and waits.
-    ///
-    /// # Safety
-    ///
-    /// `from` is the address of `to.len()` bytes of the current context's device, which stay allocated.
-    pub unsafe fn read(
+    /// Copies from a buffer of the current context's device, from `offset` on, and waits.
+    pub fn read(
         &mut self,
         to: &mut [u8],
-        from: CUdeviceptr,
-        stream: CUstream,
+        memory: &Memory,
+        offset: usize,
+        stream: StreamRef<'_>,
     ) -> Result<(), DriverError> {
         let mut pieces = to.chunks_mut(PIECE).enumerate();
         let mut landed: Option<(usize, &mut [u8])> = None;
         loop {
             let next = pieces.next();
             if let Some((number, part)) = &next {
-                let piece = self.pieces[number % 2].as_mut_ptr().cast();
-                let from = from + (number * PIECE) as u64;
-                // SAFETY: the caller's; the piece is as long, and is read only after the stream has finished.
-                let result = unsafe { sys::cuMemcpyDtoHAsync_v2(piece, from, part.len(), stream) };
-                check("cuMemcpyDtoHAsync", result)?;
+                let piece = &mut self.pieces[number % 2][..part.len()];
+                let from = memory.address_of(offset + number * PIECE, part.len());
+                // SAFETY: `address_of` has checked the bytes. Memory and piece live until the
+                // stream has finished, and nothing accesses the piece before: this loop waits
+                // below.
+                unsafe { call::copy_to_host(piece, from, stream) }?;
             }
             if let Some((number, part)) = landed.take() {
                 copy(part, &self.pieces[number % 2]);
             }
-            // SAFETY: the stream is the caller's.
-            check("cuStreamSynchronize", unsafe {
-                sys::cuStreamSynchronize(stream)
-            })?;
+            stream.synchronize()?;
             match next {
                 None => return Ok(()),
                 some => landed = some,
@@ -75,34 +71,26 @@ impl Staging {
         }
     }
 
-    /// Copies to the device, and waits.
-    ///
-    /// # Safety
-    ///
-    /// `to` is the address of `from.len()` bytes of the current context's device, which stay allocated.
-    pub unsafe fn write(
+    /// Copies to a buffer of the current context's device, from `offset` on, and waits.
+    pub fn write(
         &mut self,
-        to: CUdeviceptr,
+        memory: &Memory,
+        offset: usize,
         from: &[u8],
-        stream: CUstream,
+        stream: StreamRef<'_>,
     ) -> Result<(), DriverError> {
         for (number, part) in from.chunks(PIECE).enumerate() {
             let piece = &mut self.pieces[number % 2];
             // The piece before is on its way; the one before that has arrived.
             copy(piece, part);
-            // SAFETY: the stream is the caller's.
-            check("cuStreamSynchronize", unsafe {
-                sys::cuStreamSynchronize(stream)
-            })?;
-            let (to, piece) = (to + (number * PIECE) as u64, piece.as_ptr().cast());
-            // SAFETY: the caller's; the piece is as long, and is written again only after the stream has finished.
-            let result = unsafe { sys::cuMemcpyHtoDAsync_v2(to, piece, part.len(), stream) };
-            check("cuMemcpyHtoDAsync", result)?;
+            stream.synchronize()?;
+            let to = memory.address_of(offset + number * PIECE, part.len());
+            // SAFETY: `address_of` has checked the bytes. Memory and piece live until the stream
+            // has finished, and nothing writes the piece before: this function waits above and at
+            // its end.
+            unsafe { call::copy_from_host(to, &piece[..part.len()], stream) }?;
         }
-        // SAFETY: the stream is the caller's.
-        check("cuStreamSynchronize", unsafe {
-            sys::cuStreamSynchronize(stream)
-        })
+        stream.synchronize()
     }
 }
 

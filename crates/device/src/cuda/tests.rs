@@ -11,6 +11,7 @@ use super::gpu::{CudaDevice, suspects};
 use super::memory::{BAND_BYTES, Bands, stray};
 use super::module::{check_target, refused, spills};
 use crate::Element;
+use crate::driver::stream::StreamRef;
 use crate::module::Module;
 use crate::share::Share;
 use crate::{DeviceInfo, DeviceKind};
@@ -30,6 +31,11 @@ fn suspects_are_named_once() {
     assert_eq!(suspects(&plan), "one of the kernels `step`, `edge`");
 }
 
+fn laid_out(plan: &Plan) -> Commands<'static> {
+    // SAFETY: nothing is enqueued.
+    unsafe { Commands::new(plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut()) }
+}
+
 #[test]
 fn every_parameter_points_at_its_value() {
     let mut plan = Plan::new("p");
@@ -38,7 +44,7 @@ fn every_parameter_points_at_its_value() {
         plan.launch("k", LaunchConfig::new(1, 1), args![u, step])
             .unwrap();
     }
-    let commands = Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut());
+    let commands = laid_out(&plan);
     for (step, step_params) in commands.params().chunks(2).enumerate() {
         // SAFETY: the pointers point into the values, which live.
         let values = unsafe { (*step_params[0].cast::<u64>(), *step_params[1].cast::<u32>()) };
@@ -59,7 +65,7 @@ fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
             plan.launch("k", config, args![u, step % period]).unwrap();
             plan.fill(u, 0).unwrap();
         }
-        Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut()).graph_range()
+        laid_out(&plan).graph_range()
     };
     assert_eq!(graph_of(0, 0, 1), None);
     let whole = graph_of(0, 16_384, 20_000);
@@ -85,7 +91,8 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
     plan.fill(u, 0).unwrap();
     for step in 0..20_000u32 {
         plan.launch("k", one, args![u]).unwrap();
-        // Groups of two and of three in turns: the commands repeat after one step, with their groups after two.
+        // Groups of two and of three in turns: the commands repeat after one step, with their
+        // groups after two.
         let pair = |plan: &mut Plan| {
             plan.launch("k", one, args![u, 1u32])?;
             plan.launch("k", one, args![u, 2u32])
@@ -95,10 +102,10 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
             _ => pair(&mut plan).unwrap(),
         }
     }
-    let commands = Commands::new(&plan, &Share::whole(1), |_| 0xabc0, |_, _| ptr::null_mut());
+    let commands = laid_out(&plan);
     assert_eq!(commands.graph_range(), Some(1..1 + 6 * 682));
-    assert_eq!(commands.largest_group(), 2);
-    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.boundary(at));
+    assert_eq!(commands.schedule.side_streams.len(), 1);
+    let boundaries = [0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(|at| commands.schedule.boundary(at));
     assert_eq!(boundaries, [0, 1, 2, 4, 4, 5, 6, 7, 8, 10]);
 }
 
@@ -210,7 +217,9 @@ fn held(check: impl FnOnce(&Gate, Held, &Stream, &Event)) {
     let stream = Stream::new(StreamFlags::NON_BLOCKING, None).unwrap();
     let event = Event::new(EventFlags::DEFAULT).unwrap();
     let gate = Gate::new().unwrap();
-    let held = gate.hold(stream.as_inner()).expect("a driver that can");
+    let held = gate
+        .hold(StreamRef::from(&stream))
+        .expect("a driver that can");
     event.record(&stream).unwrap();
     check(&gate, held, &stream, &event);
     stream.synchronize().unwrap();
@@ -227,7 +236,7 @@ fn a_held_stream_waits_until_it_is_released() {
         assert_eq!(event.query().unwrap(), EventStatus::Ready);
         assert_eq!(held.release(), released);
         drop(held);
-        assert!(gate.hold(stream.as_inner()).is_some());
+        assert!(gate.hold(StreamRef::from(stream)).is_some());
     });
 }
 
@@ -236,7 +245,7 @@ fn a_stream_that_is_never_released_goes_on_and_is_not_held_again() {
     held(|gate, held, stream, event| {
         stream.synchronize().unwrap();
         assert_eq!(event.query().unwrap(), EventStatus::Ready);
-        assert!(gate.hold(stream.as_inner()).is_none());
+        assert!(gate.hold(StreamRef::from(stream)).is_none());
         thread::sleep(LONGEST / 10);
         assert!(held.release().elapsed() >= LONGEST / 10);
         drop(held);

@@ -1,4 +1,5 @@
-//! Launches in clusters: functions and structures of the driver that are newer than `cust_raw`'s declarations.
+//! Launches in clusters: functions and structures of the driver that are newer than `cust_raw`'s
+//! declarations.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
@@ -21,7 +22,8 @@ struct RawConfig {
     attribute_count: c_uint,
 }
 
-/// `CUlaunchAttribute`: a number, and a union of 64 bytes at offset 8. Of the union, this is the member `clusterDim`.
+/// `CUlaunchAttribute`: a number, and a union of 64 bytes at offset 8. Of the union, this is the
+/// member `clusterDim`.
 #[repr(C, align(8))]
 struct Attribute {
     id: c_int,
@@ -47,9 +49,8 @@ type SetAttribute = unsafe extern "C" fn(CUfunction, c_int, c_int) -> c_int;
 ///
 /// # Safety
 ///
-/// As `cuLaunchKernel`: function and stream are of the current context, `params` are the addresses of as many values as the
-/// kernel has parameters.
-pub(crate) unsafe fn launch_cluster(
+/// As [`super::call::launch`]; the stream lives.
+pub(super) unsafe fn launch(
     kernel: CUfunction,
     config: &LaunchConfig,
     stream: CUstream,
@@ -76,7 +77,8 @@ pub(crate) unsafe fn launch_cluster(
         attributes: &mut attribute,
         attribute_count: 1,
     };
-    // SAFETY: the structures live until the call returns; the rest is the caller's.
+    // SAFETY: the structures live until the call returns; the caller keeps kernel, stream and
+    // values.
     known(unsafe { real(&raw, kernel, params, ptr::null_mut()) })
 }
 
@@ -84,14 +86,15 @@ pub(crate) unsafe fn launch_cluster(
 ///
 /// # Safety
 ///
-/// The kernel is of a loaded module, whose context is current.
-pub(crate) unsafe fn allow_non_portable_cluster(kernel: CUfunction) -> CUresult {
+/// The kernel's module is loaded.
+pub(super) unsafe fn allow_non_portable(kernel: CUfunction) -> CUresult {
     let address = match function("cuFuncSetAttribute\0") {
         Ok(address) => address,
         Err(reason) => return missing(reason),
     };
-    // SAFETY: this is the signature of the driver's function of this name; the attribute is an `int`.
+    // SAFETY: this is the signature of the driver's function of this name; the attribute is an
+    // `int`.
     let real = unsafe { std::mem::transmute::<usize, SetAttribute>(address) };
-    // SAFETY: the caller's.
+    // SAFETY: the attribute has an `int`; the caller keeps the kernel.
     known(unsafe { real(kernel, NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1) })
 }

@@ -1,7 +1,8 @@
 //! The driver API's functions that `cust` refers to, each passed on to the real driver.
 //!
-//! The linker finds these where it would have looked into libcuda. Their signatures are those of `cust_raw`, which is
-//! generated from NVIDIA's header; the names with `_v2` are what the header's plain names stand for.
+//! The linker finds these where it would have looked into libcuda. Their signatures are those of
+//! `cust_raw`, which is generated from NVIDIA's header; the header's plain names mean the
+//! names with `_v2`.
 
 // They are called through `cust_raw`'s declarations, whose documentation is NVIDIA's.
 #![allow(non_snake_case)]
@@ -13,7 +14,8 @@ use cust::sys::*;
 
 use super::{LAST_UNKNOWN, Missing, function};
 
-/// Results of newer drivers that are not values of the enum that `cust_raw` declares become `CUDA_ERROR_UNKNOWN`.
+/// Results of newer drivers that are not values of the enum that `cust_raw` declares become
+/// `CUDA_ERROR_UNKNOWN`.
 pub(super) fn known(code: c_int) -> CUresult {
     match code {
         0..=8
@@ -29,7 +31,8 @@ pub(super) fn known(code: c_int) -> CUresult {
         | 708..=720
         | 800..=809
         | 900..=911 => {
-            // SAFETY: the enum is `repr(i32)` and has each of these values (`every_known_code` names them all).
+            // SAFETY: the enum is `repr(i32)` and has each of these values (`every_known_code`
+            // names them all).
             unsafe { std::mem::transmute::<c_int, CUresult>(code) }
         }
         _ => {
@@ -58,8 +61,9 @@ macro_rules! forward {
                 static REAL: OnceLock<Result<usize, Missing>> = OnceLock::new();
                 match REAL.get_or_init(|| function(concat!(stringify!($name), "\0"))) {
                     Ok(address) => {
-                        // SAFETY: the driver's function of this name has this signature, except that its result is any
-                        // `int`; the address stays valid because the library is never closed.
+                        // SAFETY: the driver's function of this name has this signature, except
+                        // that its result is any `int`; the address stays valid because the library
+                        // is never closed.
                         let real = unsafe {
                             std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) -> c_int>(*address)
                         };
@@ -73,8 +77,8 @@ macro_rules! forward {
     };
 }
 
-/// Describes a result. Unlike the rest, it succeeds without a driver and for results that the driver does not know,
-/// because `cust` panics if it fails.
+/// Describes a result. Unlike the rest, it succeeds without a driver and for results that the
+/// driver does not know, because `cust` panics if it fails.
 ///
 /// # Safety
 ///

@@ -1,12 +1,18 @@
 //! The CUDA driver, opened on first use.
 //!
-//! `cust` needs `libcuda` when the program is linked, which would tie the program to machines that have a driver.
-//! `.cargo/config.toml` points its build scripts at `crates/device/driver-link`, where `libcuda.so` is a linker script that links
-//! nothing; [`forward`] defines the functions instead, and passes each call on to the driver that this file opens. Without a
-//! driver every function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
+//! `cust` needs `libcuda` when the program is linked, which would tie the program to machines that
+//! have a driver. `.cargo/config.toml` points its build scripts at `crates/device/driver-link`,
+//! where `libcuda.so` is a linker script that links nothing; [`forward`] defines the functions
+//! instead, and passes each call on to the driver that this file opens. Without a driver every
+//! function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
+//!
+//! The rest of the crate calls [`call`], [`stream`] and [`graph`], which wrap each function once.
 
+pub(crate) mod call;
 mod cluster;
 mod forward;
+pub(crate) mod graph;
+pub(crate) mod stream;
 #[cfg(test)]
 mod tests;
 
@@ -23,9 +29,8 @@ use libloading::Library;
 
 use crate::device_error::DriverError;
 
-pub(crate) use cluster::{allow_non_portable_cluster, launch_cluster};
-
-/// Where the driver may be: wherever the system's loader looks, then folders that some systems leave out of its list.
+/// Where the driver may be: wherever the system's loader looks, then folders that some systems
+/// leave out of its list.
 const CANDIDATES: [&str; 3] = [
     "libcuda.so.1",
     "/usr/lib/wsl/lib/libcuda.so.1",
@@ -35,7 +40,7 @@ const CANDIDATES: [&str; 3] = [
 /// Why a function of the driver cannot be called.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Missing {
-    /// There is no driver.
+    /// The driver's library was not found.
     Library,
     /// The driver is too old to have it.
     Function,
@@ -76,9 +81,11 @@ fn open_first(candidates: &[&str]) -> Result<Library, String> {
     }
 }
 
-/// Opens one candidate. `Err(None)` if there is no such file, `Err(Some(reason))` if it cannot be used.
+/// Opens one candidate. `Err(None)` if the file does not exist, `Err(Some(reason))` if it cannot be
+/// used.
 fn open_one(candidate: &str) -> Result<Library, Option<String>> {
-    // SAFETY: the driver's library may be opened at any time; its initialisers have no preconditions.
+    // SAFETY: the driver's library may be opened at any time; its initialisers have no
+    // preconditions.
     let library = unsafe { Library::new(candidate) }.map_err(|error| {
         let text = match error.source() {
             Some(cause) => cause.to_string(),
@@ -87,7 +94,8 @@ fn open_one(candidate: &str) -> Result<Library, Option<String>> {
         let missing = text.starts_with(&format!("{candidate}: cannot open shared object file"));
         (!missing).then_some(text)
     })?;
-    // A toolkit's stub has the driver's name and none of its code. Its folder tells, before it is called.
+    // A toolkit's stub has the driver's name and none of its code. Its folder tells, before it is
+    // called.
     match mapped_stub() {
         Some(path) => Err(Some(format!("{path} is a toolkit's stub, not a driver"))),
         None => Ok(library),
@@ -113,13 +121,14 @@ fn is_stub(path: &str) -> bool {
 }
 
 thread_local! {
-    /// The driver's result behind the `CUDA_ERROR_UNKNOWN` that a function returned last on this thread.
+    /// The driver's result behind the `CUDA_ERROR_UNKNOWN` that a function returned last on this
+    /// thread.
     static LAST_UNKNOWN: Cell<c_int> = const { Cell::new(0) };
 }
 
 /// A result of the driver, directly or through `cust`.
 pub(crate) trait DriverResult {
-    /// What success gives.
+    /// The value of a success.
     type Value;
 
     /// The value, or the driver's code.
@@ -167,8 +176,8 @@ pub(crate) fn check<R: DriverResult>(
 
 const UNKNOWN: c_int = CUresult::CUDA_ERROR_UNKNOWN as c_int;
 
-/// The result of the real driver's `cuGetErrorName` or `cuGetErrorString`, called with the bare number, which need not be a
-/// value of the enum.
+/// The result of the real driver's `cuGetErrorName` or `cuGetErrorString`, called with the bare
+/// number, which need not be a value of the enum.
 fn describe(name: &'static str, code: c_int) -> Option<String> {
     type Real = unsafe extern "C" fn(c_int, *mut *const c_char) -> c_int;
     let address = function(name).ok()?;

@@ -9,7 +9,7 @@ use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use super::error::RanksError;
-use super::meet::seconds;
+use super::meeting::seconds;
 use super::wire::Kind;
 
 /// The way on which a device sends and receives. Devices have their global numbers.

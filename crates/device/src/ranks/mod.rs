@@ -8,7 +8,7 @@
 //! - `world`: the rank of this process and where the ranks meet, from the launcher's variables;
 //! - `address`: that place;
 //! - `hello`: what a rank says of itself, and what differs between ranks;
-//! - `meet`: all ranks come to rank 0, or all that came end with one message;
+//! - `meeting`: all ranks come to rank 0, or all that came end with one message;
 //! - `session`: the connections afterwards: barriers, small data, and the death of a rank;
 //! - `link`: bytes from device to device, for devices without NCCL;
 //! - `wire`: messages as bytes.
@@ -21,7 +21,7 @@ mod address;
 mod error;
 mod hello;
 mod link;
-mod meet;
+mod meeting;
 mod session;
 #[cfg(test)]
 mod tests;

@@ -19,7 +19,7 @@ use super::Timeouts;
 use super::error::RanksError;
 use super::hello::Hello;
 use super::link::{Key, Link, Mailbox, Placed};
-use super::meet;
+use super::meeting;
 use super::wire::{Kind, Message};
 use super::world::World;
 
@@ -96,12 +96,12 @@ impl Session {
     pub fn meet(world: &World, hello: &Hello, timeouts: Timeouts) -> Result<Session, RanksError> {
         let connections: Vec<(usize, TcpStream, String)> = match (world.ranks, world.rank) {
             (1, _) => Vec::new(),
-            (_, 0) => meet::host(world, hello, &timeouts)?
+            (_, 0) => meeting::host(world, hello, &timeouts)?
                 .into_iter()
                 .zip(1..)
                 .map(|((stream, host), rank)| (rank, stream, host))
                 .collect(),
-            _ => vec![(0, meet::join(world, hello, &timeouts)?, String::new())],
+            _ => vec![(0, meeting::join(world, hello, &timeouts)?, String::new())],
         };
         let failed = |error: std::io::Error| {
             RanksError::NotMet(format!("rank {}: {error}; start again", world.rank))

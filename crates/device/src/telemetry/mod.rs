@@ -1,9 +1,10 @@
 //! Clocks, throttling, temperature, power and energy of a GPU, beside what is measured on it.
 //!
-//! [`open`] finds the [`Telemetry`] of a CUDA device through NVML, whose library (`libnvidia-ml.so.1`) belongs to the driver
-//! and is opened on first use. Without it there is no telemetry, which is an ordinary answer ([`NoTelemetry`]). With it,
-//! each quantity that a GPU does not report is `None`. A [`Recorder`] reads telemetry at regular times, in a thread of its
-//! own, until it is stopped.
+//! [`open`] finds the [`Telemetry`] of a CUDA device through NVML, whose library
+//! (`libnvidia-ml.so.1`) belongs to the driver and is opened on first use. Without it there is no
+//! telemetry, which is an ordinary answer ([`NoTelemetry`]). With it, each quantity that a GPU does
+//! not report is `None`. A [`Recorder`] reads telemetry at regular times, in a thread of its own,
+//! until it is stopped.
 
 #[cfg(target_os = "linux")]
 mod nvml;
@@ -22,7 +23,7 @@ pub use recorder::{Recorder, Sample, Trace};
 
 /// The telemetry of one GPU. It can be read at any time, from any thread.
 pub trait Telemetry: Send + Sync {
-    /// What does not change while the GPU runs.
+    /// Values that do not change while the GPU runs.
     fn about(&self) -> &About;
 
     /// The current values.
@@ -63,7 +64,7 @@ pub fn open(device: &DeviceInfo) -> Result<Box<dyn Telemetry>, NoTelemetry> {
     }
 }
 
-/// What does not change while a GPU runs. What it does not report is `None`.
+/// Values that do not change while a GPU runs; `None` where it does not report one.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct About {
     /// The driver's version: `580.65.06`.
@@ -79,7 +80,7 @@ pub struct About {
     pub nvlinks: Option<u32>,
 }
 
-/// The telemetry of a GPU at one time. What it does not report is `None`.
+/// The telemetry of a GPU at one time; `None` where it does not report a value.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Reading {
     /// Clock of the multiprocessors.
@@ -94,7 +95,8 @@ pub struct Reading {
     pub energy_j: Option<f64>,
     /// Why the clocks are not at their highest.
     pub throttled_by: Option<BTreeSet<ThrottleReason>>,
-    /// Processes that compute on the GPU, this one included, except in some containers, which do not see it.
+    /// Processes that compute on the GPU, this one included, except in some containers, which do
+    /// not see it.
     pub compute_processes: Option<u32>,
 }
 
@@ -147,7 +149,8 @@ impl ThrottleReason {
         }
     }
 
-    /// Whether it lowers the clocks of a GPU that has work. All do, except idleness and what was chosen.
+    /// Whether it lowers the clocks of a GPU that has work. All do, except idleness and what was
+    /// chosen.
     pub const fn slows(self) -> bool {
         !matches!(
             self,

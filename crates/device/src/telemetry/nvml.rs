@@ -16,7 +16,8 @@ use super::{About, NoTelemetry, Reading, Telemetry, ThrottleReason};
 /// The most NVLinks that a GPU has: nvml.h's number of this name.
 const NVML_NVLINK_MAX_LINKS: u32 = 18;
 
-/// Where the library may be: wherever the system's loader looks, then folders that some systems leave out of its list.
+/// Where the library may be: wherever the system's loader looks, then folders that some systems
+/// leave out of its list.
 const CANDIDATES: [&str; 3] = [
     "libnvidia-ml.so.1",
     "/usr/lib/wsl/lib/libnvidia-ml.so.1",
@@ -148,7 +149,7 @@ fn open_first(candidates: &[&str]) -> Result<Nvml, NoTelemetry> {
     for candidate in candidates {
         match Nvml::builder().lib_path(candidate.as_ref()).init() {
             Ok(nvml) => return Ok(nvml),
-            // Most likely there is no such file; other errors are more specific.
+            // Most likely the file does not exist; other errors are more specific.
             Err(NvmlError::LibloadingError(_)) => {}
             Err(error) => reason = Some(format!("{candidate} does not start: {error}")),
         }

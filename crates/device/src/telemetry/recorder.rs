@@ -18,8 +18,9 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Takes the first reading now, and one each `period` from then on. 20 to 50 ms are short enough, since a GPU's power
-    /// counters change no faster. A reading takes well under a millisecond of a CPU.
+    /// Takes the first reading now, and one each `period` from then on. 20 to 50 ms are short
+    /// enough, since a GPU's power counters change no faster. A reading takes well under a
+    /// millisecond of a CPU.
     pub fn start(telemetry: Arc<dyn Telemetry>, period: Duration) -> Recorder {
         let (stop, stopped) = mpsc::channel();
         let began = Instant::now();
@@ -60,7 +61,7 @@ impl Recorder {
 pub struct Sample {
     /// Since the recorder was started.
     pub at_s: f64,
-    /// What the GPU reported.
+    /// The GPU's values.
     #[serde(flatten)]
     pub reading: Reading,
 }
@@ -95,7 +96,8 @@ impl Trace {
         }
     }
 
-    /// Energy drawn from the first sample to the last: by the GPU's counter, or else as the integral of its power.
+    /// Energy drawn from the first sample to the last: by the GPU's counter, or else as the
+    /// integral of its power.
     pub fn energy_j(&self) -> Option<f64> {
         let (first, last) = (self.samples.first()?, self.samples.last()?);
         let counted = last.reading.energy_j.zip(first.reading.energy_j);

@@ -48,7 +48,7 @@ pub enum ValidationError {
     Launch {
         /// Plan, command and kernel.
         place: String,
-        /// What is wrong with it.
+        /// The mistake.
         #[source]
         fault: LaunchFault,
     },
@@ -65,7 +65,7 @@ impl ValidationError {
     }
 }
 
-/// What is wrong with a launch.
+/// A mistake in a launch.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaunchFault {
@@ -87,7 +87,7 @@ pub enum LaunchFault {
     ArgType {
         /// Which argument, from 0.
         position: usize,
-        /// What was recorded.
+        /// The argument that was recorded.
         arg: String,
         /// Which parameter of the PTX entry, from 0.
         param: usize,
@@ -99,7 +99,8 @@ pub enum LaunchFault {
     Shape(#[from] ptx::ShapeError),
 }
 
-/// Parameters of the PTX entry are more than those that a student wrote, so how a slice counts is said too.
+/// Parameters of the PTX entry are more than those that a student wrote, so how a slice counts is
+/// said too.
 fn argument_count(args: usize, filled: usize, params: usize) -> String {
     let has = match args {
         0 => "`args!` is empty".to_owned(),

@@ -1,8 +1,9 @@
 //! A plan against its module and a device's limits, before anything runs.
 //!
-//! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory at worst: it trusts the
-//! number and the sizes of arguments. So every launch is checked here first, on every device alike.
-//! The emulator checks the shape again ([`Function::check_shape`]), for its users without plans.
+//! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory
+//! at worst: it trusts the number and the sizes of arguments. So every launch is checked here
+//! first, on every device alike. The emulator checks the shape again ([`Function::check_shape`]),
+//! for its users without plans.
 
 pub(crate) mod error;
 
@@ -15,15 +16,17 @@ use plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 
 pub use error::{LaunchFault, ValidationError};
 
-/// The most shared memory that a kernel may declare with a size, in bytes. What a device has more of is for launches to ask for.
-const MOST_STATIC_SHARED_BYTES: u32 = 48 << 10;
+/// The most shared memory that a kernel may declare with a size, in bytes. What a device has more
+/// of is for launches to ask for.
+const MAX_STATIC_SHARED_BYTES: u32 = 48 << 10;
 
-/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the module that such a device
-/// runs: see [`Module::for_device`].
+/// Checks a plan: [`Plan::check`], then every launch against its kernel and the limits. Returns the
+/// module that such a device runs: see [`Module::for_device`].
 ///
 /// # Errors
 ///
-/// The first fault found. [`Error::Needs`] if there is none, but the device is too old for a kernel or a launch.
+/// The first fault found. [`Error::Needs`] if there is none, but the device is too old for a kernel
+/// or a launch.
 pub fn validate<'m>(
     module: &'m Module,
     plan: &Plan,
@@ -66,7 +69,8 @@ pub fn validate<'m>(
     }
 }
 
-/// Checks a plan against so many devices, of which `reaches` says whether kernels of the first can access the memory of the second.
+/// Checks a plan against this number of devices. `reaches` says whether kernels of the first can
+/// access the memory of the second.
 ///
 /// # Errors
 ///
@@ -147,10 +151,10 @@ fn check_shape(
         grid: limits.grid,
         block: limits.block,
         threads_per_block: limits.threads_per_block,
-        static_shared_bytes: MOST_STATIC_SHARED_BYTES,
+        static_shared_bytes: MAX_STATIC_SHARED_BYTES,
         shared_bytes: limits.shared_mem_per_block_bytes,
         cluster_blocks: match config.non_portable_cluster {
-            true => LaunchLimits::MOST_CLUSTER_BLOCKS,
+            true => LaunchLimits::MAX_CLUSTER_BLOCKS,
             false => PORTABLE_CLUSTER_BLOCKS,
         },
         is_portable: !config.non_portable_cluster,
@@ -158,7 +162,7 @@ fn check_shape(
     Ok(kernel.check_shape(&shape, &limits)?)
 }
 
-/// What an argument puts into a parameter, or a parameter takes.
+/// The kind of value that an argument puts into a parameter, or a parameter takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Pointer,

@@ -6,7 +6,8 @@ use std::sync::OnceLock;
 use device::{CudaDevice, CudaGroup, DeviceError};
 use test_support::{Need, skip};
 
-/// The first GPU, or `None`, with a message, if there is none. A GPU that cannot be opened is a failure.
+/// The first GPU, or `None`, with a message, if there is none. A GPU that cannot be opened is a
+/// failure.
 pub fn device() -> Option<&'static CudaDevice> {
     static DEVICE: OnceLock<Option<CudaDevice>> = OnceLock::new();
     let device = DEVICE.get_or_init(|| match CudaDevice::open(0) {

@@ -1,12 +1,12 @@
-//! What every device must do: one suite, instantiated for each by `devices.rs`.
+//! One suite of duties of every device, instantiated for each by `devices.rs`.
 
 // No snapshots here: each would be taken twice, once on each device.
 
 use device::run::{outputs, outputs_into, reset, restore};
+use device::{BufferPool, DeviceError, POISON, Session, Side};
 use device::{
     Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, Launching, Module, check,
 };
-use device::{DeviceError, POISON, Session, SharedMemory, Side};
 use exit::ErrorKind;
 use plan::PlanError;
 use plan::{LaunchConfig, Plan, args};
@@ -235,7 +235,7 @@ pub fn keeps_buffers_between_runs(device: &dyn Device) {
     assert_eq!(session.read(x).unwrap(), vec![1.0f32, 2.0, 3.0].into());
     for timing in [first, second] {
         assert!(!timing.host.is_zero());
-        // What the device measures happens while the host waits.
+        // The device measures while the host waits.
         assert!(timing.device.is_none_or(|device| device <= timing.host));
     }
 }
@@ -256,10 +256,10 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
         ("x".to_owned(), vec![1.0f32, 2.0, 3.0, 4.0].into()),
         ("y".to_owned(), vec![10.0f32; 4].into()),
     ];
-    let memory = SharedMemory::default();
+    let pool = BufferPool::default();
     let plans = [plan(2.0), plan(-1.0)];
     let mut sessions = plans.each_ref().map(|(plan, ..)| {
-        let session = device.prepare_shared(&KERNELS, plan, &memory);
+        let session = device.prepare_in(&KERNELS, plan, &pool);
         session.unwrap()
     });
     let expected = [[12.0f32, 14.0, 16.0, 18.0], [9.0, 8.0, 7.0, 6.0]];
@@ -278,7 +278,7 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
     }
     let is_shared = device.info().kind == DeviceKind::Cuda;
     let (_, x, y, _) = &plans[1];
-    // What another session left is there, and what was kept of the inputs.
+    // The contents that another session left are there, and so are the kept inputs.
     let left = HostBuffer::from(vec![5.0f32; 4]);
     sessions[0].write(plans[0].2, &left).unwrap();
     assert_eq!(sessions[1].read(*y).unwrap() == left, is_shared);
@@ -317,7 +317,8 @@ pub fn parts_of_a_run_are_timed(device: &dyn Device) {
     assert!(whole <= segments.whole.host);
 }
 
-/// A plan of every kind of command: y += x by a launch, out[0] = y[0] by a copy, out[1] = 0 by a fill before it.
+/// A plan of every kind of command: y += x by a launch, out[0] = y[0] by a copy, out[1] = 0 by a
+/// fill before it.
 fn every_command() -> Plan {
     let mut plan = Plan::new("every command");
     let x = plan.buffer("x", Element::F32, 1);
@@ -395,7 +396,8 @@ pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
     plan.output("y", y);
     // A command that does not repeat.
     plan.fill(y, 0).unwrap();
-    // y += x and x -= y in turns, which come back to the same values after twelve; the last turn is not whole.
+    // y += x and x -= y in turns, which come back to the same values after twelve; the last turn is
+    // not whole.
     for step in 0..=STEPS {
         let (factor, from, to) = match step % 2 {
             0 => (1.0f32, x, y),
@@ -444,8 +446,8 @@ pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
     );
 }
 
-/// Steps of y[i] += x[i] in parts that are independent, of different sizes, each followed by x = y; before them a fill and a copy
-/// that are independent, too.
+/// Steps of y[i] += x[i] in parts that are independent, of different sizes, each followed by x = y;
+/// before them a fill and a copy that are independent, too.
 fn steps_in_parts(steps: u32) -> Plan {
     const LEN: u64 = 100_000;
     let mut plan = Plan::new("parts");

@@ -486,7 +486,7 @@ fn bundled(
 ) -> Result<Vec<BundledCase>, PackError> {
     let case = |(task, plan): (&Task, plan::Plan)| {
         let Task { name, problem } = task.clone();
-        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::COMMON);
+        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::SM_90);
         if let Err(Outcome::Failed(failure)) = fits {
             let message = format!("case `{name}`: {}", failure.message);
             return Err(PackError::failure(failure.kind, message));

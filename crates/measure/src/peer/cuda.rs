@@ -1,6 +1,6 @@
 //! Kernels in CUDA C++ instead of a variant's.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::{Device, Module, NamedBuffers};
 use host::{Case, Variant};
 use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
@@ -204,7 +204,7 @@ impl Peer for CudaPeer {
         case: &dyn Case,
         launched: Variant,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
         let plan = self.record(case, launched)?;
         TimedRun::prepare(device, &self.module, plan, inputs, memory)

@@ -10,8 +10,8 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use device::{
-    Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo, Launching,
-    NamedBuffers, Session, SharedMemory, Timing,
+    BufferPool, Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo,
+    Launching, NamedBuffers, Session, Timing,
 };
 use host::{Case, Variant};
 use output_files::ScratchFolder;
@@ -95,7 +95,7 @@ impl Peer for PythonPeer {
         case: &dyn Case,
         launched: Variant,
         inputs: &'p NamedBuffers,
-        _memory: &SharedMemory,
+        _memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {

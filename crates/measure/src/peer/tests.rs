@@ -2,8 +2,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
+use device::BufferPool;
 use device::EmulatedDevice;
-use device::SharedMemory;
 use device::check::{Value, find};
 use device::{Device, DeviceKind, Launching, NamedBuffers};
 use host::{Case, CaseParams, Cpu, Variant, find_lab, find_variant};
@@ -116,7 +116,7 @@ fn outputs_of(
     inputs: &NamedBuffers,
 ) -> NamedBuffers {
     println!("  {}, {}", launched.name, device.info().name);
-    let memory = SharedMemory::default();
+    let memory = BufferPool::default();
     let mut run = peer
         .prepare(device, case, launched, inputs, &memory)
         .unwrap();
@@ -349,7 +349,7 @@ fn python_needs_a_gpu() {
     let peer = PythonPeer::find(python, NUMBA).unwrap();
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
-    let memory = SharedMemory::default();
+    let memory = BufferPool::default();
     let prepared = peer.prepare(
         &device,
         case.as_ref(),

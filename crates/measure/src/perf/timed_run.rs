@@ -1,10 +1,10 @@
 //! A run that is timed: a variant's, or a peer's from another language.
 
 use device::run::{outputs_into, restore};
+use device::{BufferPool, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
-use device::{Segments, SharedMemory};
 use host::{Case, Variant};
 use plan::Plan;
 use thiserror::Error;
@@ -54,7 +54,7 @@ pub trait Peer {
         case: &dyn Case,
         launched: Variant,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError>;
 }
 
@@ -109,10 +109,10 @@ impl<'d> TimedRun<'d> {
         module: &Module,
         plan: Plan,
         inputs: &'d NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<TimedRun<'d>, RunError> {
         Ok(TimedRun {
-            session: device.prepare_shared(module, &plan, memory)?,
+            session: device.prepare_in(module, &plan, memory)?,
             plan,
             inputs: Some(inputs),
             is_ours: true,

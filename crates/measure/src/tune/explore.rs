@@ -1,6 +1,6 @@
 //! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::run::run_once;
 use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
 use exit::ErrorKind;
@@ -167,7 +167,7 @@ impl<'e> Explorer<'e> {
         timed: &Timed<'_>,
         shape: Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
-        let memory = SharedMemory::default();
+        let memory = BufferPool::default();
         let prepare = |shape: Variant| {
             let plan = timed.case.record(shape.name)?;
             TimedRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)

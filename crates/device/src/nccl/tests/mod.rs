@@ -1,4 +1,5 @@
-//! Against a library that only behaves like NCCL (`fake.c`). `tests/nccl.rs` of this crate has the real one.
+//! Against a library that only behaves like NCCL (`fake.c`). `tests/nccl.rs` of this crate has the
+//! real one.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

@@ -1,6 +1,6 @@
 //! Ranks as threads of one process; `tests/ranks.rs` of this crate has them as processes.
 
-mod together;
+mod lifecycle;
 mod variables;
 
 use super::address::derived_port;

@@ -1,7 +1,7 @@
 //! The rows of a device: all variants and peers in turns, as far as its memory holds them together.
 
 use device::registers::{RegisterCap, capped};
-use device::{DeviceError, SharedMemory};
+use device::{BufferPool, DeviceError};
 use device::{Error, Module, NamedBuffers};
 use exit::ErrorKind;
 use host::{Case, Variant};
@@ -180,7 +180,7 @@ impl Bench<'_> {
         while timed.iter().any(Option::is_none) {
             let processes = || watch.read()?.compute_processes;
             let before = processes();
-            let memory = SharedMemory::default();
+            let memory = BufferPool::default();
             let mut group = Vec::new();
             let mut runs = Vec::new();
             for (index, contender) in contenders.iter().enumerate() {
@@ -218,7 +218,7 @@ impl Bench<'_> {
         contender: &Contender<'r>,
         named: Named<'r>,
         inputs: &'r NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<TimedRun<'r>, RunError> {
         let case = self.case.as_ref();
         match contender.peer {

@@ -1,6 +1,6 @@
 //! Peers, in turns with the variants.
 
-use device::SharedMemory;
+use device::BufferPool;
 use device::{Module, NamedBuffers};
 use host::{Case, Variant};
 
@@ -27,7 +27,7 @@ impl Peer for Other {
         case: &dyn Case,
         launched: Variant,
         inputs: &'p NamedBuffers,
-        memory: &SharedMemory,
+        memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
         if let Some(broken) = self.broken {
             return Err(broken());

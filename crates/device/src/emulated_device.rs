@@ -1,4 +1,5 @@
-//! The emulated device: plans on the PTX interpreter, with every access checked and every instruction counted.
+//! The emulated device: plans on the PTX interpreter, with every access checked and every
+//! instruction counted.
 
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +10,7 @@ use ptx_emu::{
     Schedule,
 };
 
-use super::independent::{Conflict, Group, Place};
+use super::conflict::{Conflict, Group, Place};
 use super::params::Params;
 use super::pieces::{Piece, Pieces, own_pieces};
 use super::share::{Role, Share};
@@ -29,7 +30,8 @@ use plan::{BufferId, Command, Copy, Launch, Plan};
 pub struct EmulatedDevice {
     info: DeviceInfo,
     options: Options,
-    /// The order in which new sessions run threads, and what decides where their buffers lie and what clocks show.
+    /// The order in which new sessions run threads, and what decides where their buffers lie and
+    /// what clocks show.
     order: Mutex<(Schedule, u64)>,
     share: Share,
     /// For each device of this process, to those of others.
@@ -64,13 +66,15 @@ impl EmulatedDevice {
         }
     }
 
-    /// The same as so many devices, numbered from 0, each with a memory of its own and peer access to the others'.
+    /// The same as this number of devices, numbered from 0, each with a memory of its own and peer
+    /// access to the others'.
     pub fn with_devices(mut self, devices: u32) -> EmulatedDevice {
         self.share = Share::whole(devices.max(1));
         self
     }
 
-    /// The same as those devices that are this process's, of a plan that several processes run. There is a link for each of them.
+    /// The same as those devices that are this process's, of a plan that several processes run.
+    /// There is a link for each of them.
     pub fn with_share(mut self, share: Share, links: Vec<Arc<dyn Link>>) -> EmulatedDevice {
         assert_eq!(share.own.len(), links.len(), "each device has a link");
         (self.share, self.links) = (share, links);
@@ -83,15 +87,15 @@ impl EmulatedDevice {
         self
     }
 
-    /// The same, as a device of this compute capability, major and minor: it runs the module for such devices, and has clusters
-    /// if they do.
+    /// The same, as a device of this compute capability, major and minor: it runs the module for
+    /// such devices, and has clusters if they do.
     pub fn with_capability(mut self, capability: (u32, u32)) -> EmulatedDevice {
         self.info.limits.compute_capability = capability;
         self
     }
 
-    /// The orders that a plan runs in if what it computes may depend on them: that of the options, and one of each kind of
-    /// random ones (see [`Schedule::Random`]).
+    /// The orders that a plan runs in if what it computes may depend on them: that of the options,
+    /// and one of each kind of random ones (see [`Schedule::Random`]).
     const ORDERS: u32 = 6;
 
     /// How it executes kernels.
@@ -262,7 +266,8 @@ impl<'d> EmulatedSession<'d> {
         }
     }
 
-    /// Executes a command where others may run on other devices, and checks that it accesses what it states.
+    /// Executes a command where others may run on other devices, and checks that it accesses what
+    /// it states.
     fn execute_stated(&mut self, position: usize, command: Command<'_>) -> Result<(), Error> {
         match (self.device.share.role(&self.plan, &command), command) {
             (Role::Nothing, _) => return Ok(()),
@@ -331,8 +336,9 @@ impl<'d> EmulatedSession<'d> {
         Ok(())
     }
 
-    /// Executes commands that are recorded as independent, one after another: in the plan's order, or in a random one where
-    /// blocks run so. Checks that none writes what another reads or writes, where races are looked for.
+    /// Executes commands that are recorded as independent, one after another: in the plan's order,
+    /// or in a random one where blocks run so. Checks that none writes what another reads or
+    /// writes, where races are looked for.
     fn execute_independent(
         &mut self,
         commands: &mut Vec<(usize, Command<'_>)>,
@@ -377,7 +383,7 @@ impl<'d> EmulatedSession<'d> {
         Ok(())
     }
 
-    /// What a copy or fill accesses, by the buffer's address.
+    /// The accesses of a copy or fill, by the buffer's address.
     fn moved(&self, command: Command<'_>) -> impl Iterator<Item = (u64, Accessed)> {
         let moved = command.moved(self.plan.buffers());
         moved.map(|(id, elements, writes)| {

@@ -1,4 +1,5 @@
-//! The devices of several processes as one: each process executes its share of a plan, and they begin, end and fail together.
+//! The devices of several processes as one: each process executes its share of a plan, and they
+//! begin, end and fail together.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,14 +8,15 @@ use super::info::{Capture, DeviceInfo, Flushed, KernelInfo, Launching, Timing};
 use super::pieces::{Piece, Pieces, pieces};
 use super::report::KernelReport;
 use super::share::Share;
-use super::traits::{Device, Session, SharedMemory};
+use super::traits::{BufferPool, Device, Session};
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
 use crate::ranks;
 use plan::{BufferId, Plan};
 
-/// A process's share of the devices of all. Every process calls the same functions in the same order, with the same plans.
+/// A process's share of the devices of all. Every process calls the same functions in the same
+/// order, with the same plans.
 pub struct RankedDevice {
     own: Box<dyn Device>,
     share: Share,
@@ -61,13 +63,13 @@ impl Device for RankedDevice {
         self.session(self.own.prepare(module, plan), plan)
     }
 
-    fn prepare_shared<'d>(
+    fn prepare_in<'d>(
         &'d self,
         module: &Module,
         plan: &Plan,
-        memory: &SharedMemory,
+        pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
-        self.session(self.own.prepare_shared(module, plan, memory), plan)
+        self.session(self.own.prepare_in(module, plan, pool), plan)
     }
 }
 
@@ -80,7 +82,7 @@ struct RankedSession<'d> {
 }
 
 /// Bytes of results that travel at once.
-const MOST_AT_ONCE: usize = 16 << 20;
+const MAX_AT_ONCE: usize = 16 << 20;
 
 impl RankedSession<'_> {
     /// The longest time of any process, in all of them.
@@ -124,7 +126,7 @@ impl RankedSession<'_> {
             let owner = (device / self.share.own.len() as u32) as usize;
             let mut start = bytes.start;
             while start < bytes.end {
-                let piece = start..bytes.end.min(start + MOST_AT_ONCE);
+                let piece = start..bytes.end.min(start + MAX_AT_ONCE);
                 start = piece.end;
                 let mine: &[u8] = match owner == self.ranks.rank() {
                     true => &whole.bytes()[piece.clone()],

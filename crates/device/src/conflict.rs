@@ -1,22 +1,23 @@
-//! Whether commands that are recorded as independent are so: none of them writes an element that another reads or writes.
+//! Whether commands that are recorded as independent are so: none of them writes an element that
+//! another reads or writes.
 //!
-//! For each element that a group accesses, it is remembered which command writes it, and two that read it: a third reader
-//! adds nothing, since whoever writes the element differs from one of the two. So it does not matter in which order the
-//! commands run.
+//! For each element that a group accesses, it is remembered which command writes it, and two that
+//! read it: a third reader adds nothing, since the writer differs from one of the two. The order in
+//! which the commands run does not matter then.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
 use plan::Does;
 
-/// What the commands of one group have accessed so far.
+/// The accesses of the commands of one group, up to now.
 #[derive(Debug, Default)]
 pub struct Group {
     /// By the buffer's address.
     buffers: HashMap<u64, Vec<Known>>,
 }
 
-/// Who accesses an element: positions in the plan, from 1; 0 is nobody.
+/// The commands that access an element: positions in the plan, from 1; 0 means none.
 #[derive(Debug, Clone, Copy, Default)]
 struct Known {
     writer: u32,
@@ -37,15 +38,15 @@ pub struct Place {
 pub struct Conflict {
     /// The element.
     pub element: u64,
-    /// What the command does that was added last.
+    /// The access of the command that was added last.
     pub this: Does,
-    /// What the other does.
+    /// The access of the other.
     pub other: Does,
 }
 
 impl Group {
-    /// Adds what a command reads and writes of a buffer, in bytes from its start. Gives the first element that an earlier
-    /// command must not have accessed.
+    /// Adds what a command reads and writes of a buffer, in bytes from its start. Gives the first
+    /// element that an earlier command must not have accessed.
     pub fn add(
         &mut self,
         command: usize,
