@@ -65,7 +65,8 @@ const FOR_INSTRUCTORS: [&[&str]; 4] = [
 ];
 
 impl Cli {
-    /// What the command line says. Where there are no built-in solutions, `--help` does not show what needs them.
+    /// What the command line says. Where there are no built-in solutions, `--help` does not show
+    /// what needs them.
     pub fn read() -> Cli {
         let mut command = Cli::command();
         if !catalogue::has_solutions() {

@@ -155,7 +155,8 @@ fn kernels(labs: &[&dyn Lab]) -> Item {
     )
 }
 
-/// The compiler for kernels. Only changing kernels needs it, since this program contains them compiled.
+/// The compiler for kernels. Only changing kernels needs it, since this program contains them
+/// compiled.
 fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
     const NAME: &str = "compiler for kernels";
     match found {

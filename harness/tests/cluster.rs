@@ -6,8 +6,8 @@ use std::process::Command;
 use clap::CommandFactory;
 use harness::cli::Cli;
 
-/// The long options of sbatch 22.05, from its manual (sbatch(1), Debian's package slurm-client 22.05.8;
-/// <https://slurm.schedmd.com/sbatch.html> has the newest).
+/// The long options of sbatch 22.05, from its manual (sbatch(1), Debian's package slurm-client
+/// 22.05.8; <https://slurm.schedmd.com/sbatch.html> has the newest).
 const OF_SBATCH: &str = "
     account acctg-freq array batch bb bbf begin chdir cluster-constraint clusters comment constraint container contiguous
     core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution error
@@ -41,8 +41,8 @@ fn commands(text: &str) -> Vec<String> {
     commands.map(str::to_owned).collect()
 }
 
-/// The words of a command, with 1 for the value of each variable, from the first that `is_first` says to the end of the
-/// command.
+/// The words of a command, with 1 for the value of each variable, from the first that `is_first`
+/// says to the end of the command.
 fn words_from(command: &str, is_first: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let mut text = String::new();
     let mut rest = command.chars().peekable();

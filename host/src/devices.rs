@@ -109,7 +109,8 @@ pub struct Chosen<'m> {
 }
 
 impl Machine {
-    /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated device makes these checks.
+    /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated
+    /// device makes these checks.
     pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
         let mut found = Vec::new();
@@ -136,7 +137,8 @@ impl Machine {
         &self.found
     }
 
-    /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the emulated device.
+    /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the
+    /// emulated device.
     ///
     /// # Errors
     ///

@@ -1,12 +1,13 @@
 //! Pairs of `f64` that hold about 106 bits: what `f64` results are judged by.
 //!
-//! The algorithms are Dekker's ("A floating-point technique for extending the available precision", 1971), in the form
-//! that Hida, Li and Bailey give ("Library for double-double and quad-double arithmetic", 2007). None needs a fused
-//! multiply-add.
+//! The algorithms are Dekker's ("A floating-point technique for extending the available precision",
+//! 1971), in the form that Hida, Li and Bailey give ("Library for double-double and quad-double
+//! arithmetic", 2007). None needs a fused multiply-add.
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// The unevaluated sum of two numbers, the second at most half a unit in the last place of the first.
+/// The unevaluated sum of two numbers, the second at most half a unit in the last place of the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Double {
     high: f64,

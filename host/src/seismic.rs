@@ -1,4 +1,5 @@
-//! What the seismic labs, wave3d and stencil25, have in common: the source, and what a run starts from.
+//! What the seismic labs, wave3d and stencil25, have in common: the source, and what a run starts
+//! from.
 
 use std::f64::consts::PI;
 
@@ -9,9 +10,11 @@ use crate::lab::{CaseError, Values};
 pub enum Start {
     /// All zero: what moves comes from the source.
     Rest,
-    /// A Gaussian pulse of height 1 and a standard deviation of three grid spacings in the middle, at rest.
+    /// A Gaussian pulse of height 1 and a standard deviation of three grid spacings in the middle,
+    /// at rest.
     Pulse,
-    /// Fields uniform in [-1, 1), independent at every point: nothing can be right by chance. A lab says what else is random.
+    /// Fields uniform in [-1, 1), independent at every point: nothing can be right by chance. A lab
+    /// says what else is random.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -39,8 +42,8 @@ impl Start {
     }
 }
 
-/// A Ricker wavelet: the negative second derivative of a Gaussian, which starts at next to nothing, peaks at 1 and has
-/// no mean.
+/// A Ricker wavelet: the negative second derivative of a Gaussian, which starts at next to nothing,
+/// peaks at 1 and has no mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ricker {
     /// Where its spectrum peaks, in Hz.

@@ -1,4 +1,5 @@
-//! The memory sweeps on a GPU, if there is one; occupancy against its driver; and what the kernels' PTX must hold.
+//! The memory sweeps on a GPU, if there is one; occupancy against its driver; and what the kernels'
+//! PTX must hold.
 
 use host::Lab;
 use host::membench::LAB;

@@ -82,7 +82,8 @@ pub trait Solves<L: Lab> {
     ) -> Result<L::Outputs, PlanError>;
 }
 
-/// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its type there.
+/// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its
+/// type there.
 ///
 /// The one list of labs. A new lab adds its line here.
 #[macro_export]
@@ -143,7 +144,8 @@ macro_rules! any_labs {
 
 static LABS: &[AnyLab] = labs!(any_labs);
 
-/// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its [`Lab`].
+/// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its
+/// [`Lab`].
 macro_rules! lab {
     (
         $(#[$doc:meta])*
@@ -157,8 +159,9 @@ macro_rules! lab {
 
         /// What a solution's host code implements.
         pub trait Solution {
-            /// Records the launches that solve `problem` from what `buffers` hold, and says which buffers hold the
-            /// results then. Scratch buffers are declared with [`Plan::scratch`](crate::Plan::scratch).
+            /// Records the launches that solve `problem` from what `buffers` hold, and says which
+            /// buffers hold the results then. Scratch buffers are declared with
+            /// [`Plan::scratch`](crate::Plan::scratch).
             ///
             /// # Errors
             ///

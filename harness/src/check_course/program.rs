@@ -80,8 +80,8 @@ impl Program {
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 
-    /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a command that wants a GPU
-    /// may find that there is none.
+    /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a
+    /// command that wants a GPU may find that there is none.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, CommandError> {
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");

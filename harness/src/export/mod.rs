@@ -1,8 +1,9 @@
 //! `harness export`: the student's copy of the course.
 //!
-//! It has everything that building and grading a submission takes, and nothing of what is to be found out: neither the
-//! folder of built-in solutions, nor hidden cases, nor tests of the course, which know the answers. Folders are left out;
-//! sources are not edited. Without the folder, the same sources make a program without variants.
+//! It has everything that building and grading a submission takes, and nothing of what is to be
+//! found out: neither the folder of built-in solutions, nor hidden cases, nor tests of the course,
+//! which know the answers. Folders are left out; sources are not edited. Without the folder, the
+//! same sources make a program without variants.
 
 mod edits;
 #[cfg(test)]
@@ -65,7 +66,8 @@ const NEW: [(&str, &str); 3] = [
 ///
 /// # Errors
 ///
-/// A folder that is not empty, or no course; what cannot be read or written; a copy in place of the course.
+/// A folder that is not empty, or no course; what cannot be read or written; a copy in place of the
+/// course.
 pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         "export makes the students' copy of the course",

@@ -159,8 +159,8 @@ fn links(markdown: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What stands in backticks, or is named as a document, and is a path below a folder that the copy has. Words in capitals
-/// stand for names.
+/// What stands in backticks, or is named as a document, and is a path below a folder that the copy
+/// has. Words in capitals stand for names.
 fn paths<'t>(text: &'t str, folders: &[String]) -> Vec<&'t str> {
     let is_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
     let words = text.split(|c| !is_path(c));

@@ -18,7 +18,8 @@ use terminal::table::{Align, Columns};
 /// The arguments of `harness run matadd`.
 #[derive(Debug, Clone, Args)]
 pub struct MataddArgs {
-    /// Print which thread of this variant's launch gets which element; `harness list matadd` has the names
+    /// Print which thread of this variant's launch gets which element; `harness list matadd` has
+    /// the names
     #[arg(long, value_name = "VARIANT")]
     check_index: String,
     /// Columns and rows of the matrix

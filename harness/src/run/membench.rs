@@ -37,7 +37,8 @@ pub struct MembenchArgs {
 ///
 /// # Errors
 ///
-/// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is wrong.
+/// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is
+/// wrong.
 pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     run_on(
         args,

@@ -122,7 +122,8 @@ impl Seismogram {
         self.receivers.clone()
     }
 
-    /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was written.
+    /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was
+    /// written.
     ///
     /// # Errors
     ///
@@ -151,7 +152,8 @@ impl Seismogram {
     }
 }
 
-/// The samples as a picture, time downwards, each side shrunk by a whole factor where it is too long.
+/// The samples as a picture, time downwards, each side shrunk by a whole factor where it is too
+/// long.
 fn picture(samples: &[f32], width: usize) -> (Vec<u8>, (usize, usize)) {
     let height = samples.len() / width;
     let by_x = width.div_ceil(MAX_PIXELS);

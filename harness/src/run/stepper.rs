@@ -21,8 +21,8 @@ use host::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
 
-/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in plans of at most this many
-/// timesteps.
+/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in
+/// plans of at most this many timesteps.
 const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 /// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
@@ -116,7 +116,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         })
     }
 
-    /// Does `steps` timesteps, or the remaining ones; `None` if there are none. A GPU is timed until `rule` is satisfied.
+    /// Does `steps` timesteps, or the remaining ones; `None` if there are none. A GPU is timed
+    /// until `rule` is satisfied.
     ///
     /// # Errors
     ///
@@ -234,7 +235,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         Ok((times, whole, energy))
     }
 
-    /// Computes something that is thrown away, so that what is timed next is not slower for being the first.
+    /// Computes something that is thrown away, so that what is timed next is not slower for being
+    /// the first.
     ///
     /// # Errors
     ///
@@ -269,8 +271,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         warm_up().map_err(|error| self.explained(error))
     }
 
-    /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab does: see [`Case::check`].
-    /// Adds what it finds to `comparison`.
+    /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab
+    /// does: see [`Case::check`]. Adds what it finds to `comparison`.
     ///
     /// # Errors
     ///

@@ -17,7 +17,8 @@ use terminal::progress::Bar;
 use terminal::stdout::Out;
 use units::indented;
 
-/// A column of the report: a variant on a device, or the parallel CPU reference, which must equal the serial one.
+/// A column of the report: a variant on a device, or the parallel CPU reference, which must equal
+/// the serial one.
 pub struct Column<'m> {
     name: Wanted,
     variant: &'static str,
@@ -27,8 +28,8 @@ pub struct Column<'m> {
     is_one_of_many: bool,
 }
 
-/// The columns for these devices and variants, device by device. Unless they were `named`, the variants that are measured on request
-/// are shown as one.
+/// The columns for these devices and variants, device by device. Unless they were `named`, the
+/// variants that are measured on request are shown as one.
 pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant], named: bool) -> Vec<Column<'m>> {
     let cpu = chosen.cpu.then_some(Column {
         name: Wanted::Cpu,

@@ -197,7 +197,8 @@ impl<'p> Values<'p> {
     ///
     /// # Panics
     ///
-    /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the lab.
+    /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the
+    /// lab.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<T, CaseError>
     where
         T::Err: std::fmt::Display,

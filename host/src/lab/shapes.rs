@@ -1,4 +1,5 @@
-//! The shapes in which a built-in solution may be launched: tile, timesteps a launch, threads of a block.
+//! The shapes in which a built-in solution may be launched: tile, timesteps a launch, threads of a
+//! block.
 
 use plan::Solves;
 
@@ -18,8 +19,9 @@ pub struct Shaped<D: Declaration> {
     pub(super) bytes: Option<Bytes<D>>,
 }
 
-/// The shapes of a declared space, the default first, for [`BuiltIn::tuned`](super::BuiltIn::tuned). `bytes` says how many a
-/// solution of a shape must move, if that depends on the shape.
+/// The shapes of a declared space, the default first, for
+/// [`BuiltIn::tuned`](super::BuiltIn::tuned). `bytes` says how many a solution of a shape must
+/// move, if that depends on the shape.
 ///
 /// Labels are unique, and have neither spaces nor commas.
 pub fn shapes<D, S>(

@@ -43,8 +43,8 @@ impl Head {
     }
 }
 
-/// Reads a document whose head is known. Fields that this program does not know are passed over: a later program of the
-/// same version may have added them.
+/// Reads a document whose head is known. Fields that this program does not know are passed over: a
+/// later program of the same version may have added them.
 ///
 /// # Errors
 ///

@@ -13,7 +13,8 @@ use units::bytes;
 const SIZE: (u32, u32) = (960, 600);
 const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
-/// Colour and width of a curve. The widths differ too, for readers who cannot tell the colours apart.
+/// Colour and width of a curve. The widths differ too, for readers who cannot tell the colours
+/// apart.
 const fn style(path: Path) -> (RGBColor, u32) {
     match path {
         Path::Ca => (RGBColor(0x1f, 0x6f, 0xb4), 2),
@@ -34,8 +35,8 @@ fn y_label(cycles: f64) -> String {
     }
 }
 
-/// The plot: both axes logarithmic, levels of `ld.global.ca` and of shared memory as lines with their names, sizes that the
-/// device states as vertical lines.
+/// The plot: both axes logarithmic, levels of `ld.global.ca` and of shared memory as lines with
+/// their names, sizes that the device states as vertical lines.
 ///
 /// # Errors
 ///
@@ -102,7 +103,8 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
         chart.draw_series(label(name, (x, y), 13, &GREY, (HPos::Right, VPos::Top)))?;
     }
 
-    // Where caches of several loads are the same ones, their curves lie on each other: the first, narrowest, on top.
+    // Where caches of several loads are the same ones, their curves lie on each other: the first,
+    // narrowest, on top.
     for latencies in measured.latencies.iter().rev() {
         let path = latencies.curve.path;
         let (colour, width) = style(path);
