@@ -1,4 +1,4 @@
-//! The program, but for its `main`.
+//! The program, except its `main`.
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;

@@ -78,7 +78,7 @@ fn calls(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What this program says of a call that it does not understand.
+/// This program's error for a call that it does not understand.
 fn refusal(call: &[String]) -> Option<String> {
     let error = Cli::command().try_get_matches_from(call).err()?;
     Some(error.to_string())
@@ -127,7 +127,11 @@ fn slurm_has_every_option() {
         let of_head = head.filter_map(|line| line.strip_prefix("#SBATCH "));
         let options: Vec<&str> = of_head.collect();
         let all = lines.filter(|line| line.contains("#SBATCH"));
-        assert_eq!(options.len(), all.count(), "{name}: an option is no option");
+        assert_eq!(
+            options.len(),
+            all.count(),
+            "{name}: Slurm does not read every option"
+        );
         assert!(!options.is_empty(), "{name}");
         for option in options {
             assert!(is_of_sbatch(option), "{name}: sbatch has no {option}");

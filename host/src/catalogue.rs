@@ -57,7 +57,7 @@ pub fn first_variant(lab: &dyn Lab) -> &'static str {
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for an unknown variant, and for a device where there is no variant.
+/// [`CommandError::Input`] for an unknown variant, and for a device in a lab without variants.
 pub fn variant_of_run(
     lab: &dyn Lab,
     name: &str,
@@ -187,7 +187,7 @@ mod tests {
         let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--variant: unknown shape `x3`; did you mean `x1`?");
         let failure = params(&["n".to_owned()]).err().unwrap();
-        insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
+        insta::assert_snapshot!(failure, @"--param: `n` is not a parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
         let failure = own_case(labs[0], &params).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use exit::CommandError;
 
-/// What a course's root has.
+/// The folders that a course's root has.
 const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
 
 /// The environment variable that names the course's root, as `--course` does.

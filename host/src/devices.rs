@@ -178,7 +178,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// As [`Machine::choose`]; [`CommandError::Bug`] for the CPU, which is no device.
+    /// As [`Machine::choose`]; [`CommandError::Bug`] for the CPU, which is not a device.
     pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, CommandError> {
         let chosen = self.choose(wanted.as_slice())?;
         let first = chosen.devices.first().copied();

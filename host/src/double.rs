@@ -125,7 +125,7 @@ mod tests {
         value.into()
     }
 
-    /// Whether two are equal but for some of the last bits.
+    /// Whether two are equal except some of the last bits.
     fn is_near(a: Double, b: Double) -> bool {
         let difference = a - b;
         difference.high.abs() <= 1e-30 * a.high.abs().max(1e-300)

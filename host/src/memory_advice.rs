@@ -1,4 +1,4 @@
-//! What to do where memory is short: the largest case that fits.
+//! Advice where memory is short: the largest case that fits.
 
 use crate::Case;
 use device::DeviceError;

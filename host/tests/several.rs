@@ -26,7 +26,7 @@ fn wave3d(shape: [u32; 3], steps: u32) -> Wave3d {
     problem.with_start(host::wave3d::Start::Random { seed: 7 })
 }
 
-/// Runs the variant on so many emulated devices and compares what it gives with the CPU's result:
+/// Runs the variant on `devices` emulated devices, compares its results with the CPU's, and returns
 /// the plan.
 fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<Plan, Error> {
     let plan = case.record_for(devices, variant)?;

@@ -11,7 +11,7 @@ use crate::{Plan, PlanError};
 pub trait Lab: Sized {
     /// As users type it.
     const NAME: &'static str;
-    /// What is to be computed.
+    /// The problem to solve.
     type Problem: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
     /// The buffers that the caller writes before a run.
     type Buffers: Copy + Debug;
@@ -47,7 +47,7 @@ pub trait Lab: Sized {
         Self::record_for(1, name, problem, solution)
     }
 
-    /// The same for so many devices, of which the solution may use fewer.
+    /// The same for `devices` devices; the solution may use fewer.
     ///
     /// # Errors
     ///
@@ -157,7 +157,7 @@ macro_rules! lab {
         #[derive(Debug, Clone, Copy)]
         pub struct $lab;
 
-        /// What a solution's host code implements.
+        /// The trait that a solution's host code implements.
         pub trait Solution {
             /// Records the launches that solve `problem` from what `buffers` hold, and says which
             /// buffers hold the results then. Scratch buffers are declared with

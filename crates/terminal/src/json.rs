@@ -31,7 +31,7 @@ pub struct JsonArg {
 pub enum JsonOut {
     /// Nowhere.
     No,
-    /// To standard output, in place of the usual report.
+    /// To standard output, instead of the usual report.
     Stdout,
     /// To a file, beside the usual report.
     File(OutputDocument),

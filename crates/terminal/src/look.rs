@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 /// Columns that reports keep to.
 pub const WIDTH: usize = 100;
 
-/// The text in lines of at most [`WIDTH`] columns, the first after so many spaces, further ones two
-/// to the right of it. Lines of its own stay apart.
+/// The text in lines of at most [`WIDTH`] columns: the first after `indent` spaces, further ones
+/// two to the right of it. Lines of its own stay apart.
 pub fn wrapped(text: &str, indent: usize) -> String {
     lines(text, indent).join("\n")
 }

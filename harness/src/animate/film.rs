@@ -20,8 +20,7 @@ pub struct Film {
 }
 
 impl Film {
-    /// An empty film for so many frames of a field of `n_x` by `n_y` cells, some of which are
-    /// walls.
+    /// An empty film for `frames` frames of a field of `n_x` by `n_y` cells; some cells are walls.
     ///
     /// # Errors
     ///

@@ -5,7 +5,7 @@
 //! command runs in a folder in which `labs/` is the course's, and may leave files there; the same
 //! command is run once.
 
-/// What a line begins with, that is a command of ours.
+/// The beginnings of a line that is a command of ours.
 const PROGRAM: [&str; 2] = ["harness ", "cargo run -p harness -- "];
 
 /// The arguments of each of a handout's commands, in order, each once.
@@ -105,7 +105,7 @@ harness grade labs/wave2d/starter
         assert_eq!(commands(text), [["doctor"]]);
     }
 
-    /// What the program makes of these words.
+    /// The command line as the program parses these words.
     fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<crate::cli::Cli, clap::Error> {
         use clap::Parser;
         crate::cli::Cli::try_parse_from(std::iter::once("harness").chain(words))

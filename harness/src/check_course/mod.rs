@@ -31,7 +31,7 @@ use program::Program;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-/// What was checked, and how it fares.
+/// The name of a check, and its outcome.
 type Named = (String, Result<String, CommandError>);
 
 /// Arguments of `harness check-course`.
@@ -101,7 +101,7 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     })
 }
 
-/// What checks one lab.
+/// The checks of one lab.
 struct Checker<'a> {
     lab: &'static str,
     folder: PathBuf,

@@ -75,7 +75,7 @@ impl Program {
             CommandError::Bug(format!("{}: no report: {error}", file.display()))
         };
         let text = fs::read_to_string(&file).map_err(|error| unreadable(&error))?;
-        // The next one is written anew.
+        // The next command writes the file again.
         fs::remove_file(&file).map_err(|error| CommandError::not_written(&file, &error))?;
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }

@@ -49,7 +49,7 @@ fn printable_shape(text: &str) -> Result<Extents<2>, String> {
     Ok(Extents([x, y]))
 }
 
-/// Who gets which element.
+/// The owner of each element.
 #[derive(Serialize)]
 struct Report {
     variant: &'static str,

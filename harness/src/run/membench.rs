@@ -121,7 +121,7 @@ fn measure(Named { name, device }: Named<'_>) -> Result<Measured, CommandError> 
     })
 }
 
-/// What is measured: on the emulated device only enough to check what each kernel reads.
+/// The measurements: on the emulated device only enough to check what each kernel reads.
 fn options(info: &DeviceInfo) -> (LatencyOptions, BandwidthOptions, CoalescingOptions) {
     let latency = LatencyOptions::for_device(info);
     let bandwidth = BandwidthOptions::for_device(info);

@@ -78,7 +78,7 @@ pub(crate) mod test_command {
         <Parser<A> as clap::Parser>::parse_from(args).args
     }
 
-    /// What a command ends with and prints.
+    /// A command's ending, and the text that it prints.
     pub fn printed(
         command: impl FnOnce(&mut Out<'_>) -> Result<Ending, CommandError>,
     ) -> (Result<Ending, CommandError>, String) {

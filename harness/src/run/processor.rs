@@ -1,4 +1,4 @@
-//! What a run computes on: the CPU, or a variant on a device.
+//! The processor of a run: the CPU, or a variant on a device.
 
 #[cfg(target_os = "linux")]
 use std::sync::Arc;

@@ -31,7 +31,7 @@ pub struct Receivers {
     pub len: u32,
     /// Timesteps from one sample to the next, at least 1.
     pub every: u32,
-    /// The samples so far: each with a value of every receiver.
+    /// The samples until now: each with a value of every receiver.
     pub samples: Vec<f32>,
 }
 

@@ -39,7 +39,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// A film of so many frames, for the path that `flag` named.
+    /// A film of `frames` frames, for the path that `flag` named.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Slices {
     }
 }
 
-/// What receivers are to record, and where it goes: an `.npy` and, beside it, a `.png`.
+/// The receivers' recording, and the files for it: an `.npy` and, beside it, a `.png`.
 pub struct Seismogram {
     receivers: Receivers,
     array: OutputFile,

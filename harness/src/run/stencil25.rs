@@ -53,7 +53,7 @@ pub struct Stencil25Args {
     /// a folder for a .png of each
     #[arg(long, value_name = "PATH")]
     gif: Option<PathBuf>,
-    /// What receivers along x record: a .npy of samples by receivers, and its picture beside it
+    /// Records of receivers along x: a .npy of samples by receivers, and its picture beside it
     #[arg(long, value_name = "FILE.npy")]
     receivers: Option<PathBuf>,
     /// Depth of the receivers: their z, in points [default: just below the shell]

@@ -45,7 +45,7 @@ pub struct Chunk {
     pub energy_j: Option<f64>,
 }
 
-/// What comparisons with the CPU found.
+/// The findings of comparisons with the CPU.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Values that were compared.
@@ -60,9 +60,9 @@ pub struct Comparison {
 pub struct Stepper<'p, P> {
     /// The problem, with all its timesteps.
     pub problem: P,
-    /// What it is computed on.
+    /// The processor that computes it.
     pub processor: &'p Processor,
-    /// What the CPU computes, it computes here.
+    /// The threads on which the CPU computes.
     pub cores: ThreadPool,
     /// How many timesteps are done.
     pub steps_done: u32,
@@ -72,7 +72,7 @@ pub struct Stepper<'p, P> {
     expected: (u32, NamedBuffers),
     /// Whether anybody looks at the fields afterwards.
     pub reads_results: bool,
-    /// What is recorded meanwhile, if anything is.
+    /// The receivers that record meanwhile, if there are any.
     pub receivers: Option<Receivers>,
     telemetry: Option<Box<dyn Telemetry>>,
     began: Instant,
@@ -301,7 +301,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             }
         };
         if !variant.exact {
-            // What is right follows from an oracle of all timesteps so far.
+            // An oracle of all timesteps up to this one says which values are right.
             let is_output = |name: &str| part.output_names().contains(&name);
             let want = copies(expected, is_output)?;
             let got = copies(&self.fields, is_output)?;

@@ -1,5 +1,5 @@
-//! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a
-//! comparison with the CPU.
+//! `harness run` for any lab with timesteps: chunk by chunk, with files, rates, and a comparison
+//! with the CPU.
 
 use host::lab::Declaration;
 use host::{Case, Lab};
@@ -13,14 +13,14 @@ use terminal::stdout::Out;
 use terminal::table::Table;
 use units::{count, grouped, three};
 
-/// What is written of a run, if anything is.
+/// The files that a run writes, if any.
 #[derive(Default)]
 pub struct Records {
     /// The fields after each chunk.
     pub series: Option<VtiSeries>,
     /// A slice of a field after each chunk.
     pub slices: Option<Slices>,
-    /// What receivers recorded.
+    /// The recording of the receivers.
     pub seismogram: Option<Seismogram>,
 }
 

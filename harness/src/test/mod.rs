@@ -31,7 +31,7 @@ pub struct TestArgs {
     /// Only this variant; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
-    /// A case of your own in place of the small cases: a parameter of the lab; may be repeated
+    /// A case of your own instead of the small ones: a parameter of the lab; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
     param: Vec<String>,
     /// Whether the emulated device looks for races, reads of uninitialized memory, and barriers

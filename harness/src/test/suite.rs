@@ -53,7 +53,7 @@ fn groups<'c, 'm>(columns: &'c [Column<'m>]) -> impl Iterator<Item = &'c [Column
     columns.chunk_by(|a, b| a.is_one_of_many && b.is_one_of_many && a.name == b.name)
 }
 
-/// What stands above them.
+/// The heading above a group of columns.
 fn heading(group: &[Column<'_>]) -> String {
     match group {
         [column] => column.variant.to_owned(),

@@ -178,7 +178,7 @@ pub struct Joined {
     pub route: Option<Route>,
 }
 
-/// What a copy between two GPUs goes over, from the best on.
+/// The way of a copy between two GPUs, from the best on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {

@@ -20,7 +20,7 @@ use device::error::Error;
 use device::module::Module;
 use plan::Plan;
 
-/// What a lab declares: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
+/// A lab's declaration: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
 ///
 /// The type that implements it is a case: one size, parameters, seed. As text it is the case's
 /// label: short, and unique among the lab's cases.
@@ -31,13 +31,13 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
     /// The lab in one line.
     const SUMMARY: &'static str;
 
-    /// What [`Declaration::from_values`] understands.
+    /// The parameters that [`Declaration::from_values`] understands.
     const PARAMETERS: &'static [Parameter];
 
     /// The parameters that are one number in a case of equal extents, and the least that it may be.
     const EXTENTS: (&'static str, u32);
 
-    /// What a unit of work is: `cell updates`.
+    /// The name of a unit of work: `cell updates`.
     const UNIT: &'static str;
 
     /// Whether results are rounded, and [`Declaration::oracle`] says what they are without that.
@@ -81,7 +81,7 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
     /// See [`Lab::large_cases`].
     fn large() -> Vec<Self>;
 
-    /// What a solution's host code gets.
+    /// The problem that a solution's host code gets.
     fn problem(&self) -> <Self::Plan as plan::Lab>::Problem;
 
     /// See [`Case::inputs`].
@@ -139,8 +139,8 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What [`Declaration::reference`] gives where products and sums are fused, in an order that
-    /// the lab states; for variants that are [`fused`](BuiltIn::fused).
+    /// The results of [`Declaration::reference`] with fused products and sums, in an order that the
+    /// lab states; for variants that are [`fused`](BuiltIn::fused).
     ///
     /// # Errors
     ///

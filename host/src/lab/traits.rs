@@ -45,12 +45,12 @@ impl Cpu {
     }
 }
 
-/// What a variant must do for a case, counted, not measured.
+/// The work that a variant must do for a case, counted, not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Units of useful work.
     pub updates: u64,
-    /// What a unit is: `cell updates`.
+    /// The name of a unit: `cell updates`.
     pub unit: &'static str,
     /// Fewest bytes that this variant must move between device memory and the multiprocessors.
     pub bytes: u64,
@@ -86,7 +86,7 @@ pub trait Lab: Sync {
         true
     }
 
-    /// What [`Lab::case`] understands.
+    /// The parameters that [`Lab::case`] understands.
     fn parameters(&self) -> &'static [Parameter];
 
     /// Cases that test correctness, quick on the emulated device too.
@@ -122,8 +122,8 @@ pub trait Case: Send + Sync {
     /// Short and unique among the lab's cases: `201x201, 100 steps, double-slit`.
     fn label(&self) -> String;
 
-    /// What is to be computed, as a submission's host code gets it: the JSON of the `Problem` of
-    /// the lab's module in [`plan`](plan).
+    /// The problem as a submission's host code gets it: the JSON of the `Problem` of the lab's
+    /// module in [`plan`](plan).
     fn problem_json(&self) -> serde_json::Value;
 
     /// Records the variant's plan, for one device. Its buffers have the names that [`Case::inputs`]
@@ -136,7 +136,7 @@ pub trait Case: Send + Sync {
         self.record_for(1, variant)
     }
 
-    /// The same for so many devices, of which a variant may use fewer.
+    /// The same for `devices` devices; a variant may use fewer.
     ///
     /// # Errors
     ///
@@ -156,7 +156,8 @@ pub trait Case: Send + Sync {
         Ok(plan)
     }
 
-    /// What the plan's buffers of these names hold before a run. All others hold arbitrary bytes.
+    /// The contents of the plan's buffers of these names before a run. All others hold arbitrary
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -192,8 +193,8 @@ pub trait Case: Send + Sync {
     /// The names of the outputs: of [`Case::reference`], and of every plan.
     fn output_names(&self) -> &'static [&'static str];
 
-    /// The same case with `steps` timesteps, numbered from `first` on. The outputs of one part, in
-    /// place of the inputs of the same names, are the inputs of the next. None for a lab without
+    /// The same case with `steps` timesteps, numbered from `first` on. The next part takes the
+    /// outputs of this one instead of the inputs of the same names. None for a lab without
     /// timesteps.
     fn part(&self, _first: u32, _steps: u32) -> Option<Box<dyn Case>> {
         None
@@ -276,6 +277,6 @@ pub trait Case: Send + Sync {
         None
     }
 
-    /// What the variant must do; for any other name, what a plain solution must.
+    /// The work of the variant; for any other name, the work of a plain solution.
     fn work(&self, variant: &str) -> Work;
 }

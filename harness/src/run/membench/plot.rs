@@ -50,7 +50,7 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
     let least = cycles().fold(f64::INFINITY, f64::min);
     let most = cycles().fold(0.0, f64::max);
     if !(least > 0.0 && most.is_finite()) {
-        return Err("a latency that is no number above 0".into());
+        return Err("a latency is not a number above 0".into());
     }
     let (bottom, top) = (0.7 * least, 1.5 * most);
 
