@@ -1,7 +1,7 @@
 //! Colours: a diverging map, blue over white to red, and grey for walls.
 
-/// Levels on either side of zero: with two more colours, a pixel has 5 bits, and 100 frames about 3
-/// MB.
+/// Levels on either side of zero: with two more colours, a pixel has 5 bits, and 100 frames have
+/// about 3 MB.
 pub const LEVELS: u8 = 14;
 /// The colour of walls.
 pub const WALL: u8 = 2 * LEVELS + 1;
