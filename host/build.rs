@@ -1,7 +1,8 @@
-//! Compiles the kernels to PTX, which becomes part of every program that uses this crate, and tells where the built-in
-//! solutions are.
+//! Compiles the kernels to PTX, which becomes part of every program that uses this crate, and tells
+//! where the built-in solutions are.
 //!
-//! The kernels are compiled for two generations of GPUs: some of them need the newer one (`host::kernels`).
+//! The kernels are compiled for two generations of GPUs: some of them need the newer one
+//! (`host::kernels`).
 
 use std::path::{Path, PathBuf};
 
@@ -22,7 +23,8 @@ fn main() {
     }
     println!("cargo::rustc-env=KERNELS_PTX={}", ptx.display());
     println!("cargo::rustc-env=NEWER_KERNELS_PTX={}", newer.display());
-    // The build script of `kernels-gpu` finds them; a new one changes this file, and so starts this script.
+    // The build script of `kernels-gpu` finds them; a new one changes this file, and so starts this
+    // script.
     let solutions = std::env::var("DEP_KERNELS_GPU_SOLUTIONS").expect("kernels-gpu says it");
     println!("cargo::rerun-if-changed={solutions}");
     println!("cargo::rustc-env=SOLUTIONS={solutions}");

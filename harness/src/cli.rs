@@ -56,7 +56,7 @@ enum Command {
     Occupancy(occupancy::OccupancyArgs),
 }
 
-/// What only the instructor's program can do, as the command line has it.
+/// The commands and flags that only the instructor's program has.
 const FOR_INSTRUCTORS: [&[&str]; 4] = [
     &["check-course"],
     &["export"],
@@ -65,7 +65,7 @@ const FOR_INSTRUCTORS: [&[&str]; 4] = [
 ];
 
 impl Cli {
-    /// What the command line says. Where there are no built-in solutions, `--help` does not show what needs them.
+    /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
     pub fn read() -> Cli {
         let mut command = Cli::command();
         if !catalogue::has_solutions() {

@@ -33,7 +33,7 @@ pub struct DoctorArgs {
 struct Item {
     name: &'static str,
     status: Status,
-    /// What there is, or why there is nothing.
+    /// The thing that was found, or why nothing was.
     found: String,
     /// How to get what is missing.
     remedy: Option<String>,
@@ -55,7 +55,7 @@ struct Report {
     items: Vec<Item>,
     /// Every device, with all that is known about it.
     devices: Vec<DeviceInfo>,
-    /// What to do on a machine that is ready.
+    /// The next thing to do on a machine that is ready.
     #[serde(skip)]
     next: &'static str,
 }
@@ -155,7 +155,8 @@ fn kernels(labs: &[&dyn Lab]) -> Item {
     )
 }
 
-/// The compiler for kernels. Only changing kernels needs it, since this program contains them compiled.
+/// The compiler for kernels. Only changing kernels needs it, since this program contains them
+/// compiled.
 fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
     const NAME: &str = "compiler for kernels";
     match found {

@@ -50,7 +50,8 @@ pub struct LaunchArgs {
 ///
 /// # Errors
 ///
-/// [`CommandError::Rank`] if one of them fails, [`CommandError::Environment`] if one cannot be started.
+/// [`CommandError::Rank`] if one of them fails, [`CommandError::Environment`] if one cannot be
+/// started.
 pub fn run(args: &LaunchArgs) -> Result<Ending, CommandError> {
     let ranks = Ranks::default();
     let interrupted = ranks.clone();

@@ -86,8 +86,8 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 ///
 /// # Errors
 ///
-/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or the
-/// machine.
+/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or
+/// the machine.
 pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let read;
     let lab_spec: &LabSpec = match &args.lab_file {

@@ -1,4 +1,4 @@
-//! The program, but for its `main`.
+//! The program, except its `main`.
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
@@ -25,8 +25,8 @@ pub fn main() -> ExitCode {
     ExitCode::from(code)
 }
 
-/// A panic is a bug in this program: a user needs to know where it is, not how it came about. `RUST_BACKTRACE=1` shows the
-/// rest.
+/// A panic is a bug in this program: a user needs to know where it is, not how it came about.
+/// `RUST_BACKTRACE=1` shows the rest.
 fn report_bugs_in_one_line() {
     if std::env::var_os("RUST_BACKTRACE").is_some() {
         return;

@@ -1,4 +1,5 @@
-//! The course, tested as its students will test it: each lab's file, starter, a reference, and its handout's commands.
+//! The course, tested as its students will test it: each lab's file, starter, a reference, and its
+//! handout's commands.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -6,8 +6,8 @@ use std::process::Command;
 use clap::CommandFactory;
 use harness::cli::Cli;
 
-/// The long options of sbatch 22.05, from its manual (sbatch(1), Debian's package slurm-client 22.05.8;
-/// <https://slurm.schedmd.com/sbatch.html> has the newest).
+/// The long options of sbatch 22.05, from its manual (sbatch(1), Debian's package slurm-client
+/// 22.05.8; <https://slurm.schedmd.com/sbatch.html> has the newest).
 const OF_SBATCH: &str = "
     account acctg-freq array batch bb bbf begin chdir cluster-constraint clusters comment constraint container contiguous
     core-spec cores-per-socket cpu-freq cpus-per-gpu cpus-per-task deadline delay-boot dependency distribution error
@@ -41,8 +41,8 @@ fn commands(text: &str) -> Vec<String> {
     commands.map(str::to_owned).collect()
 }
 
-/// The words of a command, with 1 for the value of each variable, from the first that `is_first` says to the end of the
-/// command.
+/// The words of a command, with 1 for the value of each variable, from the first that `is_first`
+/// says to the end of the command.
 fn words_from(command: &str, is_first: impl Fn(&str) -> bool) -> Option<Vec<String>> {
     let mut text = String::new();
     let mut rest = command.chars().peekable();
@@ -78,7 +78,7 @@ fn calls(text: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// What this program says of a call that it does not understand.
+/// This program's error for a call that it does not understand.
 fn refusal(call: &[String]) -> Option<String> {
     let error = Cli::command().try_get_matches_from(call).err()?;
     Some(error.to_string())
@@ -127,7 +127,11 @@ fn slurm_has_every_option() {
         let of_head = head.filter_map(|line| line.strip_prefix("#SBATCH "));
         let options: Vec<&str> = of_head.collect();
         let all = lines.filter(|line| line.contains("#SBATCH"));
-        assert_eq!(options.len(), all.count(), "{name}: an option is no option");
+        assert_eq!(
+            options.len(),
+            all.count(),
+            "{name}: Slurm does not read every option"
+        );
         assert!(!options.is_empty(), "{name}");
         for option in options {
             assert!(is_of_sbatch(option), "{name}: sbatch has no {option}");

@@ -1,7 +1,7 @@
-//! What a launch costs by stream and in a graph: `cargo run --release -p host --example launches`.
+//! The cost of a launch by stream and in a graph: `cargo run --release -p host --example launches`.
 //!
-//! Small grids, whose kernels take less time than their launches, on the first GPU: microseconds a launch with plans run
-//! back to back, and how long a graph of so many launches takes to make.
+//! Small grids, whose kernels take less time than their launches, on the first GPU: microseconds
+//! per launch with plans run back to back, and how long a graph of these launches takes to make.
 
 use std::time::Duration;
 

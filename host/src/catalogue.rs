@@ -29,7 +29,8 @@ pub fn has_solutions() -> bool {
     crate::labs().iter().any(|lab| !lab.variants().is_empty())
 }
 
-/// Refuses a command that needs the built-in solutions where there are none: `what` it does, and what to do `instead`.
+/// Refuses a command that needs the built-in solutions where there are none: `what` it does, and
+/// what to do `instead`.
 ///
 /// # Errors
 ///
@@ -45,17 +46,18 @@ fn only_for_instructors(what: &str, instead: &str) -> CommandError {
     CommandError::Input(format!("{what}, and is the instructor's; {instead}"))
 }
 
-/// The name of the variant that others are compared with; empty in a copy without built-in solutions.
+/// The name of the variant that others are compared with; empty in a copy without built-in
+/// solutions.
 pub fn first_variant(lab: &dyn Lab) -> &'static str {
     lab.variants().first().map_or("", |variant| variant.name)
 }
 
-/// The variant that a run is told to use, and the device. A copy without built-in solutions has no variant to run, and
-/// computes on the CPU.
+/// The variant that a run is told to use, and the device. A copy without built-in solutions has no
+/// variant to run, and computes on the CPU.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for an unknown variant, and for a device where there is no variant.
+/// [`CommandError::Input`] for an unknown variant, and for a device in a lab without variants.
 pub fn variant_of_run(
     lab: &dyn Lab,
     name: &str,
@@ -78,7 +80,8 @@ pub fn variant_of_run(
 /// A lab and the variants of it that a command is about.
 pub type Chosen<'l> = (&'l dyn Lab, Vec<Variant>);
 
-/// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they are. Labs that have none of those named are left out.
+/// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they
+/// are. Labs that have none of those named are left out.
 ///
 /// # Errors
 ///
@@ -125,7 +128,8 @@ pub fn variants<'l>(
         .collect())
 }
 
-/// [`variants`] for a command that measures: without names, those that are measured only by name are left out.
+/// [`variants`] for a command that measures: without names, those that are measured only by name
+/// are left out.
 ///
 /// # Errors
 ///
@@ -161,7 +165,8 @@ pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, CommandError> {
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not allow.
+/// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not
+/// allow.
 pub fn own_case(lab: &dyn Lab, params: &CaseParams) -> Result<Box<dyn crate::Case>, CommandError> {
     lab.case(params)
         .map_err(|error| CommandError::from(error).context("--param"))
@@ -182,7 +187,7 @@ mod tests {
         let failure = variants(&labs, &["twofold@x3".to_owned()]).err().unwrap();
         insta::assert_snapshot!(failure, @"--variant: unknown shape `x3`; did you mean `x1`?");
         let failure = params(&["n".to_owned()]).err().unwrap();
-        insta::assert_snapshot!(failure, @"--param: `n` is no parameter: write name=value");
+        insta::assert_snapshot!(failure, @"--param: `n` is not a parameter: write name=value");
         let params = params(&["m=3".to_owned()]).unwrap().unwrap();
         let failure = own_case(labs[0], &params).err().unwrap();
         insta::assert_snapshot!(failure, @"--param: unknown parameter `m`; there are: n, steps");

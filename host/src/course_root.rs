@@ -1,22 +1,23 @@
-//! Where the course is: the folder that submissions are built against, and that is exported and checked.
+//! Where the course is: the folder that submissions are built against, and that is exported and
+//! checked.
 
 use std::path::{Path, PathBuf};
 
 use exit::CommandError;
 
-/// What a course's root has.
+/// The folders that a course's root has.
 const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
 
 /// The environment variable that names the course's root, as `--course` does.
 pub const COURSE_VARIABLE: &str = "HARNESS_COURSE";
 
-/// The course's root: `given` (by `--course`), else what [`COURSE_VARIABLE`] names, else the nearest folder from `start`
-/// upwards that is one.
+/// The course's root: `given` (by `--course`), else what [`COURSE_VARIABLE`] names, else the
+/// nearest folder from `start` upwards that is one.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a given folder that is none; [`CommandError::Environment`] if there is none, as where the program was
-/// carried to another machine.
+/// [`CommandError::Input`] for a given folder that is none; [`CommandError::Environment`] if there
+/// is none, as where the program was carried to another machine.
 pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, CommandError> {
     if given.is_none()
         && let Some(folder) = std::env::var_os(COURSE_VARIABLE)

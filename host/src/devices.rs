@@ -109,7 +109,8 @@ pub struct Chosen<'m> {
 }
 
 impl Machine {
-    /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated device makes these checks.
+    /// Looks for the devices that are wanted, or for all kinds if none is named. The emulated
+    /// device makes these checks.
     pub fn discover(wanted: &[Wanted], sanitize: Sanitize) -> Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
         let mut found = Vec::new();
@@ -136,7 +137,8 @@ impl Machine {
         &self.found
     }
 
-    /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the emulated device.
+    /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the
+    /// emulated device.
     ///
     /// # Errors
     ///
@@ -176,7 +178,7 @@ impl Machine {
     ///
     /// # Errors
     ///
-    /// As [`Machine::choose`]; [`CommandError::Bug`] for the CPU, which is no device.
+    /// As [`Machine::choose`]; [`CommandError::Bug`] for the CPU, which is not a device.
     pub fn choose_one(&self, wanted: Option<Wanted>) -> Result<Named<'_>, CommandError> {
         let chosen = self.choose(wanted.as_slice())?;
         let first = chosen.devices.first().copied();

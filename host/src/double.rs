@@ -1,12 +1,13 @@
 //! Pairs of `f64` that hold about 106 bits: what `f64` results are judged by.
 //!
-//! The algorithms are Dekker's ("A floating-point technique for extending the available precision", 1971), in the form
-//! that Hida, Li and Bailey give ("Library for double-double and quad-double arithmetic", 2007). None needs a fused
-//! multiply-add.
+//! The algorithms are Dekker's ("A floating-point technique for extending the available precision",
+//! 1971), in the form that Hida, Li and Bailey give ("Library for double-double and quad-double
+//! arithmetic", 2007). None needs a fused multiply-add.
 
 use std::ops::{Add, Div, Mul, Sub};
 
-/// The unevaluated sum of two numbers, the second at most half a unit in the last place of the first.
+/// The unevaluated sum of two numbers, the second at most half a unit in the last place of the
+/// first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Double {
     high: f64,
@@ -124,7 +125,7 @@ mod tests {
         value.into()
     }
 
-    /// Whether two are equal but for some of the last bits.
+    /// Whether two are equal except some of the last bits.
     fn is_near(a: Double, b: Double) -> bool {
         let difference = a - b;
         difference.high.abs() <= 1e-30 * a.high.abs().max(1e-300)

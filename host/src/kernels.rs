@@ -2,8 +2,8 @@
 
 use device::module::Module;
 
-/// Every kernel of `kernels-gpu`: for devices of compute capability 8.0, and for those of 9.0 and newer, which have some kernels
-/// more.
+/// Every kernel of `kernels-gpu`: for devices of compute capability 8.0, and for those of 9.0 and
+/// newer, which have some kernels more.
 pub static KERNELS: Module =
     Module::from_static_with_newer("kernels-gpu", include_str!(env!("KERNELS_PTX")), &NEWER);
 

@@ -1,4 +1,4 @@
-//! What to do where memory is short: the largest case that fits.
+//! Advice where memory is short: the largest case that fits.
 
 use crate::Case;
 use device::DeviceError;
@@ -7,7 +7,8 @@ use device::{BufferError, Error};
 
 use exit::CommandError;
 
-/// The host holds a case about so often at once: inputs, the reference's fields, what is expected, what was read.
+/// The host holds a case about so often at once: inputs, the reference's fields, what is expected,
+/// what was read.
 const HOST_COPIES: u64 = 4;
 
 /// Bytes that a plan's buffers may have instead, if the error is of memory that is short.

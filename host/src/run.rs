@@ -15,7 +15,7 @@ use plan::Plan;
 ///
 /// # Errors
 ///
-/// Whatever recording, preparing or running answers.
+/// The errors of recording, preparing and running.
 pub fn run_case(
     device: &dyn Device,
     module: &Module,
@@ -47,7 +47,7 @@ pub fn explain(case: &dyn Case, error: &CheckError) -> String {
     error.located(|buffer, index| case.locate(buffer, index))
 }
 
-/// What a plan of a case computes on the emulated device, for tests of solutions.
+/// The results of a case's plan on the emulated device, for tests of solutions.
 #[cfg(test)]
 pub(crate) fn computed(module: &Module, case: &dyn Case, plan: &Plan) -> NamedBuffers {
     let run = || {

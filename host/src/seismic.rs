@@ -1,17 +1,20 @@
-//! What the seismic labs, wave3d and stencil25, have in common: the source, and what a run starts from.
+//! The common part of the seismic labs, wave3d and stencil25: the source, and the fields that a run
+//! starts from.
 
 use std::f64::consts::PI;
 
 use crate::lab::{CaseError, Values};
 
-/// What a run starts from.
+/// The fields that a run starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Start {
     /// All zero: what moves comes from the source.
     Rest,
-    /// A Gaussian pulse of height 1 and a standard deviation of three grid spacings in the middle, at rest.
+    /// A Gaussian pulse of height 1 and a standard deviation of three grid spacings in the middle,
+    /// at rest.
     Pulse,
-    /// Fields uniform in [-1, 1), independent at every point: nothing can be right by chance. A lab says what else is random.
+    /// Fields uniform in [-1, 1), independent at every point: nothing can be right by chance. A lab
+    /// says what else is random.
     Random {
         /// Equal seeds give equal fields.
         seed: u64,
@@ -23,7 +26,7 @@ impl Start {
     ///
     /// # Errors
     ///
-    /// [`CaseError`] for a start that there is not, and for a seed that is no number.
+    /// [`CaseError`] for an unknown start, and for a seed that is not a number.
     pub(crate) fn of_case(values: &Values<'_>) -> Result<Start, CaseError> {
         let seed = values.get("seed")?;
         let start: String = values.get("start")?;
@@ -39,8 +42,8 @@ impl Start {
     }
 }
 
-/// A Ricker wavelet: the negative second derivative of a Gaussian, which starts at next to nothing, peaks at 1 and has
-/// no mean.
+/// A Ricker wavelet: the negative second derivative of a Gaussian, which starts at next to nothing,
+/// peaks at 1 and has no mean.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ricker {
     /// Where its spectrum peaks, in Hz.
@@ -52,7 +55,7 @@ impl Ricker {
     ///
     /// # Errors
     ///
-    /// [`CaseError`] for a source that there is not, and for a frequency that is no number.
+    /// [`CaseError`] for an unknown source, and for a frequency that is not a number.
     pub(crate) fn of_case(values: &Values<'_>) -> Result<Option<Ricker>, CaseError> {
         let source: String = values.get("source")?;
         let frequency_hz = values.get("frequency")?;

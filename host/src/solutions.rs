@@ -1,8 +1,8 @@
-//! The built-in solutions, from the folders of `kernels-gpu/solutions`: each is a submission, a `kernels.rs` and a
-//! `launch.rs`, compiled here as it stands.
+//! The built-in solutions, from the folders of `kernels-gpu/solutions`: each is a submission, a
+//! `kernels.rs` and a `launch.rs`, compiled here as it stands.
 //!
-//! `kernels-gpu/build.rs` finds them and writes this module's text. Where there are none, as in a student's copy of the
-//! course, every lab is there without variants.
+//! `kernels-gpu/build.rs` finds them and writes this module's text. Where there are none, as in a
+//! student's copy of the course, every lab is there without variants.
 
 // `Submission` and some more are for submissions made from these files.
 #![allow(dead_code, missing_docs)]

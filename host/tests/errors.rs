@@ -1,4 +1,4 @@
-//! What users read when a device or a case is not as they hoped, and whose fault it is said to be.
+//! The errors that users read when a device or a case is not as they hoped, and the kind of each.
 
 use device::Error;
 use device::{DeviceError, DriverError};
@@ -106,8 +106,8 @@ fn parameters_are_read_and_checked() {
     assert_eq!(values.get::<String>("scene").unwrap(), "double-slit");
 
     let input = |error| text(ErrorKind::Input, error);
-    insta::assert_snapshot!(input(CaseParams::parse(["n_x"]).unwrap_err()), @"`n_x` is no parameter: write name=value");
-    insta::assert_snapshot!(input(CaseParams::parse(["=7"]).unwrap_err()), @"`=7` is no parameter: write name=value");
+    insta::assert_snapshot!(input(CaseParams::parse(["n_x"]).unwrap_err()), @"`n_x` is not a parameter: write name=value");
+    insta::assert_snapshot!(input(CaseParams::parse(["=7"]).unwrap_err()), @"`=7` is not a parameter: write name=value");
     insta::assert_snapshot!(input(CaseParams::parse(["n_x=1", "n_x=2"]).unwrap_err()), @"parameter `n_x` is given twice");
     let params = CaseParams::parse(["nx=1"]).unwrap();
     insta::assert_snapshot!(input(Values::new(&params, &PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");

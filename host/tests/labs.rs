@@ -33,7 +33,8 @@ fn passes(device: &dyn Device) {
             let expected = case
                 .reference_from(&inputs, Cpu::Serial, &NoProgress)
                 .unwrap();
-            // Of long series each case takes every fourth, so that all have several; a shape has one case.
+            // Of long series each case takes every fourth, so that all have several; a shape has
+            // one case.
             let shapes = { lab.variants().iter() }.flat_map(|variant| lab.shapes(variant.name));
             let variants = lab.variants().iter().copied().chain(shapes).enumerate();
             let variants = variants.filter(|(at, variant)| match variant.label() {
@@ -41,7 +42,8 @@ fn passes(device: &dyn Device) {
                 None => !variant.on_request || (at + number) % 4 == 0,
             });
             for (_, variant) in variants {
-                // A shape may be for larger GPUs, a variant for newer ones; the emulated device has room for all.
+                // A shape may be for larger GPUs, a variant for newer ones; the emulated device has
+                // room for all.
                 let plan = case.record(variant.name).unwrap();
                 if device.info().kind == DeviceKind::Cuda
                     && let Err(error) = validate(lab.module(), &plan, &device.info().limits)

@@ -1,4 +1,5 @@
-//! The memory sweeps on a GPU, if there is one; occupancy against its driver; and what the kernels' PTX must hold.
+//! The memory sweeps on a GPU, if there is one; occupancy against its driver; and what the kernels'
+//! PTX must hold.
 
 use host::Lab;
 use host::membench::LAB;
@@ -118,7 +119,7 @@ fn body(kernel: &str) -> Vec<&'static str> {
     lines.take_while(|line| *line != "}").collect()
 }
 
-/// What stands behind `prefix` in a line, operand by operand.
+/// The operands behind `prefix` in a line.
 fn operands<'l>(line: &'l str, prefix: &str) -> Option<Vec<&'l str>> {
     let (_, rest) = line.split_once(prefix)?;
     let rest = rest.split(';').next()?;

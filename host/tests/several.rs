@@ -26,7 +26,8 @@ fn wave3d(shape: [u32; 3], steps: u32) -> Wave3d {
     problem.with_start(host::wave3d::Start::Random { seed: 7 })
 }
 
-/// Runs the variant on so many emulated devices and compares what it gives with the CPU's result: the plan.
+/// Runs the variant on `devices` emulated devices, compares its results with the CPU's, and returns
+/// the plan.
 fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<Plan, Error> {
     let plan = case.record_for(devices, variant)?;
     let device = EmulatedDevice::default().with_devices(devices);
@@ -85,7 +86,8 @@ fn wave3d_is_equal_on_any_number_of_devices() {
 
 #[test]
 fn stencil25_is_equal_on_any_number_of_devices() {
-    // Slabs of one plane, thinner than the stencil reaches, with and without an inside; in the shell alone.
+    // Slabs of one plane, thinner than the stencil reaches, with and without an inside; in the
+    // shell alone.
     for (shape, steps, shell) in [
         ([4, 5, 6], 3, 1),
         ([9, 8, 28], 2, 1),

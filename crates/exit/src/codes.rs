@@ -2,8 +2,8 @@
 
 /// Everything that was asked for was done, and every result is right.
 pub const OK: u8 = 0;
-/// A result is wrong or not as good as was asked (a tolerance that was not reached, something slower in `compare`), or a
-/// kernel failed.
+/// A result is wrong or not as good as was asked (a tolerance that was not reached, something
+/// slower in `compare`), or a kernel failed.
 pub const WRONG_RESULT: u8 = 1;
 /// A flag, name, value or path makes no sense.
 pub const BAD_INPUT: u8 = 2;
@@ -11,7 +11,8 @@ pub const BAD_INPUT: u8 = 2;
 pub const ENVIRONMENT: u8 = 3;
 /// `harness` itself is wrong.
 pub const BUG: u8 = 4;
-/// Every result is right, and some points could not be graded on this machine: speed, without a GPU.
+/// Every result is right, and some points could not be graded on this machine: speed, without a
+/// GPU.
 pub const NOT_GRADED: u8 = 5;
 /// Ended by SIGHUP, as when the terminal is closed: 128 and the signal's number, as shells have it.
 pub const HUNG_UP: u8 = 129;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-/// Who can fix an error. The kinds never mix.
+/// The person who can fix an error. The kinds never mix.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ErrorKind {
     /// The input is invalid: an unknown lab, a size of 0.

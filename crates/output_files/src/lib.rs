@@ -86,7 +86,7 @@ impl OutputFile {
         }
         // The new file would replace a device or a pipe instead of being written into it.
         if target.exists() && !target.is_file() {
-            let reason = "is no ordinary file, and would be replaced by one; name another";
+            let reason = "is not an ordinary file, and would be replaced by one; name another";
             return Err(OutputError::path(flag, target, reason));
         }
         let folder = parent(flag, target)?;
@@ -342,7 +342,7 @@ mod tests {
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
         let failure = OutputFile::create("--json", &socket).unwrap_err();
         assert!(
-            failure.to_string().contains("is no ordinary file"),
+            failure.to_string().contains("is not an ordinary file"),
             "{failure}"
         );
         assert!(fs::metadata(&socket).unwrap().file_type().is_socket());

@@ -11,7 +11,7 @@ use crate::{Plan, PlanError};
 pub trait Lab: Sized {
     /// As users type it.
     const NAME: &'static str;
-    /// What is to be computed.
+    /// The problem to solve.
     type Problem: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
     /// The buffers that the caller writes before a run.
     type Buffers: Copy + Debug;
@@ -47,7 +47,7 @@ pub trait Lab: Sized {
         Self::record_for(1, name, problem, solution)
     }
 
-    /// The same for so many devices, of which the solution may use fewer.
+    /// The same for `devices` devices; the solution may use fewer.
     ///
     /// # Errors
     ///
@@ -82,7 +82,8 @@ pub trait Solves<L: Lab> {
     ) -> Result<L::Outputs, PlanError>;
 }
 
-/// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its type there.
+/// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its
+/// type there.
 ///
 /// The one list of labs. A new lab adds its line here.
 #[macro_export]
@@ -143,7 +144,8 @@ macro_rules! any_labs {
 
 static LABS: &[AnyLab] = labs!(any_labs);
 
-/// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its [`Lab`].
+/// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its
+/// [`Lab`].
 macro_rules! lab {
     (
         $(#[$doc:meta])*
@@ -155,10 +157,11 @@ macro_rules! lab {
         #[derive(Debug, Clone, Copy)]
         pub struct $lab;
 
-        /// What a solution's host code implements.
+        /// The trait that a solution's host code implements.
         pub trait Solution {
-            /// Records the launches that solve `problem` from what `buffers` hold, and says which buffers hold the
-            /// results then. Scratch buffers are declared with [`Plan::scratch`](crate::Plan::scratch).
+            /// Records the launches that solve `problem` from what `buffers` hold, and says which
+            /// buffers hold the results then. Scratch buffers are declared with
+            /// [`Plan::scratch`](crate::Plan::scratch).
             ///
             /// # Errors
             ///

@@ -137,8 +137,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: an empty grid, block or cluster, a buffer of another plan, an offset past a buffer's end, more launches than a
-    /// plan may have, a longer name than kernels have.
+    /// [`PlanError`]: an empty grid, block or cluster, a buffer of another plan, an offset past a
+    /// buffer's end, more launches than a plan may have, a longer name than kernels have.
     pub fn launch(
         &mut self,
         kernel: &str,
@@ -264,7 +264,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: types that differ, ranges past a buffer's end or overlapping, a buffer of another plan.
+    /// [`PlanError`]: types that differ, ranges past a buffer's end or overlapping, a buffer of
+    /// another plan.
     pub fn copy_range(
         &mut self,
         src: BufferId,

@@ -110,7 +110,8 @@ impl Plan {
     ///
     /// # Errors
     ///
-    /// [`PlanError`]: another plan's buffer; one that a command names, or that is scattered; rows or parts that do not fit it.
+    /// [`PlanError`]: another plan's buffer; one that a command names, or that is scattered; rows
+    /// or parts that do not fit it.
     pub fn scatter(
         &mut self,
         whole: BufferId,

@@ -1,7 +1,7 @@
 //! `--json`: the same report for programs.
 //!
-//! Every document is one object with `schema_version` and `command`. The version goes up when a field is removed or
-//! changes its meaning; fields may be added without.
+//! Every document is one object with `schema_version` and `command`. The version goes up when a
+//! field is removed or changes its meaning; fields may be added without.
 
 pub mod read;
 
@@ -20,7 +20,8 @@ pub const SCHEMA_VERSION: u32 = 1;
 /// The flag.
 #[derive(Debug, Clone, Default, Args)]
 pub struct JsonArg {
-    /// Write the report as JSON, to FILE beside the usual report, or to standard output in its place
+    /// Write the report as JSON, to FILE beside the usual report, or to standard output in its
+    /// place
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
     json: Option<Option<PathBuf>>,
 }
@@ -30,7 +31,7 @@ pub struct JsonArg {
 pub enum JsonOut {
     /// Nowhere.
     No,
-    /// To standard output, in place of the usual report.
+    /// To standard output, instead of the usual report.
     Stdout,
     /// To a file, beside the usual report.
     File(OutputDocument),

@@ -1,4 +1,4 @@
-//! What commands show: the look of text, tables, progress, and documents for programs.
+//! The output of commands: the look of text, tables, progress, and documents for programs.
 //!
 //! | module | what it holds |
 //! |---|---|

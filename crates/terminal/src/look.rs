@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 /// Columns that reports keep to.
 pub const WIDTH: usize = 100;
 
-/// The text in lines of at most [`WIDTH`] columns, the first after so many spaces, further ones two to the right of it.
-/// Lines of its own stay apart.
+/// The text in lines of at most [`WIDTH`] columns: the first after `indent` spaces, further ones
+/// two to the right of it. Lines of its own stay apart.
 pub fn wrapped(text: &str, indent: usize) -> String {
     lines(text, indent).join("\n")
 }
@@ -66,7 +66,8 @@ impl Look {
         Look::of(&std::io::stderr())
     }
 
-    /// Colours as [`anstream`] decides: on a terminal that has them, unless `NO_COLOR` or `CLICOLOR_FORCE` says otherwise.
+    /// Colours as [`anstream`] decides: on a terminal that has them, unless `NO_COLOR` or
+    /// `CLICOLOR_FORCE` says otherwise.
     fn of(stream: &impl RawStream) -> Look {
         Look {
             colour: AutoStream::choice(stream) != ColorChoice::Never,

@@ -8,8 +8,8 @@ use exit::CommandError;
 
 /// Where a command writes its report.
 ///
-/// Once the reader has closed its end (`harness list | head`), the rest is dropped silently, and the exit code stays what
-/// it would have been.
+/// Once the reader has closed its end (`harness list | head`), the rest is dropped silently, and
+/// the exit code stays what it would have been.
 pub struct Out<'w> {
     writer: Box<dyn Write + 'w>,
     look: Look,
@@ -40,7 +40,8 @@ impl<'w> Out<'w> {
     ///
     /// # Errors
     ///
-    /// [`CommandError::Environment`] if the text cannot be written, unless the reader has closed its end.
+    /// [`CommandError::Environment`] if the text cannot be written, unless the reader has closed
+    /// its end.
     pub fn line(&mut self, text: impl Display) -> Result<(), CommandError> {
         if self.is_closed {
             return Ok(());

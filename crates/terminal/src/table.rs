@@ -191,8 +191,8 @@ impl<'r, T> Table<'r, T> {
         table.render(indent)
     }
 
-    /// As [`Table::render`], without as many of the columns whose headers begin so, in this order, as must be left out
-    /// for it to fit a terminal.
+    /// As [`Table::render`], without as many of the columns whose headers begin so, in this order,
+    /// as must be left out for it to fit a terminal.
     pub fn render_within(mut self, look: Look, indent: usize, spare: &[&str]) -> String {
         for header in spare {
             if self.width(indent) > WIDTH {
@@ -210,8 +210,8 @@ impl<'r, T> Table<'r, T> {
         widths.max().unwrap_or(0)
     }
 
-    /// Writes the table to a page, without the columns that are empty all the way down. A row whose heading is not that of
-    /// the row before stands under it; an empty heading is none.
+    /// Writes the table to a page, without the columns that are empty all the way down. A row whose
+    /// heading is not that of the row before stands under it; an empty heading is none.
     pub fn add_to(&self, page: &mut Page, heading: impl Fn(&T) -> &str) {
         let cell = |column: &Column, (text, tone): &(String, Tone)| match (tone, column.align) {
             (Tone::Good, _) => page::Cell::good(text),

@@ -9,7 +9,8 @@ const MAX_BYTES: u128 = 2 << 30;
 /// No side of a picture is longer: larger fields are shrunk by a whole factor.
 const MAX_PIXELS: u32 = 800;
 
-/// Frames of a two-dimensional field. Each pixel is a square of `factor` by `factor` cells, fewer at the far sides.
+/// Frames of a two-dimensional field. Each pixel is a square of `factor` by `factor` cells, fewer
+/// at the far sides.
 #[derive(Debug, Clone)]
 pub struct Film {
     n_x: usize,
@@ -19,7 +20,7 @@ pub struct Film {
 }
 
 impl Film {
-    /// An empty film for so many frames of a field of `n_x` by `n_y` cells, some of which are walls.
+    /// An empty film for `frames` frames of a field of `n_x` by `n_y` cells; some cells are walls.
     ///
     /// # Errors
     ///
@@ -109,7 +110,8 @@ impl Film {
         })
     }
 
-    /// The magnitude that gets the strongest colour: one value in 15 is stronger, in all frames together.
+    /// The magnitude that gets the strongest colour: one value in 15 is stronger, in all frames
+    /// together.
     fn scale(&self) -> f32 {
         // A million values tell.
         let values = self.frames.iter().map(Vec::len).sum::<usize>();

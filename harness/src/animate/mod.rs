@@ -29,7 +29,7 @@ use units::waited;
 pub struct AnimateArgs {
     /// Which lab: wave2d
     lab: String,
-    /// What stands in the domain; `harness list` has the names
+    /// The domain's scene; `harness list` has the names
     #[arg(long, value_name = "NAME", default_value = "double-slit")]
     scene: String,
     /// A .gif; or a folder for a PNG of each frame; or a .png of the last
@@ -44,7 +44,7 @@ pub struct AnimateArgs {
     /// How many frames
     #[arg(long, value_name = "N", default_value_t = 100, value_parser = at_least_1())]
     frames: u32,
-    /// Timesteps from frame to frame, in place of --frames
+    /// Timesteps from frame to frame, instead of --frames
     #[arg(long, value_name = "STEPS", conflicts_with = "frames", value_parser = at_least_1())]
     every: Option<u32>,
     /// Frames in a second of the GIF, 1 to 50

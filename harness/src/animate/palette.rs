@@ -1,6 +1,7 @@
 //! Colours: a diverging map, blue over white to red, and grey for walls.
 
-/// Levels on either side of zero: with two more colours, a pixel has 5 bits, and 100 frames about 3 MB.
+/// Levels on either side of zero: with two more colours, a pixel has 5 bits, and 100 frames have
+/// about 3 MB.
 pub const LEVELS: u8 = 14;
 /// The colour of walls.
 pub const WALL: u8 = 2 * LEVELS + 1;
@@ -9,7 +10,8 @@ pub const UNCHANGED: u8 = WALL + 1;
 /// Colours in all.
 pub const COLOURS: usize = UNCHANGED as usize + 1;
 
-/// From zero outwards: light, saturated, dark. Lightness falls steadily on both sides, so that the map also reads in grey.
+/// From zero outwards: light, saturated, dark. Lightness falls steadily on both sides, so that the
+/// map also reads in grey.
 const NEGATIVE: [[f32; 3]; 4] = [
     [247.0, 247.0, 245.0],
     [146.0, 192.0, 222.0],

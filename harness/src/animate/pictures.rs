@@ -135,7 +135,8 @@ pub fn write_png(
     Ok(writer.flush()?)
 }
 
-/// Writes the film as an endless GIF: one palette for all frames, and of each frame only what changed.
+/// Writes the film as an endless GIF: one palette for all frames, and of each frame only what
+/// changed.
 fn write_gif(
     film: &Film,
     fps: u16,

@@ -1,10 +1,11 @@
 //! The commands that a handout tells its readers to type.
 //!
-//! The convention: a line in a fenced block marked `sh` that begins with `harness ` or `cargo run -p harness -- `.
-//! Words are parted by blanks; there are no quotes, pipes or variables. Each runs in a folder in which `labs/` is the
-//! course's, and may leave files there; the same command is run once.
+//! The convention: a line in a fenced block marked `sh` that begins with `harness ` or
+//! `cargo run -p harness -- `. Blanks part words; quotes, pipes and variables have no meaning. Each
+//! command runs in a folder in which `labs/` is the course's, and may leave files there; the same
+//! command is run once.
 
-/// What a line begins with, that is a command of ours.
+/// The beginnings of a line that is a command of ours.
 const PROGRAM: [&str; 2] = ["harness ", "cargo run -p harness -- "];
 
 /// The arguments of each of a handout's commands, in order, each once.
@@ -29,8 +30,8 @@ pub fn commands(markdown: &str) -> Vec<Vec<String>> {
     commands
 }
 
-/// Whether the command grades the lab's starter, on the default or the emulated device, and at most writes the report or
-/// shows more or less of it.
+/// Whether the command grades the lab's starter, on the default or the emulated device, and at most
+/// writes the report or shows more or less of it.
 pub fn is_grade_of_starter(command: &[String], lab: &str) -> bool {
     let starter = format!("labs/{lab}/starter");
     match command {
@@ -104,14 +105,14 @@ harness grade labs/wave2d/starter
         assert_eq!(commands(text), [["doctor"]]);
     }
 
-    /// What the program makes of these words.
+    /// The command line as the program parses these words.
     fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<crate::cli::Cli, clap::Error> {
         use clap::Parser;
         crate::cli::Cli::try_parse_from(std::iter::once("harness").chain(words))
     }
 
-    /// What a document names between backticks or on a line of code, without the program and what is said beside it. Of
-    /// `[--device cuda|emulated]` remains `--device cuda`.
+    /// What a document names between backticks or on a line of code, without the program and what
+    /// is said beside it. Of `[--device cuda|emulated]` remains `--device cuda`.
     fn mentions(markdown: &str) -> Vec<String> {
         let is_code = |line: &&str| !line.contains('`');
         let code = markdown.lines().filter(is_code);

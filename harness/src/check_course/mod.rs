@@ -3,14 +3,15 @@
 //! For each lab:
 //!
 //! 1. `lab.toml` is valid, and is what this program grades by;
-//! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first wrong value is, or what
-//!    the emulated device found;
-//! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the built-in solutions, each as
-//!    the submission that it is;
-//! 4. the handout's commands run ([`handout`] says what counts as one); those that grade the starter as 2. does are not
-//!    repeated.
+//! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
+//!    wrong value is, or what the emulated device found;
+//! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
+//!    built-in solutions, each as the submission that it is;
+//! 4. the handout's commands run ([`handout`] says what counts as one); those that grade the
+//!    starter as 2. does are not repeated.
 //!
-//! All on the emulated device, so that a GPU is not needed; what a command needs one for is not run without.
+//! All on the emulated device, so that a GPU is not needed; what a command needs one for is not run
+//! without.
 
 mod handout;
 mod program;
@@ -30,7 +31,7 @@ use program::Program;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-/// What was checked, and how it fares.
+/// The name of a check, and its outcome.
 type Named = (String, Result<String, CommandError>);
 
 /// Arguments of `harness check-course`.
@@ -50,7 +51,8 @@ pub struct CheckCourseArgs {
 ///
 /// # Errors
 ///
-/// No course, or a machine that cannot build submissions. What is wrong with the course is reported, not an error.
+/// No course, or a machine that cannot build submissions. What is wrong with the course is
+/// reported, not an error.
 pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     catalogue::needs_solutions(
         "check-course needs the solutions",
@@ -99,7 +101,7 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     })
 }
 
-/// What checks one lab.
+/// The checks of one lab.
 struct Checker<'a> {
     lab: &'static str,
     folder: PathBuf,
@@ -230,8 +232,8 @@ impl Checker<'_> {
     }
 }
 
-/// Adds the solutions below a folder by name, each with its kernels, or those that it shares in a folder above, and its
-/// launches.
+/// Adds the solutions below a folder by name, each with its kernels, or those that it shares in a
+/// folder above, and its launches.
 fn find_solutions(
     folder: &Path,
     shared: Option<&Path>,

@@ -75,13 +75,13 @@ impl Program {
             CommandError::Bug(format!("{}: no report: {error}", file.display()))
         };
         let text = fs::read_to_string(&file).map_err(|error| unreadable(&error))?;
-        // The next one is written anew.
+        // The next command writes the file again.
         fs::remove_file(&file).map_err(|error| CommandError::not_written(&file, &error))?;
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 
-    /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a command that wants a GPU
-    /// may find that there is none.
+    /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a
+    /// command that wants a GPU may find that there is none.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, CommandError> {
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");

@@ -1,4 +1,4 @@
-//! The two files of which the student's copy has less.
+//! The edits of two files: the student's copy has less of each.
 
 use std::path::PathBuf;
 

@@ -1,8 +1,9 @@
 //! `harness export`: the student's copy of the course.
 //!
-//! It has everything that building and grading a submission takes, and nothing of what is to be found out: neither the
-//! folder of built-in solutions, nor hidden cases, nor tests of the course, which know the answers. Folders are left out;
-//! sources are not edited. Without the folder, the same sources make a program without variants.
+//! It has everything that building and grading a submission takes, and nothing of what is to be
+//! found out. The folder of built-in solutions, hidden cases, and the course's tests, which know
+//! the answers, are missing. Folders are left out; sources are not edited. Without the folder, the
+//! same sources make a program without variants.
 
 mod edits;
 #[cfg(test)]
@@ -54,7 +55,7 @@ const LEFT_OUT: [&str; 4] = ["solutions", "tests", "examples", "snapshots"];
 /// Files of tests, in whose place the copy has a comment: modules name them.
 const TESTS: &str = "tests.rs";
 
-/// What the copy has and the course has not.
+/// The files that the copy has and the course does not.
 const NEW: [(&str, &str); 3] = [
     ("README.md", include_str!("student/README.md")),
     ("tests/Cargo.toml", include_str!("student/tests.toml")),
@@ -65,7 +66,8 @@ const NEW: [(&str, &str); 3] = [
 ///
 /// # Errors
 ///
-/// A folder that is not empty, or no course; what cannot be read or written; a copy in place of the course.
+/// A folder that is not empty, or no course; a file that cannot be read or written; a copy instead
+/// of the course.
 pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         "export makes the students' copy of the course",
@@ -138,7 +140,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// A lab: its handout, its starter, and what is graded but for hidden cases.
+    /// A lab: its handout, its starter, and what is graded except hidden cases.
     fn lab(&mut self, lab: &Path) -> Result<(), CommandError> {
         self.plain(&lab.join("README.md"))?;
         for name in ["kernels.rs", "launch.rs"] {
@@ -176,7 +178,7 @@ impl Copy<'_> {
         Ok(())
     }
 
-    /// What a folder of the course has, sorted, without hidden files and build folders.
+    /// The entries of a folder of the course, sorted, without hidden files and build folders.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
         let from = self.root.join(folder);
         let entries = fs::read_dir(&from).and_then(Iterator::collect::<Result<Vec<_>, _>>);

@@ -81,7 +81,7 @@ fn nothing_of_a_solution_is_in_the_copy() {
         for case in hidden.iter().filter(|case| text.contains(case.as_str())) {
             found.push(format!("{}: case {case}", name.display()));
         }
-        // What packing builds to see whether the machine can solves nothing.
+        // Packing builds this file to see whether the machine can; it solves nothing.
         let is_probe = name.ends_with("pack/known_good/launch.rs");
         if text.contains("impl Solution for") && !name.starts_with("labs") && !is_probe {
             found.push(format!("{}: a solution", name.display()));
@@ -159,8 +159,8 @@ fn links(markdown: &str) -> Vec<&str> {
         .collect()
 }
 
-/// What stands in backticks, or is named as a document, and is a path below a folder that the copy has. Words in capitals
-/// stand for names.
+/// The paths below a folder that the copy has, in backticks or named as a document. Words in
+/// capitals are placeholders.
 fn paths<'t>(text: &'t str, folders: &[String]) -> Vec<&'t str> {
     let is_path = |c: char| c.is_alphanumeric() || "/._-".contains(c);
     let words = text.split(|c| !is_path(c));

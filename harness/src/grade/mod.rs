@@ -285,8 +285,8 @@ impl Grader {
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for a path that is neither; what the machine lacks for packing or running
-    /// it.
+    /// [`CommandError::Input`] for a path that is neither; what the machine lacks for packing or
+    /// running it.
     pub fn grade(
         &self,
         submission: &Path,

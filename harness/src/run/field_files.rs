@@ -1,7 +1,7 @@
 //! Fields as files: NumPy's `.npy`; VTK's `.vti`, and a `.pvd` for a series of them.
 //!
-//! All are written by hand, row by row: the crates that write them would first copy a field of tens of gigabytes, and
-//! bring parsers for the formats' other halves.
+//! All are written by hand, row by row: the crates that write them would first copy a field of tens
+//! of gigabytes, and bring parsers for the formats' other halves.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -29,8 +29,8 @@ fn type_names(element: Element) -> [&'static str; 2] {
 }
 
 /// Writes `values` as a NumPy array of this shape, last axis contiguous: version 1.0 of the
-/// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), a header in Python's notation and
-/// then the values.
+/// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), a header in
+/// Python's notation and then the values.
 ///
 /// # Errors
 ///
@@ -48,7 +48,8 @@ pub fn write_npy(writer: &mut impl Write, shape: &[usize], values: &HostBuffer) 
         type_names(values.element())[0],
         extents.concat().trim_end()
     );
-    // Magic, version and length take 10 bytes; the values begin at a multiple of 64, after a line break.
+    // Magic, version and length take 10 bytes; the values begin at a multiple of 64, after a line
+    // break.
     let end = (10 + description.len() + 1).next_multiple_of(64);
     let header = format!("{description:<width$}\n", width = end - 11);
     let len = u16::try_from(header.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
@@ -75,7 +76,8 @@ pub struct Lattice {
 }
 
 impl Lattice {
-    /// The grid of a case's buffer, with points as [`Case::axes`] has them: named in alphabetical order along x, y, z.
+    /// The grid of a case's buffer, with points as [`Case::axes`] has them: named in alphabetical
+    /// order along x, y, z.
     pub fn of(case: &dyn Case, name: &'static str, origin: f64, spacing: f64) -> Lattice {
         let mut stride = 1;
         let mut named = Vec::new();
@@ -98,8 +100,8 @@ impl Lattice {
     }
 
     /// Writes the values as image data, x running fastest:
-    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the values appended in
-    /// binary.
+    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
+    /// values appended in binary.
     ///
     /// # Errors
     ///
@@ -147,8 +149,8 @@ _"#
     }
 }
 
-/// A folder with a `.vti` of each recorded field, and a `.pvd` that names them with their times. It appears when it is
-/// complete.
+/// A folder with a `.vti` of each recorded field, and a `.pvd` that names them with their times. It
+/// appears when it is complete.
 pub struct VtiSeries {
     folder: OutputFolder,
     lattice: Lattice,

@@ -18,7 +18,8 @@ use terminal::table::{Align, Columns};
 /// The arguments of `harness run matadd`.
 #[derive(Debug, Clone, Args)]
 pub struct MataddArgs {
-    /// Print which thread of this variant's launch gets which element; `harness list matadd` has the names
+    /// Print which thread of this variant's launch gets which element; `harness list matadd` has
+    /// the names
     #[arg(long, value_name = "VARIANT")]
     check_index: String,
     /// Columns and rows of the matrix
@@ -48,7 +49,7 @@ fn printable_shape(text: &str) -> Result<Extents<2>, String> {
     Ok(Extents([x, y]))
 }
 
-/// Who gets which element.
+/// The owner of each element.
 #[derive(Serialize)]
 struct Report {
     variant: &'static str,

@@ -37,7 +37,8 @@ pub struct MembenchArgs {
 ///
 /// # Errors
 ///
-/// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is wrong.
+/// Invalid arguments, a path that cannot be written, a missing device, a kernel whose result is
+/// wrong.
 pub fn run(args: &MembenchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     run_on(
         args,
@@ -120,7 +121,7 @@ fn measure(Named { name, device }: Named<'_>) -> Result<Measured, CommandError> 
     })
 }
 
-/// What is measured: on the emulated device only enough to check what each kernel reads.
+/// The measurements: on the emulated device only enough to check what each kernel reads.
 fn options(info: &DeviceInfo) -> (LatencyOptions, BandwidthOptions, CoalescingOptions) {
     let latency = LatencyOptions::for_device(info);
     let bandwidth = BandwidthOptions::for_device(info);

@@ -1,7 +1,7 @@
 //! `harness run`: one problem of a lab, of any size and length, with its figures and files.
 //!
-//! A lab with timesteps needs two things here: its arguments, which make its problem and the series of its fields, and a line
-//! in `RunLab`. [`timesteps::run`] does the rest.
+//! A lab with timesteps needs two things here: its arguments, which make its problem and the series
+//! of its fields, and a line in `RunLab`. [`timesteps::run`] does the rest.
 
 pub mod field_files;
 pub mod flags;
@@ -41,7 +41,8 @@ enum RunLab {
     Wave3d(wave3d::Wave3dArgs),
     /// Matrix addition: which thread of a launch gets which element
     Matadd(matadd::MataddArgs),
-    /// Latency and bandwidth of each level of a GPU's memory, with a plot; coalesced and other loads
+    /// Latency and bandwidth of each level of a GPU's memory, with a plot; coalesced and other
+    /// loads
     Membench(membench::MembenchArgs),
 }
 
@@ -49,8 +50,8 @@ enum RunLab {
 ///
 /// # Errors
 ///
-/// Invalid arguments, a path that cannot be written, a device that was named and is missing. A wrong result is not an
-/// error: the report has it.
+/// Invalid arguments, a path that cannot be written, a device that was named and is missing. A
+/// wrong result is not an error: the report has it.
 pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
@@ -77,7 +78,7 @@ pub(crate) mod test_command {
         <Parser<A> as clap::Parser>::parse_from(args).args
     }
 
-    /// What a command ends with and prints.
+    /// A command's ending, and the text that it prints.
     pub fn printed(
         command: impl FnOnce(&mut Out<'_>) -> Result<Ending, CommandError>,
     ) -> (Result<Ending, CommandError>, String) {

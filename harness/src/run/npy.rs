@@ -6,13 +6,16 @@ use std::path::Path;
 
 use exit::CommandError;
 
-/// Reads an array of numbers of 32 or 64 bits as `f32`, last axis contiguous, and its shape: versions 1.0 to 3.0 of the
-/// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). `flag` named the file.
+/// Reads an array of numbers of 32 or 64 bits as `f32`, last axis contiguous, and its shape:
+/// versions 1.0 to 3.0 of the
+/// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html). `flag` named
+/// the file.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a file that cannot be read, is none of NumPy's, is cut short or too long, or holds something else than
-/// little-endian `f32` or `f64` in C order, of `N` axes: with the file's name, and what to do.
+/// [`CommandError::Input`] for a file that cannot be read, is none of NumPy's, is cut short or too
+/// long, or holds something else than little-endian `f32` or `f64` in C order, of `N` axes: with
+/// the file's name, and what to do.
 pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f32>), CommandError> {
     let fail = |reason: String| CommandError::Input(format!("{flag} {}: {reason}", path.display()));
     let why = |error: io::Error| match error.kind() {
@@ -24,7 +27,7 @@ pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f3
     read_from(BufReader::new(file), bytes.len()).map_err(fail)
 }
 
-/// The same from any reader of so many bytes.
+/// The same from any reader of `file_bytes` bytes.
 fn read_from<const N: usize>(
     mut from: impl Read,
     file_bytes: u64,

@@ -39,10 +39,12 @@ pub struct PoissonArgs {
         allow_negative_numbers = true
     )]
     t0: f64,
-    /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names [default: computes_source; split on several GPUs]
+    /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names
+    /// [default: computes_source; split on several GPUs]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
-    /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are too few
+    /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are
+    /// too few
     #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
     tolerance: Option<f64>,
     /// Iterations from one look at the change to the next
@@ -163,7 +165,8 @@ fn solve(
     Ok(ending)
 }
 
-/// Iterates until `stop` says so: what was computed, and in words whether the tolerance was reached.
+/// Iterates until `stop` says so: what was computed, and in words whether the tolerance was
+/// reached.
 fn iterate_until(
     stop: &Stop,
     stepper: &mut Stepper<'_, Poisson>,

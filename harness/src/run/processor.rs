@@ -1,4 +1,4 @@
-//! What a run computes on: the CPU, or a variant on a device.
+//! The processor of a run: the CPU, or a variant on a device.
 
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
@@ -23,7 +23,8 @@ pub struct DeviceArg {
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
-    /// Compute on several GPUs: how many, their numbers as in 0,2, or all; `--device emulated --gpus 4` works anywhere
+    /// Compute on several GPUs: how many, their numbers as in 0,2, or all; `--device emulated
+    /// --gpus 4` works anywhere
     #[arg(long, value_name = "GPUS")]
     gpus: Option<Gpus>,
 }
@@ -44,12 +45,13 @@ pub struct Processor {
 }
 
 impl DeviceArg {
-    /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant of this name, or else `usual`, and on several
-    /// GPUs `split`.
+    /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
+    /// of this name, or else `usual`, and on several GPUs `split`.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for an unknown variant; [`CommandError::Environment`] for a device that is named and missing.
+    /// [`CommandError::Input`] for an unknown variant; [`CommandError::Environment`] for a device
+    /// that is named and missing.
     pub fn processor(
         &self,
         lab: &dyn Lab,
@@ -129,7 +131,8 @@ impl Processor {
         }
     }
 
-    /// Computes something, and tells the other processes, if there are any, how it ended. Of these, the first alone writes a report.
+    /// Computes something, and tells the other processes, if there are any, how it ended. Of these,
+    /// the first alone writes a report.
     ///
     /// # Errors
     ///
@@ -161,7 +164,8 @@ impl Processor {
         ended
     }
 
-    /// Whether this is the only process, or the first of several: the one that reports, compares and writes files.
+    /// Whether this is the only process, or the first of several: the one that reports, compares
+    /// and writes files.
     pub fn is_first(&self) -> bool {
         #[cfg(target_os = "linux")]
         if let Some(ranks) = &self.ranks {

@@ -18,7 +18,8 @@ use output_files::interrupt;
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a launcher's variables that are not complete or contradict each other.
+/// [`CommandError::Input`] for a launcher's variables that are not complete or contradict each
+/// other.
 pub fn world() -> Result<Option<World>, CommandError> {
     Ok(World::from_environment().map_err(Error::from)?)
 }

@@ -1,8 +1,9 @@
 //! Receivers along a line, which record a field every few timesteps: a seismogram.
 //!
-//! On a device, a chunk of timesteps is one plan: that of the timesteps up to each sample, then a launch that gathers the line's
-//! values, again and again. So nothing but the seismogram leaves the device, and no variant knows of it. The plans follow each other
-//! by their buffers: where one leaves a result, the next finds its input of that name.
+//! On a device, a chunk of timesteps is one plan: that of the timesteps up to each sample, then a
+//! launch that gathers the line's values, again and again. So nothing but the seismogram leaves the
+//! device, and no variant knows of it. The plans follow each other by their buffers: where one
+//! leaves a result, the next finds its input of that name.
 
 use std::collections::HashMap;
 
@@ -30,7 +31,7 @@ pub struct Receivers {
     pub len: u32,
     /// Timesteps from one sample to the next, at least 1.
     pub every: u32,
-    /// The samples so far: each with a value of every receiver.
+    /// The samples until now: each with a value of every receiver.
     pub samples: Vec<f32>,
 }
 
@@ -76,7 +77,8 @@ impl Receivers {
         Ok(())
     }
 
-    /// The plan of some timesteps of a problem, whose results are the problem's, and [`SAMPLES`] if there are any.
+    /// The plan of some timesteps of a problem, whose results are the problem's, and [`SAMPLES`] if
+    /// there are any.
     ///
     /// # Errors
     ///
@@ -189,7 +191,8 @@ impl Chain {
                 _ => whole.independent(record)?,
             }
         }
-        // A result becomes the input of its name; the buffers that are left over take the names that are.
+        // A result becomes the input of its name; the buffers that are left over take the names
+        // that are.
         let before = self.buffers.clone();
         let results: HashMap<&str, BufferId> = next
             .outputs()

@@ -39,7 +39,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// A film of so many frames, for the path that `flag` named.
+    /// A film of `frames` frames, for the path that `flag` named.
     ///
     /// # Errors
     ///
@@ -85,7 +85,7 @@ impl Slices {
     }
 }
 
-/// What receivers are to record, and where it goes: an `.npy` and, beside it, a `.png`.
+/// The receivers' recording, and the files for it: an `.npy` and, beside it, a `.png`.
 pub struct Seismogram {
     receivers: Receivers,
     array: OutputFile,
@@ -122,7 +122,8 @@ impl Seismogram {
         self.receivers.clone()
     }
 
-    /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was written.
+    /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was
+    /// written.
     ///
     /// # Errors
     ///
@@ -151,7 +152,8 @@ impl Seismogram {
     }
 }
 
-/// The samples as a picture, time downwards, each side shrunk by a whole factor where it is too long.
+/// The samples as a picture, time downwards, each side shrunk by a whole factor where it is too
+/// long.
 fn picture(samples: &[f32], width: usize) -> (Vec<u8>, (usize, usize)) {
     let height = samples.len() / width;
     let by_x = width.div_ceil(MAX_PIXELS);

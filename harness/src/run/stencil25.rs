@@ -41,16 +41,19 @@ pub struct Stencil25Args {
     /// The fields at the beginning; the source acts on all of them
     #[arg(long, value_enum, default_value = "rest")]
     start: InitialFields,
-    /// Timesteps from one output to the next: what is timed in one piece [default: a twentieth of them with --out or --gif, else all]
+    /// Timesteps from one output to the next: what is timed in one piece [default: a twentieth of
+    /// them with --out or --gif, else all]
     #[arg(long, value_name = "STEPS", value_parser = at_least_1())]
     out_period: Option<u32>,
-    /// A new folder for the field: a .vti each, and stencil25.pvd, which ParaView opens [default: no files]
+    /// A new folder for the field: a .vti each, and stencil25.pvd, which ParaView opens [default:
+    /// no files]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// A film of the slice through the source, x across and z down: a .gif, a .png of the last, or a folder for a .png of each
+    /// A film of the slice through the source, x across and z down: a .gif, a .png of the last, or
+    /// a folder for a .png of each
     #[arg(long, value_name = "PATH")]
     gif: Option<PathBuf>,
-    /// What receivers along x record: a .npy of samples by receivers, and its picture beside it
+    /// Records of receivers along x: a .npy of samples by receivers, and its picture beside it
     #[arg(long, value_name = "FILE.npy")]
     receivers: Option<PathBuf>,
     /// Depth of the receivers: their z, in points [default: just below the shell]
@@ -59,7 +62,8 @@ pub struct Stencil25Args {
     /// Timesteps from one sample of the receivers to the next
     #[arg(long, value_name = "STEPS", default_value_t = 1, requires = "receivers", value_parser = at_least_1())]
     receiver_period: u32,
-    /// Which variant, unless it is computed on the CPU; `harness list stencil25` has the names [default: gmem; split on several GPUs]
+    /// Which variant, unless it is computed on the CPU; `harness list stencil25` has the names
+    /// [default: gmem; split on several GPUs]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     #[command(flatten)]
@@ -101,7 +105,8 @@ enum InitialFields {
 ///
 /// # Errors
 ///
-/// Invalid arguments, a model that cannot be read, a path that cannot be written, a device that was named and is missing.
+/// Invalid arguments, a model that cannot be read, a path that cannot be written, a device that was
+/// named and is missing.
 pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;

@@ -21,8 +21,8 @@ use host::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
 
-/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in plans of at most this many
-/// timesteps.
+/// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in
+/// plans of at most this many timesteps.
 const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 /// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
@@ -45,7 +45,7 @@ pub struct Chunk {
     pub energy_j: Option<f64>,
 }
 
-/// What comparisons with the CPU found.
+/// The findings of comparisons with the CPU.
 #[derive(Debug, Default, PartialEq)]
 pub struct Comparison {
     /// Values that were compared.
@@ -60,9 +60,9 @@ pub struct Comparison {
 pub struct Stepper<'p, P> {
     /// The problem, with all its timesteps.
     pub problem: P,
-    /// What it is computed on.
+    /// The processor that computes it.
     pub processor: &'p Processor,
-    /// What the CPU computes, it computes here.
+    /// The threads on which the CPU computes.
     pub cores: ThreadPool,
     /// How many timesteps are done.
     pub steps_done: u32,
@@ -72,7 +72,7 @@ pub struct Stepper<'p, P> {
     expected: (u32, NamedBuffers),
     /// Whether anybody looks at the fields afterwards.
     pub reads_results: bool,
-    /// What is recorded meanwhile, if anything is.
+    /// The receivers that record meanwhile, if there are any.
     pub receivers: Option<Receivers>,
     telemetry: Option<Box<dyn Telemetry>>,
     began: Instant,
@@ -116,7 +116,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         })
     }
 
-    /// Does `steps` timesteps, or the remaining ones; `None` if there are none. A GPU is timed until `rule` is satisfied.
+    /// Does `steps` timesteps, or the remaining ones; `None` if there are none. A GPU is timed
+    /// until `rule` is satisfied.
     ///
     /// # Errors
     ///
@@ -234,7 +235,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         Ok((times, whole, energy))
     }
 
-    /// Computes something that is thrown away, so that what is timed next is not slower for being the first.
+    /// Computes something that is thrown away, so that what is timed next is not slower for being
+    /// the first.
     ///
     /// # Errors
     ///
@@ -269,8 +271,8 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         warm_up().map_err(|error| self.explained(error))
     }
 
-    /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab does: see [`Case::check`].
-    /// Adds what it finds to `comparison`.
+    /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab
+    /// does: see [`Case::check`]. Adds what it finds to `comparison`.
     ///
     /// # Errors
     ///
@@ -299,7 +301,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
             }
         };
         if !variant.exact {
-            // What is right follows from an oracle of all timesteps so far.
+            // An oracle of all timesteps up to this one says which values are right.
             let is_output = |name: &str| part.output_names().contains(&name);
             let want = copies(expected, is_output)?;
             let got = copies(&self.fields, is_output)?;

@@ -1,4 +1,5 @@
-//! What `harness run` does for any lab with timesteps: chunk by chunk, with files, rates, and a comparison with the CPU.
+//! `harness run` for any lab with timesteps: chunk by chunk, with files, rates, and a comparison
+//! with the CPU.
 
 use host::lab::Declaration;
 use host::{Case, Lab};
@@ -12,23 +13,24 @@ use terminal::stdout::Out;
 use terminal::table::Table;
 use units::{count, grouped, three};
 
-/// What is written of a run, if anything is.
+/// The files that a run writes, if any.
 #[derive(Default)]
 pub struct Records {
     /// The fields after each chunk.
     pub series: Option<VtiSeries>,
     /// A slice of a field after each chunk.
     pub slices: Option<Slices>,
-    /// What receivers recorded.
+    /// The recording of the receivers.
     pub seismogram: Option<Seismogram>,
 }
 
-/// Computes the problem in chunks of `period` timesteps, records it, compares the fields after each chunk with the CPU's if that is
-/// wanted and they are not the CPU's own, and reports.
+/// Computes the problem in chunks of `period` timesteps, records it, compares the fields after each
+/// chunk with the CPU's if that is wanted and they are not the CPU's own, and reports.
 ///
 /// # Errors
 ///
-/// The device's error, or a file that cannot be written. A wrong result is not an error: the report has it.
+/// The device's error, or a file that cannot be written. A wrong result is not an error: the report
+/// has it.
 pub fn run<P: Declaration>(
     problem: &P,
     processor: &Processor,
@@ -140,7 +142,8 @@ fn rates(
     )
 }
 
-/// NVML's energy counter moves in steps of up to a tenth of a second: of less than a second it says little.
+/// NVML's energy counter moves in steps of up to a tenth of a second: of less than a second it says
+/// little.
 const LEAST_S: f64 = 1.0;
 
 /// The energy of all chunks together, and the mean power, if they are known.

@@ -34,10 +34,12 @@ pub struct Wave3dArgs {
     /// The fields at the beginning; the point source acts on all of them
     #[arg(long, value_enum, default_value = "rest")]
     start: InitialFields,
-    /// A new folder for the fields: a .vti each, and wave3d.pvd, which ParaView opens [default: no files]
+    /// A new folder for the fields: a .vti each, and wave3d.pvd, which ParaView opens [default: no
+    /// files]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Which variant, unless it is computed on the CPU; `harness list wave3d` has the names [default: single; split on several GPUs]
+    /// Which variant, unless it is computed on the CPU; `harness list wave3d` has the names
+    /// [default: single; split on several GPUs]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     #[command(flatten)]

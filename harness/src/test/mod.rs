@@ -24,18 +24,18 @@ use terminal::stdout::Out;
 pub struct TestArgs {
     /// Only this lab
     lab: Option<String>,
-    /// Only on this device: cpu, cuda, cuda:N, emulated; may be repeated [default: cpu and cuda, or without a GPU cpu
-    /// and emulated]
+    /// Only on this device: cpu, cuda, cuda:N, emulated; may be repeated [default: cpu and cuda, or
+    /// without a GPU cpu and emulated]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
     device: Vec<Wanted>,
     /// Only this variant; may be repeated
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
-    /// A case of your own in place of the small cases: a parameter of the lab; may be repeated
+    /// A case of your own instead of the small ones: a parameter of the lab; may be repeated
     #[arg(long, value_name = "NAME=VALUE", requires = "lab")]
     param: Vec<String>,
-    /// Whether the emulated device looks for races, reads of uninitialized memory, and barriers that only a part of a
-    /// block reaches; it always finds accesses beyond buffers
+    /// Whether the emulated device looks for races, reads of uninitialized memory, and barriers
+    /// that only a part of a block reaches; it always finds accesses beyond buffers
     #[arg(
         long,
         value_name = "WHETHER",
@@ -63,7 +63,8 @@ impl TestArgs {
 ///
 /// # Errors
 ///
-/// Invalid arguments, or a device that was asked for and is missing. A wrong result is not an error: it is in the report.
+/// Invalid arguments, or a device that was asked for and is missing. A wrong result is not an
+/// error: it is in the report.
 pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let machine = Machine::discover(&args.device, args.sanitize());
     run_on(args, labs(), &machine, &Table::in_force()?, out)

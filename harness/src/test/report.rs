@@ -36,7 +36,7 @@ pub struct TestResult {
     pub variant: &'static str,
     /// How it ended.
     pub status: Status,
-    /// What is wrong.
+    /// The error, if there is one.
     pub message: Option<String>,
 }
 

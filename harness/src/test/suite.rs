@@ -17,7 +17,8 @@ use terminal::progress::Bar;
 use terminal::stdout::Out;
 use units::indented;
 
-/// A column of the report: a variant on a device, or the parallel CPU reference, which must equal the serial one.
+/// A column of the report: a variant on a device, or the parallel CPU reference, which must equal
+/// the serial one.
 pub struct Column<'m> {
     name: Wanted,
     variant: &'static str,
@@ -27,8 +28,8 @@ pub struct Column<'m> {
     is_one_of_many: bool,
 }
 
-/// The columns for these devices and variants, device by device. Unless they were `named`, the variants that are measured on request
-/// are shown as one.
+/// The columns for these devices and variants, device by device. Unless they were `named`, the
+/// variants that are measured on request are shown as one.
 pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant], named: bool) -> Vec<Column<'m>> {
     let cpu = chosen.cpu.then_some(Column {
         name: Wanted::Cpu,
@@ -52,7 +53,7 @@ fn groups<'c, 'm>(columns: &'c [Column<'m>]) -> impl Iterator<Item = &'c [Column
     columns.chunk_by(|a, b| a.is_one_of_many && b.is_one_of_many && a.name == b.name)
 }
 
-/// What stands above them.
+/// The heading above a group of columns.
 fn heading(group: &[Column<'_>]) -> String {
     match group {
         [column] => column.variant.to_owned(),

@@ -1,4 +1,4 @@
-//! What makes no sense, or cannot be had: one line, a remedy, the right exit code.
+//! Input that makes no sense, or cannot be had: one line, a remedy, the right exit code.
 
 use crate::run::{describe, harness, run};
 
@@ -67,7 +67,7 @@ fn unknown_parameter() {
     insta::assert_snapshot!(own_case(&["n_x"]), @r"
     exit code: 2
     --- stderr ---
-    error: --param: `n_x` is no parameter: write name=value
+    error: --param: `n_x` is not a parameter: write name=value
     ");
     insta::assert_snapshot!(own_case(&["n_x=100", "n_x=200"]), @r"
     exit code: 2

@@ -1,4 +1,4 @@
-//! What commands print when all is well.
+//! The output of commands when all is well.
 
 use std::process::Stdio;
 

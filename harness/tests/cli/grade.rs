@@ -289,7 +289,7 @@ fn a_killed_run_goes_on_where_it_was() {
     killed.wait().unwrap();
     let finished = kept();
     assert!(finished.len() < CLASS, "it was over too soon to be killed");
-    // What has its name is whole.
+    // A file that has its final name is whole.
     for path in &finished {
         serde_json::from_slice::<GradeReport>(&std::fs::read(path).unwrap()).unwrap();
     }
@@ -319,7 +319,7 @@ fn a_killed_run_goes_on_where_it_was() {
         finished.len()
     );
     assert_eq!(count(&run_words(&class)), CLASS);
-    // By another lab file, everything is graded anew.
+    // With another lab file, everything is graded again.
     std::fs::write(&lab_file, LAB_FILE.replace("points = 3", "points = 4")).unwrap();
     let anew = run_words(&class);
     assert_eq!(count(&anew), 0, "{anew}");

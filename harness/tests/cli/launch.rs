@@ -142,7 +142,7 @@ impl Launched {
     }
 }
 
-/// What a process knows of its rank.
+/// The rank of a process, from its environment.
 fn world_of(pid: &str) -> World {
     let variables = fs::read_to_string(format!("/proc/{pid}/environ")).unwrap();
     let find = |name: &str| {

@@ -90,8 +90,8 @@ fn what_processes_cannot_do_together() {
 
 /// Processes that a launcher would have started, one with each of these arguments.
 fn ranks(runs: &[&[&str]]) -> Vec<Child> {
-    // An address for each call, which nobody else uses, and torchrun's port, which systems give to no client: one that was found free could be
-    // taken again.
+    // An address for each call, which no other process uses, and torchrun's port, which systems
+    // give to no client: one that was found free could be taken again.
     static CALLS: AtomicU8 = AtomicU8::new(1);
     let [.., high, low] = std::process::id().to_be_bytes();
     let address = Ipv4Addr::new(127, high, low, CALLS.fetch_add(1, Ordering::Relaxed));

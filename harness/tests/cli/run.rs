@@ -48,7 +48,8 @@ pub fn names(folder: &Path) -> Vec<String> {
     names
 }
 
-/// Without what differs from run to run and from machine to machine: times, and why there is no GPU.
+/// Without what differs from run to run and from machine to machine: times, and why there is no
+/// GPU.
 fn same_everywhere(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let line = match line.split_once("no CUDA device: ") {

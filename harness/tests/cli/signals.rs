@@ -1,4 +1,4 @@
-//! What a program leaves that a signal ends.
+//! The files that a program leaves when a signal ends it.
 
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -12,7 +12,7 @@ use crate::run::{describe, harness, names};
 /// Every lab in turn: long enough to be interrupted after the first case.
 const EVERY_LAB: &str = "perf --device=cpu --quick --json=p.json";
 
-/// Starts a program, with nobody to read what it says.
+/// Starts a program whose output is not read.
 fn start(folder: &Path, args: &str) -> Child {
     let args: Vec<&str> = args.split(' ').collect();
     let mut command = harness(folder, &args);

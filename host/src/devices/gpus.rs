@@ -60,13 +60,14 @@ impl Display for Gpus {
 }
 
 impl Gpus {
-    /// The devices of this machine that are meant, beside what `--device` says. GPUs are of one model, so that it makes no
-    /// difference which of them does a piece of work. The emulated device is there as often as is wanted.
+    /// The devices of this machine that are meant, beside what `--device` says. GPUs are of one
+    /// model, so that it makes no difference which of them does a piece of work. The emulated
+    /// device is there as often as is wanted.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Environment`] for GPUs that the machine does not have; [`CommandError::Input`] for GPUs of two models, and where
-    /// `--device` says something else.
+    /// [`CommandError::Environment`] for GPUs that the machine does not have;
+    /// [`CommandError::Input`] for GPUs of two models, and where `--device` says something else.
     pub fn choose(
         &self,
         machine: &Machine,
@@ -177,7 +178,7 @@ pub struct Joined {
     pub route: Option<Route>,
 }
 
-/// What a copy between two GPUs goes over, from the best on.
+/// The way of a copy between two GPUs, from the best on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Route {

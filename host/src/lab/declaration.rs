@@ -20,10 +20,10 @@ use device::error::Error;
 use device::module::Module;
 use plan::Plan;
 
-/// What a lab declares: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
+/// A lab's declaration: everything in which labs differ. [`Lab`] and [`Case`] follow from it.
 ///
-/// The type that implements it is a case: one size, parameters, seed. As text it is the case's label: short, and unique
-/// among the lab's cases.
+/// The type that implements it is a case: one size, parameters, seed. As text it is the case's
+/// label: short, and unique among the lab's cases.
 pub trait Declaration: Clone + Display + Send + Sync + 'static {
     /// The lab as a solution sees it: its name, problem, buffers and outputs.
     type Plan: plan::Lab;
@@ -31,13 +31,13 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
     /// The lab in one line.
     const SUMMARY: &'static str;
 
-    /// What [`Declaration::from_values`] understands.
+    /// The parameters that [`Declaration::from_values`] understands.
     const PARAMETERS: &'static [Parameter];
 
     /// The parameters that are one number in a case of equal extents, and the least that it may be.
     const EXTENTS: (&'static str, u32);
 
-    /// What a unit of work is: `cell updates`.
+    /// The name of a unit of work: `cell updates`.
     const UNIT: &'static str;
 
     /// Whether results are rounded, and [`Declaration::oracle`] says what they are without that.
@@ -81,7 +81,7 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
     /// See [`Lab::large_cases`].
     fn large() -> Vec<Self>;
 
-    /// What a solution's host code gets.
+    /// The problem that a solution's host code gets.
     fn problem(&self) -> <Self::Plan as plan::Lab>::Problem;
 
     /// See [`Case::inputs`].
@@ -139,8 +139,8 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// What [`Declaration::reference`] gives where products and sums are fused, in an order that the lab states; for variants that are
-    /// [`fused`](BuiltIn::fused).
+    /// The results of [`Declaration::reference`] with fused products and sums, in an order that the
+    /// lab states; for variants that are [`fused`](BuiltIn::fused).
     ///
     /// # Errors
     ///
@@ -149,8 +149,8 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
         Ok(None)
     }
 
-    /// A smaller case that rounds like this one, where this one's own oracle would take too long or too much memory; of a
-    /// case with timesteps, the parts of both must be alike.
+    /// A smaller case that rounds like this one, where this one's own oracle would take too long or
+    /// too much memory; of a case with timesteps, the parts of both must be alike.
     fn rounding_sample(&self) -> Option<Self> {
         None
     }
@@ -180,7 +180,8 @@ pub trait Declaration: Clone + Display + Send + Sync + 'static {
     fn bytes(&self) -> u64;
 }
 
-/// [`Declaration::reference`] of a lab whose [`Declaration::advance`] computes in place: in copies of the inputs.
+/// [`Declaration::reference`] of a lab whose [`Declaration::advance`] computes in place: in copies
+/// of the inputs.
 ///
 /// # Errors
 ///
@@ -197,8 +198,8 @@ pub fn advance_copies<D: Declaration>(
     Ok(buffers)
 }
 
-/// A built-in solution of the lab whose cases are `D`: `variants.rs` of the lab's folder in `kernels-gpu/solutions` lists
-/// them.
+/// A built-in solution of the lab whose cases are `D`: `variants.rs` of the lab's folder in
+/// `kernels-gpu/solutions` lists them.
 pub struct BuiltIn<D: Declaration> {
     variant: Variant,
     solution: fn(&D) -> Box<dyn Solves<D::Plan>>,
@@ -208,8 +209,8 @@ pub struct BuiltIn<D: Declaration> {
 }
 
 impl<D: Declaration> BuiltIn<D> {
-    /// A solution whose results equal the reference's to the last bit, and that must move the bytes that
-    /// [`Declaration::bytes`] says.
+    /// A solution whose results equal the reference's to the last bit, and that must move the bytes
+    /// that [`Declaration::bytes`] says.
     pub const fn new(
         name: &'static str,
         summary: &'static str,
@@ -229,8 +230,8 @@ impl<D: Declaration> BuiltIn<D> {
         }
     }
 
-    /// The same whose results are rounded differently, since it sums in another order: they are compared with
-    /// [`Declaration::oracle`]'s, which such a lab has.
+    /// The same whose results are rounded differently, since it sums in another order: they are
+    /// compared with [`Declaration::oracle`]'s, which such a lab has.
     pub const fn reordered(self) -> BuiltIn<D> {
         let variant = Variant {
             exact: false,
@@ -239,7 +240,8 @@ impl<D: Declaration> BuiltIn<D> {
         BuiltIn { variant, ..self }
     }
 
-    /// The same whose results equal [`Declaration::fused_reference`]'s to the last bit, which such a lab has.
+    /// The same whose results equal [`Declaration::fused_reference`]'s to the last bit, which such
+    /// a lab has.
     pub const fn fused(self) -> BuiltIn<D> {
         BuiltIn {
             is_fused: true,
@@ -261,7 +263,8 @@ impl<D: Declaration> BuiltIn<D> {
         BuiltIn { bytes, ..self }
     }
 
-    /// The same with a choice of shapes, which `harness tune` explores: those that [`shapes`](super::shapes) makes.
+    /// The same with a choice of shapes, which `harness tune` explores: those that
+    /// [`shapes`](super::shapes) makes.
     pub const fn tuned(self, shapes: fn() -> Vec<Shaped<D>>) -> BuiltIn<D> {
         BuiltIn { shapes, ..self }
     }
@@ -291,7 +294,8 @@ pub struct DeclaredLab<D: Declaration> {
 }
 
 impl<D: Declaration> DeclaredLab<D> {
-    /// The lab with these built-in solutions, the plain one first: usually what [`crate::solutions`] has.
+    /// The lab with these built-in solutions, the plain one first: usually what
+    /// [`crate::solutions`] has.
     pub const fn new(built_in: &'static [BuiltIn<D>]) -> DeclaredLab<D> {
         DeclaredLab {
             built_in,
@@ -329,8 +333,9 @@ impl<D: Declaration> DeclaredLab<D> {
     }
 }
 
-/// The largest extent of a case, equal along each axis, whose buffers, with this variant, are no more than `bytes`. `None` if
-/// not even the smallest fits, or for an unknown variant. Where a lab has no variants, its own buffers alone count.
+/// The largest extent of a case, equal along each axis, whose buffers, with this variant, are no
+/// more than `bytes`. `None` if not even the smallest fits, or for an unknown variant. Where a lab
+/// has no variants, its own buffers alone count.
 pub fn largest_extent<D: Declaration>(variant: &str, bytes: u64) -> Option<u32> {
     let fits = |n| -> Option<bool> {
         let case = D::of_extent(n).ok()?;

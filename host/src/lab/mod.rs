@@ -1,7 +1,8 @@
-//! What a lab offers for testing, timing and showing it, and what a new lab declares for that.
+//! The traits for testing, timing and showing a lab, and the one that a new lab implements.
 //!
-//! A new lab implements [`Declaration`] for the type of its cases, has a `static` [`DeclaredLab`], and a line in
-//! [`plan::labs!`]. Everything else follows: [`Lab`] and [`Case`], which are all that others see of a lab.
+//! A new lab implements [`Declaration`] for the type of its cases, has a `static` [`DeclaredLab`],
+//! and a line in [`plan::labs!`]. Everything else follows: [`Lab`] and [`Case`], which are all that
+//! others see of a lab.
 
 mod declaration;
 mod largest;

@@ -49,7 +49,7 @@ pub enum CaseError {
         suggestion: String,
     },
     /// Not of the form `key=value`.
-    #[error("`{text}` is no parameter: write name=value")]
+    #[error("`{text}` is not a parameter: write name=value")]
     NotAPair {
         /// As given.
         text: String,
@@ -60,14 +60,14 @@ pub enum CaseError {
         /// The key.
         name: String,
     },
-    /// A value that is no number, or none that the lab allows.
+    /// A value that is not a number, or that the lab does not allow.
     #[error("parameter `{name}` = `{value}`: {reason}")]
     Invalid {
         /// The key.
         name: String,
         /// As given.
         value: String,
-        /// What is allowed.
+        /// The values that are allowed.
         reason: String,
     },
 }
@@ -197,7 +197,8 @@ impl<'p> Values<'p> {
     ///
     /// # Panics
     ///
-    /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the lab.
+    /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the
+    /// lab.
     pub fn get<T: FromStr>(&self, name: &str) -> Result<T, CaseError>
     where
         T::Err: std::fmt::Display,
@@ -229,7 +230,7 @@ impl<'p> Values<'p> {
         }
     }
 
-    /// A seed, or `None` for the word that stands for none.
+    /// A seed, or `None` for the word `none`.
     ///
     /// # Errors
     ///

@@ -1,11 +1,12 @@
-//! The shapes in which a built-in solution may be launched: tile, timesteps a launch, threads of a block.
+//! The shapes in which a built-in solution may be launched: tile, timesteps per launch, threads per
+//! block.
 
 use plan::Solves;
 
 use super::{CaseError, Declaration, Lab, Variant};
 use crate::registry::find_variant;
 
-/// What stands between a variant's name and a shape's label.
+/// The character between a variant's name and a shape's label.
 pub const SHAPE: char = '@';
 
 /// How many bytes a solution must move.
@@ -18,10 +19,11 @@ pub struct Shaped<D: Declaration> {
     pub(super) bytes: Option<Bytes<D>>,
 }
 
-/// The shapes of a declared space, the default first, for [`BuiltIn::tuned`](super::BuiltIn::tuned). `bytes` says how many a
-/// solution of a shape must move, if that depends on the shape.
+/// The shapes of a declared space, the default first, for
+/// [`BuiltIn::tuned`](super::BuiltIn::tuned). `bytes` says how many a solution of a shape must
+/// move, if that depends on the shape.
 ///
-/// Labels are unique, and have neither spaces nor commas.
+/// Labels are unique, without spaces and commas.
 pub fn shapes<D, S>(
     default: S,
     space: &[S],

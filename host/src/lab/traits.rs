@@ -18,10 +18,11 @@ pub struct Variant {
     pub name: &'static str,
     /// One line.
     pub summary: &'static str,
-    /// Whether its results equal the reference's to the last bit. Those of a fused variant equal another reference's.
+    /// Whether its results equal the reference's to the last bit. Those of a fused variant equal
+    /// another reference's.
     pub exact: bool,
-    /// Whether it is measured only where its name is given, so that usual tables stay short. It is tested in any case. Such
-    /// variants are the last of their lab.
+    /// Whether it is measured only where its name is given, so that usual tables stay short. It is
+    /// tested in any case. Such variants are the last of their lab.
     pub on_request: bool,
 }
 
@@ -44,12 +45,12 @@ impl Cpu {
     }
 }
 
-/// What a variant must do for a case, counted, not measured.
+/// The work that a variant must do for a case, counted, not measured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Work {
     /// Units of useful work.
     pub updates: u64,
-    /// What a unit is: `cell updates`.
+    /// The name of a unit: `cell updates`.
     pub unit: &'static str,
     /// Fewest bytes that this variant must move between device memory and the multiprocessors.
     pub bytes: u64,
@@ -68,22 +69,24 @@ pub trait Lab: Sync {
     /// The kernels of the built-in variants.
     fn module(&self) -> &Module;
 
-    /// The built-in solutions; the first is the plain one that others are compared with. A copy of the course without
-    /// solutions has none.
+    /// The built-in solutions; the first is the plain one that others are compared with. A copy of
+    /// the course without solutions has none.
     fn variants(&self) -> &[Variant];
 
-    /// The variant in each shape in which it may be launched, the default one first. Their names are `NAME@LABEL`, which cases
-    /// understand as they do `NAME`: that is the default shape. None for a variant without a choice, and for an unknown one.
+    /// The variant in each shape in which it may be launched, the default one first. Their names
+    /// are `NAME@LABEL`, which cases understand as they do `NAME`: that is the default shape. None
+    /// for a variant without a choice, and for an unknown one.
     fn shapes(&self, _variant: &str) -> Vec<Variant> {
         Vec::new()
     }
 
-    /// Whether results are rounded: whether its cases have an oracle, so that there is a distance from what is exact.
+    /// Whether results are rounded: whether its cases have an oracle, so that there is a distance
+    /// from what is exact.
     fn rounds(&self) -> bool {
         true
     }
 
-    /// What [`Lab::case`] understands.
+    /// The parameters that [`Lab::case`] understands.
     fn parameters(&self) -> &'static [Parameter];
 
     /// Cases that test correctness, quick on the emulated device too.
@@ -119,12 +122,12 @@ pub trait Case: Send + Sync {
     /// Short and unique among the lab's cases: `201x201, 100 steps, double-slit`.
     fn label(&self) -> String;
 
-    /// What is to be computed, as a submission's host code gets it: the JSON of the `Problem` of the lab's module in
-    /// [`plan`](plan).
+    /// The problem as a submission's host code gets it: the JSON of the `Problem` of the lab's
+    /// module in [`plan`](plan).
     fn problem_json(&self) -> serde_json::Value;
 
-    /// Records the variant's plan, for one device. Its buffers have the names that [`Case::inputs`] uses, its outputs those of
-    /// [`Case::reference`].
+    /// Records the variant's plan, for one device. Its buffers have the names that [`Case::inputs`]
+    /// uses, its outputs those of [`Case::reference`].
     ///
     /// # Errors
     ///
@@ -133,7 +136,7 @@ pub trait Case: Send + Sync {
         self.record_for(1, variant)
     }
 
-    /// The same for so many devices, of which a variant may use fewer.
+    /// The same for `devices` devices; a variant may use fewer.
     ///
     /// # Errors
     ///
@@ -153,7 +156,8 @@ pub trait Case: Send + Sync {
         Ok(plan)
     }
 
-    /// What the plan's buffers of these names hold before a run. All others hold arbitrary bytes.
+    /// The contents of the plan's buffers of these names before a run. All others hold arbitrary
+    /// bytes.
     ///
     /// # Errors
     ///
@@ -172,8 +176,9 @@ pub trait Case: Send + Sync {
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error>;
 
-    /// The same on the current threads, in place: `buffers` holds what [`Case::inputs`] names, and afterwards the outputs,
-    /// where they have an input's name in its place. How long it took, without setup.
+    /// The same on the current threads, in place: `buffers` holds what [`Case::inputs`] names, and
+    /// afterwards the outputs, where they have an input's name in its place. How long it took,
+    /// without setup.
     ///
     /// # Errors
     ///
@@ -188,8 +193,9 @@ pub trait Case: Send + Sync {
     /// The names of the outputs: of [`Case::reference`], and of every plan.
     fn output_names(&self) -> &'static [&'static str];
 
-    /// The same case with `steps` timesteps, numbered from `first` on. The outputs of one part, in place of the inputs of
-    /// the same names, are the inputs of the next. None for a lab without timesteps.
+    /// The same case with `steps` timesteps, numbered from `first` on. The next part takes the
+    /// outputs of this one instead of the inputs of the same names. None for a lab without
+    /// timesteps.
     fn part(&self, _first: u32, _steps: u32) -> Option<Box<dyn Case>> {
         None
     }
@@ -203,8 +209,8 @@ pub trait Case: Send + Sync {
         self.reference_from(&self.inputs()?, cpu, progress)
     }
 
-    /// The outputs of the same discrete scheme with next to no rounding, all of them `f64`, from what [`Case::inputs`]
-    /// gave. None for a lab that does not round, or has no oracle.
+    /// The outputs of the same discrete scheme with next to no rounding, all of them `f64`, from
+    /// what [`Case::inputs`] gave. None for a lab that does not round, or has no oracle.
     ///
     /// # Errors
     ///
@@ -217,10 +223,13 @@ pub trait Case: Send + Sync {
         Ok(None)
     }
 
-    /// Compares every element of every output of an exact variant with `expected`, the reference's, bit for bit; those of a fused variant with
-    /// the fused reference's for `inputs`, bit for bit, too. Those of another variant are compared with the oracle for `inputs`, and may be [`ROUNDING`](device::check::ROUNDING) times as far from
-    /// it as the reference is. For a case too large for that, they are compared with `expected` itself, and how far the reference is from an
-    /// oracle is known from a smaller case, relative to the largest value. What differs is the inner error.
+    /// Compares every element of every output of an exact variant with `expected`, the reference's,
+    /// bit for bit; those of a fused variant with the fused reference's for `inputs`, bit for bit,
+    /// too. Those of another variant are compared with the oracle for `inputs`, and may be
+    /// [`ROUNDING`](device::check::ROUNDING) times as far from it as the reference is. For a case
+    /// too large for that, they are compared with `expected` itself, and how far the reference is
+    /// from an oracle is known from a smaller case, relative to the largest value. What differs is
+    /// the inner error.
     ///
     /// # Errors
     ///
@@ -248,24 +257,26 @@ pub trait Case: Send + Sync {
         None
     }
 
-    /// A case that the emulated device runs in a moment, and in which the threads' accesses to memory lie as they do in this
-    /// one: what its sectors say of coalescing, and the bytes of an update of each level of the caches, hold here too. None where
-    /// a small case says little of a large one.
+    /// A case that the emulated device runs in a moment, and in which the threads' accesses to
+    /// memory lie as they do in this one: what its sectors say of coalescing, and the bytes of an
+    /// update of each level of the caches, hold here too. None where a small case says little of a
+    /// large one.
     fn reduced(&self) -> Option<Box<dyn Case>> {
         None
     }
 
-    /// The axes of a buffer and their extents, the fastest-varying first; none if its elements are just a line.
+    /// The axes of a buffer and their extents, the fastest-varying first; none if its elements are
+    /// just a line.
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         Vec::new()
     }
 
-    /// The largest case like this one whose buffers, with this variant, are no more than `bytes`: its parameters, as
-    /// `n = 1290`. None if none is so small, or for an unknown variant.
+    /// The largest case like this one whose buffers, with this variant, are no more than `bytes`:
+    /// its parameters, as `n = 1290`. None if none is so small, or for an unknown variant.
     fn largest_within(&self, _variant: &str, _bytes: u64) -> Option<String> {
         None
     }
 
-    /// What the variant must do; for any other name, what a plain solution must.
+    /// The work of the variant; for any other name, the work of a plain solution.
     fn work(&self, variant: &str) -> Work;
 }

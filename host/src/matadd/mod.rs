@@ -52,7 +52,7 @@ impl MatAdd {
             }
         }
         if n_y > MOST_ROWS {
-            let reason = "a matrix has at most 65535 rows: a grid has so many blocks along y";
+            let reason = "a matrix has at most 65535 rows: a grid has no more blocks along y";
             return Err(CaseError::invalid("n_y", n_y, reason));
         }
         if u64::from(n_x) * u64::from(n_y) > MOST_ELEMENTS {

@@ -28,7 +28,7 @@ impl Declaration for Wave2d {
     type Plan = plan::wave2d::Wave2d;
 
     const SUMMARY: &'static str =
-        "2D wave equation with walls, sources and damping; several timesteps a launch";
+        "2D wave equation with walls, sources and damping; several timesteps per launch";
     const PARAMETERS: &'static [Parameter] = &[
         Parameter::new("n_x", "cells along x, at least 2", "1001"),
         Parameter::new("n_y", "cells along y, at least 2", "1001"),

@@ -26,8 +26,8 @@ layouts! {
         "grid2d_block2d_1x256" [1, 256] "2D grid of blocks of 1 x 256 threads: every lane of a warp in another row";
     }
     Grid1dBlock1d "matadd_grid1d_block1d" {
-        "grid1d_block1d_32" [32, 1] "1D grid of blocks of 32 threads, each of which loops over a column";
-        "grid1d_block1d_128" [128, 1] "1D grid of blocks of 128 threads, each of which loops over a column";
+        "grid1d_block1d_32" [32, 1] "1D grid of blocks of 32 threads; each thread loops over a column";
+        "grid1d_block1d_128" [128, 1] "1D grid of blocks of 128 threads; each thread loops over a column";
     }
     Grid2dBlock1d "matadd_grid2d_block1d" {
         "grid2d_block1d_32" [32, 1] "2D grid of blocks of 32 threads, all in one row";

@@ -13,13 +13,13 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     // The kernel writes walls too: they need not be there before.
     stored(
         "reads_source",
-        "one thread a point, f from memory, walls by branches",
+        "one thread per point, f from memory, walls by branches",
         |_| Box::new(reads_source::launch::Submission),
     )
     .moving(|case| bytes(case, true, false, case.points() as u64)),
     stored(
         "no_branches",
-        "one thread a point inside, f from memory, a launch that fits exactly",
+        "one thread per point inside, f from memory, a launch that fits exactly",
         |_| Box::new(no_branches::launch::Submission),
     ),
     stored(
@@ -35,7 +35,7 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     // The kernel also writes the walls at either end of x.
     BuiltIn::new(
         "computes_source",
-        "f from the point's position, a column of points a thread",
+        "f from the point's position, a column of points per thread",
         |_| Box::new(computes_source::launch::Submission),
     )
     .moving(computing_source)
@@ -55,7 +55,7 @@ pub const VARIANTS: &[BuiltIn<Poisson>] = &[
     }),
     BuiltIn::new(
         "fast",
-        "several iterations a launch, on tiles that stream through the planes",
+        "several iterations per launch, on tiles that stream through the planes",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))

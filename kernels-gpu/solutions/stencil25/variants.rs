@@ -42,7 +42,7 @@ pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
     .reordered(),
     BuiltIn::new(
         "fast",
-        "one launch: tiles stream along x, fed by asynchronous copies, four points a thread",
+        "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
         |_| Box::new(fast::launch::Submission),
     ),
     BuiltIn::new(

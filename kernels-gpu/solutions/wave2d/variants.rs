@@ -7,12 +7,12 @@ use crate::wave2d::Wave2d;
 pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     BuiltIn::new(
         "naive",
-        "one launch a timestep, one thread a cell, all from global memory",
+        "one launch per timestep, one thread per cell, all from global memory",
         |_| Box::new(naive::launch::Submission),
     ),
     BuiltIn::new(
         "single",
-        "one launch a timestep, threads begin at cache lines, four rows of a column a thread, to and fro through the domain",
+        "one launch per timestep, threads begin at cache lines, four rows of a column per thread, to and fro through the domain",
         |_| Box::new(single::launch::Submission),
     )
     .tuned(|| {
@@ -21,7 +21,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     }),
     BuiltIn::new(
         "shmem",
-        "10 timesteps a launch on tiles in registers, with shared memory between warps",
+        "10 timesteps per launch on tiles in registers, with shared memory between warps",
         |_| Box::new(shmem::launch::Submission),
     )
     .moving(|case| of_shmem(case, &shmem::launch::Shape::DEFAULT))
@@ -31,7 +31,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     }),
     BuiltIn::new(
         "fast",
-        "16 timesteps a launch in a pipeline of each warp, fused multiply-add",
+        "16 timesteps per launch in a pipeline of each warp, fused multiply-add",
         |_| Box::new(fast::launch::Shape::DEFAULT),
     )
     .fused()
@@ -42,7 +42,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     }),
     BuiltIn::new(
         "fast_exact",
-        "`fast` with the reference's order of operations, 12 timesteps a launch",
+        "`fast` with the reference's order of operations, 12 timesteps per launch",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::EXACT))
@@ -88,7 +88,7 @@ pub const VARIANTS: &[BuiltIn<Wave2d>] = &[
     }),
     BuiltIn::new(
         "resident",
-        "all timesteps in one launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
+        "all timesteps in one launch of one cluster, fields in its shared memory and registers; one launch per timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
     .tuned(|| {

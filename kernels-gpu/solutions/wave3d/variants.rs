@@ -12,22 +12,22 @@ const _: () =
 pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     BuiltIn::new(
         "single",
-        "one launch a timestep, a thread for two sites, a branch for the damping",
+        "one launch per timestep, a thread for two sites, a branch for the damping",
         |_| Box::new(single::launch::Submission),
     ),
     BuiltIn::new(
         "split2",
-        "two launches a timestep: the damped layers in x apart",
+        "two launches per timestep: the damped layers in x apart",
         |_| Box::new(split2::launch::Submission),
     ),
     BuiltIn::new(
         "split3",
-        "three launches a timestep: the damped layers in x and in y apart, no branch",
+        "three launches per timestep: the damped layers in x and in y apart, no branch",
         |_| Box::new(split3::launch::Submission),
     ),
     BuiltIn::new(
         "fast",
-        "several timesteps a launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+        "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
         |_| Box::new(fast::launch::Submission),
     )
     .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
@@ -37,7 +37,7 @@ pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
     }),
     BuiltIn::new(
         "resident",
-        "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch a timestep where the domain does not fit",
+        "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch per timestep where the domain does not fit",
         |_| Box::new(resident::launch::Submission),
     )
     .tuned(|| {

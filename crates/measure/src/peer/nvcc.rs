@@ -47,7 +47,7 @@ impl Nvcc {
         let path = candidates(homes, env::var_os("PATH"))
             .find(|path| path.is_file())
             .ok_or(
-                "nvcc not found: not in the PATH nor in /usr/local/cuda; set CUDA_HOME to the toolkit",
+                "nvcc not found: neither in the PATH nor in /usr/local/cuda; set CUDA_HOME to the toolkit",
             )?;
         Nvcc::at(path)
     }

@@ -98,7 +98,8 @@ impl Counted {
         self.kernels.iter().find(same)
     }
 
-    /// What an update of a variant moves at each level of the caches; none if it was not counted.
+    /// The bytes that an update of a variant moves at each level of the caches; none if they were
+    /// not counted.
     pub fn level_bytes(&self, variant: &str) -> Option<LevelBytes> {
         let own = || self.kernels.iter().filter(|own| own.variant == variant);
         let updates = own().next()?.updates as f64;

@@ -43,7 +43,7 @@ use terminal::stdout::Out;
 /// The arguments of `harness report`.
 #[derive(Debug, Clone, Args)]
 pub struct ReportArgs {
-    /// What `harness perf --json=FILE` or `harness run membench --json=FILE` wrote; may be several
+    /// Files of `harness perf --json=FILE` or `harness run membench --json=FILE`; may be several
     #[arg(required = true, value_name = "RESULTS.json")]
     results: Vec<PathBuf>,
     /// Where to write the page [default: report.html, or nowhere with --ladder]

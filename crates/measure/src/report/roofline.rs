@@ -22,7 +22,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         page.section(&format!("Roofline, {}", device.info.name));
         page.plot(
             &plot,
-            "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2 and from shared memory, the roofs of fused multiply-adds, all measured in the same run. What fits into L2 can lie above the slope of device memory.",
+            "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2 and from shared memory, the roofs of fused multiply-adds, all measured in the same run. A case that fits into L2 can lie above the slope of device memory.",
         );
         Table::new(&rows)
             .left("variant", |timed| timed.of.row.name())

@@ -42,7 +42,7 @@ pub fn timed(results: &Results) -> Vec<Timed<'_>> {
     .collect()
 }
 
-/// The position of a name among those seen so far, to which a new one is added.
+/// The position of a name among those seen before. A new name is added to them.
 pub fn position<'n>(seen: &mut Vec<&'n str>, name: &'n str) -> usize {
     let known = seen.iter().position(|other| *other == name);
     known.unwrap_or_else(|| {

@@ -295,7 +295,8 @@ fn the_cpu_counts_for_all_cases_of_its_lab() {
 #[test]
 fn what_is_no_result_is_not_compared() {
     let mut document: serde_json::Value = serde_json::from_str(PERF).unwrap();
-    // wave2d at 801x801: the CPU on all cores, and naive. The CPU's rows are beside the next case too.
+    // wave2d at 801x801: the CPU on all cores, and naive. The CPU's rows are beside the next case
+    // too.
     for (case, row) in [(0, 1), (0, 2), (1, 1)] {
         let doubts = serde_json::json!([{"doubt": "scattered", "spread": 0.12}]);
         document["cases"][case]["rows"][row]["run"]["doubts"] = doubts;

@@ -42,7 +42,7 @@ pub struct TuneArgs {
     lab: String,
     /// Its variant, which has shapes to choose from
     variant: String,
-    /// Tune for the large cases in place of those that `perf` times without --large
+    /// Tune for the large cases instead of those that `perf` times without --large
     #[arg(long, conflicts_with = "param")]
     large: bool,
     /// Tune for a case of your own: a parameter of the lab; may be repeated

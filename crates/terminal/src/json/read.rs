@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use exit::CommandError;
 
-/// What every document begins with.
+/// The fields that every document begins with.
 #[derive(Debug, Deserialize)]
 pub struct Head {
     /// Of the command's documents.
     pub schema_version: u32,
-    /// What wrote it: `perf`.
+    /// The command that wrote it: `perf`.
     pub command: String,
 }
 
@@ -43,8 +43,8 @@ impl Head {
     }
 }
 
-/// Reads a document whose head is known. Fields that this program does not know are passed over: a later program of the
-/// same version may have added them.
+/// Reads a document whose head is known. Fields that this program does not know are passed over: a
+/// later program of the same version may have added them.
 ///
 /// # Errors
 ///

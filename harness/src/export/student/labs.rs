@@ -1,4 +1,5 @@
-//! Every lab's starter, graded on the emulated device. A test fails until its lab is solved: `cargo test LAB` tests one.
+//! Every lab's starter, graded on the emulated device. A test fails until its lab is solved:
+//! `cargo test LAB` tests one.
 
 use std::fmt;
 use std::path::Path;
@@ -13,7 +14,8 @@ impl fmt::Debug for Unsolved {
     }
 }
 
-/// Grades the lab's starter: anything but full marks for being right is an error, with what went wrong first.
+/// Grades the lab's starter: anything but full marks for being right is an error, with what went
+/// wrong first.
 fn grade(lab: &str) -> Result<(), Unsolved> {
     let course = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let starter = format!("labs/{lab}/starter");

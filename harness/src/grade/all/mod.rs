@@ -61,8 +61,8 @@ pub struct Class<'c> {
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`] of a
-/// grade, after which the rest is not tried: what is finished is kept.
+/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`]
+/// of a grade, after which the rest is not tried: what is finished is kept.
 pub fn grade_all(
     class: Class<'_>,
     grade: &GradeOne<'_>,

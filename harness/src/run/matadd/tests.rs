@@ -1,7 +1,7 @@
 use super::*;
 use crate::run::test_command::{parse, printed};
 
-/// What `harness run matadd` with these arguments ends with and prints.
+/// The ending of `harness run matadd` with these arguments, and the text that it prints.
 fn shown(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
     printed(|out| run_on(&parse(args), &machine, out))

@@ -13,7 +13,8 @@ use units::bytes;
 const SIZE: (u32, u32) = (960, 600);
 const GREY: RGBColor = RGBColor(0x80, 0x80, 0x80);
 
-/// Colour and width of a curve. The widths differ too, for readers who cannot tell the colours apart.
+/// Colour and width of a curve. The widths differ too, for readers who cannot tell the colours
+/// apart.
 const fn style(path: Path) -> (RGBColor, u32) {
     match path {
         Path::Ca => (RGBColor(0x1f, 0x6f, 0xb4), 2),
@@ -34,8 +35,8 @@ fn y_label(cycles: f64) -> String {
     }
 }
 
-/// The plot: both axes logarithmic, levels of `ld.global.ca` and of shared memory as lines with their names, sizes that the
-/// device states as vertical lines.
+/// The plot: both axes logarithmic, levels of `ld.global.ca` and of shared memory as lines with
+/// their names, sizes that the device states as vertical lines.
 ///
 /// # Errors
 ///
@@ -49,7 +50,7 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
     let least = cycles().fold(f64::INFINITY, f64::min);
     let most = cycles().fold(0.0, f64::max);
     if !(least > 0.0 && most.is_finite()) {
-        return Err("a latency that is no number above 0".into());
+        return Err("a latency is not a number above 0".into());
     }
     let (bottom, top) = (0.7 * least, 1.5 * most);
 
@@ -102,7 +103,8 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
         chart.draw_series(label(name, (x, y), 13, &GREY, (HPos::Right, VPos::Top)))?;
     }
 
-    // Where caches of several loads are the same ones, their curves lie on each other: the first, narrowest, on top.
+    // Where caches of several loads are the same ones, their curves lie on each other: the first,
+    // narrowest, on top.
     for latencies in measured.latencies.iter().rev() {
         let path = latencies.curve.path;
         let (colour, width) = style(path);

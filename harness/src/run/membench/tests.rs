@@ -7,7 +7,7 @@ use super::*;
 use crate::run::test_command::{parse, printed};
 use terminal::look::Look;
 
-/// What `harness run membench` with these arguments ends with and prints.
+/// The ending of `harness run membench` with these arguments, and the text that it prints.
 fn measured(args: &[&str], machine: &Machine) -> (Result<Ending, CommandError>, String) {
     printed(|out| run_on(&parse(args), machine, out))
 }
@@ -143,7 +143,7 @@ fn a_curve_without_sense_is_no_plot() {
     wrong.latencies[0].curve.points[3].cycles = 0.0;
     assert_eq!(
         plot::svg(&wrong).unwrap_err().to_string(),
-        "a latency that is no number above 0"
+        "a latency is not a number above 0"
     );
 }
 

@@ -2,7 +2,7 @@ use super::*;
 use crate::run::test_command::{parse, printed};
 use host::Lab;
 
-/// What `harness run poisson` with these arguments ends with and prints.
+/// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     printed(|out| run(&parse(args), out))
 }

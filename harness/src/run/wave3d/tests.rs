@@ -2,7 +2,7 @@ use super::*;
 use crate::run::test_command::{parse, printed};
 use host::{Case, Cpu, Lab};
 
-/// What `harness run wave3d` with these arguments ends with and prints.
+/// The ending of `harness run wave3d` with these arguments, and the text that it prints.
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     printed(|out| run(&parse(args), out))
 }

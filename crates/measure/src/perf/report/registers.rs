@@ -21,7 +21,7 @@ pub struct Line<'c> {
     is_first: bool,
 }
 
-/// Nothing if there are no caps.
+/// The table, if any variant has caps.
 pub(super) fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
     let lines = lines(lab.rows());
     let is_any = !lines.is_empty();

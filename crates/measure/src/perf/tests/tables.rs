@@ -69,7 +69,7 @@ fn too_many_variants_for_columns_have_rows() {
 fn what_is_no_result_is_not_compared() {
     let mut cases = wave2d(200);
     make_noisy(figures(&mut cases[0], "naive"));
-    // Neither noisy rows nor what would be compared with them.
+    // The table leaves out noisy rows, and comparisons with them.
     insta::assert_snapshot!("noisy_first_variant", brief(&cases));
     let mut cases = wave2d(200);
     make_noisy(figures(&mut cases[0], "parallel"));
@@ -146,7 +146,7 @@ fn three_lines_of_notes_at_most() {
     };
     assert!(first.starts_with("  WRONG: naive: `x` is wrong in 1 of"));
     assert!(second.ends_with("got 102401022 (0x61a83fe)"), "{text}");
-    // There is no room for the rest.
+    // The notes are cut to their room.
     check_ends(&mut cases, 3, 3);
     let shmem = figures(&mut cases[0], "shmem");
     shmem.kernels[0].local_bytes = 8;
