@@ -133,7 +133,8 @@ variant and what else is known of the fastest:
   vs CPU      rate / rate of the parallel CPU reference, which stands above the table
   vs CUDA C++ CUDA C++ time / this time: above 1, ours is faster; of several builds, the fastest
               counts
-  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over the first 340 and last 40 steps
+  result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over the first 340 and last 40
+              steps
   *           the fastest variant of a device with a right result
   ~, noisy    no result, for the reason that a note names; it is compared with nothing
 With --registers 80,60, for each kernel:

@@ -11,6 +11,7 @@
 //! it.
 
 use std::collections::HashMap;
+use std::collections::hash_map::Entry;
 use std::time::Duration;
 
 use clap::ValueEnum;
@@ -239,10 +240,10 @@ impl Bench<'_> {
                     of: self.case.timesteps().unwrap_or(0),
                 };
                 for (pair, run) in pairs(runs).filter(|(_, run)| run.is_ours) {
-                    if !verdicts.contains_key(&pair) {
+                    if let Entry::Vacant(verdict) = verdicts.entry(pair) {
                         let got = &distinct.all[pair.output];
                         let ends = self.check_ends(run, steps, outputs, got, device, inputs);
-                        verdicts.insert(pair, judged_at_ends(ends, pair, steps)?);
+                        verdict.insert(judged_at_ends(ends, pair, steps)?);
                     }
                 }
                 match confirmed(&verdicts)[..] {
@@ -260,13 +261,13 @@ impl Bench<'_> {
         };
         if let Some(expected) = expected {
             for (pair, run) in pairs(runs).filter(|(_, run)| !run.rounds_differently) {
-                if !verdicts.contains_key(&pair) {
+                if let Entry::Vacant(verdict) = verdicts.entry(pair) {
                     let (name, got) = (run.variant.name, &distinct.all[pair.output]);
                     let checked = self.case.check(name, inputs, expected, got)?;
                     let mismatch = checked
                         .err()
                         .map(|error| explain(self.case.as_ref(), &error));
-                    verdicts.insert(pair, Judgement::new(mismatch, pair.is_exact, steps));
+                    verdict.insert(Judgement::new(mismatch, pair.is_exact, steps));
                 }
             }
         }
