@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use device::Device;
-use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use crate::lab::{Case, Lab};
 use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
+use device::Device;
 use device::run::reset;
 use device::validate::validate;
+use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 
 /// The owner of element (x, y), by each mapping's definition: its block and its thread in the
 /// block, as CUDA numbers them.

@@ -1,13 +1,13 @@
 //! Sectors of the variants, and the sweeps over them on the emulated device.
 
-use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use crate::lab::{Case, Lab};
-use terminal::progress::NoProgress;
 use crate::membench::{CoalescingOptions, LAB, MemBench, coalescing};
+use device::Device;
 use device::run::reset;
 use device::validate::validate;
-use device::Device;
+use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use exit::ErrorKind;
+use terminal::progress::NoProgress;
 
 /// The variant's loads from global memory.
 fn loads(variant: &str, n: u32, x: u32) -> GlobalTraffic {

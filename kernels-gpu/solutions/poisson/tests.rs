@@ -8,13 +8,13 @@ use super::computes_source::launch::Shape;
 use super::fast::launch as fast;
 use super::fast_single::launch as fast_single;
 use super::stored_source::kernels::no_branches_block;
-use device::{EmulatedDevice, LaunchLimits};
 use crate::lab::{Case, Cpu, Lab, largest_extent};
-use terminal::progress::NoProgress;
-use plan::Command;
 use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use crate::run::assert_computes;
 use device::validate::validate;
+use device::{EmulatedDevice, LaunchLimits};
+use plan::Command;
+use terminal::progress::NoProgress;
 
 fn random(n: u32, iterations: u32) -> Poisson {
     let problem = Poisson::new(n, iterations).unwrap();

@@ -6,16 +6,16 @@ use proptest::prelude::*;
 
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
+use crate::lab::{Case, Cpu, Lab, largest_extent};
+use crate::run::{computed, run_case};
+use crate::stencil25::{LAB, Start, Stencil25};
 use device::buffer::NamedBuffers;
 use device::check;
+use device::run::reset;
+use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
-use crate::lab::{Case, Cpu, Lab, largest_extent};
 use terminal::progress::NoProgress;
-use crate::run::{computed, run_case};
-use device::run::reset;
-use crate::stencil25::{LAB, Start, Stencil25};
-use device::validate::validate;
 
 fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     let problem = Stencil25::with_shell(shape, steps, shell).unwrap();

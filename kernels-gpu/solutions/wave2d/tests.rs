@@ -8,14 +8,14 @@ use proptest::prelude::*;
 
 use super::fast::launch::Shape;
 use super::{resident, single, wavefront};
-use device::{Device, EmulatedDevice, LaunchLimits};
 use crate::lab::{Case, Cpu, Declaration, Lab};
-use terminal::progress::NoProgress;
-use plan::Command;
 use crate::run::assert_computes;
+use crate::wave2d::{LAB, Start, Wave2d};
 use device::run::run_once;
 use device::validate::validate;
-use crate::wave2d::{LAB, Start, Wave2d};
+use device::{Device, EmulatedDevice, LaunchLimits};
+use plan::Command;
+use terminal::progress::NoProgress;
 
 fn problem(n_x: u32, n_y: u32, steps: u32) -> Wave2d {
     Wave2d::new(n_x, n_y, steps, "point-source").unwrap()

@@ -4,13 +4,13 @@ use kernels_gpu::cache_line;
 use plan::{Arg, Command};
 
 use super::{fast, resident};
-use device::LaunchLimits;
 use crate::lab::{Case, Cpu, Declaration, Lab, Variant, largest_extent};
-use terminal::progress::NoProgress;
 use crate::run::assert_computes;
 use crate::seismic::Start;
-use device::validate::validate;
 use crate::wave3d::{LAB, Wave3d};
+use device::LaunchLimits;
+use device::validate::validate;
+use terminal::progress::NoProgress;
 
 fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
     Wave3d::new(shape, steps).unwrap()
