@@ -2,7 +2,7 @@
 //!
 //! torchrun's variables tell it: `RANK`, `WORLD_SIZE`, `LOCAL_RANK`, `LOCAL_WORLD_SIZE`,
 //! `MASTER_ADDR` and `MASTER_PORT`. Without them, those of a task of Slurm's srun do. For other
-//! launchers a script sets torchrun's variables: docs/cluster.md shows it for mpirun.
+//! launchers a script sets torchrun's variables: the page on clusters shows it for mpirun.
 
 use super::address::{Address, derived_port};
 use super::error::RanksError;

@@ -296,8 +296,8 @@ fn a_forged_result_is_found() {
     };
     let kind = |text: &str| forge(text).unwrap_err().0;
     assert_eq!(kind("{\"earned\":100}\n"), Kind::PlanMalformed);
-    let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\"kernels\":[],\
-                \"configs\":[],\"args\":[],\"commands\":[]}}\n";
+    let plan = "{\"name\":\"small\",\"plan\":{\"name\":\"small\",\"buffers\":[],\"outputs\":[],\
+                \"commands\":[]}}\n";
     // A plan by any author is a plan. Whether it is one of the lab's is checked later.
     assert_eq!(forge(plan).unwrap().len(), 1);
     assert_eq!(kind(&format!("{plan}{plan}")), Kind::PlanMalformed);
