@@ -112,7 +112,7 @@ fn parts_that_do_not_fit() {
         tried(4, &[part(0, 0..6, 0..6), part(1, 3..6, 6..6)]),
     ];
     insta::assert_snapshot!(all.join("\n"), @r#"
-plan `p`: buffer `u` cannot be scattered: its 24 elements are no rows of 5
+plan `p`: buffer `u` cannot be scattered: its 24 elements do not divide into rows of 5
 plan `p`: buffer `u` cannot be scattered: its parts own 12 of its 24 elements
 plan `p`: buffer `u` cannot be scattered: parts 0 and 1 own the same element
 plan `p`: buffer `u` cannot be scattered: part 0 holds rows 0..4 columns 0..4 and owns rows 0..5 columns 0..4, of 6 rows of 4
