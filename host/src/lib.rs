@@ -2,7 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | [`wave2d`], [`wave3d`], [`stencil25`], [`poisson`], [`matadd`], [`membench`] | the lab of that name: problem, reference, declaration |
+//! | [`wave2d`], [`wave3d`], [`stencil25`] | the lab of that name: problem, reference, declaration |
+//! | [`poisson`], [`matadd`], [`membench`] | the lab of that name |
 //! | [`lab`] | what every lab offers for testing, timing and showing it |
 //! | [`catalogue`], [`devices`] | which labs, variants, cases and devices a command is about |
 //! | [`course_root`] | the folder that has the course |

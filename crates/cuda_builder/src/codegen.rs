@@ -61,7 +61,8 @@ pub fn ptx_of(
         .arg(&optimised)
         .arg("-o")
         .arg(&ptx_file);
-    // The same IR, by the same commands of the same tools, gives the same PTX: both take half of a build.
+    // The same IR gives the same PTX by the same commands of the same tools. The two commands take
+    // half of a build.
     let done = format!(
         "{opt:?}\n{llc:?}\n{}\n{}\n",
         age(&tools.opt),

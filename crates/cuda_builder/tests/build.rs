@@ -824,7 +824,7 @@ fn the_same_ir_is_not_compiled_again() {
     assert_eq!(build(), first);
     assert_eq!(written("optimised.ll"), when);
 
-    // What an interrupted build leaves is not taken for a whole one.
+    // Files of an interrupted build are not taken for those of a whole one.
     std::fs::remove_file(beside("done")).unwrap();
     std::fs::write(beside("ptx"), "half").unwrap();
     assert_eq!(build(), first);
