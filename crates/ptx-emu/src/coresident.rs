@@ -43,6 +43,8 @@ const IN_VAIN: (u64, u64) = (2_000_000, 4096);
 /// A cluster that runs.
 struct Running<'a> {
     runner: ClusterRunner<'a>,
+    /// Its place in the order of starts.
+    place: u64,
     /// Warp instructions executed since the last change by any cluster, if that is still the change
     /// of this number.
     idle: u64,
@@ -87,11 +89,14 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         changes: 0,
         idle: 0,
     };
-    match coresident.turns {
-        Turns::Short => coresident.run_by_chance()?,
-        _ => coresident.run_in_order()?,
+    let ended = match coresident.turns {
+        Turns::Short => coresident.run_by_chance(),
+        _ => coresident.run_in_order(),
+    };
+    for mut running in coresident.running {
+        launch.printed.take(running.place, running.runner.printed());
     }
-    Ok(coresident.tallies)
+    ended.map(|()| coresident.tallies)
 }
 
 /// Clusters that the device holds at once.
@@ -149,6 +154,7 @@ impl<'a> Coresident<'a> {
         self.note_change();
         self.running.push(Running {
             runner,
+            place: self.started - 1,
             idle: 0,
             change: self.changes,
         });
@@ -181,7 +187,10 @@ impl<'a> Coresident<'a> {
         let after = Done::by(runner);
         if has_ended {
             self.note_change();
-            let ended = self.running.remove(index);
+            let mut ended = self.running.remove(index);
+            self.launch
+                .printed
+                .take(ended.place, ended.runner.printed());
             self.spare.push(ended.runner);
             return Ok(true);
         }

@@ -94,6 +94,10 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
     }
 }
 
+/// The end of a launch that fails: why, and the place in the order of starts of the cluster at
+/// fault. No place if any of the clusters that run together may be.
+pub(crate) type Failed = (Option<u64>, Stop);
+
 /// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one
 /// of the block that starts first is given.
 pub(crate) fn run(
@@ -101,14 +105,14 @@ pub(crate) fn run(
     blocks: u64,
     most: Option<u64>,
     threads: usize,
-) -> Result<Tallies, Stop> {
+) -> Result<Tallies, Failed> {
     let in_cluster = u64::from(launch.cluster_blocks());
     let clusters = blocks / in_cluster;
     let most = most.map(|most| most.div_ceil(in_cluster));
     let order = Order::new(launch.schedule, clusters, most);
     let clusters = order.len();
     if launch.exchange.blocks && clusters > 1 {
-        return coresident::run(launch, &order);
+        return coresident::run(launch, &order).map_err(|stop| (None, stop));
     }
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.
@@ -121,7 +125,9 @@ pub(crate) fn run(
             if position >= clusters || position > failed.load(Relaxed) {
                 return runner.into_tallies();
             }
-            if let Err(stop) = runner.run(order.at(position)) {
+            let ended = runner.run(order.at(position));
+            launch.printed.take(position, runner.printed());
+            if let Err(stop) = ended {
                 failed.fetch_min(position, Relaxed);
                 let mut fault = fault.lock().unwrap_or_else(PoisonError::into_inner);
                 if fault
@@ -151,7 +157,7 @@ pub(crate) fn run(
             .unwrap_or_else(|| launch.code.tallies(launch.kernel)),
     };
     match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((_, stop)) => Err(stop),
+        Some((position, stop)) => Err((Some(position), stop)),
         None => Ok(tallies),
     }
 }

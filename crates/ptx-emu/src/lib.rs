@@ -52,7 +52,7 @@
 //!   message; of several faults, a launch gives that of the block that starts first.
 //! - **Checked always:** bounds of every access in every space, alignment, null pointers, freed
 //!   buffers, stores to constant memory, barrier numbers, objects of `mbarrier`, masks of warp-wide
-//!   operations, deadlock, call depth and local memory, endless loops (fuel), traps.
+//!   operations, deadlock, call depth and local memory, endless loops (fuel), traps and failed assertions.
 //! - **Checked with [`Sanitize`]:** reads of memory that nothing has written, use of values that
 //!   nothing has set, data races (module `check::race` states the model), accesses to memory that
 //!   asynchronous copies have under way, barriers that a part of the block reaches or that lanes of
@@ -63,6 +63,8 @@
 //!   Counts follow the hardware's rules (modules `coalesce` and `runner`).
 //! - **Reproducible:** results and counts depend on the options alone, not on the machine or on the
 //!   number of host threads.
+//! - **Prints:** kernels print by the driver's `vprintf`, and [`Machine::take_printed`] gives the
+//!   text. A failed assertion (`__assertfail`) is a fault with its message.
 //! - An instruction that is not modelled is a fault only where a thread reaches it
 //!   ([`Executable::unsupported`] lists them).
 //!
@@ -126,6 +128,8 @@ mod machine;
 mod memory;
 mod order;
 mod position;
+mod printed;
+mod printf;
 mod read;
 mod registers;
 mod request;
@@ -155,4 +159,5 @@ pub use memory::{
     GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use position::{CodePosition, SourcePosition};
+pub use printed::Printed;
 pub use ptx::ShapeError;

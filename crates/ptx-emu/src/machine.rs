@@ -13,6 +13,7 @@ use crate::fault::{Fault, LaunchError};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::{function_address, window};
+use crate::printed::{LaunchText, Printed};
 use crate::runner::LaunchContext;
 
 /// An emulated device.
@@ -26,6 +27,7 @@ pub struct Machine {
     limits: DeviceLimits,
     options: Options,
     next_block: u32,
+    printed: Printed,
 }
 
 /// An [`Executable`] loaded into a [`Machine`]: its variables have addresses. Cheap to clone.
@@ -77,6 +79,7 @@ impl Machine {
             limits,
             options,
             next_block: 1,
+            printed: Printed::default(),
         }
     }
 
@@ -128,6 +131,11 @@ impl Machine {
     /// the bytes of it. Nothing is noted any more.
     pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
         self.memory.take_accesses()
+    }
+
+    /// The text that launches have printed since the last call, up to 64 KiB of it.
+    pub fn take_printed(&mut self) -> Printed {
+        std::mem::take(&mut self.printed)
     }
 
     /// Bytes of device memory in use.
@@ -302,15 +310,18 @@ impl Machine {
             proxies: launch::fences(config, sanitize.races && exchange.bulk),
             proxied_until: AtomicU32::new(0),
             fences: launch::fences(config, sanitize.races && code.orders_blocks),
+            printed: LaunchText::default(),
         };
         *next_block += blocks as u32;
-        let tallies = launch::run(
+        let ended = launch::run(
             &context,
             blocks,
             self.options.most_blocks,
             self.options.threads,
-        )
-        .map_err(|stop| *stop)?;
+        );
+        let last = ended.as_ref().err().and_then(|(place, _)| *place);
+        self.printed.add(context.printed.until(last));
+        let tallies = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
             kernel: kernel.to_owned(),

@@ -39,6 +39,21 @@ pub struct CodePosition {
 }
 
 impl CodePosition {
+    /// Takes the source line that the program itself states, unless it is a library's.
+    pub(crate) fn state(&mut self, file: String, line: u32) {
+        let is_same = |source: &SourcePosition| source.line == line;
+        if line == 0 || is_library(&file) || self.source.as_ref().is_some_and(is_same) {
+            return;
+        }
+        let stated = SourcePosition {
+            file: file.into(),
+            line,
+            column: 0,
+        };
+        self.source = Some(stated);
+        (self.called_at, self.near) = (None, None);
+    }
+
     /// True for code that the user did not write, and for code without a source position.
     pub(crate) fn is_in_library(&self) -> bool {
         self.source

@@ -30,6 +30,7 @@ use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
 use crate::frame::{Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
+use crate::printed::LaunchText;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::BlockView;
 use crate::tally::{InstructionInfo, Tallies};
@@ -212,6 +213,8 @@ pub(crate) struct LaunchContext<'a> {
     /// The publications of each block by device-wide fences; none are kept if the code has no such
     /// fence.
     pub(crate) fences: Fences,
+    /// The text that clusters have printed.
+    pub(crate) printed: LaunchText,
 }
 
 impl LaunchContext<'_> {

@@ -26,6 +26,7 @@ pub(crate) mod state;
 use crate::check::race::Record;
 use crate::config::Schedule;
 use crate::fault::{FaultKind, Lifetime, Stop};
+use crate::printed::ClusterText;
 use crate::runner::{BlockRunner, LaunchContext};
 use crate::tally::Tallies;
 use crate::warp::State;
@@ -92,6 +93,11 @@ impl<'a> ClusterRunner<'a> {
     /// The counts of all that has run.
     pub(crate) fn into_tallies(mut self) -> Tallies {
         std::mem::take(self.tallies())
+    }
+
+    /// The text that the cluster has printed.
+    pub(crate) fn printed(&mut self) -> &mut ClusterText {
+        &mut self.blocks[self.current].cluster.printed
     }
 
     /// The blocks, by rank.

@@ -3,6 +3,7 @@
 use crate::check::race::Record;
 use crate::fault::Access;
 use crate::memory::shared::SharedMemory;
+use crate::printed::ClusterText;
 
 /// The state that the blocks of a cluster share.
 #[derive(Debug, Default)]
@@ -26,6 +27,8 @@ pub(crate) struct ClusterState {
     pub(crate) has_arrivals: bool,
     /// The barrier may have become complete.
     pub(crate) recheck: bool,
+    /// The text that the blocks have printed.
+    pub(crate) printed: ClusterText,
 }
 
 /// An access to the shared memory of another block.

@@ -266,6 +266,15 @@ pub enum FaultKind {
         "the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`"
     )]
     Trap,
+    /// A failed assertion, by the driver's `__assertfail`: a panic of a kernel in Rust that was
+    /// compiled to say so, or `assert` in CUDA C++.
+    #[error("{message}")]
+    Assertion {
+        /// Its message, or the condition that does not hold.
+        message: String,
+        /// The function that states it; `panic` for a panic in Rust.
+        function: String,
+    },
     /// `brkpt`.
     #[error("the kernel executed `brkpt`")]
     Breakpoint,
@@ -273,7 +282,7 @@ pub enum FaultKind {
 
 impl FaultKind {
     /// A short name of the kind of fault.
-    pub const fn name(&self) -> &'static str {
+    pub fn name(&self) -> &'static str {
         match self {
             Self::OutOfBounds { .. } => "out of bounds",
             Self::Misaligned { .. } => "misaligned access",
@@ -303,6 +312,8 @@ impl FaultKind {
             Self::BadBranchTable { .. } => "invalid branch",
             Self::FuelExhausted { .. } => "out of fuel",
             Self::Trap => "trap",
+            Self::Assertion { function, .. } if function == "panic" => "panic",
+            Self::Assertion { .. } => "failed assertion",
             Self::Breakpoint => "breakpoint",
         }
     }

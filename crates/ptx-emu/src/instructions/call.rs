@@ -4,6 +4,7 @@ use ptx::{
     Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
 };
 
+use super::system_call::{System, SystemCall};
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::frame::{Constant, FrameBuilder};
@@ -39,6 +40,7 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
     let OperandKind::Name(name, None) = callee.kind else {
         return Err(r.unexpected(callee, "a function"));
     };
+    let mut system = None;
     let mut reader = CallReader {
         target: Target::Function(0),
         params: Vec::new(),
@@ -51,10 +53,16 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
             if function.is_kernel {
                 return Err(r.unsupported("a kernel as callee"));
             }
+            if !function.is_defined {
+                let (params, returns) = (function.params.len(), function.returns.len());
+                system = System::find(&function.name, params, returns);
+            }
             reader.target = Target::Function(id.0);
             (reader.params, reader.returns) = (function.params.clone(), function.returns.clone());
             reader.callee = Some(FrameBuilder::new(function));
-            r.function.callees.push(id.0);
+            if system.is_none() {
+                r.function.callees.push(id.0);
+            }
         }
         Some(Named::Reg(reg)) if reg.class == RegClass::B64 => {
             let prototype = match table {
@@ -75,7 +83,11 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
         Some(_) => return Err(r.unexpected(callee, "a function")),
         None => return Err(Problem::unknown("function", name, callee.pos).into()),
     }
-    other(reader.read(r, callee, name, args, returns)?)
+    let call = reader.read(r, callee, name, args, returns)?;
+    match system {
+        Some(system) => other(SystemCall { system, call }),
+        None => other(call),
+    }
 }
 
 /// The knowledge of a callee while its arguments are read.
@@ -225,7 +237,7 @@ fn same_size(operand: &Operand, name: &str, size: u32, param: &Param) -> Read<()
 }
 
 #[derive(Debug)]
-struct Call {
+pub(super) struct Call {
     target: Target,
     args: Box<[Argument]>,
     results: Box<[CallResult]>,
@@ -293,6 +305,36 @@ impl Call {
             None => {
                 let kind = FaultKind::BadCall { address };
                 Err(runner.fault(warp.thread(lane), at.pc, kind))
+            }
+        }
+    }
+
+    /// The arguments of a lane, whose frame is `caller`.
+    pub(super) fn arguments(&self, warp: &Warp, caller: Frame, lane: usize) -> Vec<u64> {
+        let args = self.args.iter().map(|argument| match *argument {
+            Argument::Bytes { from, size, .. } => {
+                warp.params
+                    .load(lane, caller.params.0 + u64::from(from), size)
+            }
+            Argument::Value { from, bytes, .. } => {
+                extend(warp.registers.lane(from, lane), bytes, false)
+            }
+            Argument::Register { from, .. } => warp.registers.lane(from, lane),
+        });
+        args.collect()
+    }
+
+    /// Gives the only result, a 32-bit integer, to a lane, whose frame is `caller`.
+    pub(super) fn return_value(&self, warp: &mut Warp, caller: Frame, lane: usize, value: u64) {
+        for result in &self.results {
+            match *result {
+                CallResult::Bytes { to, size, .. } => {
+                    let to = caller.params.0 + u64::from(to);
+                    warp.params.store(lane, to, size, value);
+                }
+                CallResult::Value { to, .. } | CallResult::Register { to, .. } => {
+                    warp.registers.set_lane(to, lane, value);
+                }
             }
         }
     }

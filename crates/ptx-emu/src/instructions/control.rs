@@ -152,7 +152,7 @@ impl Execute for Trap {
 
 /// The position that helps a user: a group's own, or, in a function of a library (a panic), that of
 /// the innermost call outside.
-fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
+pub(super) fn blamed(runner: &BlockRunner, warp: &Warp, group: usize) -> u32 {
     let infos = &runner.launch.code.infos;
     let Group {
         mut pc, mut frame, ..

@@ -12,6 +12,7 @@
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
 //! | `control`, `call` | branches and ends; calls and returns |
+//! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
 //! A new instruction is a line in the table, [`operation`], and its family's file. The family also
 //! says what the instruction is counted as, where control goes after it, and how unset bits go
@@ -37,6 +38,7 @@ mod mbarrier;
 mod memory;
 mod moves;
 mod store_async;
+mod system_call;
 mod warp_wide;
 
 use crate::counts::InstructionClass;

@@ -153,9 +153,12 @@ ret;
     }
 
     pub fn run(&self) -> Outcome {
+        self.run_on(&mut Machine::new(self.limits.clone(), self.options.clone()))
+    }
+
+    pub fn run_on(&self, machine: &mut Machine) -> Outcome {
         let text = self.text();
-        let mut machine = Machine::new(self.limits.clone(), self.options.clone());
-        let module = load(&mut machine, &text);
+        let module = load(machine, &text);
         let input: Vec<u8> = self
             .input
             .iter()

@@ -1,0 +1,311 @@
+//! The formats of C's `printf`, as devices know them: without `*` and `n`.
+
+use crate::fault::Stop;
+
+/// The type of an argument.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Argument {
+    /// 4 bytes.
+    Int,
+    /// 8 bytes.
+    Long,
+    /// 8 bytes: the address of a text.
+    Text,
+}
+
+impl Argument {
+    /// Its size and alignment in bytes.
+    pub(crate) fn bytes(self) -> u32 {
+        match self {
+            Argument::Int => 4,
+            Argument::Long | Argument::Text => 8,
+        }
+    }
+}
+
+/// The value of an argument.
+#[derive(Debug)]
+pub(crate) enum Value {
+    Bits(u64),
+    Text(Vec<u8>),
+}
+
+/// A conversion: `%[flags][width][.precision][length]kind`.
+#[derive(Debug, Default)]
+struct Conversion {
+    flags: String,
+    width: usize,
+    precision: Option<usize>,
+    /// The argument has 8 bytes.
+    is_long: bool,
+    kind: u8,
+}
+
+/// The widest field and the longest precision that are followed.
+const MAX_WIDTH: usize = 1000;
+
+/// The text of a format, and the number of its arguments. `value` reads an argument at an offset
+/// from the first.
+pub(crate) fn format(
+    format: &[u8],
+    value: impl Fn(Argument, u64) -> Result<Value, Stop>,
+) -> Result<(Vec<u8>, u64), Stop> {
+    let mut text = Vec::new();
+    let (mut rest, mut offset, mut count) = (format, 0u64, 0);
+    while let Some((&first, after)) = rest.split_first() {
+        let read = (first == b'%').then(|| Conversion::read(after)).flatten();
+        let Some((conversion, after)) = read else {
+            text.push(first);
+            rest = after;
+            continue;
+        };
+        rest = after;
+        let Some(argument) = conversion.argument() else {
+            text.push(b'%');
+            continue;
+        };
+        offset = offset.next_multiple_of(argument.bytes().into());
+        text.extend(conversion.apply(value(argument, offset)?));
+        offset += u64::from(argument.bytes());
+        count += 1;
+    }
+    Ok((text, count))
+}
+
+impl Conversion {
+    /// The conversion after a `%`, and the rest of the format; `None` if it is none.
+    fn read(format: &[u8]) -> Option<(Conversion, &[u8])> {
+        let mut at = 0;
+        let mut conversion = Conversion::default();
+        while b"-+ #0".contains(format.get(at)?) {
+            conversion.flags.push(char::from(format[at]));
+            at += 1;
+        }
+        let number = |at: &mut usize| {
+            let mut number = 0;
+            while let Some(digit) = format.get(*at).filter(|byte| byte.is_ascii_digit()) {
+                number = (10 * number + usize::from(digit - b'0')).min(MAX_WIDTH);
+                *at += 1;
+            }
+            number
+        };
+        conversion.width = number(&mut at);
+        if *format.get(at)? == b'.' {
+            at += 1;
+            conversion.precision = Some(number(&mut at));
+        }
+        while b"lhzjt".contains(format.get(at)?) {
+            conversion.is_long |= format[at] != b'h';
+            at += 1;
+        }
+        conversion.kind = *format.get(at)?;
+        let is_known = b"%diuoxXcspfFeEgGaA".contains(&conversion.kind);
+        is_known.then(|| (conversion, &format[at + 1..]))
+    }
+
+    /// The argument; none for `%%`.
+    fn argument(&self) -> Option<Argument> {
+        Some(match self.kind {
+            b'%' => return None,
+            b's' => Argument::Text,
+            b'c' => Argument::Int,
+            b'd' | b'i' | b'u' | b'o' | b'x' | b'X' if !self.is_long => Argument::Int,
+            _ => Argument::Long,
+        })
+    }
+
+    fn has(&self, flag: char) -> bool {
+        self.flags.contains(flag)
+    }
+
+    /// The text of a value.
+    fn apply(&self, value: Value) -> Vec<u8> {
+        let bits = match value {
+            Value::Bits(bits) => bits,
+            Value::Text(mut text) => {
+                text.truncate(self.precision.unwrap_or(usize::MAX));
+                return self.padded("", text, false);
+            }
+        };
+        let float = f64::from_bits(bits);
+        let sign = |is_negative| match is_negative {
+            true => "-",
+            false if self.has('+') => "+",
+            false if self.has(' ') => " ",
+            false => "",
+        };
+        let unsigned = if self.is_long {
+            bits
+        } else {
+            bits & 0xffff_ffff
+        };
+        let (prefix, digits) = match self.kind {
+            b'c' => return self.padded("", vec![bits as u8], false),
+            b'd' | b'i' => {
+                let value = if self.is_long {
+                    bits as i64
+                } else {
+                    i64::from(bits as i32)
+                };
+                (sign(value < 0), value.unsigned_abs().to_string())
+            }
+            b'u' => ("", unsigned.to_string()),
+            b'o' => ("", format!("{unsigned:o}")),
+            b'x' if self.has('#') => ("0x", format!("{unsigned:x}")),
+            b'x' => ("", format!("{unsigned:x}")),
+            b'X' if self.has('#') => ("0X", format!("{unsigned:X}")),
+            b'X' => ("", format!("{unsigned:X}")),
+            b'p' => ("0x", format!("{bits:x}")),
+            _ => {
+                let text = self.float(float.abs()).into_bytes();
+                let is_negative = float.is_sign_negative() && !float.is_nan();
+                return self.padded(sign(is_negative), text, float.is_finite());
+            }
+        };
+        let least = self.precision.unwrap_or(1).max(1);
+        let digits = format!("{digits:0>least$}");
+        self.padded(prefix, digits.into_bytes(), self.precision.is_none())
+    }
+
+    /// The text of a number that is not negative.
+    fn float(&self, value: f64) -> String {
+        let precision = self.precision.unwrap_or(6);
+        let text = match self.kind.to_ascii_lowercase() {
+            _ if value.is_nan() => "nan".to_owned(),
+            _ if value.is_infinite() => "inf".to_owned(),
+            b'f' => format!("{value:.precision$}"),
+            b'e' => exponential(value, precision),
+            b'g' => general(value, precision.max(1), self.has('#')),
+            _ => hexadecimal(value),
+        };
+        match self.kind.is_ascii_uppercase() {
+            true => text.to_uppercase(),
+            false => text,
+        }
+    }
+
+    /// Padded to the width: with zeros after the prefix if asked for and `zeros` allows it.
+    fn padded(&self, prefix: &str, text: Vec<u8>, zeros: bool) -> Vec<u8> {
+        let missing = self.width.saturating_sub(prefix.len() + text.len());
+        let prefix = prefix.as_bytes();
+        if self.has('-') {
+            [prefix, &text, &vec![b' '; missing]].concat()
+        } else if self.has('0') && zeros {
+            [prefix, &vec![b'0'; missing], &text].concat()
+        } else {
+            [&vec![b' '; missing], prefix, &text].concat()
+        }
+    }
+}
+
+/// As `%e`: the exponent has a sign and at least two digits.
+fn exponential(value: f64, precision: usize) -> String {
+    let text = format!("{value:.precision$e}");
+    let (digits, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let (sign, exponent) = match exponent.strip_prefix('-') {
+        Some(exponent) => ('-', exponent),
+        None => ('+', exponent),
+    };
+    format!("{digits}e{sign}{exponent:0>2}")
+}
+
+/// As `%g`: this many significant digits, without zeros at the end unless they are kept.
+fn general(value: f64, digits: usize, keeps_zeros: bool) -> String {
+    let text = exponential(value, digits - 1);
+    let (_, exponent) = text.split_once('e').unwrap_or((&text, "0"));
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let is_short = exponent >= -4 && exponent < digits as i32;
+    let text = match is_short {
+        true => {
+            let decimals = (digits as i32 - 1 - exponent) as usize;
+            format!("{value:.decimals$}")
+        }
+        false => text,
+    };
+    if keeps_zeros {
+        return text;
+    }
+    let (number, exponent) = match text.find('e') {
+        Some(at) => text.split_at(at),
+        None => (text.as_str(), ""),
+    };
+    let number = match number.contains('.') {
+        true => number.trim_end_matches('0').trim_end_matches('.'),
+        false => number,
+    };
+    format!("{number}{exponent}")
+}
+
+/// As `%a`.
+fn hexadecimal(value: f64) -> String {
+    let bits = value.to_bits();
+    let (exponent, fraction) = (bits >> 52 & 0x7ff, bits & ((1 << 52) - 1));
+    let first = u64::from(exponent != 0);
+    let exponent = match (exponent, fraction) {
+        (0, 0) => 0,
+        (0, _) => -1022,
+        (exponent, _) => exponent as i64 - 1023,
+    };
+    let fraction = format!("{fraction:013x}");
+    let fraction = fraction.trim_end_matches('0');
+    let point = if fraction.is_empty() { "" } else { "." };
+    format!("0x{first}{point}{fraction}p{exponent:+}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(of: &str, values: &[u64]) -> String {
+        let value = |argument: Argument, offset: u64| {
+            let word = values[(offset / 8) as usize];
+            Ok(match argument {
+                Argument::Int => Value::Bits(word >> (8 * (offset % 8)) & 0xffff_ffff),
+                Argument::Long => Value::Bits(word),
+                Argument::Text => Value::Text(b"text".to_vec()),
+            })
+        };
+        let (text, _) = format(of.as_bytes(), value).unwrap();
+        String::from_utf8(text).unwrap()
+    }
+
+    #[test]
+    fn integers() {
+        let minus = -5i64 as u64;
+        assert_eq!(
+            text("%lld|%5lld|%-5lld|%05lld|", &[minus; 4]),
+            "-5|   -5|-5   |-0005|"
+        );
+        assert_eq!(text("%d %u", &[0x0000_0007_ffff_fffb]), "-5 7");
+        assert_eq!(text("%llx %#llX %.4llu", &[255; 3]), "ff 0XFF 0255");
+        assert_eq!(text("%+lld % lld", &[3; 2]), "+3  3");
+    }
+
+    /// The expected texts are those of glibc.
+    #[test]
+    fn floats() {
+        let of = |format: &str, value: f64| text(format, &[value.to_bits()]);
+        assert_eq!(of("%f", 2.5), "2.500000");
+        assert_eq!(of("%8.2f|", -1.005), "   -1.00|");
+        assert_eq!(of("%e", 12345.678), "1.234568e+04");
+        assert_eq!(of("%.2E", 1e-100), "1.00E-100");
+        assert_eq!(of("%g", 0.1), "0.1");
+        assert_eq!(of("%g", 100000.0), "100000");
+        assert_eq!(of("%g", 1e6), "1e+06");
+        assert_eq!(of("%g", 0.0001), "0.0001");
+        assert_eq!(of("%g", 0.00001), "1e-05");
+        assert_eq!(of("%g", 999999.5), "1e+06");
+        assert_eq!(of("%g", 0.0), "0");
+        assert_eq!(of("%.9g", f64::from(0.1f32)), "0.100000001");
+        assert_eq!(of("%g", -0.0), "-0");
+        assert_eq!(of("%g %%", f64::NAN), "nan %");
+        assert_eq!(of("%05g", f64::NEG_INFINITY), " -inf");
+        assert_eq!(of("%a", 1.5), "0x1.8p+0");
+    }
+
+    #[test]
+    fn texts_and_what_is_no_conversion() {
+        assert_eq!(text("%s|%6s|%.2s|", &[0; 3]), "text|  text|te|");
+        assert_eq!(text("%y 5%%, %", &[]), "%y 5%, %");
+    }
+}
