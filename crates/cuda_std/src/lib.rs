@@ -16,6 +16,7 @@
 //! | [`bulk_copy`] | copies of whole rows between global and shared memory |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
 //! | [`l2`] | accesses that say how long L2 should keep what they touch |
+//! | [`io`] | `println!` |
 //! | [`clock`] | cycle and nanosecond counters |
 //! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
 //!
@@ -29,7 +30,14 @@
 //! # Panics in kernels
 //!
 //! A panic executes `trap`: the launch fails and the CUDA context is lost. A GPU gives no message;
-//! the emulated device names the kernel, the thread and the source line.
+//! the emulated device names the kernel, the thread and the source line. Nothing keeps the message
+//! for it: neither the index that is out of range nor the text of `panic!` costs a register.
+//!
+//! A crate that is compiled with `cuda_builder`'s `Panics::Message` says which panic it was, with
+//! its message and its line, on both devices. Its kernels are larger and slower, and its checks are
+//! the same. `harness grade` compiles a submission so a second time, where one of its kernels has
+//! panicked, for the message alone. Integer overflow wraps in either; only the division of the least
+//! number by -1 panics.
 
 #![no_std]
 #![cfg_attr(
@@ -41,7 +49,7 @@
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-pub use cuda_std_macros::{kernel, shared_array};
+pub use cuda_std_macros::{kernel, print, println, shared_array};
 
 pub mod async_copy;
 pub mod atomic;
@@ -54,6 +62,7 @@ pub mod float;
 pub mod grid;
 pub mod hint;
 mod intrinsics;
+pub mod io;
 pub mod l2;
 pub mod mbarrier;
 pub mod mem;
@@ -71,5 +80,8 @@ pub use vector::{UVec2, UVec3};
 pub mod prelude {
     pub use crate::float::GpuFloat;
     pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};
+    // On the host `std` has them in its own prelude.
+    #[cfg(target_arch = "nvptx64")]
+    pub use crate::{print, println};
     pub use crate::{shared, shared_array, thread, warp};
 }

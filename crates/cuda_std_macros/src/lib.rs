@@ -1,10 +1,11 @@
-//! The attribute `#[kernel]` and the macro `shared_array!` of `cuda_std`.
+//! The attribute `#[kernel]` and the macros `shared_array!`, `print!`, `println!` of `cuda_std`.
 //!
-//! Use them through `cuda_std`, which re-exports both.
+//! Use them through `cuda_std`, which re-exports them.
 
 use proc_macro::TokenStream;
 
 mod kernel;
+mod print;
 mod shared_array;
 
 /// Marks a function as a kernel: an entry point that the host launches.
@@ -77,6 +78,22 @@ pub fn shared_array(input: TokenStream) -> TokenStream {
     // Messages name the array by this line, because a function may have several.
     let line = proc_macro::Span::call_site().line();
     shared_array::expand(input.into(), line)
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Prints, as `std::print!`, from each thread that gets there: see `cuda_std::io`.
+#[proc_macro]
+pub fn print(input: TokenStream) -> TokenStream {
+    print::expand(input.into(), "")
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Prints a line, as `std::println!`, from each thread that gets there: see `cuda_std::io`.
+#[proc_macro]
+pub fn println(input: TokenStream) -> TokenStream {
+    print::expand(input.into(), "\n")
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }
