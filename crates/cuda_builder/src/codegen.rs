@@ -1,5 +1,6 @@
 //! LLVM IR to PTX: `opt`, `llc`, and a check for undefined functions.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use crate::compile::UNROLLING;
@@ -165,21 +166,52 @@ fn relocate(ptx: &str, places: &[(String, &str)]) -> String {
 const MAX_WITH_CALLERS: usize = 8 << 20;
 
 /// The PTX. PTX of more than `most_bytes` bytes loses the comments of `.loc`: each instruction
-/// keeps only its own place.
+/// keeps one place. Code that was inlined out of a library has the place of its caller.
 fn within(most_bytes: usize, ptx: String) -> String {
     if ptx.len() <= most_bytes {
         return ptx;
     }
+    let files = own_files(&ptx);
     let mut out = String::with_capacity(ptx.len());
     for line in ptx.lines() {
         let is_location = line.trim_start().starts_with(".loc");
-        out.push_str(match line.split_once("//") {
-            Some((location, _)) if is_location => location.trim_end(),
-            _ => line,
-        });
+        match line.split_once("//") {
+            Some((location, callers)) if is_location => match caller(location, callers, &files) {
+                Some(caller) => out.push_str(&caller),
+                None => out.push_str(location.trim_end()),
+            },
+            _ => out.push_str(line),
+        }
         out.push('\n');
     }
     out
+}
+
+/// The files in the table of relocated PTX that belong to no library: paths and numbers.
+fn own_files(ptx: &str) -> BTreeMap<&str, &str> {
+    let lines = ptx.lines().filter_map(|line| {
+        let file = line.trim_start().strip_prefix(".file")?;
+        let (number, path) = file.trim().split_once(' ')?;
+        Some((path.trim().trim_matches('"'), number.trim()))
+    });
+    let is_own = |path: &str| !path.starts_with("/rust/") && !path.contains("cuda_std/src/");
+    lines.filter(|(path, _)| is_own(path)).collect()
+}
+
+/// The `.loc` of the innermost caller in one of `files`, if `location` itself is in none of them or
+/// has no line. LLVM's comment holds the callers: `a.rs:1:2 @[ b.rs:3:4 @[ c.rs:5:6 ] ]`.
+fn caller(location: &str, comment: &str, files: &BTreeMap<&str, &str>) -> Option<String> {
+    let mut words = location.split_ascii_whitespace().skip(1);
+    let (own, own_line) = (words.next()?, words.next()?);
+    if own_line != "0" && files.values().any(|number| *number == own) {
+        return None;
+    }
+    comment.split(" @[ ").skip(1).find_map(|caller| {
+        let mut parts = caller.trim_matches([' ', ']']).rsplitn(3, ':');
+        let (column, line, path) = (parts.next()?, parts.next()?, parts.next()?);
+        let number = files.get(path).filter(|_| line != "0")?;
+        Some(format!("\t.loc\t{number} {line} {column}"))
+    })
 }
 
 /// The functions that `ptx` declares but does not define, demangled.
@@ -221,6 +253,36 @@ mod tests {
         assert_eq!(within(ptx.len(), ptx.to_owned()), ptx);
         let shorter = within(ptx.len() - 1, ptx.to_owned());
         assert_eq!(shorter, "\t.loc\t1 2 3\n\tret; // end\n");
+    }
+
+    #[test]
+    fn in_long_ptx_a_library_s_code_has_its_caller_s_place() {
+        let table = "\t.file\t1 \"lab/a.rs\"\n\t.file\t2 \"/rust/library/core/src/ops/arith.rs\"\n\
+                     \t.file\t3 \"crates/cuda_std/src/float.rs\"\n";
+        let shorter = |location: &str| {
+            let ptx = format!("{table}\t.loc\t{location}\n");
+            let shorter = within(0, ptx);
+            shorter.strip_prefix(table).unwrap().trim().to_owned()
+        };
+        let called = "@[ src/mem/mod.rs:7:8 @[ lab/a.rs:3:4 @[ lab/a.rs:5:6 ] ] ]";
+        for (location, expected) in [
+            (
+                format!("2 104 5   // src/ops/arith.rs:104:5 {called}"),
+                ".loc\t1 3 4",
+            ),
+            (
+                format!("3 9 5   // crates/cuda_std/src/float.rs:9:5 {called}"),
+                ".loc\t1 3 4",
+            ),
+            (format!("1 0 0   // lab/a.rs:0 {called}"), ".loc\t1 3 4"),
+            (format!("1 8 9   // lab/a.rs:8:9 {called}"), ".loc\t1 8 9"),
+            (
+                "2 104 5   // src/ops/arith.rs:104:5".to_owned(),
+                ".loc\t2 104 5",
+            ),
+        ] {
+            assert_eq!(shorter(&location), expected, "{location}");
+        }
     }
 
     #[test]
