@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::compile::{KernelCrate, compile};
+use crate::compile::{KernelCrate, Panics, compile};
 use crate::{Error, NvvmArch, codegen, toolchain};
 
 /// Compiles a kernel crate to PTX, from a build script.
@@ -12,6 +12,7 @@ use crate::{Error, NvvmArch, codegen, toolchain};
 pub struct CudaBuilder {
     krate: PathBuf,
     arch: NvvmArch,
+    panics: Panics,
     features: Option<Vec<String>>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -25,6 +26,7 @@ impl CudaBuilder {
         Self {
             krate: krate.as_ref().to_owned(),
             arch: NvvmArch::Compute80,
+            panics: Panics::Trap,
             features: None,
             copy_to: None,
             target_dir: None,
@@ -34,6 +36,12 @@ impl CudaBuilder {
     /// Sets the oldest GPU generation that the PTX is for.
     pub fn arch(mut self, arch: NvvmArch) -> Self {
         self.arch = arch;
+        self
+    }
+
+    /// Sets what a panic does. By default it executes `trap` and says nothing.
+    pub fn panics(mut self, panics: Panics) -> Self {
+        self.panics = panics;
         self
     }
 
@@ -80,7 +88,7 @@ impl CudaBuilder {
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
         let compiled = compile(
             &krate,
-            self.arch,
+            (self.arch, self.panics),
             self.features.as_deref(),
             &target_dir,
             &tools,
@@ -104,12 +112,13 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// A folder for each architecture and set of features. The IR's file name depends on neither:
-    /// in one folder, cargo would take another build's file for its own.
+    /// A folder for each architecture, treatment of panics and set of features. The IR's file name depends on none
+    /// of them: in one folder, cargo would take another build's file for its own.
     fn folder_name(&self) -> String {
+        let of_code = format!("{}{}", self.arch, self.panics.of_folder());
         match &self.features {
-            Some(features) => format!("{}-{}", self.arch, features.join("-")),
-            None => self.arch.to_string(),
+            Some(features) => format!("{of_code}-{}", features.join("-")),
+            None => of_code,
         }
     }
 

@@ -94,7 +94,7 @@ pub struct Compiled {
 /// crates and versions there.
 pub fn compile(
     krate: &KernelCrate,
-    arch: NvvmArch,
+    code: (NvvmArch, Panics),
     features: Option<&[String]>,
     target_dir: &Path,
     tools: &Toolchain,
@@ -108,7 +108,7 @@ pub fn compile(
         ]
     });
     let output = capture(
-        cargo_rustc(&krate.folder, arch, target_dir, tools)
+        cargo_rustc(&krate.folder, code, target_dir, tools)
             .args(features)
             .arg("--")
             .args(IR),
@@ -133,13 +133,21 @@ pub fn compile(
 }
 
 /// The cargo command for a kernel crate, without the options for what rustc emits.
-pub fn cargo_rustc(folder: &Path, arch: NvvmArch, target_dir: &Path, tools: &Toolchain) -> Command {
+pub fn cargo_rustc(
+    folder: &Path,
+    (arch, panics): (NvvmArch, Panics),
+    target_dir: &Path,
+    tools: &Toolchain,
+) -> Command {
     let mut cargo = command(&tools.cargo);
     cargo
         .current_dir(folder)
         .env("RUSTC", &tools.rustc)
         .env("RUSTC_BOOTSTRAP", "1")
-        .env("CARGO_ENCODED_RUSTFLAGS", rustflags(arch).join("\x1f"))
+        .env(
+            "CARGO_ENCODED_RUSTFLAGS",
+            rustflags(arch, panics).join("\x1f"),
+        )
         .env("CARGO_TARGET_DIR", target_dir);
     for (name, value) in PROFILE {
         let variable = name.to_uppercase().replace('-', "_");
@@ -186,16 +194,45 @@ pub const PROFILE: [(&str, &str); 8] = [
 /// in all; LLVM's default is 300.
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
+/// What a panic in a kernel does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Panics {
+    /// It executes `trap`, and says nothing.
+    ///
+    /// No message is made, which would cost registers and code.
+    #[default]
+    Trap,
+    /// It says which panic it was: its message, its file and line.
+    ///
+    /// For finding mistakes, on either device, and not for speed: a GPU prints the message, and the
+    /// emulated device makes it the text of its fault. A message with floats in it takes some
+    /// kilobytes of stack, more than a GPU gives by default (`cuCtxSetLimit`).
+    Message,
+}
+
+impl Panics {
+    /// Its part of the name of a build's folder: each has a `core` of its own.
+    pub(crate) fn of_folder(self) -> &'static str {
+        match self {
+            Self::Trap => "",
+            Self::Message => "-messages",
+        }
+    }
+}
+
 /// Flags for every crate of the build, `core` included. They are the same for every kernel crate,
 /// so that all crates that share a target folder share one `core`.
-pub fn rustflags(arch: NvvmArch) -> Vec<String> {
+pub fn rustflags(arch: NvvmArch, panics: Panics) -> Vec<String> {
+    let panic = match panics {
+        Panics::Trap => "immediate-abort",
+        Panics::Message => "abort",
+    };
     vec![
         format!("-Ctarget-cpu={arch}"),
         // PTX has no linker and needs none: rustc writes the IR before it links.
         "-Clinker=true".into(),
         "-Zunstable-options".into(),
-        // A panic is a trap: no message is formatted, which would cost registers and code.
-        "-Cpanic=immediate-abort".into(),
+        format!("-Cpanic={panic}"),
         // Jump threading copies what follows a branch into both of its arms, even a barrier.
         // Threads of one warp would then reach it at two places, which is undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),

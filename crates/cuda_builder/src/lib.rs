@@ -67,6 +67,7 @@ pub mod toolchain;
 
 pub use arch::NvvmArch;
 pub use builder::CudaBuilder;
+pub use compile::Panics;
 pub use error::Error;
 pub use prebuilt::Prebuilt;
 pub use process::{Run, command};

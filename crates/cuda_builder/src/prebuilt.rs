@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compile::{IR, PROFILE, TARGET, cargo_rustc, rustflags};
+use crate::compile::{IR, PROFILE, Panics, TARGET, cargo_rustc, rustflags};
 use crate::process::{Run, capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, codegen};
@@ -12,6 +12,7 @@ use crate::{Error, NvvmArch, codegen};
 pub struct Prebuilt {
     tools: Toolchain,
     arch: NvvmArch,
+    panics: Panics,
     /// Names and files for `--extern`.
     externs: Vec<(String, PathBuf)>,
     /// These libraries and their dependencies: the compiler reads no other files except the
@@ -33,15 +34,15 @@ impl Prebuilt {
     pub fn build(
         folder: &Path,
         dependencies: &[&str],
-        arch: NvvmArch,
+        (arch, panics): (NvvmArch, Panics),
         target_dir: &Path,
         tools: Toolchain,
     ) -> Result<Self, Error> {
         let folder = std::path::absolute(folder).map_err(Error::io("use", folder))?;
-        let target_dir = target_dir.join(arch.to_string());
+        let target_dir = target_dir.join(format!("{arch}{}", panics.of_folder()));
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
         let output = capture(
-            cargo_rustc(&folder, arch, &target_dir, &tools)
+            cargo_rustc(&folder, (arch, panics), &target_dir, &tools)
                 .args(["--offline", "--message-format=json-render-diagnostics"])
                 .arg("--")
                 .args(IR),
@@ -74,6 +75,7 @@ impl Prebuilt {
         Ok(Self {
             tools,
             arch,
+            panics,
             externs,
             libraries: libraries.into_iter().map(|(_, file)| file).collect(),
             folders,
@@ -138,7 +140,7 @@ impl Prebuilt {
         }
         rustc
             .arg("-Zunstable-options")
-            .args(rustflags(self.arch))
+            .args(rustflags(self.arch, self.panics))
             .args(IR);
         let output = run(&mut rustc).map_err(Error::io("run", &self.tools.rustc))?;
         if !output.status.success() {
