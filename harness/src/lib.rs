@@ -7,14 +7,12 @@
 //! | `launch`      | `harness launch` (Unix)                                   |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
-//! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
 //! | [`check_course`] | `harness check-course`: the course, tested            |
 //! | [`export`]    | `harness export`: the student's copy                      |
 //! | [`grade`]     | `harness grade`                                           |
 //! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 
-pub mod animate;
 pub mod check_course;
 pub mod cli;
 pub mod doctor;
