@@ -3,8 +3,9 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{check_course, doctor, export, grade, list, pack, run, test};
+use crate::{doctor, export, list, run, test};
 use exit::{CommandError, Ending};
+use grading::command::{check_course, grade, pack};
 use host::catalogue;
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
@@ -130,3 +131,6 @@ fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
         [name, rest @ ..] => command.mut_subcommand(name, |below| hidden(below, rest)),
     }
 }
+
+#[cfg(test)]
+mod tests;

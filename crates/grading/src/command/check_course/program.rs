@@ -7,7 +7,7 @@ use std::process::Command;
 use output_files::ScratchFolder;
 
 use exit::CommandError;
-use grading::report::GradeReport;
+use crate::report::GradeReport;
 use host::course_root::COURSE_VARIABLE;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
