@@ -1,28 +1,40 @@
-//! Compiles the kernels to PTX, which becomes part of every program that uses this crate, and tells
-//! where the built-in solutions are.
+//! Compiles the kernels to PTX, a module per lab, which become part of every program that uses this
+//! crate, and tells where the built-in solutions are.
 //!
 //! The kernels are compiled for two generations of GPUs: some of them need the newer one
 //! (`host::kernels`).
 
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, Error, NvvmArch};
 
 fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    let (ptx, newer) = (out_dir.join("kernels.ptx"), out_dir.join("kernels-90.ptx"));
     // Both have folders of their own, so neither waits for the other.
     let built = std::thread::scope(|scope| {
-        let newer = scope.spawn(|| build(NvvmArch::Compute90, &newer));
-        let older = build(NvvmArch::Compute80, &ptx);
-        older.and(newer.join().expect("no panic"))
+        let newer = scope.spawn(|| build(NvvmArch::Compute90, &out_dir.join("sm_90")));
+        let older = build(NvvmArch::Compute80, &out_dir.join("sm_80"))?;
+        Ok((older, newer.join().expect("no panic")?))
     });
-    if let Err(error) = built {
+    let (older, newer) = built.unwrap_or_else(|error: Error| {
         eprintln!("error: {error}");
         std::process::exit(1);
+    });
+    let mut modules = String::new();
+    for (lab, newer) in &newer {
+        // A lab all of whose kernels need the newer generation has one text.
+        let older = older.get(lab).unwrap_or(newer);
+        writeln!(
+            modules,
+            "({lab:?}, include_str!({older:?}), include_str!({newer:?})),"
+        )
+        .expect("memory takes everything");
     }
-    println!("cargo::rustc-env=KERNELS_PTX={}", ptx.display());
-    println!("cargo::rustc-env=NEWER_KERNELS_PTX={}", newer.display());
+    let file = out_dir.join("modules.rs");
+    std::fs::write(&file, format!("&[{modules}]")).expect("cargo's folder can be written");
+    println!("cargo::rustc-env=MODULES={}", file.display());
     // The build script of `kernels-gpu` finds them; a new one changes this file, and so starts this
     // script.
     let solutions = std::env::var("DEP_KERNELS_GPU_SOLUTIONS").expect("kernels-gpu says it");
@@ -30,9 +42,20 @@ fn main() {
     println!("cargo::rustc-env=SOLUTIONS={solutions}");
 }
 
-fn build(arch: NvvmArch, ptx: &Path) -> Result<PathBuf, Error> {
+/// The module of each lab, in `folder`.
+fn build(arch: NvvmArch, folder: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
     CudaBuilder::new("../kernels-gpu")
         .arch(arch)
-        .copy_to(ptx)
-        .build()
+        .build_groups(folder, labs_of)
+}
+
+/// The modules that have a kernel: that of the lab whose name the kernel's begins with.
+fn labs_of(kernel: &str) -> Vec<String> {
+    let labs = match kernel.split('_').next() {
+        // Receivers gather between the launches of these labs.
+        Some("gather") => vec!["stencil25", "wave3d"],
+        Some(lab) => vec![lab],
+        None => Vec::new(),
+    };
+    labs.into_iter().map(str::to_owned).collect()
 }

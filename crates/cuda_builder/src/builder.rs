@@ -1,10 +1,13 @@
 //! The builder that build scripts use.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::codegen::{self, Codegen, Reuse};
 use crate::compile::{KernelCrate, Panics, compile};
-use crate::{Error, NvvmArch, codegen, toolchain};
+use crate::toolchain::{self, Toolchain};
+use crate::{Error, NvvmArch};
 
 /// Compiles a kernel crate to PTX, from a build script.
 #[derive(Clone, Debug)]
@@ -71,6 +74,51 @@ impl CudaBuilder {
     /// # Errors
     /// Each way in which a build can fail is a variant of [`Error`] that names the remedy.
     pub fn build(self) -> Result<PathBuf, Error> {
+        let compiled = self.compile()?;
+        let ptx = compiled.codegen().ptx_of(
+            &compiled.module,
+            &compiled.krate.folder,
+            &mut Command::output,
+        )?;
+        let out = self
+            .copy_to
+            .unwrap_or_else(|| compiled.module.with_extension("ptx"));
+        write_if_different(&out, &ptx)?;
+        Ok(out)
+    }
+
+    /// Builds a PTX module per group of kernels instead of one of all: `GROUP.ptx` in `folder`.
+    /// `groups_of` gives the groups of a kernel, by its name. Returns each group's name and file.
+    ///
+    /// A program that needs the kernels of one group reads these alone, and an edit of one group's
+    /// kernels generates code for that group alone.
+    ///
+    /// # Errors
+    /// As [`CudaBuilder::build`].
+    pub fn build_groups(
+        self,
+        folder: impl AsRef<Path>,
+        groups_of: impl Fn(&str) -> Vec<String>,
+    ) -> Result<BTreeMap<String, PathBuf>, Error> {
+        let folder = folder.as_ref();
+        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        let compiled = self.compile()?;
+        let modules = compiled.codegen().ptx_of_groups(
+            &compiled.module,
+            &compiled.krate.folder,
+            &groups_of,
+            &mut Command::output,
+        )?;
+        let written = modules.into_iter().map(|(group, ptx)| {
+            let file = folder.join(format!("{group}.ptx"));
+            write_if_different(&file, &ptx)?;
+            Ok((group, file))
+        });
+        written.collect()
+    }
+
+    /// Compiles the crate to IR, and prints what the result depends on.
+    fn compile(&self) -> Result<Compiled, Error> {
         for variable in toolchain::VARIABLES
             .into_iter()
             .chain(["CUDA_BUILDER_TARGET_DIR"])
@@ -96,20 +144,12 @@ impl CudaBuilder {
         for source in &compiled.sources {
             rerun_if_changed(source);
         }
-        let ptx = codegen::ptx_of(
-            &compiled.module,
-            &krate.folder,
-            self.arch,
-            &tools,
-            &codegen::places(&krate.workspace, &tools),
-            codegen::Reuse::Earlier,
-            &mut Command::output,
-        )?;
-        let out = self
-            .copy_to
-            .unwrap_or_else(|| compiled.module.with_extension("ptx"));
-        write_if_different(&out, &ptx)?;
-        Ok(out)
+        Ok(Compiled {
+            module: compiled.module,
+            arch: self.arch,
+            krate,
+            tools,
+        })
     }
 
     /// A folder for each architecture, treatment of panics and set of features. The IR's file name depends on none
@@ -135,6 +175,25 @@ impl CudaBuilder {
                 problem: "no target folder: call `build` from a build script, or give `target_dir`"
                     .into(),
             })
+    }
+}
+
+/// A kernel crate's IR, and how to go on.
+struct Compiled {
+    module: PathBuf,
+    arch: NvvmArch,
+    krate: KernelCrate,
+    tools: Toolchain,
+}
+
+impl Compiled {
+    fn codegen(&self) -> Codegen<'_> {
+        Codegen {
+            arch: self.arch,
+            tools: &self.tools,
+            places: codegen::places(&self.krate.workspace, &self.tools),
+            reuse: Reuse::Earlier,
+        }
     }
 }
 

@@ -2,8 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use crate::compile::UNROLLING;
+use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch, ir};
@@ -20,78 +22,154 @@ pub enum Reuse {
     Nothing,
 }
 
-/// Compiles the IR of a kernel crate, in file `module`, and returns its PTX.
-///
-/// Intermediate files stay beside `module`, for inspection. In the PTX's file names, the second
-/// text of a place replaces the first.
-pub fn ptx_of(
-    module: &Path,
-    krate: &Path,
-    arch: NvvmArch,
-    tools: &Toolchain,
-    places: &[(String, &str)],
-    reuse: Reuse,
-    run: &mut Run<'_>,
-) -> Result<String, Error> {
+/// How IR becomes PTX, whatever the kernels.
+pub struct Codegen<'a> {
+    /// The architecture.
+    pub arch: NvvmArch,
+    /// `opt` and `llc`.
+    pub tools: &'a Toolchain,
+    /// In the PTX's file names, the second text of a place replaces the first.
+    pub places: Vec<(String, &'static str)>,
+    /// Whether the files beside a module may be those of an earlier build.
+    pub reuse: Reuse,
+}
+
+impl Codegen<'_> {
+    /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX. `run` runs the
+    /// tools.
+    ///
+    /// Intermediate files stay beside `module`, for inspection.
+    pub fn ptx_of(&self, module: &Path, krate: &Path, run: &mut Run<'_>) -> Result<String, Error> {
+        let prepared = prepare(module, krate)?;
+        self.generate(&prepared, module, run)
+    }
+
+    /// The same as a module per group of kernels: each group's name, and its PTX. `groups_of`
+    /// gives the groups of a kernel. The code of a kernel is the same as in one module of all.
+    pub fn ptx_of_groups(
+        &self,
+        module: &Path,
+        krate: &Path,
+        groups_of: &dyn Fn(&str) -> Vec<String>,
+        run: &mut Run<'_>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let prepared = prepare(module, krate)?;
+        let (text, all) = (
+            module.with_extension("all.ll"),
+            module.with_extension("all.bc"),
+        );
+        write(&text, &prepared.text)?;
+        // As bitcode, the crate's IR is read in a quarter of the time.
+        let mut keep_all = self.keep(&prepared.kernels, &text, &all);
+        succeed(run, &mut keep_all)?;
+        let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for kernel in prepared.kernels {
+            for group in groups_of(&kernel) {
+                groups.entry(group).or_default().push(kernel.clone());
+            }
+        }
+        let generated = groups.into_iter().map(|(group, kernels)| {
+            let stem = format!(
+                "{}-{group}.ll",
+                module.file_stem().unwrap_or_default().display()
+            );
+            let stem = module.with_file_name(stem);
+            let mut keep = self.keep(&kernels, &all, &stem);
+            succeed(run, keep.arg("-S"))?;
+            let text = read(&stem)?;
+            let ptx = self.generate(&Prepared { text, kernels }, &stem, run)?;
+            Ok((group, ptx))
+        });
+        generated.collect()
+    }
+
+    /// The command that keeps these kernels of a module, and all that they reach.
+    fn keep(&self, kernels: &[String], from: &Path, to: &Path) -> Command {
+        let mut opt = command(&self.tools.opt);
+        opt.arg("-passes=internalize,globaldce")
+            .arg(public(kernels))
+            .arg(from)
+            .arg("-o")
+            .arg(to);
+        opt
+    }
+
+    /// The PTX of these kernels. The tools' files have the name of `module` and extensions of their
+    /// own.
+    fn generate(
+        &self,
+        prepared: &Prepared,
+        module: &Path,
+        run: &mut Run<'_>,
+    ) -> Result<String, Error> {
+        let prepared_file = module.with_extension("prepared.ll");
+        let optimised = module.with_extension("optimised.ll");
+        let ptx_file: PathBuf = module.with_extension("ptx");
+        let done_file = module.with_extension("done");
+        let mut opt = command(&self.tools.opt);
+        // Only what kernels reach is kept, and can be inlined without a copy.
+        opt.arg("-passes=internalize,default<O3>")
+            .arg(public(&prepared.kernels))
+            .arg(UNROLLING)
+            .args(self.arch.llvm_options())
+            .arg("-S")
+            .arg(&prepared_file)
+            .arg("-o")
+            .arg(&optimised);
+        let mut llc = command(&self.tools.llc);
+        llc.args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
+            .args(self.arch.llvm_options())
+            .arg(&optimised)
+            .arg("-o")
+            .arg(&ptx_file);
+        // The same IR gives the same PTX by the same commands of the same tools. The two commands
+        // take half of a build.
+        let done = format!(
+            "{opt:?}\n{llc:?}\n{}\n{}\n",
+            age(&self.tools.opt),
+            age(&self.tools.llc)
+        );
+        let is =
+            |file: &Path, text: &str| std::fs::read_to_string(file).is_ok_and(|old| old == text);
+        let is_done = self.reuse == Reuse::Earlier
+            && is(&prepared_file, &prepared.text)
+            && is(&done_file, &done)
+            && ptx_file.is_file();
+        if !is_done {
+            // It is there only while the other files belong together.
+            if done_file.exists() {
+                std::fs::remove_file(&done_file).map_err(Error::io("remove", &done_file))?;
+            }
+            write(&prepared_file, &prepared.text)?;
+            succeed(run, &mut opt)?;
+            check_clusters(&read(&optimised)?, self.arch)?;
+            succeed(run, &mut llc)?;
+            write(&done_file, &done)?;
+        }
+        let ptx = read(&ptx_file)?;
+        let functions = unresolved(&ptx);
+        if functions.is_empty() {
+            Ok(within(MAX_WITH_CALLERS, relocate(&ptx, &self.places)))
+        } else {
+            Err(Error::Unresolved { functions })
+        }
+    }
+}
+
+/// The crate's IR in file `module`, edited.
+fn prepare(module: &Path, krate: &Path) -> Result<Prepared, Error> {
     let prepared = ir::prepare(&read(module)?)?;
     if prepared.kernels.is_empty() {
         return Err(Error::NoKernels {
             krate: krate.to_owned(),
         });
     }
-    let prepared_file = module.with_extension("prepared.ll");
-    let optimised = module.with_extension("optimised.ll");
-    let ptx_file: PathBuf = module.with_extension("ptx");
-    let done_file = module.with_extension("done");
-    let mut opt = command(&tools.opt);
-    // Only what kernels reach is kept, and can be inlined without a copy.
-    opt.arg("-passes=internalize,default<O3>")
-        .arg(format!(
-            "-internalize-public-api-list={}",
-            prepared.kernels.join(",")
-        ))
-        .arg(UNROLLING)
-        .args(arch.llvm_options())
-        .arg("-S")
-        .arg(&prepared_file)
-        .arg("-o")
-        .arg(&optimised);
-    let mut llc = command(&tools.llc);
-    llc.args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
-        .args(arch.llvm_options())
-        .arg(&optimised)
-        .arg("-o")
-        .arg(&ptx_file);
-    // The same IR gives the same PTX by the same commands of the same tools. The two commands take
-    // half of a build.
-    let done = format!(
-        "{opt:?}\n{llc:?}\n{}\n{}\n",
-        age(&tools.opt),
-        age(&tools.llc)
-    );
-    let is = |file: &Path, text: &str| std::fs::read_to_string(file).is_ok_and(|old| old == text);
-    let is_done = reuse == Reuse::Earlier
-        && is(&prepared_file, &prepared.text)
-        && is(&done_file, &done)
-        && ptx_file.is_file();
-    if !is_done {
-        // It is there only while the other files belong together.
-        if done_file.exists() {
-            std::fs::remove_file(&done_file).map_err(Error::io("remove", &done_file))?;
-        }
-        write(&prepared_file, &prepared.text)?;
-        succeed(run, &mut opt)?;
-        check_clusters(&read(&optimised)?, arch)?;
-        succeed(run, &mut llc)?;
-        write(&done_file, &done)?;
-    }
-    let ptx = read(&ptx_file)?;
-    let functions = unresolved(&ptx);
-    if functions.is_empty() {
-        Ok(within(MAX_WITH_CALLERS, relocate(&ptx, places)))
-    } else {
-        Err(Error::Unresolved { functions })
-    }
+    Ok(prepared)
+}
+
+/// The option of `opt` that names what a module shows.
+fn public(kernels: &[String]) -> String {
+    format!("-internalize-public-api-list={}", kernels.join(","))
 }
 
 fn read(file: &Path) -> Result<String, Error> {

@@ -2,10 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::codegen::{self, Codegen, Reuse};
 use crate::compile::{IR, PROFILE, Panics, TARGET, cargo_rustc, rustflags};
 use crate::process::{Run, capture, command};
 use crate::toolchain::Toolchain;
-use crate::{Error, NvvmArch, codegen};
+use crate::{Error, NvvmArch};
 
 /// The compiled dependencies of a kernel crate.
 #[derive(Clone, Debug)]
@@ -151,15 +152,13 @@ impl Prebuilt {
         }
         let module = folder.join("kernels.ll");
         let mut run_here = |command: &mut std::process::Command| run(command.current_dir(folder));
-        codegen::ptx_of(
-            &module,
-            folder,
-            self.arch,
-            &self.tools,
-            &codegen::places(folder, &self.tools),
-            codegen::Reuse::Nothing,
-            &mut run_here,
-        )
+        let codegen = Codegen {
+            arch: self.arch,
+            tools: &self.tools,
+            places: codegen::places(folder, &self.tools),
+            reuse: Reuse::Nothing,
+        };
+        codegen.ptx_of(&module, folder, &mut run_here)
     }
 }
 

@@ -759,7 +759,7 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     let prebuilt = Prebuilt::build(
         &folder,
         &["cuda_std"],
-        NvvmArch::Compute80,
+        (NvvmArch::Compute80, cuda_builder::Panics::Trap),
         &root.parent().unwrap().join("cuda-builder"),
         tools,
     )
@@ -832,4 +832,59 @@ fn the_same_ir_is_not_compiled_again() {
     krate("built_twice", &SOURCE.replace("= 1", "= 2"));
     let second = build();
     assert!(second != first && second.contains("2;"), "{second}");
+}
+
+/// A module per group of kernels has the code that a module of all has, and an edit of one group
+/// leaves the others' files as they are.
+#[test]
+fn groups_of_kernels_are_modules_of_their_own() {
+    let source = |factor: &str| {
+        format!(
+            "{PRELUDE}
+            #[inline(never)]
+            fn scaled(x: f32) -> f32 {{ x * 3.0 }}
+            #[kernel]
+            pub unsafe fn left_one(x: *mut f32) {{ unsafe {{ *x = scaled(*x) + {factor} }} }}
+            #[kernel]
+            pub unsafe fn right_one(x: *mut f32) {{ unsafe {{ *x = scaled(*x) - 1.0 }} }}
+            #[kernel]
+            pub unsafe fn right_two(x: *mut f32) {{ unsafe {{ *x = 5.0 }} }}"
+        )
+    };
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let build_groups = |folder: &Path| {
+        let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
+        let groups = |kernel: &str| vec![kernel.split('_').next().unwrap().to_owned()];
+        builder.build_groups(folder.join("out"), groups).unwrap()
+    };
+    let folder = krate("fixture_groups", &source("1.0"));
+    let groups = build_groups(&folder);
+    let names: Vec<&str> = groups.keys().map(String::as_str).collect();
+    assert_eq!(names, ["left", "right"]);
+    let text = |group: &str| std::fs::read_to_string(&groups[group]).unwrap();
+    let entries = |ptx: &str| -> Vec<String> {
+        let lines = instructions(ptx, ".visible .entry");
+        lines.into_iter().map(str::to_owned).collect()
+    };
+    let (left, right) = (text("left"), text("right"));
+    assert_eq!((entries(&left).len(), entries(&right).len()), (1, 2));
+
+    let all = std::fs::read_to_string(build(&folder).unwrap()).unwrap();
+    let body = |ptx: &str, kernel: &str| -> Vec<String> {
+        let (_, rest) = ptx.split_once(&format!(".entry {kernel}(")).unwrap();
+        let lines = rest.lines().take_while(|line| !line.starts_with('}'));
+        lines
+            .filter(|line| line.contains(';') && !line.contains(".loc"))
+            .map(|line| line.trim().to_owned())
+            .collect()
+    };
+    assert_eq!(body(&left, "left_one"), body(&all, "left_one"));
+    assert_eq!(body(&right, "right_two"), body(&all, "right_two"));
+
+    let written = |group: &str| groups[group].metadata().unwrap().modified().unwrap();
+    let (old_left, old_right) = (written("left"), written("right"));
+    krate("fixture_groups", &source("2.0"));
+    build_groups(&folder);
+    assert_ne!(written("left"), old_left);
+    assert_eq!(written("right"), old_right);
 }
