@@ -4,7 +4,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{animate, check_course, doctor, export, grade, list, pack, run, test};
 use exit::{CommandError, Ending};
-use host::catalogue;
+use lab::catalogue;
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
 
@@ -68,7 +68,7 @@ impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
     pub fn read() -> Cli {
         let mut command = Cli::command();
-        if !catalogue::has_solutions() {
+        if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
             }

@@ -10,10 +10,9 @@ use std::time::Instant;
 use clap::Args;
 use device::Error;
 use device::buffer::elements;
-use host::Lab;
-use host::lab::CaseError;
 use host::wave2d::{LAB, Wave2d};
 use kernels_gpu::wave2d::Scene;
+use lab::CaseError;
 
 use crate::run::flags::at_least_1;
 use crate::run::processor::DeviceArg;
@@ -106,7 +105,7 @@ pub fn run(args: &AnimateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError
 }
 
 fn problem(args: &AnimateArgs) -> Result<Wave2d, CommandError> {
-    let lab = LAB.name();
+    let lab = LAB.name;
     if args.lab != lab {
         // A lab that exists, but has no pictures, gets a message of its own.
         host::find_lab(&args.lab)?;

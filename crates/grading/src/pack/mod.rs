@@ -35,7 +35,7 @@ use std::time::Duration;
 use device::LaunchLimits;
 use device::Module;
 use host::find_lab;
-use host::lab::CaseError;
+use lab::CaseError;
 use output_files::ScratchFolder;
 use plan::{AnyLab, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
