@@ -90,7 +90,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
 }
 
 impl Report {
-    fn new(items: Vec<Item>, machine: &Machine, labs: &[&'static Lab]) -> Report {
+    fn new(items: Vec<Item>, machine: &Machine, labs: &[&Lab]) -> Report {
         let found = machine.found().iter().flat_map(|(_, found)| found);
         Report {
             ready: items
@@ -138,7 +138,7 @@ impl Item {
 }
 
 /// The kernels that are part of this program.
-fn kernels(labs: &[&'static Lab]) -> Item {
+fn kernels(labs: &[&Lab]) -> Item {
     let mut names = BTreeSet::new();
     for lab in labs {
         match lab.module.program() {

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use device::buffer::{NamedBuffers, copies, replace};
 use device::check::{self, CheckError, Expected};
 use device::error::Error;
-use plan::Lab as Interface;
+use plan::Interface;
 use terminal::progress::{NoProgress, Progress};
 
 /// How a CPU reference runs.

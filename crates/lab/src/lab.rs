@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use device::module::Module;
-use plan::{AnyLab as InterfaceInfo, Plan};
+use plan::{InterfaceInfo, Plan};
 
 use crate::case::LabCase;
 use crate::params::{CaseError, CaseParams, Parameter, Values};

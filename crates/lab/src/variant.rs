@@ -8,7 +8,7 @@ use device::buffer::NamedBuffers;
 use device::check::{self, CheckError};
 use device::error::Error;
 use device::module::Module;
-use plan::{Lab as Interface, Plan, Solves};
+use plan::{Interface, Plan, Solution};
 
 use crate::case::{InterfaceCase, LabCase, Work};
 
@@ -55,9 +55,9 @@ pub struct Variant {
 }
 
 impl Variant {
-    /// A variant whose plans this function records, for a case and a number of devices, of which it
-    /// may use fewer. Its results equal the reference's to the last bit, and it must move the bytes
-    /// of [`LabCase::work`].
+    /// A variant whose plans this function records, for a case and a number of devices; it may use
+    /// fewer. Its results equal the reference's to the last bit, and it must move the bytes of
+    /// [`LabCase::work`].
     pub fn recorded(
         name: impl Into<String>,
         summary: &'static str,
@@ -81,7 +81,7 @@ impl Variant {
         name: &str,
         summary: &'static str,
         module: Arc<Module>,
-        solution: fn(&C) -> Box<dyn Solves<C::Interface>>,
+        solution: fn(&C) -> Box<dyn Solution<C::Interface>>,
     ) -> Variant {
         let own = name.to_owned();
         Variant::recorded(name, summary, module, move |case, devices| {
@@ -130,7 +130,7 @@ impl Variant {
         bytes: Option<fn(&C, &S) -> u64>,
     ) -> Variant
     where
-        S: Solves<C::Interface> + Copy + PartialEq + Send + Sync + 'static,
+        S: Solution<C::Interface> + Copy + PartialEq + Send + Sync + 'static,
     {
         if let Some(bytes) = bytes {
             self = self.moving(move |case| bytes(case, &default));
@@ -269,7 +269,7 @@ impl fmt::Debug for Variant {
 fn record<C: InterfaceCase>(
     variant: &str,
     case: &C,
-    solution: &dyn Solves<C::Interface>,
+    solution: &dyn Solution<C::Interface>,
     devices: u32,
 ) -> Result<Plan, Error> {
     let name = format!("{} {variant}, {case}", C::Interface::NAME);

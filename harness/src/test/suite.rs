@@ -76,7 +76,7 @@ fn heading(group: &[Column<'_>]) -> String {
 ///
 /// If the reference cannot be computed, and for bugs of ours.
 pub fn run(
-    lab: &'static Lab,
+    lab: &Lab,
     cases: &[Box<dyn LabCase>],
     columns: &[Column<'_>],
     tuned: &Table,
@@ -177,7 +177,7 @@ fn widths(columns: &[Column<'_>]) -> Vec<usize> {
 
 /// One test. Fails only for bugs of ours and cases that cannot be recorded.
 fn test(
-    lab: &'static Lab,
+    lab: &Lab,
     case: &dyn LabCase,
     column: &Column<'_>,
     tuned: &Table,

@@ -133,7 +133,12 @@ LOOP:
 }
 ";
         let record = |case: &dyn LabCase| {
-            let len = find_lab("matadd").unwrap().declared(case).unwrap().buffers()[0].len as usize;
+            let len = find_lab("matadd")
+                .unwrap()
+                .declared(case)
+                .unwrap()
+                .buffers()[0]
+                .len as usize;
             let mut plan = Plan::new("endless");
             let [_, _, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));
             plan.fill(c, 0).unwrap();

@@ -18,7 +18,7 @@ use crate::kernels::KERNELS;
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
 use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 pub use index::{IndexMap, Owner, check_index, index_plan};
@@ -210,7 +210,7 @@ impl LabCase for MatAdd {
             unit: "additions",
             // Two elements read, one written.
             bytes: 12 * self.elements() as u64,
-            flops: 1 * updates,
+            flops: updates,
         }
     }
 

@@ -10,7 +10,7 @@ use crate::kernels::KERNELS;
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
 use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `membench`.
@@ -190,7 +190,7 @@ impl LabCase for MemBench {
             unit: "loads",
             // Each element once. A variant wastes all bytes that it moves beyond these.
             bytes: 4 * u64::from(self.n),
-            flops: 0 * updates,
+            flops: 0,
         }
     }
 

@@ -11,7 +11,7 @@ use device::error::Error;
 use lab::{
     CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
 };
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `poisson`.
@@ -138,8 +138,8 @@ impl LabCase for Poisson {
         Work {
             updates,
             unit: "point updates",
-            // With a launch per iteration, u is read except the cube's edges, and u_next is written inside
-            // the walls.
+            // With a launch per iteration, u is read except the cube's edges, and u_next is written
+            // inside the walls.
             bytes: 8 * u64::from(self.iterations()) * (2 * self.points_inside() + 6 * side * side),
             // Five additions of neighbours, h^2 f and its addition, the product with 1/6.
             flops: 8 * updates,

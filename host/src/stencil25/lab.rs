@@ -17,7 +17,7 @@ use lab::{
     CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work,
     advance_copies, boxed,
 };
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `stencil25`.
@@ -236,11 +236,11 @@ impl LabCase for Stencil25 {
         Work {
             updates,
             unit: "point updates",
-            // With a launch per timestep, u and vp are read, and v is read and written. In the shell, eta
-            // is read, and phi is read and written too.
+            // With a launch per timestep, u and vp are read, and v is read and written. In the
+            // shell, eta is read, and phi is read and written too.
             bytes: (16 * inner + 28 * shell) * u64::from(self.steps()),
-            // The operations of a point inside: 37 for the Laplacian, 4 for the rest. A fused product and
-            // sum count as two.
+            // The operations of a point inside: 37 for the Laplacian, 4 for the rest. A fused
+            // product and sum count as two.
             flops: 41 * updates,
         }
     }

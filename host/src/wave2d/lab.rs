@@ -13,7 +13,7 @@ use device::error::Error;
 use lab::{
     CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
 };
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `wave2d`.
@@ -156,7 +156,8 @@ impl LabCase for Wave2d {
             unit: "cell updates",
             // With a launch per timestep, u1 is read, and u0 is read and written.
             bytes: 12 * updates,
-            // The operations of an undamped cell: three additions of neighbours, two products, two sums.
+            // The operations of an undamped cell: three additions of neighbours, two products, two
+            // sums.
             flops: 7 * updates,
         }
     }

@@ -17,7 +17,7 @@ use lab::{
     CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work,
     advance_copies, boxed,
 };
-use plan::Lab as _;
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `wave3d`.
@@ -248,8 +248,8 @@ impl LabCase for Wave3d {
             // With a launch per timestep, u is read, and u_prev is read and written. The tables are
             // smaller by at least the domain's depth, and stay in cache.
             bytes: 24 * updates,
-            // The operations of an undamped site: seven for the Laplacian, two for its factor, three for
-            // the rest.
+            // The operations of an undamped site: seven for the Laplacian, two for its factor,
+            // three for the rest.
             flops: 12 * updates,
         }
     }

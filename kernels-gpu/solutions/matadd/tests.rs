@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use lab::{LabCase, Variant};
 use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
 use device::Device;
 use device::run::reset;
 use device::validate::validate;
 use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
+use lab::{LabCase, Variant};
 
 /// The owner of element (x, y), by each mapping's definition: its block and its thread in the
 /// block, as CUDA numbers them.
@@ -56,7 +56,13 @@ fn a_thread_that_strides_over_the_grid_comes_back() {
     // More elements than the grid has threads.
     let device = EmulatedDevice::default();
     let threads = 4096 * 256;
-    let map = check_index(&device, LAB.find("grid_stride_256").unwrap(), threads + 3, 1).unwrap();
+    let map = check_index(
+        &device,
+        LAB.find("grid_stride_256").unwrap(),
+        threads + 3,
+        1,
+    )
+    .unwrap();
     assert_eq!(map.threads[threads as usize..], [0, 1, 2]);
     assert_eq!(map.threads[threads as usize - 1], threads - 1);
 }

@@ -10,8 +10,8 @@ macro_rules! layouts {
         pub fn variants() -> Vec<Variant> {
             vec![
                 $($(variant::<MatAdd>($name, $summary, |_| {
-                Box::new(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel })
-            }),)*)*
+                    Box::new(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel })
+                }),)*)*
             ]
         }
     };

@@ -1,12 +1,12 @@
 //! Sectors of the variants, and the sweeps over them on the emulated device.
 
-use lab::LabCase;
 use crate::membench::{CoalescingOptions, LAB, MemBench, coalescing};
 use device::Device;
 use device::run::reset;
 use device::validate::validate;
 use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use exit::ErrorKind;
+use lab::LabCase;
 use terminal::progress::NoProgress;
 
 /// The variant's loads from global memory.

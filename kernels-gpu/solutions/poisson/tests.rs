@@ -2,17 +2,17 @@
 
 use approx::assert_abs_diff_eq;
 use kernels_gpu::poisson::Grid;
-use plan::Lab as _;
+use plan::Interface as _;
 
 use super::computes_source::launch::Shape;
 use super::fast::launch as fast;
 use super::fast_single::launch as fast_single;
 use super::stored_source::kernels::no_branches_block;
-use lab::{Cpu, InterfaceCase, LabCase};
-use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use crate::computed::assert_computes;
+use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use device::validate::validate;
 use device::{EmulatedDevice, LaunchLimits};
+use lab::{Cpu, InterfaceCase, LabCase};
 use plan::Command;
 use terminal::progress::NoProgress;
 
@@ -83,7 +83,7 @@ fn the_largest_grid_fits_every_launch() {
 #[test]
 fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
     use super::computes_source::{dual, split};
-    let solutions: [(&str, &dyn plan::Solves<plan::poisson::Poisson>); 2] = [
+    let solutions: [(&str, &dyn plan::Solution<plan::poisson::Poisson>); 2] = [
         ("dual", &dual::launch::Submission),
         ("split", &split::launch::Submission),
     ];
@@ -107,7 +107,11 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
             }
         }
     }
-    let refused = LAB.find("computes_source").unwrap().record(&Poisson::new(1626, 1).unwrap()).unwrap_err();
+    let refused = LAB
+        .find("computes_source")
+        .unwrap()
+        .record(&Poisson::new(1626, 1).unwrap())
+        .unwrap_err();
     insta::assert_snapshot!(refused, @"the solution refuses this problem: its kernels number points with 32 bits, and so at most 1625 along each axis; this cube has 1626");
 }
 /// Asserts that a solution computes the reference's field.

@@ -1,6 +1,6 @@
 //! The variants of the solutions.
 
-use plan::Solves;
+use plan::Solution;
 
 use super::computes_source::launch::Shape as ComputesSource;
 use super::computes_source::{self, dual, split};
@@ -45,7 +45,12 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(computes_source::launch::Submission),
         )
         .moving(computing_source)
-        .tuned::<Poisson, _>(ComputesSource::DEFAULT, ComputesSource::SPACE, ComputesSource::label, None),
+        .tuned::<Poisson, _>(
+            ComputesSource::DEFAULT,
+            ComputesSource::SPACE,
+            ComputesSource::label,
+            None,
+        ),
         variant::<Poisson>(
             "fast_single",
             "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
@@ -100,7 +105,7 @@ fn computing_source(case: &Poisson) -> u64 {
 fn stored(
     name: &'static str,
     summary: &'static str,
-    solution: fn(&Poisson) -> Box<dyn Solves<plan::poisson::Poisson>>,
+    solution: fn(&Poisson) -> Box<dyn Solution<plan::poisson::Poisson>>,
 ) -> Variant {
     variant::<Poisson>(name, summary, solution)
         .moving(|case: &Poisson| bytes(case, true, true, case.points_inside()))

@@ -1,13 +1,11 @@
 //! The solutions' launches and memory, and the difference of the one that sums in another order.
 
 use plan::stencil25::Solution;
-use plan::{Command, Lab as _, Plan};
+use plan::{Command, Interface as _, Plan};
 use proptest::prelude::*;
 
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
-use lab::run::run_case;
-use lab::{Cpu, InterfaceCase, LabCase};
 use crate::computed::computed;
 use crate::stencil25::{LAB, Start, Stencil25};
 use device::buffer::NamedBuffers;
@@ -16,6 +14,8 @@ use device::run::reset;
 use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
+use lab::run::run_case;
+use lab::{Cpu, InterfaceCase, LabCase};
 use terminal::progress::NoProgress;
 
 fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {

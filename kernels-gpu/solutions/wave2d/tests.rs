@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 use super::fast::launch::Shape;
 use super::{resident, single, wavefront};
-use lab::{Cpu, InterfaceCase, LabCase};
 use crate::computed::assert_computes;
 use crate::wave2d::{LAB, Start, Wave2d};
 use device::run::run_once;
 use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
+use lab::{Cpu, InterfaceCase, LabCase};
 use plan::Command;
 use terminal::progress::NoProgress;
 
@@ -32,7 +32,11 @@ fn the_longest_domain_fits_a_grid() {
 #[test]
 fn plans_have_the_launches_that_the_steps_need() {
     let launches = |variant, steps| {
-        let plan = LAB.find(variant).unwrap().record(&problem(300, 200, steps)).unwrap();
+        let plan = LAB
+            .find(variant)
+            .unwrap()
+            .record(&problem(300, 200, steps))
+            .unwrap();
         plan.check().unwrap();
         plan.commands().len()
     };
@@ -54,7 +58,7 @@ fn plans_have_the_launches_that_the_steps_need() {
 
 fn recorded(label: String, solution: &dyn Solution, problem: &Wave2d) -> Plan {
     let description = problem.problem();
-    <plan::wave2d::Wave2d as plan::Lab>::record(label, &description, solution).unwrap()
+    <plan::wave2d::Wave2d as plan::Interface>::record(label, &description, solution).unwrap()
 }
 
 fn check(shape: Shape, problem: &Wave2d) {
@@ -263,7 +267,11 @@ proptest! {
 #[test]
 fn resident_takes_all_timesteps_in_one_launch() {
     let launches = |n_x, n_y| {
-        let plan = LAB.find("resident").unwrap().record(&problem(n_x, n_y, 2)).unwrap();
+        let plan = LAB
+            .find("resident")
+            .unwrap()
+            .record(&problem(n_x, n_y, 2))
+            .unwrap();
         let kernels = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) => Some((launch.kernel.to_owned(), launch.config.grid[0])),
             _ => None,

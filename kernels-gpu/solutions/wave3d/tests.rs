@@ -4,12 +4,12 @@ use kernels_gpu::cache_line;
 use plan::{Arg, Command};
 
 use super::{fast, resident};
-use lab::{Cpu, InterfaceCase, LabCase, Variant};
 use crate::computed::assert_computes;
 use crate::seismic::Start;
 use crate::wave3d::{LAB, Wave3d};
 use device::LaunchLimits;
 use device::validate::validate;
+use lab::{Cpu, InterfaceCase, LabCase, Variant};
 use terminal::progress::NoProgress;
 
 fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
@@ -24,7 +24,11 @@ fn takes_several(variant: &Variant) -> bool {
 #[test]
 fn plans_have_a_launch_for_each_part_that_has_sites() {
     let launches = |variant, shape| {
-        let plan = LAB.find(variant).unwrap().record(&problem(shape, 5)).unwrap();
+        let plan = LAB
+            .find(variant)
+            .unwrap()
+            .record(&problem(shape, 5))
+            .unwrap();
         plan.check().unwrap();
         plan.commands().len()
     };
@@ -128,7 +132,7 @@ fn random(shape: [u32; 3], steps: u32) -> Wave3d {
 /// Asserts that a solution's plan computes the reference's fields.
 fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &str) {
     let description = problem.problem();
-    let plan = <plan::wave3d::Wave3d as plan::Lab>::record(context, &description, solution);
+    let plan = <plan::wave3d::Wave3d as plan::Interface>::record(context, &description, solution);
     let expected = LabCase::reference(problem, Cpu::Serial, &NoProgress).unwrap();
     assert_computes(&LAB.module, problem, &plan.unwrap(), &expected);
 }
@@ -152,7 +156,11 @@ fn resident_is_right_in_every_shape() {
 #[test]
 fn resident_takes_all_timesteps_in_one_launch() {
     let launches = |shape, steps| {
-        let plan = LAB.find("resident").unwrap().record(&problem(shape, steps)).unwrap();
+        let plan = LAB
+            .find("resident")
+            .unwrap()
+            .record(&problem(shape, steps))
+            .unwrap();
         let kernels = plan.commands().map(|command| match command {
             Command::Launch(launch) => launch.kernel.to_owned(),
             other => panic!("{other:?}"),
@@ -211,7 +219,11 @@ fn fast_is_right_at_every_depth() {
 #[test]
 fn fast_has_chunks_for_all_multiprocessors() {
     let grid = |shape| {
-        let plan = LAB.find("fast@t4_r4_y8_c16").unwrap().record(&problem(shape, 4)).unwrap();
+        let plan = LAB
+            .find("fast@t4_r4_y8_c16")
+            .unwrap()
+            .record(&problem(shape, 4))
+            .unwrap();
         let launches = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) if launch.kernel == "wave3d_fast_t4_r4_y8" => {
                 Some(launch.config.grid)

@@ -135,7 +135,7 @@ fn run_on(
 
 /// The small case with most work for the lab's first variant: it has every part of a grid, large
 /// and odd.
-fn most_work(lab: &'static Lab) -> Result<Box<dyn LabCase>, CommandError> {
+fn most_work(lab: &Lab) -> Result<Box<dyn LabCase>, CommandError> {
     lab.small_cases()
         .into_iter()
         .max_by_key(|case| case.work().updates)
@@ -143,7 +143,7 @@ fn most_work(lab: &'static Lab) -> Result<Box<dyn LabCase>, CommandError> {
 }
 
 /// The case with this label, or else the only one with this text in its label.
-fn labelled(lab: &'static Lab, text: &str) -> Result<Box<dyn LabCase>, CommandError> {
+fn labelled(lab: &Lab, text: &str) -> Result<Box<dyn LabCase>, CommandError> {
     let cases = [lab.small_cases(), lab.laptop_cases(), lab.large_cases()];
     let mut matching: Vec<_> = cases
         .into_iter()
@@ -180,7 +180,7 @@ struct Right {
 /// an [`Outcome`].
 fn profile(
     device: &dyn Device,
-    lab: &'static Lab,
+    lab: &Lab,
     case: &dyn LabCase,
     variant: &'static Variant,
     Right { inputs, expected }: &Right,

@@ -94,7 +94,7 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
     }
     let several = on_several(lab);
     if several.is_empty() {
-        let others = labs().iter().filter(|lab| !on_several(**lab).is_empty());
+        let others = labs().iter().filter(|lab| !on_several(lab).is_empty());
         let others: Vec<&str> = others.map(|lab| lab.name).collect();
         return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",

@@ -172,10 +172,7 @@ impl Table {
     }
 
     /// The entries of shapes that there are, and what to say of the others.
-    pub(super) fn usable(
-        path: &Path,
-        labs: &[&'static Lab],
-    ) -> Result<(Table, Vec<String>), CommandError> {
+    pub(super) fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
         let (entries, file) = read(path)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
@@ -218,7 +215,7 @@ impl Table {
     /// device, and on several devices.
     pub fn choose(
         &self,
-        lab: &'static Lab,
+        lab: &Lab,
         variant: &'static Variant,
         case: &dyn LabCase,
         device: &dyn Device,
