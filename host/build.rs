@@ -52,8 +52,8 @@ fn build(arch: NvvmArch, folder: &Path) -> Result<BTreeMap<String, PathBuf>, Err
 /// The modules that have a kernel: that of the lab whose name the kernel's begins with.
 fn labs_of(kernel: &str) -> Vec<String> {
     let labs = match kernel.split('_').next() {
-        // Receivers gather between the launches of these labs.
-        Some("gather") => vec!["stencil25", "wave3d"],
+        // Receivers gather between the launches of this lab.
+        Some("gather") => vec!["stencil25"],
         Some(lab) => vec![lab],
         None => Vec::new(),
     };

@@ -28,7 +28,7 @@ fn main() -> std::io::Result<()> {
         if lab.join("variants.rs").is_file() {
             writeln!(
                 arms,
-                "({name}) => {{ $crate::solutions::{name}::variants::VARIANTS }};"
+                "({name}) => {{ $crate::solutions::{name}::variants::variants() }};"
             )
             .unwrap();
         }
@@ -45,7 +45,7 @@ fn main() -> std::io::Result<()> {
     writeln!(
         solutions,
         "/// The variants of the lab of this module, as `variants.rs` lists them.\n\
-         macro_rules! built_in {{ {arms} ($lab:ident) => {{ &[] }}; }}\n\
+         macro_rules! built_in {{ {arms} ($lab:ident) => {{ Vec::new() }}; }}\n\
          pub(crate) use built_in;\n\
          /// Programs in other languages that do what a variant does: each file's name and text.\n\
          pub static PROGRAMS: &[(&str, &str)] = &[{programs}];\n\

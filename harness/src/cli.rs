@@ -6,7 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{doctor, export, list, run, test};
 use exit::{CommandError, Ending};
 use grading::command::{check_course, grade, pack};
-use host::catalogue;
+use lab::catalogue;
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
 
@@ -68,7 +68,7 @@ impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
     pub fn read() -> Cli {
         let mut command = Cli::command();
-        if !catalogue::has_solutions() {
+        if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
             }

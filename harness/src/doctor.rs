@@ -6,11 +6,12 @@ use clap::Args;
 use cuda_builder::toolchain::{self, Toolchain};
 use device::Sanitize;
 use device::{DeviceInfo, DeviceKind};
-use host::{Lab, labs};
+use host::labs;
+use lab::Lab;
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use host::devices::Machine;
+use lab::devices::Machine;
 use measure::cpu;
 use terminal::json::JsonArg;
 use terminal::look::Look;
@@ -89,7 +90,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
 }
 
 impl Report {
-    fn new(items: Vec<Item>, machine: &Machine, labs: &[&dyn Lab]) -> Report {
+    fn new(items: Vec<Item>, machine: &Machine, labs: &[&Lab]) -> Report {
         let found = machine.found().iter().flat_map(|(_, found)| found);
         Report {
             ready: items
@@ -100,7 +101,7 @@ impl Report {
                 .flatten()
                 .map(|device| device.info().clone())
                 .collect(),
-            next: if labs.iter().all(|lab| lab.variants().is_empty()) {
+            next: if labs.iter().all(|lab| lab.variants.is_empty()) {
                 "Ready: `harness grade labs/matadd/starter`; labs/README.md explains the rest."
             } else {
                 "Ready: `harness test`, then `harness perf`."
@@ -137,10 +138,10 @@ impl Item {
 }
 
 /// The kernels that are part of this program.
-fn kernels(labs: &[&dyn Lab]) -> Item {
+fn kernels(labs: &[&Lab]) -> Item {
     let mut names = BTreeSet::new();
     for lab in labs {
-        match lab.module().program() {
+        match lab.module.program() {
             Ok(program) => names.extend(program.kernels().map(|kernel| kernel.name.as_str())),
             Err(error) => {
                 let remedy = "build the program again: cargo build -p harness";

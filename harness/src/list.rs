@@ -3,11 +3,12 @@
 use std::iter::{once, repeat};
 
 use clap::Args;
-use host::{Case, Lab, labs};
+use host::labs;
+use lab::{Lab, LabCase};
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use host::catalogue;
+use lab::catalogue;
 use measure::code_lines;
 use measure::code_lines::CodeLines;
 use terminal::json::JsonArg;
@@ -72,10 +73,10 @@ pub fn run(args: &ListArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     list(args, labs(), out)
 }
 
-fn list(args: &ListArgs, labs: &[&dyn Lab], out: &mut Out<'_>) -> Result<Ending, CommandError> {
+fn list(args: &ListArgs, labs: &[&'static Lab], out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
     let json = args.json.open()?;
-    let entries: Vec<LabEntry> = labs.iter().map(|lab| LabEntry::new(*lab)).collect();
+    let entries: Vec<LabEntry> = labs.iter().map(|lab| LabEntry::new(lab)).collect();
     if json.wants_text() {
         for (index, entry) in entries.iter().enumerate() {
             if index > 0 {
@@ -89,23 +90,23 @@ fn list(args: &ListArgs, labs: &[&dyn Lab], out: &mut Out<'_>) -> Result<Ending,
 }
 
 impl LabEntry {
-    fn new(lab: &dyn Lab) -> LabEntry {
-        let labels = |cases: Vec<Box<dyn Case>>| cases.iter().map(|case| case.label()).collect();
-        let variants = lab.variants().iter().map(|variant| VariantEntry {
-            name: variant.name,
+    fn new(lab: &'static Lab) -> LabEntry {
+        let labels = |cases: Vec<Box<dyn LabCase>>| cases.iter().map(|case| case.label()).collect();
+        let variants = lab.variants.iter().map(|variant| VariantEntry {
+            name: &variant.name,
             summary: variant.summary,
-            exact: variant.exact,
+            exact: variant.is_exact(),
             on_request: variant.on_request,
             code_lines: code_lines::of_variant(lab, variant),
         });
-        let parameters = lab.parameters().iter().map(|parameter| ParameterEntry {
+        let parameters = lab.parameters.iter().map(|parameter| ParameterEntry {
             name: parameter.name,
             summary: parameter.summary,
             default: parameter.default,
         });
         LabEntry {
-            name: lab.name(),
-            summary: lab.summary(),
+            name: lab.name,
+            summary: lab.summary,
             variants: variants.collect(),
             parameters: parameters.collect(),
             cases: Cases {

@@ -6,7 +6,8 @@
 use std::time::Duration;
 
 use device::{Capture, Device, Launching, run};
-use host::{CaseParams, find_lab};
+use host::find_lab;
+use lab::CaseParams;
 
 /// Each figure is of at least this much time.
 const SAMPLE: Duration = Duration::from_millis(50);
@@ -42,9 +43,9 @@ fn measure(
 ) -> Result<(), Box<dyn std::error::Error>> {
     let lab = find_lab(lab)?;
     let case = lab.case(&CaseParams::parse(params.split(' '))?)?;
-    let plan = case.record(variant)?;
+    let plan = lab.find(variant)?.record(case.as_ref())?;
     let launches = plan.commands().len() as f64;
-    let mut session = device.prepare(lab.module(), &plan)?;
+    let mut session = device.prepare(&lab.module, &plan)?;
     run::reset(session.as_mut(), &plan, &case.inputs()?)?;
     let capture = session.capture()?;
     let mut figures = Vec::new();
@@ -66,10 +67,7 @@ fn measure(
     };
     println!(
         "{:8} {variant:16} {params:34} {:7.3} {:7.3} {:7.3}  {made}",
-        lab.name(),
-        figures[0].0,
-        figures[1].0,
-        figures[1].1
+        lab.name, figures[0].0, figures[1].0, figures[1].1
     );
     Ok(())
 }

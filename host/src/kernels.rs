@@ -1,10 +1,44 @@
-//! The labs' kernels, compiled from crate `kernels-gpu` by this crate's build script.
+//! The labs' kernels, compiled from crate `kernels-gpu` by this crate's build script: a module per
+//! lab, which is parsed when it is first used.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
 
 use device::module::Module;
+use lab::{InterfaceCase, Variant};
+use plan::Solution;
 
-/// Every kernel of `kernels-gpu`: for devices of compute capability 8.0, and for those of 9.0 and
-/// newer, which have some kernels more.
-pub static KERNELS: Module =
-    Module::from_static_with_newer("kernels-gpu", include_str!(env!("KERNELS_PTX")), &NEWER);
+/// Each lab's name, and its kernels: for devices of compute capability 8.0, and for those of 9.0
+/// and newer, which have some kernels more.
+static TEXTS: &[(&str, &str, &str)] = include!(env!("MODULES"));
 
-static NEWER: Module = Module::from_static("kernels-gpu", include_str!(env!("NEWER_KERNELS_PTX")));
+static MODULES: LazyLock<BTreeMap<&str, Arc<Module>>> = LazyLock::new(|| {
+    let modules = TEXTS.iter().map(|&(lab, text, newer)| {
+        let newer = Module::from_static(lab, newer);
+        let module = Module::from_static(lab, text).with_newer(newer);
+        (lab, Arc::new(module))
+    });
+    modules.collect()
+});
+
+/// PTX without kernels.
+pub const NO_KERNELS: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
+
+/// The kernels whose names begin with a lab's: `wave2d` has `wave2d_naive`. A module without
+/// kernels for a lab that has none, as in a student's copy of the course.
+pub fn kernels_of(lab: &'static str) -> Arc<Module> {
+    match MODULES.get(lab) {
+        Some(module) => Arc::clone(module),
+        None => Arc::new(Module::from_static(lab, NO_KERNELS)),
+    }
+}
+
+/// A built-in solution whose kernels are those of its lab: see [`Variant::new`].
+pub fn variant<C: InterfaceCase>(
+    name: &str,
+    summary: &'static str,
+    solution: fn(&C) -> Box<dyn Solution<C::Interface>>,
+) -> Variant {
+    let kernels = kernels_of(<C::Interface as plan::Interface>::NAME);
+    Variant::new(name, summary, kernels, solution)
+}

@@ -1,18 +1,20 @@
 //! Every lab of [`plan::labs!`].
 
-use crate::lab::{CaseError, Lab, Variant};
+use std::sync::LazyLock;
+
+use lab::{CaseError, Lab};
 
 macro_rules! registered {
     ($($module:ident::$lab:ident,)*) => {
-        &[$(&crate::$module::LAB),*]
+        vec![$(&*crate::$module::LAB),*]
     };
 }
 
-static LABS: &[&dyn Lab] = plan::labs!(registered);
+static LABS: LazyLock<Vec<&Lab>> = LazyLock::new(|| plan::labs!(registered));
 
 /// Every lab.
-pub fn labs() -> &'static [&'static dyn Lab] {
-    LABS
+pub fn labs() -> &'static [&'static Lab] {
+    &LABS
 }
 
 /// The lab of this name.
@@ -20,27 +22,8 @@ pub fn labs() -> &'static [&'static dyn Lab] {
 /// # Errors
 ///
 /// [`CaseError::Unknown`], with the nearest name.
-pub fn find_lab(name: &str) -> Result<&'static dyn Lab, CaseError> {
-    labs()
-        .iter()
-        .copied()
-        .find(|lab| lab.name() == name)
-        .ok_or_else(|| CaseError::unknown("lab", name, labs().iter().map(|lab| lab.name())))
-}
-
-/// The variant of this name among a lab's.
-///
-/// # Errors
-///
-/// [`CaseError::Unknown`], with the nearest name.
-pub fn find_variant(variants: &[Variant], name: &str) -> Result<Variant, CaseError> {
-    variants
-        .iter()
-        .find(|variant| variant.name == name)
-        .copied()
-        .ok_or_else(|| {
-            CaseError::unknown("variant", name, variants.iter().map(|variant| variant.name))
-        })
+pub fn find_lab(name: &str) -> Result<&'static Lab, CaseError> {
+    lab::find_lab(labs(), name)
 }
 
 #[cfg(test)]
@@ -51,18 +34,17 @@ mod tests {
     fn axes_and_places_of_every_buffer_agree() {
         for lab in labs() {
             for case in lab.small_cases() {
-                let plan = match lab.variants() {
-                    [] => case.declared(),
-                    [first, ..] => case.record(first.name),
+                let plan = match lab.variants.first() {
+                    None => lab.declared(case.as_ref()).unwrap(),
+                    Some(first) => first.record(case.as_ref()).unwrap(),
                 };
-                let plan = plan.unwrap();
                 for buffer in plan.buffers() {
                     let axes = case.axes(&buffer.name);
                     if axes.is_empty() {
                         continue;
                     }
                     let cells: u64 = axes.iter().map(|(_, extent)| extent).product();
-                    let what = format!("{}, {}: {}", lab.name(), case.label(), buffer.name);
+                    let what = format!("{}, {case}: {}", lab.name, buffer.name);
                     assert_eq!(cells, buffer.len, "{what}");
                     for index in [0, buffer.len / 3, buffer.len / 2, buffer.len - 1] {
                         let mut rest = index;
@@ -78,5 +60,48 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn labels_are_unique_and_easy_to_type() {
+        let mut tuned = 0;
+        for lab in labs() {
+            for variant in &lab.variants {
+                let shapes = &variant.shapes;
+                let mut names: Vec<&str> = shapes.iter().map(|shape| &*shape.name).collect();
+                for (name, shape) in names.iter().zip(shapes) {
+                    assert!(!name.contains([' ', ',', '\'', '"']), "{name}");
+                    assert_eq!(lab.find(name), Ok(shape));
+                    assert_eq!(shape.base(), variant.name);
+                    assert_eq!(shape.arithmetic, variant.arithmetic, "{name}");
+                    assert_eq!(shape.on_request, variant.on_request, "{name}");
+                }
+                names.sort_unstable();
+                names.dedup();
+                assert_eq!(names.len(), shapes.len(), "{}", variant.name);
+                assert_ne!(shapes.len(), 1, "{}: no choice", variant.name);
+                tuned += usize::from(!shapes.is_empty());
+            }
+        }
+        // A course without solutions has none.
+        assert!(tuned > 0 || labs().iter().all(|lab| lab.variants.is_empty()));
+    }
+
+    #[test]
+    fn what_is_not_there_is_named() {
+        let wave2d = find_lab("wave2d").unwrap();
+        let error = |name| wave2d.find(name).unwrap_err();
+        insta::assert_snapshot!(error("shmen@t10"), @"unknown variant `shmen`; did you mean `shmem`?");
+        insta::assert_snapshot!(error("naive@t10"), @"unknown shape `t10`; there are none");
+        insta::assert_snapshot!(error("shmem@t9x"), @"unknown shape `t9x`; there are: t10, t4, t6, t8, t12, t14, t16, t18");
+        assert_eq!(wave2d.find("shmem").unwrap().label(), None);
+    }
+
+    #[test]
+    #[should_panic(expected = "variant `naive` takes cases of")]
+    fn a_case_of_another_lab_is_a_bug() {
+        let naive = find_lab("wave2d").unwrap().find("naive").unwrap();
+        let case = find_lab("matadd").unwrap().small_cases().remove(0);
+        let _ = naive.record(case.as_ref());
     }
 }

@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use crate::lab::{CaseError, Values};
+use lab::{CaseError, Values};
 
 /// The fields that a run starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,14 @@
 //! The errors that users read when a device or a case is not as they hoped, and the kind of each.
 
+use std::sync::Arc;
+
 use device::Error;
+use device::Module;
 use device::{DeviceError, DriverError};
 use exit::ErrorKind;
-use host::lab::{CaseError, Values};
-use host::{CaseParams, Parameter, Variant, find_lab, find_variant};
+use host::find_lab;
+use lab::{CaseError, Values};
+use lab::{CaseParams, LabCase, Parameter, Variant, find_variant};
 
 fn driver_error(code: u32, name: &str, description: &str) -> DriverError {
     DriverError {
@@ -51,21 +55,6 @@ fn what_the_solution_did() {
     }), @"plan `p`, command 3 (launch of `k`) was refused: cuLaunchKernel returned CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES (701): too many resources requested for launch; its blocks need more registers or shared memory than a multiprocessor has: use smaller blocks, or state the block's size with `#[kernel(max_threads = ...)]`");
 }
 
-const VARIANTS: [Variant; 2] = [
-    Variant {
-        name: "naive",
-        summary: "",
-        exact: true,
-        on_request: false,
-    },
-    Variant {
-        name: "shmem",
-        summary: "",
-        exact: true,
-        on_request: false,
-    },
-];
-
 static PARAMETERS: [Parameter; 3] = [
     Parameter {
         name: "n_x",
@@ -87,13 +76,18 @@ static PARAMETERS: [Parameter; 3] = [
 #[test]
 fn what_does_not_exist() {
     let input = |error| text(ErrorKind::Input, error);
-    insta::assert_snapshot!(input(find_variant(&VARIANTS, "nave").unwrap_err()), @"unknown variant `nave`; did you mean `naive`?");
-    insta::assert_snapshot!(input(find_variant(&VARIANTS, "cublas").unwrap_err()), @"unknown variant `cublas`; there are: naive, shmem");
-    assert_eq!(find_variant(&VARIANTS, "shmem").unwrap(), VARIANTS[1]);
+    let module = Arc::new(Module::new("none", ""));
+    let variants = ["naive", "shmem"].map(|name| {
+        let record = |_: &dyn LabCase, _| unreachable!("it is only found");
+        Variant::recorded(name, "", Arc::clone(&module), record)
+    });
+    insta::assert_snapshot!(input(find_variant(&variants, "nave").unwrap_err()), @"unknown variant `nave`; did you mean `naive`?");
+    insta::assert_snapshot!(input(find_variant(&variants, "cublas").unwrap_err()), @"unknown variant `cublas`; there are: naive, shmem");
+    assert_eq!(find_variant(&variants, "shmem").unwrap(), &variants[1]);
     let lab = find_lab("no such lab").err().unwrap();
     assert!(matches!(lab, CaseError::Unknown { what: "lab", .. }));
     for lab in host::labs() {
-        assert_eq!(find_lab(lab.name()).unwrap().name(), lab.name());
+        assert_eq!(find_lab(lab.name).unwrap().name, lab.name);
     }
 }
 

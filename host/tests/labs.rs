@@ -4,8 +4,9 @@ use device::validate::{LaunchFault, ValidationError, validate};
 use device::{Device, DeviceKind, Error};
 use device::{EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
-use host::run::run_case;
-use host::{CaseParams, Cpu, labs};
+use host::labs;
+use lab::run::run_case;
+use lab::{CaseParams, Cpu};
 use terminal::progress::NoProgress;
 
 #[cfg(target_os = "linux")]
@@ -35,8 +36,8 @@ fn passes(device: &dyn Device) {
                 .unwrap();
             // Of long series each case takes every fourth, so that all have several; a shape has
             // one case.
-            let shapes = { lab.variants().iter() }.flat_map(|variant| lab.shapes(variant.name));
-            let variants = lab.variants().iter().copied().chain(shapes).enumerate();
+            let shapes = { lab.variants.iter() }.flat_map(|variant| &variant.shapes);
+            let variants = lab.variants.iter().chain(shapes).enumerate();
             let variants = variants.filter(|(at, variant)| match variant.label() {
                 Some(_) => at % cases == number,
                 None => !variant.on_request || (at + number) % 4 == 0,
@@ -44,19 +45,21 @@ fn passes(device: &dyn Device) {
             for (_, variant) in variants {
                 // A shape may be for larger GPUs, a variant for newer ones; the emulated device has
                 // room for all.
-                let plan = case.record(variant.name).unwrap();
+                let plan = variant.record(case.as_ref()).unwrap();
                 if device.info().kind == DeviceKind::Cuda
-                    && let Err(error) = validate(lab.module(), &plan, &device.info().limits)
+                    && let Err(error) = validate(&lab.module, &plan, &device.info().limits)
                     && (error.kind() == ErrorKind::Needs
                         || variant.label().is_some() && is_too_large(&error))
                 {
                     println!("skipped: {error}");
                     continue;
                 }
-                let context = format!("{}, {}, {}", lab.name(), variant.name, case.label());
-                let outcome = run_case(device, lab.module(), case.as_ref(), variant.name)
+                let context = format!("{}, {}, {}", lab.name, variant.name, case.label());
+                let case = case.as_ref();
+                let outcome = run_case(device, case, variant)
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
-                case.check(variant.name, &inputs, &expected, &outcome.outputs)
+                let checked = variant.check(case, &inputs, &expected, &outcome.outputs);
+                checked
                     .unwrap()
                     .unwrap_or_else(|error| panic!("{context}: {error}"));
             }
@@ -85,9 +88,9 @@ fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
     };
     for lab in labs() {
         for case in lab.small_cases() {
-            for variant in lab.variants() {
-                let plan = case.record(variant.name).unwrap();
-                if let Err(error) = validate(lab.module(), &plan, &limits) {
+            for variant in &lab.variants {
+                let plan = variant.record(case.as_ref()).unwrap();
+                if let Err(error) = validate(&lab.module, &plan, &limits) {
                     assert_eq!(error.kind(), ErrorKind::Needs, "{error}");
                 }
             }
@@ -99,10 +102,9 @@ fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
 fn the_largest_case_that_fits_is_the_largest() {
     const BYTES: u64 = 10_000_000;
     for lab in labs() {
-        let case = lab.small_cases().pop().unwrap();
-        for variant in lab.variants() {
-            let context = format!("{}, {}", lab.name(), variant.name);
-            let fits = case.largest_within(variant.name, BYTES);
+        for variant in &lab.variants {
+            let context = format!("{}, {}", lab.name, variant.name);
+            let fits = lab.largest_within(Some(variant), BYTES);
             let fits = fits.unwrap_or_else(|| panic!("{context}: nothing fits"));
             // `n_x = n_y = 3`
             let (names, size) = fits.rsplit_once(" = ").unwrap();
@@ -112,7 +114,11 @@ fn the_largest_case_that_fits_is_the_largest() {
                 let params: Vec<String> = params.collect();
                 let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
                 let case = lab.case(&params).unwrap();
-                case.record(variant.name).unwrap().memory_bytes().unwrap()
+                variant
+                    .record(case.as_ref())
+                    .unwrap()
+                    .memory_bytes()
+                    .unwrap()
             };
             let needed = [needed(size), needed(size + 1)];
             assert!(

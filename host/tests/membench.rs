@@ -1,7 +1,6 @@
 //! The memory sweeps on a GPU, if there is one; occupancy against its driver; and what the kernels'
 //! PTX must hold.
 
-use host::Lab;
 use host::membench::LAB;
 
 #[cfg(target_os = "linux")]
@@ -12,10 +11,10 @@ mod gpu;
 mod on_a_gpu {
     use device::Device;
     use device::occupancy::{BlockNeeds, Gpu, occupancy};
+    use host::matadd;
     use host::membench::{
         BandwidthOptions, LatencyOptions, Memory, Path, bandwidth, latency, levels, plateaus,
     };
-    use host::{Case, Lab, matadd};
     use plan::Command;
     use terminal::progress::NoProgress;
     use test_support::{Need, skip};
@@ -71,12 +70,10 @@ mod on_a_gpu {
                 format!("no limits of compute capability {capability:?} are known"),
             );
         };
-        for variant in matadd::LAB.variants() {
-            let plan = matadd::MatAdd::new(64, 64, 1)
-                .unwrap()
-                .record(variant.name)
-                .unwrap();
-            let session = device.prepare(matadd::LAB.module(), &plan).unwrap();
+        for variant in &matadd::LAB.variants {
+            let case = matadd::MatAdd::new(64, 64, 1).unwrap();
+            let plan = variant.record(&case).unwrap();
+            let session = device.prepare(&variant.module, &plan).unwrap();
             let info = session.kernel_info(&plan.kernels()[0]).unwrap();
             let Some(Command::Launch(launch)) = plan.commands().next() else {
                 panic!("{}: no launch", variant.name)
@@ -101,9 +98,8 @@ mod on_a_gpu {
     fn threads_own_the_same_elements_as_on_the_emulated_device() {
         let Some(device) = gpu::device() else { return };
         let emulated = device::EmulatedDevice::default();
-        for variant in matadd::LAB.variants() {
-            let map =
-                |device: &dyn Device| matadd::check_index(device, variant.name, 67, 41).unwrap();
+        for variant in &matadd::LAB.variants {
+            let map = |device: &dyn Device| matadd::check_index(device, variant, 67, 41).unwrap();
             assert_eq!(map(device), map(&emulated), "{}", variant.name);
         }
     }
@@ -111,7 +107,7 @@ mod on_a_gpu {
 
 /// The lines of a kernel's body.
 fn body(kernel: &str) -> Vec<&'static str> {
-    let ptx = LAB.module().ptx();
+    let ptx = LAB.module.ptx();
     let start = ptx
         .find(&format!(".entry {kernel}("))
         .unwrap_or_else(|| panic!("no kernel {kernel}"));

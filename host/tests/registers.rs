@@ -6,7 +6,7 @@ use host::labs;
 #[test]
 fn of_the_labs_kernels_each_is_capped_and_nothing_else_changes() {
     for lab in labs() {
-        let module = lab.module();
+        let module = &lab.module;
         let capped = capped(module, "80".parse().unwrap());
         let (before, after) = (module.program().unwrap(), capped.program().unwrap());
         assert!(

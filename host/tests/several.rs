@@ -2,10 +2,11 @@
 
 use device::EmulatedDevice;
 use device::{Device, Error, check, run};
+use host::find_lab;
 use host::poisson::{Poisson, Start};
 use host::stencil25::{self, Stencil25};
 use host::wave3d::Wave3d;
-use host::{Case, Cpu, find_lab};
+use lab::{Cpu, Lab, LabCase};
 use plan::Command;
 use plan::Plan;
 use proptest::prelude::*;
@@ -28,19 +29,16 @@ fn wave3d(shape: [u32; 3], steps: u32) -> Wave3d {
 
 /// Runs the variant on `devices` emulated devices, compares its results with the CPU's, and returns
 /// the plan.
-fn compared(lab: &str, case: &dyn Case, variant: &str, devices: u32) -> Result<Plan, Error> {
-    let plan = case.record_for(devices, variant)?;
+fn compared(lab: &str, case: &dyn LabCase, variant: &str, devices: u32) -> Result<Plan, Error> {
+    let variant = find_lab(lab).unwrap().find(variant).unwrap();
+    let plan = variant.record_for(case, devices)?;
     let device = EmulatedDevice::default().with_devices(devices);
-    let mut session = device.prepare(find_lab(lab).unwrap().module(), &plan)?;
+    let mut session = device.prepare(&variant.module, &plan)?;
     let inputs = case.inputs()?;
     let got = run::run_once(session.as_mut(), &plan, &inputs)?.outputs;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
-    check::exact(&expected, &got).unwrap_or_else(|error| {
-        panic!(
-            "{variant} of {} on {devices} devices: {error}",
-            case.label()
-        )
-    });
+    check::exact(&expected, &got)
+        .unwrap_or_else(|error| panic!("{} of {case} on {devices} devices: {error}", variant.name));
     Ok(plan)
 }
 
@@ -122,7 +120,7 @@ fn the_labs_cases_are_equal_on_three_devices() {
     ] {
         let mut cases = find_lab(lab).unwrap().small_cases();
         // The emulated device takes its time.
-        cases.retain(|case| case.work(variants[0]).updates < 20_000);
+        cases.retain(|case| case.work().updates < 20_000);
         for case in cases {
             for variant in variants {
                 match compared(lab, case.as_ref(), variant, 3) {
@@ -137,21 +135,26 @@ fn the_labs_cases_are_equal_on_three_devices() {
 
 #[test]
 fn more_devices_than_planes_are_refused() {
-    let refused = |case: &dyn Case, variant, devices| {
-        let refused = case.record_for(devices, variant).unwrap_err();
+    let refused = |lab: &Lab, case: &dyn LabCase, variant, devices| {
+        let refused = lab
+            .find(variant)
+            .unwrap()
+            .record_for(case, devices)
+            .unwrap_err();
         refused.to_string()
     };
-    insta::assert_snapshot!(refused(&poisson(5, 1), "split", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
-    insta::assert_snapshot!(refused(&poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
-    insta::assert_snapshot!(refused(&wave3d([3, 4, 5], 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
-    insta::assert_snapshot!(refused(&stencil25([3, 4, 5], 1, 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(5, 1), "split", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
+    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
+    insta::assert_snapshot!(refused(&host::wave3d::LAB, &wave3d([3, 4, 5], 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&host::stencil25::LAB, &stencil25([3, 4, 5], 1, 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
 }
 
 #[test]
 fn no_device_has_the_whole() {
     let case = poisson(34, 1);
-    let whole = case.record("split").unwrap().memory_bytes().unwrap();
-    let plan = case.record_for(4, "split").unwrap();
+    let split = host::poisson::LAB.find("split").unwrap();
+    let whole = split.record(&case).unwrap().memory_bytes().unwrap();
+    let plan = split.record_for(&case, 4).unwrap();
     for device in 0..4 {
         let bytes = plan.bytes_on(device);
         assert!((bytes as f64) < 0.3 * whole as f64, "{bytes} of {whole}");
@@ -177,12 +180,13 @@ fn waits_for(plan: &Plan) -> Vec<Vec<bool>> {
 
 #[test]
 fn the_rest_of_a_slab_waits_for_no_exchange() {
-    for case in [
-        &poisson(40, 2) as &dyn Case,
-        &wave3d([40, 9, 10], 2),
-        &stencil25([60, 9, 10], 2, 2),
-    ] {
-        let plan = case.record_for(4, "split").unwrap();
+    let cases: [(&Lab, &dyn LabCase); 3] = [
+        (&host::poisson::LAB, &poisson(40, 2)),
+        (&host::wave3d::LAB, &wave3d([40, 9, 10], 2)),
+        (&host::stencil25::LAB, &stencil25([60, 9, 10], 2, 2)),
+    ];
+    for (lab, case) in cases {
+        let plan = lab.find("split").unwrap().record_for(case, 4).unwrap();
         let all = waits_for(&plan);
         let exchanges = plan.groups()[plan.groups().len() - 2..].to_vec();
         // The last launches are those of the interiors.

@@ -8,7 +8,7 @@ use device::EmulatedDevice;
 use device::run::reset;
 use device::{Device, Element, Error, HostBuffer, Module, NamedBuffers};
 use host::wave2d::{LAB, Start, Wave2d};
-use host::{Case, Lab};
+use lab::LabCase;
 use plan::{LaunchConfig, Plan, args};
 
 static BAD_KERNELS: Module =
@@ -42,8 +42,8 @@ fn wave2d(variant: &str, steps: u32) -> Result<Run, Error> {
     let problem =
         Wave2d::new(1001, 500, steps, "point-source")?.with_start(Start::Random { seed: 1 });
     Ok(Run {
-        module: LAB.module(),
-        plan: problem.record(variant)?,
+        module: &LAB.module,
+        plan: LAB.find(variant)?.record(&problem)?,
         inputs: problem.inputs()?,
     })
 }

@@ -4,10 +4,10 @@
 
 use std::collections::BTreeMap;
 
-use host::run::run_case;
 use host::wave2d::{LAB, Start, Wave2d};
-use host::{Case, Cpu, Lab};
 use kernels_gpu::wave2d::AnyScene;
+use lab::run::run_case;
+use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
@@ -37,14 +37,14 @@ fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
                 let problem = Wave2d::new(n_x, n_y, steps, scene)
                     .unwrap()
                     .with_start(Start::Random { seed });
-                let inputs = Case::inputs(&problem).unwrap();
+                let inputs = LabCase::inputs(&problem).unwrap();
                 let expected = problem
                     .reference_from(&inputs, Cpu::Parallel, &NoProgress)
                     .unwrap();
-                for variant in LAB.variants() {
-                    let outcome = run_case(device, LAB.module(), &problem, variant.name).unwrap();
+                for variant in &LAB.variants {
+                    let outcome = run_case(device, &problem, variant).unwrap();
                     let outputs = &outcome.outputs;
-                    let checked = problem.check(variant.name, &inputs, &expected, outputs);
+                    let checked = variant.check(&problem, &inputs, &expected, outputs);
                     if let Err(error) = checked.unwrap() {
                         panic!("{} of {problem}: {error}", variant.name);
                     }
@@ -76,7 +76,7 @@ fn opcodes(ptx: &str) -> BTreeMap<&str, usize> {
 
 #[test]
 fn memory_accesses_have_their_state_space() {
-    let counts = opcodes(LAB.module().ptx());
+    let counts = opcodes(LAB.module.ptx());
     let any = |prefix: &str| counts.keys().any(|opcode| opcode.starts_with(prefix));
     assert!(
         any("ld.shared.v4") && any("st.shared.v4"),
@@ -99,7 +99,7 @@ fn memory_accesses_have_their_state_space() {
 
 #[test]
 fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
-    let executable = LAB.module().executable().unwrap();
+    let executable = LAB.module.executable().unwrap();
     assert_eq!(executable.unsupported(), []);
     let program = executable.program();
     let mut names: Vec<_> = program

@@ -7,7 +7,7 @@
 use device::LaunchLimits;
 use device::Module;
 use device::validate::validate;
-use plan::AnyLab;
+use plan::InterfaceInfo;
 use plan::Plan;
 use plan::{Buffer, Role};
 
@@ -42,7 +42,7 @@ pub fn fits(
     module: &Module,
     limits: &LaunchLimits,
 ) -> Result<(), Outcome> {
-    let of_lab = AnyLab::find(lab).expect("a case's lab exists");
+    let of_lab = InterfaceInfo::find(lab).expect("a case's lab exists");
     let declared = of_lab
         .declared(problem)
         .expect("a case's problem is its lab's");

@@ -4,7 +4,7 @@
 //! names a kernel of its plan, and its `launch.rs`. The physics that kernels share with the CPU
 //! references is in other files, and counts for no variant.
 
-use host::{Lab, Variant};
+use lab::{Lab, Variant};
 use serde::{Deserialize, Serialize};
 
 /// Lines of code of a variant.
@@ -17,16 +17,16 @@ pub struct CodeLines {
 }
 
 /// The lines of a variant; none where this program has no source of it.
-pub fn of_variant(lab: &dyn Lab, variant: &Variant) -> Option<CodeLines> {
+pub fn of_variant(lab: &Lab, variant: &Variant) -> Option<CodeLines> {
     let sources = host::solutions::SOURCES;
-    if !sources.iter().any(|(path, _)| is_of(lab.name(), path)) {
+    if !sources.iter().any(|(path, _)| is_of(lab.name, path)) {
         return None;
     }
     let cases = lab.small_cases().into_iter();
-    let mut plans = cases.filter_map(|case| case.record(variant.name).ok());
+    let mut plans = cases.filter_map(|case| variant.record(case.as_ref()).ok());
     // A case of no timesteps launches nothing.
     let plan = plans.find(|plan| !plan.kernels().is_empty())?;
-    of_kernel(sources, lab.name(), variant.base(), &plan.kernels()[0])
+    of_kernel(sources, lab.name, variant.base(), &plan.kernels()[0])
 }
 
 /// The lines of the variant that launches this kernel, among sources with their paths.
@@ -118,12 +118,12 @@ kernels!(third fourth);
     #[test]
     fn built_in_variants_have_some() {
         for lab in labs() {
-            for variant in lab.variants() {
-                let lines = of_variant(*lab, variant);
-                let name = format!("{} {}: {lines:?}", lab.name(), variant.name);
+            for variant in &lab.variants {
+                let lines = of_variant(lab, variant);
+                let name = format!("{} {}: {lines:?}", lab.name, variant.name);
                 // The kernels of membench are the course's own, not the variants'.
                 let is_known = lines.is_some_and(|lines| lines.kernels >= 3 && lines.launch >= 5);
-                assert_eq!(is_known, lab.name() != "membench", "{name}");
+                assert_eq!(is_known, lab.name != "membench", "{name}");
             }
         }
     }

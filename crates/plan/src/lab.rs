@@ -1,4 +1,4 @@
-//! The list of labs, the trait over all of them, and what a lab's module is written with.
+//! The list of labs, the interface that each has, and the macro that writes it.
 
 use std::fmt::Debug;
 
@@ -7,9 +7,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Plan, PlanError};
 
-/// A lab, as recording sees it. Each lab's module has a type that implements it.
-pub trait Lab: Sized {
-    /// As users type it.
+/// The interface of a lab: the problem that a solution gets, and the buffers of its plans. Each
+/// lab's module has a type that implements it.
+pub trait Interface: Sized {
+    /// The lab's name, as users type it.
     const NAME: &'static str;
     /// The problem to solve.
     type Problem: Serialize + DeserializeOwned + Clone + PartialEq + Debug;
@@ -18,7 +19,7 @@ pub trait Lab: Sized {
     /// The buffers that hold the results after it.
     type Outputs: Copy + Debug;
 
-    /// The outputs' names, in the order of [`Lab::finish`].
+    /// The outputs' names, in the order of [`Interface::finish`].
     const OUTPUTS: &'static [&'static str];
 
     /// Declares the lab's buffers: the first of the plan, in a fixed order, under fixed names.
@@ -42,7 +43,7 @@ pub trait Lab: Sized {
     fn record(
         name: impl Into<String>,
         problem: &Self::Problem,
-        solution: &(impl Solves<Self> + ?Sized),
+        solution: &(impl Solution<Self> + ?Sized),
     ) -> Result<Plan, PlanError> {
         Self::record_for(1, name, problem, solution)
     }
@@ -51,12 +52,12 @@ pub trait Lab: Sized {
     ///
     /// # Errors
     ///
-    /// As [`Lab::record`].
+    /// As [`Interface::record`].
     fn record_for(
         devices: u32,
         name: impl Into<String>,
         problem: &Self::Problem,
-        solution: &(impl Solves<Self> + ?Sized),
+        solution: &(impl Solution<Self> + ?Sized),
     ) -> Result<Plan, PlanError> {
         let mut plan = Plan::new(name).with_available_devices(devices);
         let buffers = Self::declare(problem, &mut plan);
@@ -68,7 +69,7 @@ pub trait Lab: Sized {
 }
 
 /// A solution of lab `L`: whatever implements `Solution` of the lab's module.
-pub trait Solves<L: Lab> {
+pub trait Solution<L: Interface> {
     /// As the lab's `Solution::record`.
     ///
     /// # Errors
@@ -100,10 +101,10 @@ macro_rules! labs {
     };
 }
 
-/// A lab, whatever its types are.
+/// An interface, whatever its types are.
 #[derive(Debug, Clone, Copy)]
-pub struct AnyLab {
-    /// As users type it.
+pub struct InterfaceInfo {
+    /// The lab's name, as users type it.
     pub name: &'static str,
     /// Its type, as source text names it: `plan::wave2d::Wave2d`.
     pub type_path: &'static str,
@@ -112,10 +113,10 @@ pub struct AnyLab {
     declared: fn(&serde_json::Value) -> serde_json::Result<Plan>,
 }
 
-impl AnyLab {
-    /// The lab of this name.
-    pub fn find(name: &str) -> Option<&'static AnyLab> {
-        LABS.iter().find(|lab| lab.name == name)
+impl InterfaceInfo {
+    /// The interface of the lab of this name.
+    pub fn find(name: &str) -> Option<&'static InterfaceInfo> {
+        INTERFACES.iter().find(|lab| lab.name == name)
     }
 
     /// A plan with the buffers that the lab declares for a problem, and nothing else.
@@ -128,11 +129,11 @@ impl AnyLab {
     }
 }
 
-macro_rules! any_labs {
+macro_rules! interfaces {
     ($($module:ident::$lab:ident,)*) => {
         &[$({
             type L = crate::$module::$lab;
-            AnyLab {
+            InterfaceInfo {
                 name: L::NAME,
                 type_path: concat!("plan::", stringify!($module), "::", stringify!($lab)),
                 outputs: L::OUTPUTS,
@@ -142,10 +143,10 @@ macro_rules! any_labs {
     };
 }
 
-static LABS: &[AnyLab] = labs!(any_labs);
+static INTERFACES: &[InterfaceInfo] = labs!(interfaces);
 
 /// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its
-/// [`Lab`].
+/// [`Interface`].
 macro_rules! lab {
     (
         $(#[$doc:meta])*
@@ -175,7 +176,7 @@ macro_rules! lab {
             ) -> Result<Outputs, $crate::PlanError>;
         }
 
-        impl $crate::Lab for $lab {
+        impl $crate::Interface for $lab {
             const NAME: &'static str = $name;
             type Problem = Problem;
             type Buffers = Buffers;
@@ -190,7 +191,7 @@ macro_rules! lab {
             }
         }
 
-        impl<S: Solution + ?Sized> $crate::Solves<$lab> for S {
+        impl<S: Solution + ?Sized> $crate::Solution<$lab> for S {
             fn record_into(
                 &self,
                 problem: &Problem,

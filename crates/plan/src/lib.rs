@@ -32,8 +32,8 @@
 //!   passes the checks of a recording and may come from anywhere.
 //! - **Labs.** Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`],
 //!   [`membench`], [`stencil25`]) with the input of a solution (`Problem`, `Buffers`), its results
-//!   (`Outputs`), and the trait that it implements (`Solution`). [`Lab`] describes all of them;
-//!   [`record_all`] is the main function of a program that records a solution's plans.
+//!   (`Outputs`), and the trait that it implements (`Solution`). [`Interface`] describes all of
+//!   them; [`record_all`] is the main function of a program that records a solution's plans.
 //!
 //! # Reading order
 //!
@@ -79,7 +79,7 @@ pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUS
 pub use error::PlanError;
 pub use independent::{Dependence, Does};
 pub use inspect::MAX_DEVICES;
-pub use lab::{AnyLab, Lab, Solves};
+pub use lab::{Interface, InterfaceInfo, Solution};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};

@@ -4,7 +4,7 @@ use std::io::{self, BufReader, BufWriter, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Lab, Plan, PlanError, Solves};
+use crate::{Interface, Plan, PlanError, Solution};
 
 /// A problem to record a plan for: one JSON value of the recorder's input.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -41,8 +41,8 @@ pub struct Recording {
 ///
 /// Input that is not a task or cannot be read, output that cannot be written. A solution's error is
 /// a recording.
-pub fn record_all<L: Lab>(
-    solution: &(impl Solves<L> + ?Sized),
+pub fn record_all<L: Interface>(
+    solution: &(impl Solution<L> + ?Sized),
     input: impl Read,
     output: impl Write,
 ) -> io::Result<()> {

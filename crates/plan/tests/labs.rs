@@ -1,7 +1,7 @@
 //! Recording through a lab's trait, and the recorder program.
 
 use plan::wave2d::{Buffers, Outputs, Problem, Solution, Wave2d};
-use plan::{Command, Lab, LaunchConfig, Plan, PlanError, Recording, Role, args, record_all};
+use plan::{Command, Interface, LaunchConfig, Plan, PlanError, Recording, Role, args, record_all};
 
 struct Naive;
 

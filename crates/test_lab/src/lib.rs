@@ -2,8 +2,9 @@
 
 pub mod ptx;
 
-use std::sync::LazyLock;
+use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use device::{
@@ -11,17 +12,15 @@ use device::{
     Module, NamedBuffers, Session, Timing, check,
 };
 use device::{DeviceError, DriverError, Segments, Spills};
-use host::lab::{CaseError, Values};
-use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
+use lab::devices::Machine;
+use lab::{Cpu, Lab, LabCase, Parameter, Variant, Work, boxed, downcast};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
 use terminal::progress::{NoProgress, Progress};
 
-use host::devices::Machine;
-
 /// The only lab.
-pub fn labs() -> Vec<&'static dyn Lab> {
-    vec![&Doubling]
+pub fn labs() -> Vec<&'static Lab> {
+    vec![&DOUBLING]
 }
 
 /// A machine with one GPU.
@@ -36,64 +35,28 @@ pub fn device() -> Box<dyn Device> {
 
 /// A machine with none.
 pub fn machine_without_gpu() -> Machine {
-    let error = DeviceError::NoDevice {
-        reason: "libcuda.so.1 not found".to_owned(),
-    };
-    Machine::new(vec![(DeviceKind::Cuda, Err(error))])
+    Machine::new(vec![(DeviceKind::Cuda, Err(no_device()))])
 }
 
-/// The lab.
-pub struct Doubling;
-
-const VARIANTS: [Variant; 9] = [
-    variant("naive", "one launch a step"),
-    variant("twofold", "two steps a launch"),
-    variant("off-by-one", "wrong in its last element"),
-    variant("late", "wrong in its 590th step alone"),
-    Variant {
-        exact: false,
-        ..variant("close", "another highest bit, which is allowed")
-    },
-    Variant {
-        exact: false,
-        ..variant("not-close", "another second-highest bit, which is not")
-    },
-    variant("trapping", "traps"),
-    Variant {
-        on_request: true,
-        ..variant("hungry", "needs more memory than there is")
-    },
-    Variant {
-        on_request: true,
-        ..variant("newer", "needs a newer device")
-    },
-];
-
-const fn variant(name: &'static str, summary: &'static str) -> Variant {
-    Variant {
-        name,
-        summary,
-        exact: true,
-        on_request: false,
+/// Why it has none.
+pub fn no_device() -> DeviceError {
+    DeviceError::NoDevice {
+        reason: "libcuda.so.1 not found".to_owned(),
     }
 }
 
-/// How `twofold` may be launched: up to four steps per launch, three wrong or bad ways, and one
-/// that takes long.
-const SHAPES: [Variant; 7] = [
-    variant("twofold@x2", ""),
-    variant("twofold@x1", ""),
-    variant("twofold@wrong", ""),
-    variant("twofold@small", ""),
-    variant("twofold@trap", ""),
-    variant("twofold@slow", ""),
-    variant("twofold@x4", ""),
-];
+/// The lab.
+pub static DOUBLING: LazyLock<Lab> = LazyLock::new(|| doubling(variants()));
 
-/// The variant, in a shape or as it is.
-fn find(name: &str) -> Result<Variant, Error> {
-    Ok(host::find_shaped(&Doubling, name)?)
-}
+/// The same lab in a copy of the course without solutions.
+pub static BARE: LazyLock<Lab> = LazyLock::new(|| doubling(Vec::new()));
+
+static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {
+    Arc::new(Module::new(
+        "doubling",
+        ".version 6.0\n.target sm_50\n.address_size 64\n",
+    ))
+});
 
 const PARAMETERS: [Parameter; 2] = [
     Parameter {
@@ -108,134 +71,92 @@ const PARAMETERS: [Parameter; 2] = [
     },
 ];
 
-impl Lab for Doubling {
-    fn name(&self) -> &'static str {
-        "doubling"
-    }
-
-    fn summary(&self) -> &'static str {
-        "doubles numbers"
-    }
-
-    fn module(&self) -> &Module {
-        static MODULE: LazyLock<Module> = LazyLock::new(|| {
-            Module::new(
-                "doubling",
-                ".version 6.0\n.target sm_50\n.address_size 64\n",
-            )
-        });
-        &MODULE
-    }
-
-    fn variants(&self) -> &'static [Variant] {
-        &VARIANTS
-    }
-
-    fn shapes(&self, variant: &str) -> Vec<Variant> {
-        let shapes = SHAPES.iter().copied();
-        shapes.filter(|shape| shape.base() == variant).collect()
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &PARAMETERS
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
-        [(1, 0), (8, 3)].map(boxed).into()
-    }
-
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        [(100, 10)].map(boxed).into()
-    }
-
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
-        [(1000, 20)].map(boxed).into()
-    }
-
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
-        let values = Values::new(params, &PARAMETERS)?;
-        Ok(boxed((values.get("n")?, values.get("steps")?)))
+fn doubling(variants: Vec<Variant>) -> Lab {
+    Lab {
+        name: "doubling",
+        summary: "doubles numbers",
+        parameters: &PARAMETERS,
+        outputs: &["x"],
+        rounds: true,
+        seed_bits: 64,
+        module: Arc::clone(&MODULE),
+        variants,
+        extents: ("n", 1),
+        of_extent: |n| Ok(Box::new(numbers(n as usize, 1))),
+        from_values: |values| Ok(Box::new(numbers(values.get("n")?, values.get("steps")?))),
+        check_seedable: |_| Ok(()),
+        small: || boxed([numbers(1, 0), numbers(8, 3)]),
+        laptop: || boxed([numbers(100, 10)]),
+        large: || boxed([numbers(1000, 20)]),
     }
 }
 
-/// The same lab in a copy of the course without solutions.
-pub struct Bare;
-
-impl Lab for Bare {
-    fn name(&self) -> &'static str {
-        Doubling.name()
-    }
-
-    fn summary(&self) -> &'static str {
-        Doubling.summary()
-    }
-
-    fn module(&self) -> &Module {
-        Doubling.module()
-    }
-
-    fn variants(&self) -> &'static [Variant] {
-        &[]
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        Doubling.parameters()
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
-        Doubling.small_cases()
-    }
-
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        Doubling.laptop_cases()
-    }
-
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
-        Doubling.large_cases()
-    }
-
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
-        Doubling.case(params)
-    }
+fn variants() -> Vec<Variant> {
+    // Up to four steps per launch, three wrong or bad ways, and one that takes long.
+    let shapes = ["x2", "x1", "wrong", "small", "trap", "slow", "x4"];
+    let shapes = shapes.map(|label| twofold(&format!("twofold@{label}"), ""));
+    let mut tuned = twofold("twofold", "two steps a launch");
+    tuned.shapes = shapes.into();
+    vec![
+        variant("naive", "one launch a step"),
+        tuned,
+        variant("off-by-one", "wrong in its last element"),
+        variant("late", "wrong in its 590th step alone"),
+        variant("close", "another highest bit, which is allowed").reordered(),
+        variant("not-close", "another second-highest bit, which is not").reordered(),
+        variant("trapping", "traps"),
+        variant("hungry", "needs more memory than there is").on_request(),
+        variant("newer", "needs a newer device").on_request(),
+    ]
 }
 
-fn boxed((n, steps): (usize, u64)) -> Box<dyn Case> {
-    Box::new(Numbers { n, steps })
+fn variant(name: &str, summary: &'static str) -> Variant {
+    let own = name.to_owned();
+    Variant::recorded(name, summary, Arc::clone(&MODULE), move |case, _| {
+        downcast::<Numbers>(&own, case).record(&own)
+    })
 }
 
-struct Numbers {
+fn twofold(name: &str, summary: &'static str) -> Variant {
+    let bytes = |case: &Numbers| case.work().bytes / 2;
+    variant(name, summary).moving(bytes)
+}
+
+/// A case.
+#[derive(Debug, Clone)]
+pub struct Numbers {
     n: usize,
     steps: u64,
 }
 
-impl Case for Numbers {
-    fn label(&self) -> String {
-        format!("{} numbers, {} steps", self.n, self.steps)
-    }
+fn numbers(n: usize, steps: u64) -> Numbers {
+    Numbers { n, steps }
+}
 
-    fn problem_json(&self) -> serde_json::Value {
-        serde_json::json!({ "n": self.n, "steps": self.steps })
-    }
-
-    fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
-        let variant = find(variant)?;
-        let mut plan = Plan::new(variant.base());
+impl Numbers {
+    /// Records the plan of a variant, in a shape or as it is.
+    fn record(&self, name: &str) -> Result<Plan, Error> {
+        let (variant, shape) = match name.split_once(lab::SHAPE) {
+            Some((variant, shape)) => (variant, Some(shape)),
+            None => (name, None),
+        };
+        let mut plan = Plan::new(variant);
         let x = plan.buffer("x", Element::U32, self.n);
         plan.output("x", x);
-        let (kernel, of_launch) = match (variant.base(), variant.label()) {
+        let (kernel, of_launch) = match (variant, shape) {
             ("twofold", None | Some("x2")) => ("twofold", 2),
             (_, Some("x4")) => ("fourfold", 4),
             (_, Some("wrong")) => ("off-by-one", self.steps.max(1)),
             (_, Some("trap")) => ("trapping", 1),
-            (base, None) => (base, 1),
+            (variant, None) => (variant, 1),
             _ => ("naive", 1),
         };
-        if variant.label() == Some("small") && self.n > 50 {
+        if shape == Some("small") && self.n > 50 {
             return Err(PlanError::unsupported("it takes at most 50 numbers").into());
         }
         let mut launch = |kernel: &str, times: u64| -> Result<(), Error> {
             for _ in 0..times {
-                if variant.label() == Some("slow") {
+                if shape == Some("slow") {
                     for _ in 0..9 {
                         plan.fill(x, 0)?;
                     }
@@ -247,6 +168,18 @@ impl Case for Numbers {
         launch(kernel, self.steps / of_launch)?;
         launch("naive", self.steps % of_launch)?;
         Ok(plan)
+    }
+}
+
+impl Display for Numbers {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} numbers, {} steps", self.n, self.steps)
+    }
+}
+
+impl LabCase for Numbers {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::json!({ "n": self.n, "steps": self.steps })
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -268,6 +201,16 @@ impl Case for Numbers {
         Ok(x)
     }
 
+    fn work(&self) -> Work {
+        let updates = self.n as u64 * self.steps;
+        Work {
+            updates,
+            unit: "doublings",
+            bytes: 8 * updates,
+            flops: 2 * updates,
+        }
+    }
+
     /// In 10 ms a step.
     fn advance(
         &self,
@@ -279,26 +222,22 @@ impl Case for Numbers {
         Ok(Duration::from_millis(10 * self.steps))
     }
 
-    fn output_names(&self) -> &'static [&'static str] {
-        &["x"]
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps)
     }
 
-    fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn Case>> {
-        Some(boxed((self.n, steps.into())))
+    fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn LabCase>> {
+        Some(Box::new(numbers(self.n, steps.into())))
     }
 
-    /// Of a variant that is not exact, the highest bits may be others; as for an oracle, that takes
-    /// inputs from which the expected outputs follow.
-    fn check(
+    /// The highest bits may be others. As for an oracle, that takes inputs from which the expected
+    /// outputs follow.
+    fn check_reordered(
         &self,
-        variant: &str,
         inputs: &NamedBuffers,
         expected: &NamedBuffers,
         got: &NamedBuffers,
     ) -> Result<Result<(), CheckError>, Error> {
-        if find(variant)?.exact {
-            return Ok(check::exact(expected, got));
-        }
         let oracle = self.reference_from(inputs, Cpu::Serial, &NoProgress)?;
         assert_eq!(&oracle, expected, "inputs of another part");
         let mut nearest = oracle;
@@ -309,31 +248,8 @@ impl Case for Numbers {
         Ok(check::exact(&nearest, got))
     }
 
-    fn checks_from_inputs(&self, variant: &str) -> bool {
-        find(variant).is_ok_and(|variant| !variant.exact)
-    }
-
-    fn timesteps(&self) -> Option<u64> {
-        Some(self.steps)
-    }
-
     fn locate(&self, _: &str, index: usize) -> Option<String> {
         Some(format!("number {index}"))
-    }
-
-    fn largest_within(&self, _: &str, bytes: u64) -> Option<String> {
-        Some(format!("n = {}", bytes / 4))
-    }
-
-    fn work(&self, variant: &str) -> Work {
-        let updates = self.n as u64 * self.steps;
-        let per_update = if variant.starts_with("twofold") { 4 } else { 8 };
-        Work {
-            updates,
-            unit: "doublings",
-            bytes: per_update * updates,
-            flops: 2 * updates,
-        }
     }
 }
 

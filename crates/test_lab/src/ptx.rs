@@ -3,32 +3,56 @@
 //!
 //! Every variant computes y = 3 x, one thread an element, in blocks of 64 threads.
 
-use std::sync::LazyLock;
+use std::fmt::{Display, Formatter};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
-use device::{CheckError, Element, Error, Module, NamedBuffers, check};
-use host::lab::CaseError;
-use host::{Case, CaseParams, Cpu, Lab, Parameter, Variant, Work};
+use device::{Element, Error, Module, NamedBuffers};
+use lab::{Cpu, Lab, LabCase, Parameter, Variant, Work, boxed, downcast};
 use plan::{LaunchConfig, Plan, args};
 use terminal::progress::Progress;
-
-use super::variant;
 
 /// Threads of a block.
 const BLOCK: u32 = 64;
 
 /// The lab.
-pub struct Tripling;
-
-const VARIANTS: [Variant; 7] = [
-    variant("coalesced", "neighbours read neighbours"),
-    variant("scattered", "half of each sector is not used by the warp"),
-    variant("banked", "through shared memory, all lanes in one bank"),
-    variant("divergent", "odd lanes take another way"),
-    variant("racy", "all threads write one word of shared memory"),
-    variant("stray", "writes behind the end"),
-    variant("wrong", "triples one too few"),
-];
+pub static TRIPLING: LazyLock<Lab> = LazyLock::new(|| {
+    let module = Arc::new(Module::new("tripling", ptx()));
+    let variant = |name: &'static str, summary| {
+        Variant::recorded(name, summary, Arc::clone(&module), move |case, _| {
+            downcast::<Numbers>(name, case).record(name)
+        })
+    };
+    let variants = vec![
+        variant("coalesced", "neighbours read neighbours"),
+        variant("scattered", "half of each sector is not used by the warp"),
+        variant("banked", "through shared memory, all lanes in one bank"),
+        variant("divergent", "odd lanes take another way"),
+        variant("racy", "all threads write one word of shared memory"),
+        variant("stray", "writes behind the end"),
+        variant("wrong", "triples one too few"),
+    ];
+    Lab {
+        name: "tripling",
+        summary: "triples numbers",
+        parameters: &PARAMETERS,
+        outputs: &["y"],
+        rounds: true,
+        seed_bits: 64,
+        module,
+        variants,
+        extents: ("blocks", 1),
+        of_extent: |blocks| Ok(Box::new(Numbers { blocks })),
+        from_values: |values| {
+            let blocks = values.get("blocks")?;
+            Ok(Box::new(Numbers { blocks }))
+        },
+        check_seedable: |_| Ok(()),
+        small: || boxed([1, 2].map(|blocks| Numbers { blocks })),
+        laptop: || boxed([Numbers { blocks: 12 }]),
+        large: || boxed([Numbers { blocks: 128 }]),
+    }
+});
 
 const PARAMETERS: [Parameter; 1] = [Parameter {
     name: "blocks",
@@ -107,71 +131,31 @@ fn ptx() -> String {
     .concat()
 }
 
-impl Lab for Tripling {
-    fn name(&self) -> &'static str {
-        "tripling"
-    }
-
-    fn summary(&self) -> &'static str {
-        "triples numbers"
-    }
-
-    fn module(&self) -> &Module {
-        static MODULE: LazyLock<Module> = LazyLock::new(|| Module::new("tripling", ptx()));
-        &MODULE
-    }
-
-    fn variants(&self) -> &'static [Variant] {
-        &VARIANTS
-    }
-
-    fn parameters(&self) -> &'static [Parameter] {
-        &PARAMETERS
-    }
-
-    fn small_cases(&self) -> Vec<Box<dyn Case>> {
-        [1, 2].map(boxed).into()
-    }
-
-    fn laptop_cases(&self) -> Vec<Box<dyn Case>> {
-        [12].map(boxed).into()
-    }
-
-    fn large_cases(&self) -> Vec<Box<dyn Case>> {
-        [128].map(boxed).into()
-    }
-
-    fn case(&self, params: &CaseParams) -> Result<Box<dyn Case>, CaseError> {
-        let values = host::lab::Values::new(params, &PARAMETERS)?;
-        Ok(boxed(values.get("blocks")?))
-    }
-}
-
-fn boxed(blocks: u32) -> Box<dyn Case> {
-    Box::new(Numbers { blocks })
-}
-
 struct Numbers {
     blocks: u32,
 }
 
-impl Case for Numbers {
-    fn label(&self) -> String {
-        format!("{} blocks", self.blocks)
-    }
-
-    fn problem_json(&self) -> serde_json::Value {
-        serde_json::json!({ "blocks": self.blocks })
-    }
-
-    fn record_for(&self, _devices: u32, variant: &str) -> Result<Plan, Error> {
+impl Numbers {
+    fn record(&self, kernel: &str) -> Result<Plan, Error> {
         let len = (self.blocks * BLOCK) as usize;
-        let mut plan = Plan::new(variant);
+        let mut plan = Plan::new(kernel);
         let x = plan.buffer("x", Element::U32, len);
         let y = plan.buffer("y", Element::U32, len);
         plan.output("y", y);
-        plan.launch(variant, LaunchConfig::new(self.blocks, BLOCK), args![x, y])?;
+        plan.launch(kernel, LaunchConfig::new(self.blocks, BLOCK), args![x, y])?;
         Ok(plan)
+    }
+}
+
+impl Display for Numbers {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} blocks", self.blocks)
+    }
+}
+
+impl LabCase for Numbers {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::json!({ "blocks": self.blocks })
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
@@ -190,6 +174,16 @@ impl Case for Numbers {
         Ok(vec![("y".to_owned(), y.into())])
     }
 
+    fn work(&self) -> Work {
+        let updates = u64::from(self.blocks * BLOCK);
+        Work {
+            updates,
+            unit: "numbers",
+            bytes: 8 * updates,
+            flops: 0,
+        }
+    }
+
     fn advance(
         &self,
         buffers: &mut NamedBuffers,
@@ -201,31 +195,8 @@ impl Case for Numbers {
         Ok(began.elapsed())
     }
 
-    fn output_names(&self) -> &'static [&'static str] {
-        &["y"]
-    }
-
-    fn check(
-        &self,
-        _: &str,
-        _: &NamedBuffers,
-        expected: &NamedBuffers,
-        got: &NamedBuffers,
-    ) -> Result<Result<(), CheckError>, Error> {
-        Ok(check::exact(expected, got))
-    }
-
-    fn reduced(&self) -> Option<Box<dyn Case>> {
-        Some(boxed(self.blocks.min(2)))
-    }
-
-    fn work(&self, _: &str) -> Work {
-        let updates = u64::from(self.blocks * BLOCK);
-        Work {
-            updates,
-            unit: "numbers",
-            bytes: 8 * updates,
-            flops: 0,
-        }
+    fn reduced(&self) -> Option<Box<dyn LabCase>> {
+        let blocks = self.blocks.min(2);
+        Some(Box::new(Numbers { blocks }))
     }
 }

@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use exit::{CommandError, Ending};
-use host::catalogue::needs_solutions;
 use host::course_root;
+use lab::catalogue::needs_solutions;
 use output_files::OutputFolder;
 use terminal::stdout::Out;
 
@@ -70,6 +70,7 @@ const NEW: [(&str, &str); 3] = [
 /// of the course.
 pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
+        host::labs(),
         "export makes the students' copy of the course",
         "this is one",
     )?;
@@ -115,7 +116,7 @@ impl Copy<'_> {
         for (name, text) in NEW {
             self.write(Path::new(name), text.as_bytes())?;
         }
-        let labs: Vec<&str> = host::labs().iter().map(|lab| lab.name()).collect();
+        let labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
         let tests = include_str!("student/labs.rs").replace("LABS", &labs.join(" "));
         self.write(Path::new("tests/tests/labs.rs"), tests.as_bytes())?;
         for lab in labs {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use device::{HostBuffer, NamedBuffers};
-use host::Case;
+use lab::LabCase;
 use plan::Element;
 
 use exit::CommandError;
@@ -102,7 +102,7 @@ pub struct Lattice {
 impl Lattice {
     /// The grid of a case's buffer, with points as [`Case::axes`] has them: named in alphabetical
     /// order along x, y, z.
-    pub fn of(case: &dyn Case, name: &'static str, origin: f64, spacing: f64) -> Lattice {
+    pub fn of(case: &dyn LabCase, name: &'static str, origin: f64, spacing: f64) -> Lattice {
         let mut stride = 1;
         let mut named = Vec::new();
         for (axis, points) in case.axes(name) {

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::str::FromStr;
 
-use host::lab::CaseError;
+use lab::CaseError;
 
 use exit::CommandError;
 

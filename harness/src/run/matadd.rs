@@ -3,13 +3,13 @@
 use clap::Args;
 use device::Sanitize;
 use host::matadd::{LAB, Owner, check_index};
-use host::{Lab, find_variant};
+use lab::find_variant;
 use serde::Serialize;
 
 use super::flags::Extents;
 use exit::{CommandError, Ending};
-use host::catalogue::needs_solutions;
-use host::devices::{Machine, Named, Wanted};
+use lab::catalogue::needs_solutions;
+use lab::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -69,6 +69,7 @@ struct Report {
 /// Invalid arguments, a missing device.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
+        host::labs(),
         "run matadd runs the built-in solution",
         "`harness grade labs/matadd/starter` runs yours",
     )?;
@@ -77,9 +78,8 @@ pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
 }
 
 fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    let variant = find_variant(LAB.variants(), &args.check_index)
-        .map_err(|error| CommandError::from(error).context("--check-index"))?
-        .name;
+    let variant = find_variant(&LAB.variants, &args.check_index)
+        .map_err(|error| CommandError::from(error).context("--check-index"))?;
     if args.device == Some(Wanted::Cpu) {
         return Err(CommandError::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
@@ -91,14 +91,14 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     let map = check_index(device, variant, n_x, n_y)?;
     let [grid, block] = [map.config.grid, map.config.block].map(|[x, y, _]| [x, y]);
     let report = Report {
-        variant,
+        variant: &variant.name,
         device: device.info().name.clone(),
         grid,
         block,
         elements: (0..map.threads.len()).map(|i| map.owner(i)).collect(),
     };
     if json.wants_text() {
-        let title = format!("matadd  {n_x}x{n_y}, {variant} on {name}");
+        let title = format!("matadd  {n_x}x{n_y}, {} on {name}", variant.name);
         out.line(out.look().title(&title))?;
         out.line(render(&report, n_x as usize, out.look()))?;
     }

@@ -14,7 +14,7 @@ use host::membench::{
 };
 
 use exit::{CommandError, Ending};
-use host::devices::{Machine, Named, Wanted};
+use lab::devices::{Machine, Named, Wanted};
 use output_files::OutputFile;
 use terminal::json::JsonArg;
 use terminal::progress::Bar;

@@ -7,12 +7,12 @@ use clap::{Args, ValueEnum};
 use device::buffer::{replace, take};
 use device::{Device, Error, HostBuffer};
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use host::{Case, Cpu};
+use lab::{Cpu, LabCase};
 
 use super::field_files::{FieldFormat, Lattice};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
-use super::stepper::{Chunk, Comparison, Stepper, once, part};
+use super::stepper::{Chunk, Comparison, Stepper, once};
 use super::timesteps::report_comparison;
 use exit::{CommandError, Ending};
 use output_files::OutputFile;
@@ -142,7 +142,7 @@ fn solve(
     let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
     out.line(out.look().title(&title))?;
     if let Some(chunk) = chunk {
-        let done = part(&stepper.problem, 0, chunk.steps);
+        let done = stepper.problem.clone().with_iterations(chunk.steps);
         out.line(figures(&done, &chunk, processor, out))?;
     }
     let mut ending = Ending::Fine;
@@ -175,7 +175,7 @@ fn iterate_until(
     let bar = Bar::new(format!("computing on {}", processor.name));
     let began = Instant::now();
     let end = match processor.device() {
-        Some(device) => to_tolerance(device, problem, processor.variant, stop, &bar),
+        Some(device) => to_tolerance(device, problem, processor.device_variant(), stop, &bar),
         None => {
             let iterate = || to_tolerance_on_cpu(problem, stop, Cpu::Parallel, &bar);
             stepper.cores.install(iterate)
@@ -225,7 +225,9 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
     }
     let usual = bytes_per_s(done.usual_bytes() as f64 / t);
     table.row(["24 K N^3 / t", &usual, "the usual figure, of three arrays"]);
-    let work = done.work(processor.variant);
+    let work = processor
+        .variant
+        .map_or_else(|| done.work(), |variant| variant.work(done));
     if processor.device().is_some() {
         let rate = bytes_per_s(work.bytes as f64 / t);
         let note = format!("{}, what this variant cannot avoid", bytes(work.bytes));

@@ -8,11 +8,11 @@ use device::Sanitize;
 #[cfg(target_os = "linux")]
 use device::ranks::Session;
 use device::{Device, DeviceKind};
-use host::{Case, Lab};
+use lab::{Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use host::catalogue::variant_of_run;
-use host::devices::{Gpus, Machine, Wanted};
+use lab::catalogue::variant_of_run;
+use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
 use measure::tune::Table;
 use terminal::stdout::Out;
@@ -37,8 +37,10 @@ pub struct Processor {
     machine: Machine,
     /// As `--device` has it.
     pub name: Wanted,
-    /// The variant that a device runs.
-    pub variant: &'static str,
+    /// The lab of what is run.
+    pub lab: &'static Lab,
+    /// The variant that a device runs. A copy without built-in solutions has none, and no device.
+    pub variant: Option<&'static Variant>,
     /// The other processes that compute with this one.
     #[cfg(target_os = "linux")]
     ranks: Option<Arc<Session>>,
@@ -54,8 +56,8 @@ impl DeviceArg {
     /// that is named and missing.
     pub fn processor(
         &self,
-        lab: &dyn Lab,
-        case: &dyn Case,
+        lab: &'static Lab,
+        case: &dyn LabCase,
         variant: Option<&str>,
         usual: &str,
     ) -> Result<Processor, CommandError> {
@@ -79,8 +81,11 @@ impl DeviceArg {
         #[cfg(target_os = "linux")]
         if let Some(world) = world {
             let facts = [
-                ("lab", lab.name().to_owned()),
-                ("variant", variant.to_owned()),
+                ("lab", lab.name.to_owned()),
+                (
+                    "variant",
+                    variant.map_or("", |variant| &variant.name).to_owned(),
+                ),
                 (
                     "problem",
                     format!("{}, {}", case.label(), case.problem_json()),
@@ -89,14 +94,14 @@ impl DeviceArg {
             let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
             let wanted = wanted.unwrap_or(Wanted::Cuda(0));
             let (device, session) =
-                super::ranks::meet(&world, wanted, self.gpus.as_ref(), lab.module(), facts)?;
+                super::ranks::meet(&world, wanted, self.gpus.as_ref(), &lab.module, facts)?;
             return Ok(Processor {
                 ranks: Some(session),
-                ..Processor::of(device, variant)
+                ..Processor::of(device, lab, variant)
             });
         }
         if let Some(gpus) = &self.gpus {
-            return Ok(Processor::of(gpus.group(wanted)?, variant));
+            return Ok(Processor::of(gpus.group(wanted)?, lab, variant));
         }
         let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
         let chosen = machine.choose(wanted.as_slice())?;
@@ -105,13 +110,14 @@ impl DeviceArg {
             .first()
             .map_or(Wanted::Cpu, |named| named.name);
         let device = chosen.devices.first().map(|named| named.device);
-        let variant = match device {
-            Some(device) => Table::in_force()?.choose_named(lab, variant, case, device),
+        let variant = match variant.zip(device) {
+            Some((variant, device)) => Some(Table::in_force()?.choose(lab, variant, case, device)),
             None => variant,
         };
         Ok(Processor {
             machine,
             name,
+            lab,
             variant,
             #[cfg(target_os = "linux")]
             ranks: None,
@@ -139,7 +145,11 @@ impl DeviceArg {
 
 impl Processor {
     /// A device, which may be several, and the variant that it runs.
-    fn of(device: Box<dyn Device>, variant: &'static str) -> Processor {
+    fn of(
+        device: Box<dyn Device>,
+        lab: &'static Lab,
+        variant: Option<&'static Variant>,
+    ) -> Processor {
         let (kind, ordinal) = (device.info().kind, device.info().ordinal);
         Processor {
             machine: Machine::new(vec![(kind, Ok(vec![device]))]),
@@ -147,6 +157,7 @@ impl Processor {
                 DeviceKind::Cuda => Wanted::Cuda(ordinal),
                 DeviceKind::Emulated => Wanted::Emulated,
             },
+            lab,
             variant,
             #[cfg(target_os = "linux")]
             ranks: None,
@@ -196,6 +207,15 @@ impl Processor {
         true
     }
 
+    /// The variant that the device runs.
+    ///
+    /// # Panics
+    ///
+    /// In a copy of the course without built-in solutions, where nothing runs on a device.
+    pub fn device_variant(&self) -> &'static Variant {
+        self.variant.expect("a device runs a variant")
+    }
+
     /// The device; `None` for the CPU.
     pub fn device(&self) -> Option<&dyn Device> {
         let chosen = self.machine.choose(&[self.name]).ok()?;
@@ -207,14 +227,15 @@ impl Processor {
         match self.device() {
             Some(device) => {
                 let (name, count) = (&device.info().name, device.count());
+                let variant = self.variant.map_or("", |variant| &variant.name);
                 match count {
-                    1 => format!("{} on {} ({name})", self.variant, self.name),
+                    1 => format!("{variant} on {} ({name})", self.name),
                     _ => {
                         let processes = match device.processes() {
                             1 => String::new(),
                             processes => format!(" of {processes} processes"),
                         };
-                        format!("{} on {count} devices{processes} ({name})", self.variant)
+                        format!("{variant} on {count} devices{processes} ({name})")
                     }
                 }
             }

@@ -10,7 +10,7 @@ use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanit
 use device::{Device, Error, Module};
 
 use exit::CommandError;
-use host::devices::{Gpus, Wanted};
+use lab::devices::{Gpus, Wanted};
 use output_files::digest::sha256;
 use output_files::interrupt;
 

@@ -8,8 +8,7 @@
 use std::collections::HashMap;
 
 use device::{BufferError, Error, NamedBuffers};
-use host::Case;
-use host::lab::Declaration;
+use lab::{LabCase, Variant};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, Element, PlanError, Role};
 
@@ -83,10 +82,10 @@ impl Receivers {
     /// # Errors
     ///
     /// The variant's.
-    pub fn record<P: Declaration>(
+    pub fn record(
         &self,
-        problem: &P,
-        variant: &str,
+        problem: &dyn LabCase,
+        variant: &Variant,
         first: u32,
         steps: u32,
     ) -> Result<Plan, Error> {
@@ -99,7 +98,7 @@ impl Receivers {
         ));
         let mut taken = None;
         for piece in pieces {
-            let plan = part(problem, piece.first, piece.steps).record(variant)?;
+            let plan = variant.record(part(problem, piece.first, piece.steps).as_ref())?;
             chain.append(&plan)?;
             if piece.is_sampled {
                 let (to, done) = *taken.get_or_insert_with(|| {
@@ -236,7 +235,7 @@ mod tests {
     use device::EmulatedDevice;
     use device::run::run_once;
     use host::stencil25::{LAB, Start, Stencil25};
-    use host::{Cpu, Lab};
+    use lab::Cpu;
     use terminal::progress::NoProgress;
 
     fn receivers(every: u32) -> Receivers {
@@ -278,7 +277,7 @@ mod tests {
         let problem = Stencil25::with_shell([9, 10, 12], 7, 3).unwrap();
         let problem = problem.with_start(Start::Random { seed: 4 });
         let grid = problem.grid();
-        for variant in LAB.variants().iter().filter(|variant| !variant.on_request) {
+        for variant in LAB.variants.iter().filter(|variant| !variant.on_request) {
             for (every, first) in [(1, 0), (2, 3), (3, 0)] {
                 let mut receivers = Receivers {
                     field: "u",
@@ -289,22 +288,20 @@ mod tests {
                     samples: Vec::new(),
                 };
                 let steps = 7 - first;
-                let plan = receivers
-                    .record(&problem, variant.name, first, steps)
-                    .unwrap();
-                let mut fields = Case::inputs(&problem).unwrap();
+                let plan = receivers.record(&problem, variant, first, steps).unwrap();
+                let mut fields = LabCase::inputs(&problem).unwrap();
                 let device = EmulatedDevice::default();
-                let mut session = device.prepare(LAB.module(), &plan).unwrap();
+                let mut session = device.prepare(&variant.module, &plan).unwrap();
                 let got = run_once(session.as_mut(), &plan, &fields).unwrap().outputs;
                 let find = |name: &str| device::check::find(&got, name).unwrap();
                 for piece in receivers.pieces(first, steps) {
                     let part = part(&problem, piece.first, piece.steps);
-                    Declaration::advance(&part, &mut fields, Cpu::Serial, &NoProgress).unwrap();
+                    part.advance(&mut fields, Cpu::Serial, &NoProgress).unwrap();
                     if piece.is_sampled {
                         receivers.sample(&fields).unwrap();
                     }
                 }
-                if variant.exact {
+                if variant.is_exact() {
                     let samples = find(SAMPLES).as_slice::<f32>().unwrap();
                     let bits =
                         |values: &[f32]| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>();

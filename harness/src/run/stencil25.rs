@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
-use host::lab::CaseError;
 use host::stencil25::{LAB, Model, Start, Stencil25};
+use lab::CaseError;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};

@@ -9,15 +9,14 @@ use device::run::{outputs, reset};
 use device::telemetry;
 use device::telemetry::Telemetry;
 use device::{Device, DeviceKind, Error, NamedBuffers};
-use host::lab::Declaration;
-use host::{Case, Cpu, Lab, find_shaped};
+use lab::{Cpu, LabCase, Variant};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use terminal::progress::{NoProgress, Progress};
 
 use super::processor::Processor;
 use super::receivers::{Receivers, SAMPLES};
 use exit::CommandError;
-use host::memory_advice;
+use lab::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
 
@@ -28,8 +27,8 @@ const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 const CPU_WARM_UP_STEPS: u32 = 5;
 
 /// Timesteps of a problem whose lab has them.
-pub fn part<P: Declaration>(problem: &P, first: u32, steps: u32) -> P {
-    let part = Declaration::part(problem, first, steps);
+pub fn part(problem: &dyn LabCase, first: u32, steps: u32) -> Box<dyn LabCase> {
+    let part = problem.part(first, steps);
     part.expect("labs without timesteps are not stepped")
 }
 
@@ -78,7 +77,7 @@ pub struct Stepper<'p, P> {
     began: Instant,
 }
 
-impl<'p, P: Declaration> Stepper<'p, P> {
+impl<'p, P: LabCase> Stepper<'p, P> {
     /// The problem before its first timestep. The CPU uses this many threads, or one for each core.
     ///
     /// # Errors
@@ -90,10 +89,11 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         threads: Option<u32>,
     ) -> Result<Stepper<'p, P>, CommandError> {
         let fields = problem.inputs();
-        let fields =
-            fields.map_err(|error| memory_advice::failure(error, &problem, processor.variant))?;
-        if let Some(device) = processor.device().filter(|device| device.count() > 1) {
-            uses_several(&problem, processor.variant, device.count())?;
+        let fields = fields
+            .map_err(|error| memory_advice::failure(error, processor.lab, processor.variant))?;
+        let several = processor.device().filter(|device| device.count() > 1);
+        if let Some((device, variant)) = several.zip(processor.variant) {
+            uses_several(&problem, processor, variant, device.count())?;
         }
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
@@ -144,12 +144,12 @@ impl<'p, P: Declaration> Stepper<'p, P> {
                     Bar::since(label, self.began)
                 };
                 bar.update(self.steps_done.into(), all.into());
-                self.on_device(device, &part, rule)
+                self.on_device(device, part.as_ref(), rule)
             }
             None => {
                 let bar = Bar::since(label, self.began);
                 let began = Instant::now();
-                let time = self.on_cpu(&part, &bar);
+                let time = self.on_cpu(part.as_ref(), &bar);
                 time.map(|time| (once(time), began.elapsed(), None))
             }
         };
@@ -164,9 +164,9 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     }
 
     /// Computes the timesteps that are next; with receivers, up to each of their samples in turn.
-    fn on_cpu(&mut self, next: &P, bar: &dyn Progress) -> Result<Duration, Error> {
-        let advance = |part: &P, fields: &mut NamedBuffers| {
-            let all = || Declaration::advance(part, fields, Cpu::Parallel, bar);
+    fn on_cpu(&mut self, next: &dyn LabCase, bar: &dyn Progress) -> Result<Duration, Error> {
+        let advance = |part: &dyn LabCase, fields: &mut NamedBuffers| {
+            let all = || part.advance(fields, Cpu::Parallel, bar);
             self.cores.install(all)
         };
         let Some(receivers) = &mut self.receivers else {
@@ -176,7 +176,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         let mut time = Duration::ZERO;
         for piece in receivers.pieces(self.steps_done, steps) {
             let part = part(&self.problem, piece.first, piece.steps);
-            time += advance(&part, &mut self.fields)?;
+            time += advance(part.as_ref(), &mut self.fields)?;
             if piece.is_sampled {
                 receivers.sample(&self.fields)?;
             }
@@ -187,19 +187,19 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     fn on_device(
         &mut self,
         device: &dyn Device,
-        part: &P,
+        part: &dyn LabCase,
         rule: Option<&SamplingRule>,
     ) -> Result<(Summary, Duration, Option<f64>), Error> {
-        let variant = self.processor.variant;
+        let variant = self.processor.device_variant();
         let steps = part.timesteps().unwrap_or(0) as u32;
         let plan = match &self.receivers {
-            None => part.record_for(device.count(), variant)?,
+            None => variant.record_for(part, device.count())?,
             Some(receivers) => receivers.record(&self.problem, variant, self.steps_done, steps)?,
         };
         let energy_j = || self.telemetry.as_ref()?.read().energy_j;
         let mut energy = None;
         let began = Instant::now();
-        let mut session = device.prepare(P::lab().module(), &plan)?;
+        let mut session = device.prepare(&variant.module, &plan)?;
         let mut run = || {
             // Nothing that a run before left can pass for a result of this one.
             reset(session.as_mut(), &plan, &self.fields)?;
@@ -250,15 +250,15 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         let warm_up = || -> Result<(), Error> {
             let Some(device) = self.processor.device() else {
                 let (part, mut fields) = (part(CPU_WARM_UP_STEPS), self.fields.clone());
-                self.cores.install(|| {
-                    Declaration::advance(&part, &mut fields, Cpu::Parallel, &NoProgress)
-                })?;
+                self.cores
+                    .install(|| part.advance(&mut fields, Cpu::Parallel, &NoProgress))?;
                 return Ok(());
             };
             if device.info().kind == DeviceKind::Cuda {
                 let (time, steps) = GPU_WARM_UP;
-                let plan = part(steps).record_for(device.count(), self.processor.variant)?;
-                let mut session = device.prepare(P::lab().module(), &plan)?;
+                let variant = self.processor.device_variant();
+                let plan = variant.record_for(part(steps).as_ref(), device.count())?;
+                let mut session = device.prepare(&variant.module, &plan)?;
                 reset(session.as_mut(), &plan, &self.fields)?;
                 let began = Instant::now();
                 session.run()?;
@@ -272,7 +272,7 @@ impl<'p, P: Declaration> Stepper<'p, P> {
     }
 
     /// Advances the same problem on the CPU as far, and compares the plan's outputs as the lab
-    /// does: see [`Case::check`]. Adds what it finds to `comparison`.
+    /// does: see [`Variant::check`]. Adds what it finds to `comparison`.
     ///
     /// # Errors
     ///
@@ -291,25 +291,25 @@ impl<'p, P: Declaration> Stepper<'p, P> {
         let part = part(&self.problem, *done, self.steps_done - *done);
         let bar = Bar::since("the same on the CPU", self.began);
         self.cores
-            .install(|| Declaration::advance(&part, expected, Cpu::Parallel, &bar))?;
+            .install(|| part.advance(expected, Cpu::Parallel, &bar))?;
         *done = self.steps_done;
-        let variant = find_shaped(P::lab(), self.processor.variant)?;
+        let variant = self.processor.device_variant();
         let mut add = |want: &NamedBuffers, checked: Result<(), CheckError>| {
             comparison.values += want.iter().map(|(_, want)| want.len() as u64).sum::<u64>();
             if let Err(error) = checked {
                 comparison.add(&self.problem, self.steps_done, &error);
             }
         };
-        if !variant.exact {
+        if !variant.is_exact() {
             // An oracle of all timesteps up to this one says which values are right.
-            let is_output = |name: &str| part.output_names().contains(&name);
+            let is_output = |name: &str| self.processor.lab.outputs.contains(&name);
             let want = copies(expected, is_output)?;
             let got = copies(&self.fields, is_output)?;
-            let inputs = Case::inputs(&self.problem)?;
-            add(&want, whole.check(variant.name, &inputs, &want, &got)?);
+            let inputs = LabCase::inputs(&self.problem)?;
+            add(&want, variant.check(whole.as_ref(), &inputs, &want, &got)?);
             return Ok(());
         }
-        for (name, _) in part.record(variant.name)?.outputs() {
+        for (name, _) in variant.record(part.as_ref())?.outputs() {
             let want = vec![(name.clone(), take(expected, name)?)];
             let got = vec![(name.clone(), take(&mut self.fields, name)?)];
             add(&want, check::exact(&want, &got));
@@ -321,30 +321,32 @@ impl<'p, P: Declaration> Stepper<'p, P> {
 
     /// The error; if memory is short, with the largest problem that fits.
     pub fn explained(&self, error: Error) -> CommandError {
-        memory_advice::failure(error, &self.problem, self.processor.variant)
+        memory_advice::failure(error, self.processor.lab, self.processor.variant)
     }
 }
 
 /// Checks that the variant uses more than one of several devices.
-fn uses_several<P: Declaration>(
-    problem: &P,
-    variant: &str,
+fn uses_several(
+    problem: &dyn LabCase,
+    processor: &Processor,
+    variant: &Variant,
     devices: u32,
 ) -> Result<(), CommandError> {
     let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
-    let plan = part(problem, 0, steps).record_for(devices, variant);
-    let plan = plan.map_err(|error| memory_advice::failure(error, problem, variant))?;
+    let lab = processor.lab;
+    let plan = variant.record_for(part(problem, 0, steps).as_ref(), devices);
+    let plan = plan.map_err(|error| memory_advice::failure(error, lab, Some(variant)))?;
     match plan.devices() {
         1 => Err(CommandError::Input(format!(
-            "--variant {variant}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",
-            P::lab().name()
+            "--variant {}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",
+            variant.name, lab.name
         ))),
         _ => Ok(()),
     }
 }
 
 impl Comparison {
-    fn add(&mut self, problem: &dyn Case, step: u32, error: &CheckError) {
+    fn add(&mut self, problem: &dyn LabCase, step: u32, error: &CheckError) {
         let first = match error {
             CheckError::Mismatch(mismatch) => {
                 self.different += mismatch.count as u64;
@@ -373,20 +375,24 @@ mod tests {
     use super::*;
     use crate::run::processor::DeviceArg;
     use crate::run::test_command::parse;
-    use host::Cpu;
     use host::wave2d::Wave2d;
     use host::wave3d::{Start, Wave3d};
+    use lab::{Cpu, Lab};
 
-    fn processor(device: &str) -> Processor {
+    fn processor(lab: &'static Lab, usual: &str, device: &str) -> Processor {
         let arg: DeviceArg = parse(&[device]);
-        let case = Wave3d::new([8; 3], 1).unwrap();
-        arg.processor(&host::wave3d::LAB, &case, None, "single")
-            .unwrap()
+        let case = lab.small_cases().remove(0);
+        arg.processor(lab, case.as_ref(), None, usual).unwrap()
     }
 
     /// The problem in pieces is the problem in one.
-    fn in_pieces<P: Declaration>(problem: &P, pieces: &[u32], done: &[u32]) {
-        let processor = processor("--device=cpu");
+    fn in_pieces(
+        lab: &'static Lab,
+        problem: &(impl LabCase + Clone),
+        pieces: &[u32],
+        done: &[u32],
+    ) {
+        let processor = processor(lab, &lab.variants[0].name, "--device=cpu");
         let mut stepper = Stepper::new(problem.clone(), &processor, None).unwrap();
         let mut steps = Vec::new();
         for piece in pieces {
@@ -398,7 +404,7 @@ mod tests {
             );
         }
         assert_eq!(steps, done);
-        let whole = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
+        let whole = LabCase::reference(problem, Cpu::Serial, &NoProgress).unwrap();
         for (name, expected) in whole {
             let got = device::check::find(&stepper.fields, &name).unwrap();
             assert!(got.bytes() == expected.bytes(), "{name}");
@@ -409,16 +415,21 @@ mod tests {
     #[test]
     fn pieces_add_up() {
         let problem = Wave2d::new(40, 30, 100, "double-slit").unwrap();
-        in_pieces(&problem, &[1, 33, 66], &[1, 33, 66]);
+        in_pieces(&host::wave2d::LAB, &problem, &[1, 33, 66], &[1, 33, 66]);
         let problem = Wave3d::new([12, 11, 14], 70).unwrap();
-        in_pieces(&problem, &[33, 33, 33, 33], &[33, 33, 4]);
+        in_pieces(
+            &host::wave3d::LAB,
+            &problem,
+            &[33, 33, 33, 33],
+            &[33, 33, 4],
+        );
     }
 
     #[test]
     fn every_bit_is_compared() {
         let problem = Wave3d::new([5, 6, 7], 4).unwrap();
         let problem = problem.with_start(Start::Random { seed: 1 });
-        let processor = processor("--device=emulated");
+        let processor = processor(&host::wave3d::LAB, "single", "--device=emulated");
         let mut stepper = Stepper::new(problem, &processor, None).unwrap();
         let mut comparison = Comparison::default();
         stepper.advance(2, None).unwrap();

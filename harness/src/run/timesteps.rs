@@ -1,8 +1,7 @@
 //! `harness run` for any lab with timesteps: chunk by chunk, with files, rates, and a comparison
 //! with the CPU.
 
-use host::lab::Declaration;
-use host::{Case, Lab};
+use lab::LabCase;
 
 use super::field_files::FieldSeries;
 use super::processor::Processor;
@@ -32,7 +31,7 @@ pub struct Records {
 ///
 /// The device's error, or a file that cannot be written. A wrong result is not an error: the report
 /// has it.
-pub fn run<P: Declaration>(
+pub fn run<P: LabCase + Clone>(
     problem: &P,
     processor: &Processor,
     chunk_steps: impl IntoIterator<Item = u32>,
@@ -40,7 +39,7 @@ pub fn run<P: Declaration>(
     mut records: Records,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let lab = P::lab().name();
+    let lab = processor.lab.name;
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
     out.line(out.look().title(&title))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
@@ -109,19 +108,14 @@ pub fn report_comparison(
 const MOST_ROWS: usize = 20;
 
 /// The chunks' rates, if they are few, and the mean and spread of the rates.
-fn rates(
-    problem: &impl Declaration,
-    chunks: &[Chunk],
-    processor: &Processor,
-    out: &Out<'_>,
-) -> String {
+fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &Out<'_>) -> String {
     if !processor.has_speed() {
         let chunks = count(chunks.len(), "chunk");
         return format!("  {chunks}; the speed of the emulated device says nothing of a GPU");
     }
-    let unit = problem.work(processor.variant).unit;
+    let unit = problem.work().unit;
     let rate = |chunk: &Chunk| {
-        let work = part(problem, 0, chunk.steps).work(processor.variant);
+        let work = part(problem, 0, chunk.steps).work();
         work.updates as f64 / chunk.times.median_s.max(1e-12)
     };
     let mut done = 0;

@@ -4,8 +4,8 @@ use std::iter::repeat;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use host::lab::CaseError;
 use host::wave3d::{LAB, Start, Wave3d};
+use lab::CaseError;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};

@@ -9,11 +9,12 @@ use std::time::Instant;
 
 use clap::Args;
 use device::Sanitize;
-use host::{Lab, labs};
+use host::labs;
+use lab::Lab;
 
 use exit::{CommandError, Ending};
-use host::catalogue;
-use host::devices::{Machine, Wanted};
+use lab::catalogue;
+use lab::devices::{Machine, Wanted};
 use measure::tune::Table;
 use report::{LabReport, Report};
 use terminal::json::JsonArg;
@@ -72,7 +73,7 @@ pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 
 fn run_on(
     args: &TestArgs,
-    labs: &[&dyn Lab],
+    labs: &[&'static Lab],
     machine: &Machine,
     tuned: &Table,
     out: &mut Out<'_>,
@@ -95,7 +96,7 @@ fn run_on(
         let show = json.wants_text().then_some(&mut *out);
         let results = suite::run(lab, &cases, &columns, tuned, show)?;
         reports.push(LabReport {
-            lab: lab.name(),
+            lab: lab.name,
             results,
         });
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use exit::Ending;
-use host::devices::Absent;
+use lab::devices::Absent;
 use terminal::look::Look;
 use units::{count, waited};
 

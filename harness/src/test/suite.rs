@@ -3,14 +3,14 @@
 use device::DeviceError;
 use device::{Device, Error, NamedBuffers, check};
 use exit::ErrorKind;
-use host::run::{explain, run_from};
-use host::{Case, Cpu, Lab, Variant};
+use lab::run::{explain, run_from};
+use lab::{Cpu, Lab, LabCase, Variant};
 use terminal::progress::NoProgress;
 
 use super::report::{Status, TestResult};
 use exit::CommandError;
-use host::devices::{Chosen, Wanted};
-use host::memory_advice;
+use lab::devices::{Chosen, Wanted};
+use lab::memory_advice;
 use measure::tune::Table;
 use terminal::look::Look;
 use terminal::progress::Bar;
@@ -21,31 +21,40 @@ use units::indented;
 /// the serial one.
 pub struct Column<'m> {
     name: Wanted,
-    variant: &'static str,
     /// None for the CPU reference.
-    device: Option<&'m dyn Device>,
+    variant: Option<(&'static Variant, &'m dyn Device)>,
     /// Whether it is shown together with others like it.
     is_one_of_many: bool,
 }
 
 /// The columns for these devices and variants, device by device. Unless they were `named`, the
 /// variants that are measured on request are shown as one.
-pub fn columns<'m>(chosen: &Chosen<'m>, variants: &[Variant], named: bool) -> Vec<Column<'m>> {
+pub fn columns<'m>(
+    chosen: &Chosen<'m>,
+    variants: &[&'static Variant],
+    named: bool,
+) -> Vec<Column<'m>> {
     let cpu = chosen.cpu.then_some(Column {
         name: Wanted::Cpu,
-        variant: Cpu::Parallel.name(),
-        device: None,
+        variant: None,
         is_one_of_many: false,
     });
     let devices = chosen.devices.iter().flat_map(|on| {
         variants.iter().map(move |variant| Column {
             name: on.name,
-            variant: variant.name,
-            device: Some(on.device),
+            variant: Some((variant, on.device)),
             is_one_of_many: variant.on_request && !named,
         })
     });
     cpu.into_iter().chain(devices).collect()
+}
+
+impl Column<'_> {
+    /// The variant's name, or that of the CPU reference.
+    fn variant_name(&self) -> &'static str {
+        self.variant
+            .map_or(Cpu::Parallel.name(), |(variant, _)| &variant.name)
+    }
 }
 
 /// Columns that are shown as one.
@@ -56,7 +65,7 @@ fn groups<'c, 'm>(columns: &'c [Column<'m>]) -> impl Iterator<Item = &'c [Column
 /// The heading above a group of columns.
 fn heading(group: &[Column<'_>]) -> String {
     match group {
-        [column] => column.variant.to_owned(),
+        [column] => column.variant_name().to_owned(),
         _ => format!("{} on request", group.len()),
     }
 }
@@ -67,8 +76,8 @@ fn heading(group: &[Column<'_>]) -> String {
 ///
 /// If the reference cannot be computed, and for bugs of ours.
 pub fn run(
-    lab: &dyn Lab,
-    cases: &[Box<dyn Case>],
+    lab: &Lab,
+    cases: &[Box<dyn LabCase>],
     columns: &[Column<'_>],
     tuned: &Table,
     mut show: Option<&mut Out<'_>>,
@@ -77,15 +86,13 @@ pub fn run(
     let first_width = labels.iter().map(|label| label.len()).max().unwrap_or(0) + 2;
     let widths = widths(columns);
     if let Some(out) = show.as_deref_mut() {
-        let header = header(lab.name(), first_width, columns, &widths, out.look());
+        let header = header(lab.name, first_width, columns, &widths, out.look());
         out.line(header)?;
     }
     let mut results = Vec::new();
     for (case, label) in cases.iter().zip(labels) {
-        let lacking = |error| {
-            let first = lab.variants()[0].name;
-            memory_advice::failure(error, case.as_ref(), first).context(&label)
-        };
+        let lacking =
+            |error| memory_advice::failure(error, lab, lab.variants.first()).context(&label);
         let inputs = case.inputs().map_err(lacking)?;
         let bar = Bar::new(format!("reference of {label}"));
         let expected = case.reference_from(&inputs, Cpu::Serial, &bar);
@@ -98,7 +105,7 @@ pub fn run(
             row.push(TestResult {
                 case: label.clone(),
                 device: column.name.to_string(),
-                variant: column.variant,
+                variant: column.variant_name(),
                 status,
                 message,
             });
@@ -170,21 +177,21 @@ fn widths(columns: &[Column<'_>]) -> Vec<usize> {
 
 /// One test. Fails only for bugs of ours and cases that cannot be recorded.
 fn test(
-    lab: &dyn Lab,
-    case: &dyn Case,
+    lab: &Lab,
+    case: &dyn LabCase,
     column: &Column<'_>,
     tuned: &Table,
     inputs: &NamedBuffers,
     expected: &NamedBuffers,
 ) -> Result<(Status, Option<String>), CommandError> {
-    let tested = match column.device {
+    let tested = match column.variant {
         None => case
             .reference_from(inputs, Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
-        Some(device) => {
-            let variant = tuned.choose_named(lab, column.variant, case, device);
-            run_from(device, lab.module(), case, variant, inputs)
-                .and_then(|outcome| case.check(variant, inputs, expected, &outcome.outputs))
+        Some((variant, device)) => {
+            let variant = tuned.choose(lab, variant, case, device);
+            run_from(device, case, variant, inputs)
+                .and_then(|outcome| variant.check(case, inputs, expected, &outcome.outputs))
         }
     };
     match tested {
@@ -195,7 +202,8 @@ fn test(
         Err(error) => match error.kind() {
             ErrorKind::Submission => Ok((Status::Failed, Some(error.to_string()))),
             ErrorKind::Environment => {
-                let message = memory_advice::explained(&error, case, column.variant);
+                let variant = column.variant.map(|(variant, _)| variant);
+                let message = memory_advice::explained(&error, lab, variant);
                 Ok((Status::Lacking, Some(message)))
             }
             ErrorKind::Needs => Ok((Status::Skipped, Some(error.to_string()))),

@@ -90,7 +90,7 @@ fn checks_find_a_race_that_leaves_the_result_right() {
         let mut out = Out::new(&mut text, Look::PLAIN);
         let ending = run_on(
             &args,
-            &[&test_lab::ptx::Tripling],
+            &[&test_lab::ptx::TRIPLING],
             &machine,
             &Table::default(),
             &mut out,

@@ -47,7 +47,7 @@ fn without_a_gpu_tests_run_on_the_emulated_device() {
         let results = document["labs"][0]["results"].as_array().unwrap();
         let devices: Vec<&serde_json::Value> =
             results.iter().map(|result| &result["device"]).collect();
-        let variants = host::find_lab("wave2d").unwrap().variants().len();
+        let variants = host::find_lab("wave2d").unwrap().variants.len();
         assert_eq!(devices[0], "cpu");
         assert_eq!(devices[1..], vec!["emulated"; variants]);
         assert_eq!(document["skipped"][0]["device"], "cuda");

@@ -9,7 +9,8 @@ use grading::bundle::{BuiltWith, Bundle, BundledCase};
 use grading::lab_spec::LabSpec;
 use grading::report::Protection;
 use grading::{GradeReport, Kind};
-use host::{Case, find_lab};
+use host::find_lab;
+use lab::LabCase;
 use plan::{LaunchConfig, Plan, args};
 
 use crate::run::run;
@@ -49,6 +50,13 @@ pub struct Folder {
     pub folder: tempfile::TempDir,
 }
 
+/// A right solution of matadd.
+fn right_plan(case: &dyn LabCase) -> Plan {
+    let lab = find_lab("matadd").unwrap();
+    let variant = lab.find("grid2d_block1d_64").unwrap();
+    variant.record(case).unwrap()
+}
+
 impl Folder {
     pub fn new() -> Folder {
         let folder = tempfile::tempdir().unwrap();
@@ -61,7 +69,7 @@ impl Folder {
     }
 
     /// Writes a bundle with these kernels and the plans that `record` makes.
-    fn bundle(&self, name: &str, ptx: &str, record: &dyn Fn(&dyn Case) -> Plan) -> PathBuf {
+    fn bundle(&self, name: &str, ptx: &str, record: &dyn Fn(&dyn LabCase) -> Plan) -> PathBuf {
         let course = LabSpec::parse(LAB_FILE, "lab.toml").unwrap();
         let lab = find_lab("matadd").unwrap();
         let cases = course.cases.iter().map(|spec| {
@@ -92,9 +100,8 @@ impl Folder {
 
     /// A right submission.
     pub fn right(&self, name: &str) -> PathBuf {
-        let ptx = find_lab("matadd").unwrap().module().ptx();
-        let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
-        self.bundle(name, ptx, &record)
+        let ptx = find_lab("matadd").unwrap().module.ptx();
+        self.bundle(name, ptx, &right_plan)
     }
 
     /// The command line that grades the folder `all` into `results`.
@@ -125,8 +132,13 @@ LOOP:
     bra LOOP;
 }
 ";
-        let record = |case: &dyn Case| {
-            let len = case.declared().unwrap().buffers()[0].len as usize;
+        let record = |case: &dyn LabCase| {
+            let len = find_lab("matadd")
+                .unwrap()
+                .declared(case)
+                .unwrap()
+                .buffers()[0]
+                .len as usize;
             let mut plan = Plan::new("endless");
             let [_, _, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));
             plan.fill(c, 0).unwrap();
@@ -254,11 +266,10 @@ fn a_killed_run_goes_on_where_it_was() {
     const CLASS: usize = 8;
     let folder = Folder::new();
     std::fs::create_dir(folder.path("all")).unwrap();
-    let own = find_lab("matadd").unwrap().module().ptx();
+    let own = find_lab("matadd").unwrap().module.ptx();
     let hand_in = |number: usize, version: &str| {
         let ptx = format!("{own}// {number} {version}\n");
-        let record = |case: &dyn Case| case.record("grid2d_block1d_64").unwrap();
-        folder.bundle(&format!("all/student-{number}.bundle"), &ptx, &record);
+        folder.bundle(&format!("all/student-{number}.bundle"), &ptx, &right_plan);
     };
     for number in 0..CLASS {
         hand_in(number, "");

@@ -142,7 +142,7 @@ fn rate(
     limit: Limit,
 ) -> Result<Option<Rate>, MembenchError> {
     let probe = Probe::new(limit, options)?;
-    let mut session = device.prepare(probe.module, &probe.plan)?;
+    let mut session = device.prepare(&probe.module, &probe.plan)?;
     probe.write_inputs(session.as_mut())?;
     let mut run = |runs| -> Result<Timing, MembenchError> {
         probe.begin_sample(session.as_mut())?;

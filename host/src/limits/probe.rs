@@ -7,11 +7,13 @@ use kernels_gpu::membench::bandwidth::{
 use kernels_gpu::membench::value;
 
 use super::{Limit, Options};
-use crate::kernels::KERNELS;
+use crate::kernels::kernels_of;
 use crate::membench::MembenchError;
 use device::Scalar;
 use device::Session;
 use device::buffer::{Element, HostBuffer};
+use std::sync::Arc;
+
 use device::module::Module;
 use plan::args;
 use plan::{BufferId, LaunchConfig, Plan};
@@ -19,7 +21,7 @@ use plan::{BufferId, LaunchConfig, Plan};
 /// A plan that exercises one limit, and its expected result.
 pub struct Probe {
     /// The plan's kernels.
-    pub module: &'static Module,
+    pub module: Arc<Module>,
     /// The plan. It does the same in every run.
     pub plan: Plan,
     /// Bytes or operations of a run.
@@ -147,9 +149,11 @@ impl Probe {
     }
 }
 
-/// A plan of copies needs no kernel, but every plan needs a module.
-static NO_KERNELS: Module =
-    Module::from_static("copy", ".version 6.0\n.target sm_50\n.address_size 64\n");
+/// The lab whose kernels probe memory.
+const MEMBENCH: &str = "membench";
+
+/// The kernels that probe arithmetic.
+const LIMITS: &str = "limits";
 
 fn copy(options: &Options) -> Result<Probe, MembenchError> {
     let mut plan = Plan::new("copy bandwidth");
@@ -159,7 +163,7 @@ fn copy(options: &Options) -> Result<Probe, MembenchError> {
     plan.copy(src, dst)?;
     plan.output("dst", dst);
     Ok(Probe {
-        module: &NO_KERNELS,
+        module: kernels_of(LIMITS),
         plan,
         amount: 2 * options.device_bytes,
         filled: vec![(src, BYTE)],
@@ -175,7 +179,7 @@ fn read(options: &Options) -> Result<Probe, MembenchError> {
     plan.launch("membench_read", covering(len)?, args![src.slice(), sum])?;
     plan.output("sum", sum);
     Ok(Probe {
-        module: &KERNELS,
+        module: kernels_of(MEMBENCH),
         plan,
         amount: options.device_bytes,
         filled: vec![(src, BYTE)],
@@ -193,7 +197,7 @@ fn write(options: &Options) -> Result<Probe, MembenchError> {
     plan.launch("membench_write", covering(len)?, args)?;
     plan.output("dst", dst);
     Ok(Probe {
-        module: &KERNELS,
+        module: kernels_of(MEMBENCH),
         plan,
         amount: bytes,
         filled: vec![],
@@ -214,7 +218,7 @@ fn read_l2(options: &Options) -> Result<Probe, MembenchError> {
     plan.output("sum", sum);
     let of_pass = ELEMENT.wrapping_mul(elements);
     Ok(Probe {
-        module: &KERNELS,
+        module: kernels_of(MEMBENCH),
         plan,
         amount: 4 * u64::from(elements) * u64::from(options.passes),
         filled: vec![(src, BYTE)],
@@ -234,7 +238,7 @@ fn read_shared(options: &Options) -> Result<Probe, MembenchError> {
     let of_block = values.fold(0, u32::wrapping_add);
     let of_pass = of_block.wrapping_mul(blocks);
     Ok(Probe {
-        module: &KERNELS,
+        module: kernels_of(MEMBENCH),
         plan,
         amount: u64::from(blocks) * u64::from(SHARED_BYTES) * u64::from(options.passes),
         filled: vec![],
@@ -267,7 +271,7 @@ where
     let expected: Vec<T> = (0..STARTS).map(|start| sum(start, steps)).collect();
     let fmas = u64::from(threads) * CHAINS as u64 * u64::from(steps);
     Ok(Probe {
-        module: &KERNELS,
+        module: kernels_of(LIMITS),
         plan,
         amount: 2 * fmas,
         filled: vec![],

@@ -59,7 +59,7 @@ fn amounts_are_what_the_emulator_counts() {
     let options = Options::for_device(device.info());
     let report = |limit| {
         let probe = super::probe::Probe::new(limit, &options).unwrap();
-        let mut session = device.prepare(probe.module, &probe.plan).unwrap();
+        let mut session = device.prepare(&probe.module, &probe.plan).unwrap();
         probe.write_inputs(session.as_mut()).unwrap();
         probe.begin_sample(session.as_mut()).unwrap();
         session.run().unwrap();

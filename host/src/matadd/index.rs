@@ -3,12 +3,12 @@
 use serde::Serialize;
 
 use super::MatAdd;
-use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError};
+use crate::kernels::kernels_of;
 use device::Device;
 use device::buffer::{Element, HostBuffer};
 use device::error::Error;
 use device::run;
+use lab::{CaseError, Variant};
 use plan::args;
 use plan::{Command, LaunchConfig, Plan};
 
@@ -76,13 +76,15 @@ impl IndexMap {
 ///
 /// # Errors
 ///
-/// [`Error::Input`] for an unknown variant, or a matrix that the lab does not allow.
-pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
+/// [`Error::Input`] for a matrix that the lab does not allow.
+pub fn index_plan(variant: &Variant, n_x: u32, n_y: u32) -> Result<Plan, Error> {
     let problem = MatAdd::new(n_x, n_y, 1)?;
-    let added = problem.record(variant)?;
-    let mapping = MAPPINGS.iter().position(|name| variant.starts_with(name));
+    let added = variant.record(&problem)?;
+    let mapping = MAPPINGS
+        .iter()
+        .position(|name| variant.name.starts_with(name));
     let (Some(mapping), Some(Command::Launch(launch))) = (mapping, added.commands().next()) else {
-        return Err(CaseError::unknown("mapping", variant, MAPPINGS).into());
+        return Err(CaseError::unknown("mapping", &variant.name, MAPPINGS).into());
     };
     let mut plan = Plan::new("matadd check_index");
     let [threads, blocks] =
@@ -105,12 +107,12 @@ pub fn index_plan(variant: &str, n_x: u32, n_y: u32) -> Result<Plan, Error> {
 /// As [`index_plan`], and the errors of running the plan.
 pub fn check_index(
     device: &dyn Device,
-    variant: &str,
+    variant: &Variant,
     n_x: u32,
     n_y: u32,
 ) -> Result<IndexMap, Error> {
     let plan = index_plan(variant, n_x, n_y)?;
-    let mut session = device.prepare(&KERNELS, &plan)?;
+    let mut session = device.prepare(&kernels_of("matadd"), &plan)?;
     run::reset(session.as_mut(), &plan, &Vec::new())?;
     session.run()?;
     let mut read = |name: &str| -> Result<Vec<u32>, Error> {

@@ -8,19 +8,45 @@ mod index;
 #[cfg(test)]
 mod tests;
 
+use std::sync::{Arc, LazyLock};
+
 use kernels_gpu::matadd::add;
 use kernels_gpu::random::value;
 
 use crate::fill::{filled, reserved};
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use crate::kernels::kernels_of;
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 pub use index::{IndexMap, Owner, check_index, index_plan};
 
 /// The lab `matadd`.
-pub static LAB: DeclaredLab<MatAdd> = DeclaredLab::new(crate::solutions::built_in!(matadd));
+pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
+    name: plan::matadd::MatAdd::NAME,
+    summary: "matrix addition: shapes of grids and blocks",
+    parameters: PARAMETERS,
+    outputs: plan::matadd::MatAdd::OUTPUTS,
+    rounds: true,
+    seed_bits: 32,
+    module: kernels_of("matadd"),
+    variants: crate::solutions::built_in!(matadd),
+    extents: ("n_x = n_y", 1),
+    of_extent: |n| Ok(Box::new(MatAdd::new(n, n, 1)?)),
+    from_values: |values| Ok(Box::new(from_values(values)?)),
+    check_seedable: |_| Ok(()),
+    small: || boxed(small()),
+    laptop: || boxed(laptop()),
+    large: || boxed(large()),
+});
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("n_x", "elements of a row, at least 1", "4096"),
+    Parameter::new("n_y", "rows, 1 to 65535", "4096"),
+    Parameter::new("seed", "seed of the random matrices, 0 to 2^32 - 1", "1"),
+];
 
 /// The limit of blocks along y of a grid: some mappings have a row of blocks for each row.
 const MOST_ROWS: u32 = 65_535;
@@ -118,54 +144,36 @@ impl std::fmt::Display for MatAdd {
     }
 }
 
-impl Declaration for MatAdd {
-    type Plan = plan::matadd::MatAdd;
+fn from_values(values: &Values<'_>) -> Result<MatAdd, CaseError> {
+    MatAdd::new(values.get("n_x")?, values.get("n_y")?, values.get("seed")?)
+}
 
-    const SUMMARY: &'static str = "matrix addition: shapes of grids and blocks";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new("n_x", "elements of a row, at least 1", "4096"),
-        Parameter::new("n_y", "rows, 1 to 65535", "4096"),
-        Parameter::new("seed", "seed of the random matrices, 0 to 2^32 - 1", "1"),
-    ];
-    const EXTENTS: (&'static str, u32) = ("n_x = n_y", 1);
-    const UNIT: &'static str = "additions";
-    const SEED_BITS: u32 = 32;
+fn small() -> Vec<MatAdd> {
+    // A single element; less than a warp, a block, a vector; sizes that are not multiples of
+    // any block; a long row, a long column.
+    MatAdd::numbered(&[
+        (1, 1),
+        (3, 1),
+        (1, 5),
+        (31, 33),
+        (64, 64),
+        (97, 61),
+        (257, 3),
+        (1025, 2),
+        (2, 300),
+    ])
+}
 
-    fn lab() -> &'static DeclaredLab<MatAdd> {
-        &LAB
-    }
+fn laptop() -> Vec<MatAdd> {
+    MatAdd::numbered(&[(4096, 4096)])
+}
 
-    fn from_values(values: &Values<'_>) -> Result<MatAdd, CaseError> {
-        MatAdd::new(values.get("n_x")?, values.get("n_y")?, values.get("seed")?)
-    }
+fn large() -> Vec<MatAdd> {
+    MatAdd::numbered(&[(16_384, 16_384), (32_768, 32_768)])
+}
 
-    fn of_extent(n: u32) -> Result<MatAdd, CaseError> {
-        MatAdd::new(n, n, 1)
-    }
-
-    fn small() -> Vec<MatAdd> {
-        // A single element; less than a warp, a block, a vector; sizes that are not multiples of
-        // any block; a long row, a long column.
-        MatAdd::numbered(&[
-            (1, 1),
-            (3, 1),
-            (1, 5),
-            (31, 33),
-            (64, 64),
-            (97, 61),
-            (257, 3),
-            (1025, 2),
-            (2, 300),
-        ])
-    }
-
-    fn laptop() -> Vec<MatAdd> {
-        MatAdd::numbered(&[(4096, 4096)])
-    }
-
-    fn large() -> Vec<MatAdd> {
-        MatAdd::numbered(&[(16_384, 16_384), (32_768, 32_768)])
-    }
+impl InterfaceCase for MatAdd {
+    type Interface = plan::matadd::MatAdd;
 
     fn problem(&self) -> plan::matadd::Problem {
         plan::matadd::Problem {
@@ -173,13 +181,19 @@ impl Declaration for MatAdd {
             n_y: self.n_y,
         }
     }
+}
+
+impl LabCase for MatAdd {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let [a, b] = [self.matrix(0)?, self.matrix(1)?];
         Ok(named([("a", a.into()), ("b", b.into())]))
     }
 
-    fn reference(
+    fn reference_from(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
@@ -189,8 +203,19 @@ impl Declaration for MatAdd {
         Ok(named([("c", c.into())]))
     }
 
+    fn work(&self) -> Work {
+        let updates = self.elements() as u64;
+        Work {
+            updates,
+            unit: "additions",
+            // Two elements read, one written.
+            bytes: 12 * self.elements() as u64,
+            flops: updates,
+        }
+    }
+
     /// The exact sums. Elements are multiples of 2^-23 below 1, so that `f32` holds most sums too.
-    fn oracle(
+    fn oracle_from(
         &self,
         inputs: &NamedBuffers,
         _progress: &dyn Progress,
@@ -205,22 +230,10 @@ impl Declaration for MatAdd {
         vec![("x", self.n_x.into()), ("y", self.n_y.into())]
     }
 
-    fn reduced(&self) -> Option<MatAdd> {
+    fn reduced(&self) -> Option<Box<dyn LabCase>> {
         // Rows start and end at the same places of a sector and a line as in the full case.
         let n_x = self.n_x.min(256 + self.n_x % 256);
-        MatAdd::new(n_x, self.n_y.min(64), 1).ok()
-    }
-
-    fn updates(&self) -> u64 {
-        self.elements() as u64
-    }
-
-    fn flops_per_update(&self) -> u64 {
-        1
-    }
-
-    /// Two elements read, one written.
-    fn bytes(&self) -> u64 {
-        12 * self.elements() as u64
+        let reduced = MatAdd::new(n_x, self.n_y.min(64), 1).ok()?;
+        Some(Box::new(reduced))
     }
 }

@@ -1,7 +1,7 @@
 //! References, refusals.
 
 use super::{LAB, MatAdd, sum};
-use crate::lab::{Case, CaseParams, Cpu, Lab};
+use lab::{CaseParams, Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 fn matrices(problem: &MatAdd) -> (Vec<f32>, Vec<f32>) {

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::error::MembenchError;
 use super::levels::Memory;
 use crate::fill::filled;
-use crate::kernels::KERNELS;
+use crate::kernels::kernels_of;
 use device::buffer::{Element, HostBuffer, NamedBuffers};
 use device::run::reset;
 use device::{Device, DeviceInfo};
@@ -330,7 +330,7 @@ fn measure(
     inputs: NamedBuffers,
     expected: Expected,
 ) -> Result<Time, MembenchError> {
-    let mut session = device.prepare(&KERNELS, plan)?;
+    let mut session = device.prepare(&kernels_of("membench"), plan)?;
     reset(session.as_mut(), plan, &inputs)?;
     let mut times = Vec::new();
     for sample in 0..=options.samples {

@@ -4,11 +4,10 @@ use serde::{Deserialize, Serialize};
 
 use super::error::MembenchError;
 use super::problem::{LAB, MemBench, sum};
-use crate::lab::{Case, CaseError, Cpu, Lab};
 use device::buffer::{HostBuffer, NamedBuffers};
-use device::error::Error;
 use device::run::reset;
 use device::{Device, DeviceInfo, EmulatedDevice, Options, Sanitize};
+use lab::{CaseError, Cpu, LabCase, Variant};
 use terminal::progress::Progress;
 
 /// The amounts to load, and the number of repetitions.
@@ -91,16 +90,17 @@ pub fn coalescing(
     });
     let measures = (2 * XS.len() + STRIDES.len()) as u64;
     let mut done = 0;
-    let mut measure = |variant: &str, x| -> Result<CoalescingFigure, MembenchError> {
+    let mut measure = |name: &str, x| -> Result<CoalescingFigure, MembenchError> {
         let timed = problem(options.elements, x).map_err(refused)?;
         let counted = problem(options.counted_elements, x).map_err(refused)?;
+        let variant = LAB.find(name).map_err(refused)?;
         progress.update(done, measures);
         done += 1;
         let seconds = time(device, &timed, variant, &inputs, options.samples)?;
         let (sectors, ideal_sectors) = sectors(&counter, &counted, variant)?;
         let bytes = 4.0 * f64::from(options.elements);
         Ok(CoalescingFigure {
-            variant: variant.to_owned(),
+            variant: name.to_owned(),
             x,
             seconds,
             bytes_per_s: seconds.map(|seconds| bytes / seconds.max(1e-12)),
@@ -119,8 +119,7 @@ pub fn coalescing(
             1 => "coalesced_load".to_owned(),
             _ => format!("stride_{stride}"),
         };
-        let variant = crate::find_variant(LAB.variants(), &name).map_err(Error::from)?;
-        by_stride.push((stride, measure(variant.name, options.stride_x)?));
+        by_stride.push((stride, measure(&name, options.stride_x)?));
     }
     progress.update(measures, measures);
     Ok(Coalescing {
@@ -138,12 +137,12 @@ fn refused(error: CaseError) -> MembenchError {
 fn time(
     device: &dyn Device,
     problem: &MemBench,
-    variant: &str,
+    variant: &Variant,
     inputs: &NamedBuffers,
     samples: u32,
 ) -> Result<Option<f64>, MembenchError> {
-    let plan = problem.record(variant)?;
-    let mut session = device.prepare(LAB.module(), &plan)?;
+    let plan = variant.record(problem)?;
+    let mut session = device.prepare(&variant.module, &plan)?;
     reset(session.as_mut(), &plan, inputs)?;
     let id = plan.find_buffer("sum")?;
     let mut times = Vec::new();
@@ -174,10 +173,10 @@ fn time(
 fn sectors(
     counter: &EmulatedDevice,
     problem: &MemBench,
-    variant: &str,
+    variant: &Variant,
 ) -> Result<(u64, u64), MembenchError> {
-    let plan = problem.record(variant)?;
-    let mut session = counter.prepare(LAB.module(), &plan)?;
+    let plan = variant.record(problem)?;
+    let mut session = counter.prepare(&variant.module, &plan)?;
     reset(session.as_mut(), &plan, &problem.inputs()?)?;
     session.run()?;
     let loads = session.reports()[0].total.counts.global_loads;

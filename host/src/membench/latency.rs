@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 
 use super::chain::{random_cycle, walk};
 use super::error::MembenchError;
-use crate::kernels::KERNELS;
+use crate::kernels::kernels_of;
 use device::buffer::Element;
 use device::error::Error;
 use device::run::reset;
@@ -207,7 +207,7 @@ fn chase(
     let expected = [place(warm_loads), place(warm_loads + options.loads)];
 
     let plan = record(path, nodes, options, warm_loads)?;
-    let mut session = device.prepare(&KERNELS, &plan)?;
+    let mut session = device.prepare(&kernels_of("membench"), &plan)?;
     reset(
         session.as_mut(),
         &plan,

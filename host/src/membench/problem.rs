@@ -1,16 +1,52 @@
 //! The coalescing lab: the sum of all elements, modulo 2^32, which does not depend on the order.
 
+use std::sync::{Arc, LazyLock};
+
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
 
 use crate::fill::filled;
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values};
+use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `membench`.
-pub static LAB: DeclaredLab<MemBench> = DeclaredLab::new(crate::solutions::built_in!(membench));
+pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
+    name: plan::membench::MemBench::NAME,
+    summary: "memory: coalesced and strided loads; latency and bandwidth of each level",
+    parameters: PARAMETERS,
+    outputs: plan::membench::MemBench::OUTPUTS,
+    // Sums of integers are exact.
+    rounds: false,
+    seed_bits: 32,
+    module: kernels_of("membench"),
+    variants: crate::solutions::built_in!(membench),
+    extents: ("n", 1),
+    of_extent: |n| Ok(Box::new(MemBench::new(n, 1, 256, 1)?)),
+    from_values: |values| Ok(Box::new(from_values(values)?)),
+    check_seedable: |_| Ok(()),
+    small: || boxed(small()),
+    laptop: || boxed(laptop()),
+    large: || boxed(large()),
+});
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("n", "elements (u32), 1 to 2147483647", "16777216"),
+    Parameter::new(
+        "x",
+        "elements that each thread loads: 1, 2, 4, 8, 16 or 32",
+        "8",
+    ),
+    Parameter::new(
+        "block",
+        "threads of a block, a multiple of 32 up to 1024",
+        "256",
+    ),
+    Parameter::new("seed", "seed of the elements, 0 to 2^32 - 1", "1"),
+];
 
 /// One problem: `n` elements; each thread loads `x` of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -82,72 +118,42 @@ impl std::fmt::Display for MemBench {
     }
 }
 
-impl Declaration for MemBench {
-    type Plan = plan::membench::MemBench;
+fn from_values(values: &Values<'_>) -> Result<MemBench, CaseError> {
+    MemBench::new(
+        values.get("n")?,
+        values.get("x")?,
+        values.get("block")?,
+        values.get("seed")?,
+    )
+}
 
-    const SUMMARY: &'static str =
-        "memory: coalesced and strided loads; latency and bandwidth of each level";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new("n", "elements (u32), 1 to 2147483647", "16777216"),
-        Parameter::new(
-            "x",
-            "elements that each thread loads: 1, 2, 4, 8, 16 or 32",
-            "8",
-        ),
-        Parameter::new(
-            "block",
-            "threads of a block, a multiple of 32 up to 1024",
-            "256",
-        ),
-        Parameter::new("seed", "seed of the elements, 0 to 2^32 - 1", "1"),
-    ];
-    const EXTENTS: (&'static str, u32) = ("n", 1);
-    const UNIT: &'static str = "loads";
-    /// Sums of integers are exact.
-    const ROUNDS: bool = false;
-    const SEED_BITS: u32 = 32;
+fn small() -> Vec<MemBench> {
+    // Every x; sizes below a warp, a vector and a stride; whole tiles, and sizes with a part of
+    // a tile.
+    MemBench::numbered(&[
+        (1, 1, 32),
+        (3, 4, 32),
+        (31, 32, 64),
+        (1024, 1, 1024),
+        (1000, 2, 64),
+        (4097, 4, 128),
+        (8192, 8, 256),
+        (12_345, 16, 96),
+        (40_001, 32, 256),
+    ])
+}
 
-    fn lab() -> &'static DeclaredLab<MemBench> {
-        &LAB
-    }
+fn laptop() -> Vec<MemBench> {
+    MemBench::numbered(&[(1 << 24, 8, 256)])
+}
 
-    fn from_values(values: &Values<'_>) -> Result<MemBench, CaseError> {
-        MemBench::new(
-            values.get("n")?,
-            values.get("x")?,
-            values.get("block")?,
-            values.get("seed")?,
-        )
-    }
+fn large() -> Vec<MemBench> {
+    // 1 GiB: far more than any L2.
+    MemBench::numbered(&[(1 << 28, 1, 256), (1 << 28, 8, 256), (1 << 28, 32, 256)])
+}
 
-    fn of_extent(n: u32) -> Result<MemBench, CaseError> {
-        MemBench::new(n, 1, 256, 1)
-    }
-
-    fn small() -> Vec<MemBench> {
-        // Every x; sizes below a warp, a vector and a stride; whole tiles, and sizes with a part of
-        // a tile.
-        MemBench::numbered(&[
-            (1, 1, 32),
-            (3, 4, 32),
-            (31, 32, 64),
-            (1024, 1, 1024),
-            (1000, 2, 64),
-            (4097, 4, 128),
-            (8192, 8, 256),
-            (12_345, 16, 96),
-            (40_001, 32, 256),
-        ])
-    }
-
-    fn laptop() -> Vec<MemBench> {
-        MemBench::numbered(&[(1 << 24, 8, 256)])
-    }
-
-    fn large() -> Vec<MemBench> {
-        // 1 GiB: far more than any L2.
-        MemBench::numbered(&[(1 << 28, 1, 256), (1 << 28, 8, 256), (1 << 28, 32, 256)])
-    }
+impl InterfaceCase for MemBench {
+    type Interface = plan::membench::MemBench;
 
     fn problem(&self) -> plan::membench::Problem {
         plan::membench::Problem {
@@ -155,13 +161,19 @@ impl Declaration for MemBench {
             x: self.x,
         }
     }
+}
+
+impl LabCase for MemBench {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let src = filled(self.n as usize, |i| value(i as u32, self.seed))?;
         Ok(named([("src", src.into()), ("sum", vec![0_u32].into())]))
     }
 
-    fn reference(
+    fn reference_from(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
@@ -171,22 +183,21 @@ impl Declaration for MemBench {
         Ok(named([("sum", vec![sum].into())]))
     }
 
-    fn reduced(&self) -> Option<MemBench> {
+    fn work(&self) -> Work {
+        let updates = self.n.into();
+        Work {
+            updates,
+            unit: "loads",
+            // Each element once. A variant wastes all bytes that it moves beyond these.
+            bytes: 4 * u64::from(self.n),
+            flops: 0,
+        }
+    }
+
+    fn reduced(&self) -> Option<Box<dyn LabCase>> {
         // The largest tile has 32 elements for each of 1024 threads.
         let n = self.n.min(32_768 + self.n % 32_768);
-        MemBench::new(n, self.x, self.block, 1).ok()
-    }
-
-    fn updates(&self) -> u64 {
-        self.n.into()
-    }
-
-    fn flops_per_update(&self) -> u64 {
-        0
-    }
-
-    /// Each element once. A variant wastes all bytes that it moves beyond these.
-    fn bytes(&self) -> u64 {
-        4 * u64::from(self.n)
+        let reduced = MemBench::new(n, self.x, self.block, 1).ok()?;
+        Some(Box::new(reduced))
     }
 }

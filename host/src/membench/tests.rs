@@ -4,11 +4,11 @@ use super::problem::sum;
 use super::{
     Access, BandwidthOptions, LAB, LatencyOptions, MemBench, Memory, Path, bandwidth, latency,
 };
-use crate::lab::{Case, CaseParams, Cpu, Lab};
 use device::Device;
 use device::run::reset;
 use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
+use lab::{CaseParams, Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 #[test]
@@ -63,7 +63,7 @@ fn each_load_of_a_chase_is_of_a_line_of_its_own() {
     let lines = 40;
     let next = super::chain::random_cycle(lines, 5);
     let plan = super::latency::record(Path::Ca, lines, &few_footprints(), lines).unwrap();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    let mut session = device.prepare(&LAB.module, &plan).unwrap();
     let inputs = vec![("next".to_owned(), next.into())];
     reset(session.as_mut(), &plan, &inputs).unwrap();
     session.run().unwrap();
@@ -115,7 +115,7 @@ fn shared_memory_is_read_without_bank_conflicts() {
     let config = plan::LaunchConfig::new(1, 64).with_shared_mem_bytes(64 * 64);
     plan.launch("membench_read_shared", config, plan::args![sum, 5u32, 1u32])
         .unwrap();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    let mut session = device.prepare(&LAB.module, &plan).unwrap();
     session.fill(sum, 0).unwrap();
     session.run().unwrap();
     let counts = &session.reports()[0].total.counts;

@@ -11,11 +11,11 @@ use kernels_gpu::poisson::{Grid, max_change};
 
 use super::problem::Poisson;
 use super::reference::{Box3, Jacobi};
-use crate::kernels::KERNELS;
-use crate::lab::{Case, CaseError, Cpu};
+use crate::kernels::kernels_of;
 use device::buffer::HostBuffer;
 use device::error::Error;
 use device::{Device, Timing};
+use lab::{CaseError, Cpu, Variant};
 use plan::args;
 use plan::{Element, LaunchConfig, Plan};
 use terminal::progress::Progress;
@@ -152,11 +152,11 @@ pub fn to_tolerance_on_cpu(
 ///
 /// # Errors
 ///
-/// [`Error::Input`] for an unknown variant, and the errors of preparing and running.
+/// The errors of recording, preparing and running.
 pub fn to_tolerance(
     device: &dyn Device,
     problem: &Poisson,
-    variant: &str,
+    variant: &Variant,
     stop: &Stop,
     progress: &dyn Progress,
 ) -> Result<Convergence, Error> {
@@ -171,7 +171,7 @@ pub fn to_tolerance(
         let part = problem.clone().with_iterations(chunk);
         let plan = record_with_change(&part, variant)?;
         let (u, change) = (plan.find_buffer("u")?, plan.find_output("change")?);
-        let mut session = device.prepare(&KERNELS, &plan)?;
+        let mut session = device.prepare(&kernels_of("poisson"), &plan)?;
         session.write(u, &state.u)?;
         while !state.reached && chunks.next_if_eq(&chunk).is_some() {
             let timing = session.run()?;
@@ -195,12 +195,12 @@ pub fn to_tolerance(
 /// plan again continues.
 ///
 /// The problem has at least one iteration.
-fn record_with_change(problem: &Poisson, variant: &str) -> Result<Plan, Error> {
+fn record_with_change(problem: &Poisson, variant: &Variant) -> Result<Plan, Error> {
     if problem.n() > Grid::MAX_N {
         let reason = "the kernel that finds the largest change numbers points with 32 bits; at most 1625 with a tolerance";
         return Err(CaseError::invalid("n", problem.n(), reason).into());
     }
-    let mut plan = problem.record(variant)?;
+    let mut plan = variant.record(problem)?;
     let start = plan.find_buffer("u")?;
     // All variants leave the last two fields in `u` and `u_next`.
     let (last, before) = match (plan.find_output("u")?, plan.find_buffer("u_next")?) {

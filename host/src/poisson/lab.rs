@@ -1,101 +1,110 @@
 //! The lab's declaration.
 
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use super::problem::{Poisson, Start};
 use super::reference::{Box3, Jacobi, oracle};
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
+};
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `poisson`.
-pub static LAB: DeclaredLab<Poisson> = DeclaredLab::new(crate::solutions::built_in!(poisson));
+pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
+    name: plan::poisson::Poisson::NAME,
+    summary: "Poisson's equation in a cube by Jacobi's iteration: what one kernel costs, written five ways",
+    parameters: PARAMETERS,
+    outputs: plan::poisson::Poisson::OUTPUTS,
+    rounds: true,
+    seed_bits: 64,
+    module: kernels_of("poisson"),
+    variants: crate::solutions::built_in!(poisson),
+    extents: ("n", 3),
+    of_extent: |n| Ok(Box::new(Poisson::new(n, 1)?)),
+    from_values: |values| Ok(Box::new(from_values(values)?)),
+    check_seedable: |_| Ok(()),
+    small: || boxed(small()),
+    laptop: || boxed(laptop()),
+    large: || boxed(large()),
+});
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new(
+        "n",
+        "points along each axis, walls included: 3 to 32768; variants of one launch take 1625",
+        "128",
+    ),
+    Parameter::new("iterations", "Jacobi iterations, at least 1", "1000"),
+    Parameter::new(
+        "t0",
+        "start value inside the walls, at most 1e9 in magnitude",
+        "0",
+    ),
+    Parameter::new(
+        "seed",
+        "seed of random start values instead of t0, or `none`",
+        "none",
+    ),
+];
 
 fn valid(n: u32, iterations: u32, start: Start) -> Poisson {
     let problem = Poisson::new(n, iterations).and_then(|problem| problem.with_start(start));
     problem.expect("the lab's own cases are valid")
 }
 
-impl Declaration for Poisson {
-    type Plan = plan::poisson::Poisson;
+fn from_values(values: &Values<'_>) -> Result<Poisson, CaseError> {
+    let iterations = values.steps("iterations")?;
+    let start = match values.seed_or("seed", "none")? {
+        None => Start::Uniform(values.get("t0")?),
+        Some(seed) if values.given("t0").is_some() => {
+            let reason = "start values are either random or t0: leave one of the two out";
+            return Err(CaseError::invalid("seed", seed, reason));
+        }
+        Some(seed) => Start::Random { seed },
+    };
+    Poisson::new(values.get("n")?, iterations)?.with_start(start)
+}
 
-    const SUMMARY: &'static str = "Poisson's equation in a cube by Jacobi's iteration: what one kernel costs, written five ways";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new(
-            "n",
-            "points along each axis, walls included: 3 to 32768; variants of one launch take 1625",
-            "128",
-        ),
-        Parameter::new("iterations", "Jacobi iterations, at least 1", "1000"),
-        Parameter::new(
-            "t0",
-            "start value inside the walls, at most 1e9 in magnitude",
-            "0",
-        ),
-        Parameter::new(
-            "seed",
-            "seed of random start values instead of t0, or `none`",
-            "none",
-        ),
+fn small() -> Vec<Poisson> {
+    // One point inside; sizes just below, at and above a tile, a batch of layers, a warp and a
+    // thread's layers.
+    let random = [
+        (3, 1),
+        (3, 2),
+        (4, 3),
+        (7, 0),
+        (8, 4),
+        (9, 5),
+        (10, 2),
+        (11, 7),
+        (17, 3),
+        (33, 1),
+        (35, 2),
     ];
-    const EXTENTS: (&'static str, u32) = ("n", 3);
-    const UNIT: &'static str = "point updates";
+    let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
+    let random = random.into_iter().zip(1..);
+    let random = random.map(|((n, iterations), seed)| valid(n, iterations, Start::Random { seed }));
+    let uniform = uniform.map(|(n, iterations, t0)| valid(n, iterations, Start::Uniform(t0)));
+    random.chain(uniform).collect()
+}
 
-    fn lab() -> &'static DeclaredLab<Poisson> {
-        &LAB
-    }
+fn laptop() -> Vec<Poisson> {
+    vec![valid(128, 200, Start::Uniform(0.0))]
+}
 
-    fn from_values(values: &Values<'_>) -> Result<Poisson, CaseError> {
-        let iterations = values.steps("iterations")?;
-        let start = match values.seed_or("seed", "none")? {
-            None => Start::Uniform(values.get("t0")?),
-            Some(seed) if values.given("t0").is_some() => {
-                let reason = "start values are either random or t0: leave one of the two out";
-                return Err(CaseError::invalid("seed", seed, reason));
-            }
-            Some(seed) => Start::Random { seed },
-        };
-        Poisson::new(values.get("n")?, iterations)?.with_start(start)
-    }
+fn large() -> Vec<Poisson> {
+    [128, 256, 512, 640]
+        .map(|n| valid(n, 1000, Start::Uniform(0.0)))
+        .into()
+}
 
-    fn of_extent(n: u32) -> Result<Poisson, CaseError> {
-        Poisson::new(n, 1)
-    }
-
-    fn small() -> Vec<Poisson> {
-        // One point inside; sizes just below, at and above a tile, a batch of layers, a warp and a
-        // thread's layers.
-        let random = [
-            (3, 1),
-            (3, 2),
-            (4, 3),
-            (7, 0),
-            (8, 4),
-            (9, 5),
-            (10, 2),
-            (11, 7),
-            (17, 3),
-            (33, 1),
-            (35, 2),
-        ];
-        let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
-        let random = random.into_iter().zip(1..);
-        let random =
-            random.map(|((n, iterations), seed)| valid(n, iterations, Start::Random { seed }));
-        let uniform = uniform.map(|(n, iterations, t0)| valid(n, iterations, Start::Uniform(t0)));
-        random.chain(uniform).collect()
-    }
-
-    fn laptop() -> Vec<Poisson> {
-        vec![valid(128, 200, Start::Uniform(0.0))]
-    }
-
-    fn large() -> Vec<Poisson> {
-        [128, 256, 512, 640]
-            .map(|n| valid(n, 1000, Start::Uniform(0.0)))
-            .into()
-    }
+impl InterfaceCase for Poisson {
+    type Interface = plan::poisson::Poisson;
 
     fn problem(&self) -> plan::poisson::Problem {
         plan::poisson::Problem {
@@ -103,18 +112,38 @@ impl Declaration for Poisson {
             iterations: self.iterations(),
         }
     }
+}
+
+impl LabCase for Poisson {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         Ok(named([("u", self.initial()?.into())]))
     }
 
-    fn reference(
+    fn reference_from(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
         advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn work(&self) -> Work {
+        let updates = self.points_inside() * u64::from(self.iterations());
+        let side = u64::from(self.n() - 2);
+        Work {
+            updates,
+            unit: "point updates",
+            // With a launch per iteration, u is read except the cube's edges, and u_next is written
+            // inside the walls.
+            bytes: 8 * u64::from(self.iterations()) * (2 * self.points_inside() + 6 * side * side),
+            // Five additions of neighbours, h^2 f and its addition, the product with 1/6.
+            flops: 8 * updates,
+        }
     }
 
     fn advance(
@@ -136,11 +165,15 @@ impl Declaration for Poisson {
         Ok(time)
     }
 
-    fn part(&self, _first: u32, steps: u32) -> Option<Poisson> {
-        Some(self.clone().with_iterations(steps))
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.iterations().into())
     }
 
-    fn oracle(
+    fn part(&self, _first: u32, steps: u32) -> Option<Box<dyn LabCase>> {
+        Some(Box::new(self.clone().with_iterations(steps)))
+    }
+
+    fn oracle_from(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
@@ -149,27 +182,7 @@ impl Declaration for Poisson {
         Ok(Some(named([("u", u.into())])))
     }
 
-    fn timesteps(&self) -> Option<u64> {
-        Some(self.iterations().into())
-    }
-
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         ["x", "y", "z"].map(|axis| (axis, self.n().into())).into()
-    }
-
-    fn updates(&self) -> u64 {
-        self.points_inside() * u64::from(self.iterations())
-    }
-
-    /// Five additions of neighbours, h^2 f and its addition, the product with 1/6.
-    fn flops_per_update(&self) -> u64 {
-        8
-    }
-
-    /// With a launch per iteration, u is read except the cube's edges, and u_next is written inside
-    /// the walls.
-    fn bytes(&self) -> u64 {
-        let side = u64::from(self.n() - 2);
-        8 * u64::from(self.iterations()) * (2 * self.points_inside() + 6 * side * side)
     }
 }

@@ -4,8 +4,8 @@ use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
 
 use crate::fill::zeros;
-use crate::lab::CaseError;
 use device::buffer::BufferError;
+use lab::CaseError;
 
 /// The values inside the walls before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -8,8 +8,8 @@ use rayon::prelude::*;
 use super::problem::Poisson;
 use crate::double::Double;
 use crate::fill::copied;
-use crate::lab::Cpu;
 use device::buffer::BufferError;
+use lab::Cpu;
 use terminal::progress::Progress;
 
 /// Points of one parallel task, in whole rows: enough that the cost of handing out tasks is small.

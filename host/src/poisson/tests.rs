@@ -7,7 +7,7 @@ use kernels_gpu::poisson::Grid;
 use proptest::prelude::*;
 
 use super::{Box3, Field, Jacobi, LAB, Poisson, Source, Start, Stop, to_tolerance_on_cpu};
-use crate::lab::{Case, CaseParams, Cpu, Lab};
+use lab::{CaseParams, Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 fn random(n: u32, iterations: u32) -> Poisson {

@@ -1,5 +1,6 @@
 //! The lab's declaration.
 
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use kernels_gpu::stencil25::LINE;
@@ -8,16 +9,73 @@ use super::model::{Medium, Model};
 use super::problem::{Fields, Stencil25};
 use super::reference::advance;
 use crate::fill::filled;
-use crate::lab::{
-    CaseError, CaseParams, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies,
-};
+use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
+use lab::{
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work,
+    advance_copies, boxed,
+};
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `stencil25`.
-pub static LAB: DeclaredLab<Stencil25> = DeclaredLab::new(crate::solutions::built_in!(stencil25));
+pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
+    name: plan::stencil25::Stencil25::NAME,
+    summary: "acoustic wave in f32, 25-point stencil, absorbing shell",
+    parameters: PARAMETERS,
+    outputs: plan::stencil25::Stencil25::OUTPUTS,
+    rounds: true,
+    seed_bits: 64,
+    module: kernels_of("stencil25"),
+    variants: crate::solutions::built_in!(stencil25),
+    extents: ("n_x = n_y = n_z", 33),
+    of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 1)?)),
+    from_values: |values| Ok(Box::new(from_values(values)?)),
+    check_seedable,
+    small: || boxed(small()),
+    laptop: || boxed(laptop()),
+    large: || boxed(large()),
+});
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("n_x", "points along x, at least 2 shell + 1", "96"),
+    Parameter::new("n_y", "points along y, at least 2 shell + 1", "96"),
+    Parameter::new("n_z", "points along z (depth), at least 2 shell + 1", "96"),
+    Parameter::new("steps", "timesteps, at least 1", "100"),
+    Parameter::new("first_step", "number of the first timestep", "0"),
+    Parameter::new("dx", "grid spacing along x in metres", "10"),
+    Parameter::new("dy", "grid spacing along y in metres", "10"),
+    Parameter::new("dz", "grid spacing along z in metres", "10"),
+    Parameter::new(
+        "dt",
+        "timestep in seconds, or `auto`: 0.9 of the largest that is stable",
+        "auto",
+    ),
+    Parameter::new(
+        "shell",
+        "width of the absorbing shell in points, at least 1",
+        "16",
+    ),
+    Parameter::new(
+        "model",
+        "layers (c from 1500 m/s at the top to 2400 m/s at the bottom) or uniform (2000 m/s)",
+        "layers",
+    ),
+    Parameter::new("source", "ricker or none", "ricker"),
+    Parameter::new(
+        "frequency",
+        "the source's peak frequency in Hz, above 0",
+        "15",
+    ),
+    Parameter::new(
+        "start",
+        "random (fields, and vp up to an eighth less than the model's), pulse or rest",
+        "random",
+    ),
+    Parameter::new("seed", "seed of a random start, 0 to 2^64 - 1", "1"),
+];
 
 /// The large cases, with timesteps that take some hundredths of a second on a GPU. They are few
 /// enough for 16 cores to compute all of them within the two seconds of a check. To continue from a
@@ -53,133 +111,84 @@ where
     named([("u", u.into()), ("v", v.into()), ("phi", phi.into())])
 }
 
-impl Declaration for Stencil25 {
-    type Plan = plan::stencil25::Stencil25;
+fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
+    let steps = values.steps("steps")?;
+    let model: String = values.get("model")?;
+    let model = Model::from_name(&model)
+        .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
+    let source = Ricker::of_case(values)?;
+    let start = Start::of_case(values)?;
+    let dt = match values.given("dt") {
+        None | Some("auto") => None,
+        Some(_) => Some(values.get("dt")?),
+    };
+    let shape = [values.get("n_x")?, values.get("n_y")?, values.get("n_z")?];
+    let spacing = [values.get("dx")?, values.get("dy")?, values.get("dz")?];
+    Ok(Stencil25::with_shell(shape, steps, values.get("shell")?)?
+        .with_medium(model, spacing, dt)?
+        .with_source(source)?
+        .with_first_step(values.get("first_step")?)
+        .with_start(start))
+}
 
-    const SUMMARY: &'static str = "acoustic wave in f32, 25-point stencil, absorbing shell";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new("n_x", "points along x, at least 2 shell + 1", "96"),
-        Parameter::new("n_y", "points along y, at least 2 shell + 1", "96"),
-        Parameter::new("n_z", "points along z (depth), at least 2 shell + 1", "96"),
-        Parameter::new("steps", "timesteps, at least 1", "100"),
-        Parameter::new("first_step", "number of the first timestep", "0"),
-        Parameter::new("dx", "grid spacing along x in metres", "10"),
-        Parameter::new("dy", "grid spacing along y in metres", "10"),
-        Parameter::new("dz", "grid spacing along z in metres", "10"),
-        Parameter::new(
-            "dt",
-            "timestep in seconds, or `auto`: 0.9 of the largest that is stable",
-            "auto",
-        ),
-        Parameter::new(
-            "shell",
-            "width of the absorbing shell in points, at least 1",
-            "16",
-        ),
-        Parameter::new(
-            "model",
-            "layers (c from 1500 m/s at the top to 2400 m/s at the bottom) or uniform (2000 m/s)",
-            "layers",
-        ),
-        Parameter::new("source", "ricker or none", "ricker"),
-        Parameter::new(
-            "frequency",
-            "the source's peak frequency in Hz, above 0",
-            "15",
-        ),
-        Parameter::new(
-            "start",
-            "random (fields, and vp up to an eighth less than the model's), pulse or rest",
-            "random",
-        ),
-        Parameter::new("seed", "seed of a random start, 0 to 2^64 - 1", "1"),
-    ];
-    const EXTENTS: (&'static str, u32) = ("n_x = n_y = n_z", 33);
-    const UNIT: &'static str = "point updates";
-
-    fn lab() -> &'static DeclaredLab<Stencil25> {
-        &LAB
-    }
-
-    fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
-        let steps = values.steps("steps")?;
-        let model: String = values.get("model")?;
-        let model = Model::from_name(&model)
-            .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
-        let source = Ricker::of_case(values)?;
-        let start = Start::of_case(values)?;
-        let dt = match values.given("dt") {
-            None | Some("auto") => None,
-            Some(_) => Some(values.get("dt")?),
-        };
-        let shape = [values.get("n_x")?, values.get("n_y")?, values.get("n_z")?];
-        let spacing = [values.get("dx")?, values.get("dy")?, values.get("dz")?];
-        Ok(Stencil25::with_shell(shape, steps, values.get("shell")?)?
-            .with_medium(model, spacing, dt)?
-            .with_source(source)?
-            .with_first_step(values.get("first_step")?)
-            .with_start(start))
-    }
-
-    fn of_extent(n: u32) -> Result<Stencil25, CaseError> {
-        Stencil25::new([n; 3], 1)
-    }
-
-    fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {
-        match params.get("start") {
-            None | Some("random") => Ok(()),
-            Some(other) => {
-                let reason = "a seed is only for a random start";
-                Err(CaseError::invalid("start", other, reason))
-            }
+fn check_seedable(params: &CaseParams) -> Result<(), CaseError> {
+    match params.get("start") {
+        None | Some("random") => Ok(()),
+        Some(other) => {
+            let reason = "a seed is only for a random start";
+            Err(CaseError::invalid("start", other, reason))
         }
     }
+}
 
-    fn small() -> Vec<Stencil25> {
-        // Insides of one point, and just below, at and above a block and a tile; shells below, at
-        // and beyond the stencil's radius; rows that exactly fill their lines; even and odd numbers
-        // of steps, after which u and v have or have not swapped names.
-        let mut cases: Vec<Stencil25> = [
-            ([3, 3, 3], 1, 1),
-            ([3, 4, 5], 7, 1),
-            ([9, 8, 28], 2, 1),
-            ([10, 9, 29], 3, 4),
-            ([12, 25, 65], 0, 3),
-            ([13, 18, 40], 4, 2),
-            ([24, 13, 33], 5, 5),
-            ([11, 12, 124], 2, 5),
-            ([33, 33, 33], 1, 16),
-        ]
-        .map(|(shape, steps, shell)| valid(shape, steps, shell))
-        .into();
-        let other = |shape, steps, change: &dyn Fn(Stencil25) -> Result<Stencil25, CaseError>| {
-            change(valid(shape, steps, 3)).expect("the lab's own cases are valid")
-        };
-        cases.push(other([14, 15, 37], 4, &|case| {
-            case.with_medium(Model::UNIFORM, [10.0, 12.5, 8.0], None)
-        }));
-        // A case near the limit of stability, in the middle of the source's rise.
-        cases.push(other([15, 13, 16], 6, &|case| {
-            let spacing = [5.0, 5.0, 5.0];
-            Ok(case
-                .with_medium(Model::LAYERS, spacing, Some(0.0009))?
-                .with_first_step(70))
-        }));
-        // A case near the source's peak, with the source in a corner of the shell.
-        cases.push(other([12, 13, 17], 3, &|case| {
-            Ok(case.with_source_point([1, 12, 0])?.with_first_step(60))
-        }));
-        cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
-        numbered(cases)
-    }
+fn small() -> Vec<Stencil25> {
+    // Insides of one point, and just below, at and above a block and a tile; shells below, at
+    // and beyond the stencil's radius; rows that exactly fill their lines; even and odd numbers
+    // of steps, after which u and v have or have not swapped names.
+    let mut cases: Vec<Stencil25> = [
+        ([3, 3, 3], 1, 1),
+        ([3, 4, 5], 7, 1),
+        ([9, 8, 28], 2, 1),
+        ([10, 9, 29], 3, 4),
+        ([12, 25, 65], 0, 3),
+        ([13, 18, 40], 4, 2),
+        ([24, 13, 33], 5, 5),
+        ([11, 12, 124], 2, 5),
+        ([33, 33, 33], 1, 16),
+    ]
+    .map(|(shape, steps, shell)| valid(shape, steps, shell))
+    .into();
+    let other = |shape, steps, change: &dyn Fn(Stencil25) -> Result<Stencil25, CaseError>| {
+        change(valid(shape, steps, 3)).expect("the lab's own cases are valid")
+    };
+    cases.push(other([14, 15, 37], 4, &|case| {
+        case.with_medium(Model::UNIFORM, [10.0, 12.5, 8.0], None)
+    }));
+    // A case near the limit of stability, in the middle of the source's rise.
+    cases.push(other([15, 13, 16], 6, &|case| {
+        let spacing = [5.0, 5.0, 5.0];
+        Ok(case
+            .with_medium(Model::LAYERS, spacing, Some(0.0009))?
+            .with_first_step(70))
+    }));
+    // A case near the source's peak, with the source in a corner of the shell.
+    cases.push(other([12, 13, 17], 3, &|case| {
+        Ok(case.with_source_point([1, 12, 0])?.with_first_step(60))
+    }));
+    cases.push(other([12, 13, 14], 5, &|case| case.with_source(None)));
+    numbered(cases)
+}
 
-    fn laptop() -> Vec<Stencil25> {
-        numbered([valid([96; 3], 100, 16)])
-    }
+fn laptop() -> Vec<Stencil25> {
+    numbered([valid([96; 3], 100, 16)])
+}
 
-    fn large() -> Vec<Stencil25> {
-        numbered(LARGE.map(|(n, steps)| valid([n; 3], steps, 16)))
-    }
+fn large() -> Vec<Stencil25> {
+    numbered(LARGE.map(|(n, steps)| valid([n; 3], steps, 16)))
+}
+
+impl InterfaceCase for Stencil25 {
+    type Interface = plan::stencil25::Stencil25;
 
     fn problem(&self) -> plan::stencil25::Problem {
         let grid = self.grid();
@@ -198,6 +207,12 @@ impl Declaration for Stencil25 {
             source_values: (0..self.steps()).map(|t| self.source_value(t)).collect(),
         }
     }
+}
+
+impl LabCase for Stencil25 {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let mut inputs = outputs(self.initial()?);
@@ -206,13 +221,28 @@ impl Declaration for Stencil25 {
         Ok(inputs)
     }
 
-    fn reference(
+    fn reference_from(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
         advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn work(&self) -> Work {
+        let updates = self.grid().points() * u64::from(self.steps());
+        let [inner, shell] = self.parts();
+        Work {
+            updates,
+            unit: "point updates",
+            // With a launch per timestep, u and vp are read, and v is read and written. In the
+            // shell, eta is read, and phi is read and written too.
+            bytes: (16 * inner + 28 * shell) * u64::from(self.steps()),
+            // The operations of a point inside: 37 for the Laplacian, 4 for the rest. A fused
+            // product and sum count as two.
+            flops: 41 * updates,
+        }
     }
 
     fn advance(
@@ -233,13 +263,18 @@ impl Declaration for Stencil25 {
         Ok(time)
     }
 
-    fn part(&self, first: u32, steps: u32) -> Option<Stencil25> {
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps().into())
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Box<dyn LabCase>> {
         let first = self.first_step().wrapping_add(first);
-        Some(self.clone().with_first_step(first).with_steps(steps))
+        let part = self.clone().with_first_step(first).with_steps(steps);
+        Some(Box::new(part))
     }
 
     /// The same scheme in `f64`.
-    fn oracle(
+    fn oracle_from(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
@@ -260,7 +295,7 @@ impl Declaration for Stencil25 {
 
     /// A case of more than a few million points is replaced by some tens of points along each axis,
     /// with the same spacing and timestep: an oracle has twice the bytes.
-    fn rounding_sample(&self) -> Option<Stencil25> {
+    fn rounding_sample(&self) -> Option<Box<dyn LabCase>> {
         if self.grid().points() <= 1 << 22 {
             return None;
         }
@@ -269,32 +304,10 @@ impl Declaration for Stencil25 {
         let sample = Stencil25::with_shell(shape, self.steps(), self.shell()).ok()?;
         let sample = sample.with_medium(Model::LAYERS, self.spacing_m(), Some(self.dt_s()));
         let sample = sample.ok()?.with_source(self.source()).ok()?;
-        let seed = 1;
-        Some(
-            sample
-                .with_start(Start::Random { seed })
-                .with_first_step(self.first_step()),
-        )
-    }
-
-    fn timesteps(&self) -> Option<u64> {
-        Some(self.steps().into())
-    }
-
-    /// One step of at most some million points, whose rows end at the same place of a cache line.
-    /// Its shell's share of the points is the nearest to the full case's: most blocks have no
-    /// larger share than there.
-    fn reduced(&self) -> Option<Stencil25> {
-        let [n_x, n_y, n_z] = self.grid().shape();
-        let shape = [n_x.min(96), n_y.min(96), n_z.min(256 + n_z % LINE)];
-        let share = self.shell_share();
-        let cases = (1..=self.shell()).filter_map(|shell| {
-            let case = Stencil25::with_shell(shape, self.steps().min(1), shell).ok()?;
-            let difference = (case.shell_share() - share).abs();
-            Some((difference, case))
-        });
-        let nearest = cases.min_by(|a, b| a.0.total_cmp(&b.0));
-        nearest.map(|(_, case)| case)
+        let sample = sample
+            .with_start(Start::Random { seed: 1 })
+            .with_first_step(self.first_step());
+        Some(Box::new(sample))
     }
 
     /// The axes of every buffer; x and y count from the first row of the halo.
@@ -307,20 +320,20 @@ impl Declaration for Stencil25 {
         ]
     }
 
-    fn updates(&self) -> u64 {
-        self.grid().points() * u64::from(self.steps())
-    }
-
-    /// The operations of a point inside: 37 for the Laplacian, 4 for the rest. A fused product and
-    /// sum count as two.
-    fn flops_per_update(&self) -> u64 {
-        41
-    }
-
-    /// With a launch per timestep, u and vp are read, and v is read and written. In the shell, eta
-    /// is read, and phi is read and written too.
-    fn bytes(&self) -> u64 {
-        let [inner, shell] = self.parts();
-        (16 * inner + 28 * shell) * u64::from(self.steps())
+    /// One step of at most some million points, whose rows end at the same place of a cache line.
+    /// Its shell's share of the points is the nearest to the full case's: most blocks have no
+    /// larger share than there.
+    fn reduced(&self) -> Option<Box<dyn LabCase>> {
+        let [n_x, n_y, n_z] = self.grid().shape();
+        let shape = [n_x.min(96), n_y.min(96), n_z.min(256 + n_z % LINE)];
+        let share = self.shell_share();
+        let cases = (1..=self.shell()).filter_map(|shell| {
+            let case = Stencil25::with_shell(shape, self.steps().min(1), shell).ok()?;
+            let difference = (case.shell_share() - share).abs();
+            Some((difference, case))
+        });
+        let nearest = cases.min_by(|a, b| a.0.total_cmp(&b.0));
+        let (_, nearest) = nearest?;
+        Some(Box::new(nearest))
     }
 }

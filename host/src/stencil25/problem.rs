@@ -4,9 +4,9 @@ use kernels_gpu::stencil25::{Coefficients, Grid};
 
 use super::model::{self, Absorption, Array, Model, first_point, for_rows, uniform};
 use crate::fill::zeros;
-use crate::lab::CaseError;
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
+use lab::CaseError;
 
 /// The fields that change, in the layout of [`Grid`].
 #[derive(Debug, Clone, PartialEq)]

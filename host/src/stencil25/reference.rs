@@ -12,7 +12,7 @@ use rayon::prelude::*;
 
 use super::model::Medium;
 use super::problem::{Fields, Stencil25};
-use crate::lab::Cpu;
+use lab::Cpu;
 use terminal::progress::Progress;
 
 /// Values of one parallel task, in whole rows: enough that the cost of handing out tasks is small.

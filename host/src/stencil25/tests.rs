@@ -10,8 +10,8 @@ use super::Start;
 use super::model::{Medium, Model};
 use super::problem::{Fields, Stencil25, largest_timestep};
 use super::reference::{advance, advance_by};
-use crate::lab::{Case, CaseParams, Cpu, Declaration, Lab};
 use crate::stencil25::LAB;
+use lab::{CaseParams, Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 fn problem(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
@@ -46,11 +46,16 @@ fn points(grid: Grid) -> impl Iterator<Item = ([u32; 3], usize)> {
     all.map(move |point| (point, grid.index(point[0], point[1], point[2]) as usize))
 }
 
+fn reduced(problem: &Stencil25) -> Stencil25 {
+    let reduced = problem.reduced().unwrap();
+    lab::downcast::<Stencil25>("any", reduced.as_ref()).clone()
+}
+
 #[test]
 fn a_reduced_case_has_as_much_of_the_shell() {
     for (n, within) in [(1000, 0.01), (768, 0.03), (512, 0.03), (555, 0.03)] {
         let problem = problem([n; 3], 20, 16);
-        let reduced = Declaration::reduced(&problem).unwrap();
+        let reduced = reduced(&problem);
         let share = reduced.shell_share();
         assert!((share - problem.shell_share()).abs() < within, "{reduced}");
         assert!(
@@ -60,7 +65,7 @@ fn a_reduced_case_has_as_much_of_the_shell() {
         assert_eq!(reduced.grid().n_z % 32, n % 32);
     }
     // A case that is already small loses only steps.
-    let reduced = Declaration::reduced(&problem([9, 10, 33], 7, 4)).unwrap();
+    let reduced = reduced(&problem([9, 10, 33], 7, 4));
     assert_eq!(reduced.to_string(), "9x10x33, 1 step, shell 4");
 }
 
@@ -445,7 +450,7 @@ fn labels_are_unique() {
 fn elements_are_named_by_their_positions() {
     let problem = random([5, 6, 7], 1, 1);
     let at = problem.grid().index(2, 3, 4) as usize;
-    let named = Case::locate(&problem, "phi", at).unwrap();
+    let named = LabCase::locate(&problem, "phi", at).unwrap();
     assert_eq!(named, "x + 4 = 6, y + 4 = 7, z = 4");
 }
 fn refusal(pairs: &[&str]) -> String {
@@ -514,12 +519,10 @@ proptest! {
 #[test]
 fn a_large_case_judges_other_orders_by_a_smaller_one() {
     let large = random([200, 170, 140], 2, 16);
-    assert!(!crate::Case::checks_from_inputs(&large, "st_semi"));
-    assert!(crate::Case::checks_from_inputs(
-        &random([40, 41, 42], 2, 16),
-        "st_semi"
-    ));
-    let case: &dyn Case = &large;
+    let [semi, gmem] = ["st_semi", "gmem"].map(|name| LAB.find(name).unwrap());
+    assert!(!semi.checks_from_inputs(&large));
+    assert!(semi.checks_from_inputs(&random([40, 41, 42], 2, 16)));
+    let case: &dyn LabCase = &large;
     let inputs = case.inputs().unwrap();
     let expected = case
         .reference_from(&inputs, Cpu::Parallel, &NoProgress)
@@ -535,12 +538,11 @@ fn a_large_case_judges_other_orders_by_a_smaller_one() {
             .collect();
         *values = rounded.into();
     }
-    let check = |got: &device::buffer::NamedBuffers| {
-        case.check("st_semi", &Vec::new(), &expected, got).unwrap()
-    };
+    let check =
+        |got: &device::buffer::NamedBuffers| semi.check(case, &Vec::new(), &expected, got).unwrap();
     check(&near).unwrap();
     assert!(
-        case.check("gmem", &inputs, &expected, &near)
+        gmem.check(case, &inputs, &expected, &near)
             .unwrap()
             .is_err()
     );

@@ -1,18 +1,57 @@
 //! The lab's declaration.
 
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use kernels_gpu::wave2d::AnyScene;
 
 use super::problem::{Fields, Start, Wave2d};
 use super::reference::{advance, advance_fused};
-use crate::lab::{CaseError, Cpu, Declaration, DeclaredLab, Parameter, Values, advance_copies};
+use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
+};
+use plan::Interface as _;
 use terminal::progress::Progress;
 
 /// The lab `wave2d`.
-pub static LAB: DeclaredLab<Wave2d> = DeclaredLab::new(crate::solutions::built_in!(wave2d));
+pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
+    name: plan::wave2d::Wave2d::NAME,
+    summary: "2D wave equation with walls, sources and damping; several timesteps per launch",
+    parameters: PARAMETERS,
+    outputs: plan::wave2d::Wave2d::OUTPUTS,
+    rounds: true,
+    seed_bits: 64,
+    module: kernels_of("wave2d"),
+    variants: crate::solutions::built_in!(wave2d),
+    extents: ("n_x = n_y", 2),
+    of_extent: |n| Ok(Box::new(Wave2d::new(n, n, 1, AnyScene::NAMES[0])?)),
+    from_values: |values| Ok(Box::new(from_values(values)?)),
+    check_seedable: |_| Ok(()),
+    small: || boxed(small()),
+    laptop: || boxed(laptop()),
+    large: || boxed(large()),
+});
+
+const PARAMETERS: &[Parameter] = &[
+    Parameter::new("n_x", "cells along x, at least 2", "1001"),
+    Parameter::new("n_y", "cells along y, at least 2", "1001"),
+    Parameter::new("steps", "timesteps, at least 1", "1000"),
+    Parameter::new("first_step", "number of the first timestep", "0"),
+    Parameter::new(
+        "scene",
+        "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
+        "point-source",
+    ),
+    Parameter::new("k", "(c dt/dx)^2, above 0 and at most 0.5", "0.25"),
+    Parameter::new(
+        "seed",
+        "seed of the random initial fields, or `rest` for zeros",
+        "1",
+    ),
+];
 
 /// The lab's own cases, each with random fields from a seed that is its number.
 fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
@@ -24,90 +63,60 @@ fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
     cases.expect("the lab's own cases are valid")
 }
 
-impl Declaration for Wave2d {
-    type Plan = plan::wave2d::Wave2d;
+fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
+    let steps = values.steps("steps")?;
+    let start = match values.seed_or("seed", "rest")? {
+        None => Start::Rest,
+        Some(seed) => Start::Random { seed },
+    };
+    let scene: String = values.get("scene")?;
+    Ok(
+        Wave2d::new(values.get("n_x")?, values.get("n_y")?, steps, &scene)?
+            .with_first_step(values.get("first_step")?)
+            .with_k(values.get("k")?)?
+            .with_start(start),
+    )
+}
 
-    const SUMMARY: &'static str =
-        "2D wave equation with walls, sources and damping; several timesteps per launch";
-    const PARAMETERS: &'static [Parameter] = &[
-        Parameter::new("n_x", "cells along x, at least 2", "1001"),
-        Parameter::new("n_y", "cells along y, at least 2", "1001"),
-        Parameter::new("steps", "timesteps, at least 1", "1000"),
-        Parameter::new("first_step", "number of the first timestep", "0"),
-        Parameter::new(
-            "scene",
-            "point-source, double-slit, elliptic-room, parabolic-mirror or empty-box",
-            "point-source",
-        ),
-        Parameter::new("k", "(c dt/dx)^2, above 0 and at most 0.5", "0.25"),
-        Parameter::new(
-            "seed",
-            "seed of the random initial fields, or `rest` for zeros",
-            "1",
-        ),
-    ];
-    const EXTENTS: (&'static str, u32) = ("n_x = n_y", 2);
-    const UNIT: &'static str = "cell updates";
-
-    fn lab() -> &'static DeclaredLab<Wave2d> {
-        &LAB
+fn small() -> Vec<Wave2d> {
+    // Sizes just below, at and above a block and a tile; steps just below, at and above a
+    // launch of several steps.
+    let mut cases = Vec::new();
+    for (n_x, n_y, steps) in [
+        (2, 2, 1),
+        (3, 3, 7),
+        (37, 53, 10),
+        (33, 9, 11),
+        (129, 65, 7),
+    ] {
+        cases.push((n_x, n_y, steps, "point-source", 0.25));
     }
-
-    fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
-        let steps = values.steps("steps")?;
-        let start = match values.seed_or("seed", "rest")? {
-            None => Start::Rest,
-            Some(seed) => Start::Random { seed },
-        };
-        let scene: String = values.get("scene")?;
-        Ok(
-            Wave2d::new(values.get("n_x")?, values.get("n_y")?, steps, &scene)?
-                .with_first_step(values.get("first_step")?)
-                .with_k(values.get("k")?)?
-                .with_start(start),
-        )
-    }
-
-    fn of_extent(n: u32) -> Result<Wave2d, CaseError> {
-        Wave2d::new(n, n, 1, AnyScene::NAMES[0])
-    }
-
-    fn small() -> Vec<Wave2d> {
-        // Sizes just below, at and above a block and a tile; steps just below, at and above a
-        // launch of several steps.
-        let mut cases = Vec::new();
+    for scene in AnyScene::NAMES {
         for (n_x, n_y, steps) in [
-            (2, 2, 1),
-            (3, 3, 7),
-            (37, 53, 10),
-            (33, 9, 11),
-            (129, 65, 7),
+            (3, 3, 100),
+            (37, 53, 100),
+            (200, 201, 0),
+            (200, 201, 1),
+            (201, 201, 17),
         ] {
-            cases.push((n_x, n_y, steps, "point-source", 0.25));
+            cases.push((n_x, n_y, steps, scene, 0.25));
         }
-        for scene in AnyScene::NAMES {
-            for (n_x, n_y, steps) in [
-                (3, 3, 100),
-                (37, 53, 100),
-                (200, 201, 0),
-                (200, 201, 1),
-                (201, 201, 17),
-            ] {
-                cases.push((n_x, n_y, steps, scene, 0.25));
-            }
-        }
-        // A case at the limit of stability, with a last step in the middle of the source's rise.
-        cases.push((201, 200, 100, "double-slit", 0.5));
-        numbered(cases)
     }
+    // A case at the limit of stability, with a last step in the middle of the source's rise.
+    cases.push((201, 200, 100, "double-slit", 0.5));
+    numbered(cases)
+}
 
-    fn laptop() -> Vec<Wave2d> {
-        numbered(vec![(1001, 1001, 200, "point-source", 0.25)])
-    }
+fn laptop() -> Vec<Wave2d> {
+    numbered(vec![(1001, 1001, 200, "point-source", 0.25)])
+}
 
-    fn large() -> Vec<Wave2d> {
-        numbered(vec![(3201, 3201, 12_800, "point-source", 0.25)])
-    }
+fn large() -> Vec<Wave2d> {
+    numbered(vec![(3201, 3201, 12_800, "point-source", 0.25)])
+}
+
+impl InterfaceCase for Wave2d {
+    type Interface = plan::wave2d::Wave2d;
 
     fn problem(&self) -> plan::wave2d::Problem {
         plan::wave2d::Problem {
@@ -119,19 +128,38 @@ impl Declaration for Wave2d {
             k: self.k(),
         }
     }
+}
+
+impl LabCase for Wave2d {
+    fn problem_json(&self) -> serde_json::Value {
+        serde_json::to_value(self.problem()).expect("plain numbers")
+    }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         let Fields { u0, u1 } = self.initial()?;
         Ok(named([("u0", u0.into()), ("u1", u1.into())]))
     }
 
-    fn reference(
+    fn reference_from(
         &self,
         inputs: &NamedBuffers,
         cpu: Cpu,
         progress: &dyn Progress,
     ) -> Result<NamedBuffers, Error> {
         advance_copies(self, inputs, cpu, progress)
+    }
+
+    fn work(&self) -> Work {
+        let updates = self.cells() as u64 * u64::from(self.steps());
+        Work {
+            updates,
+            unit: "cell updates",
+            // With a launch per timestep, u1 is read, and u0 is read and written.
+            bytes: 12 * updates,
+            // The operations of an undamped cell: three additions of neighbours, two products, two
+            // sums.
+            flops: 7 * updates,
+        }
     }
 
     fn advance(
@@ -151,13 +179,18 @@ impl Declaration for Wave2d {
         Ok(time)
     }
 
-    fn part(&self, first: u32, steps: u32) -> Option<Wave2d> {
+    fn timesteps(&self) -> Option<u64> {
+        Some(self.steps().into())
+    }
+
+    fn part(&self, first: u32, steps: u32) -> Option<Box<dyn LabCase>> {
         let first = self.first_step().wrapping_add(first);
-        Some(self.clone().with_first_step(first).with_steps(steps))
+        let part = self.clone().with_first_step(first).with_steps(steps);
+        Some(Box::new(part))
     }
 
     /// The same scheme in `f64`.
-    fn oracle(
+    fn oracle_from(
         &self,
         inputs: &NamedBuffers,
         progress: &dyn Progress,
@@ -185,26 +218,8 @@ impl Declaration for Wave2d {
         Ok(Some(fields))
     }
 
-    fn timesteps(&self) -> Option<u64> {
-        Some(self.steps().into())
-    }
-
     fn axes(&self, _buffer: &str) -> Vec<(&'static str, u64)> {
         let domain = self.domain();
         vec![("x", domain.n_x.into()), ("y", domain.n_y.into())]
-    }
-
-    fn updates(&self) -> u64 {
-        self.cells() as u64 * u64::from(self.steps())
-    }
-
-    /// The operations of an undamped cell: three additions of neighbours, two products, two sums.
-    fn flops_per_update(&self) -> u64 {
-        7
-    }
-
-    /// With a launch per timestep, u1 is read, and u0 is read and written.
-    fn bytes(&self) -> u64 {
-        12 * self.updates()
     }
 }

@@ -3,8 +3,8 @@
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
 use crate::fill::zeros;
-use crate::lab::CaseError;
 use device::buffer::BufferError;
+use lab::CaseError;
 
 /// The initial fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

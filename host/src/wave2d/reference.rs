@@ -6,8 +6,8 @@ use kernels_gpu::wave2d::{Domain, Scene};
 use rayon::prelude::*;
 
 use super::problem::{Fields, Wave2d};
-use crate::lab::Cpu;
 use device::buffer::BufferError;
+use lab::Cpu;
 use terminal::progress::{NoProgress, Progress};
 
 /// Cells of one parallel task, in whole rows: enough that the cost of handing out tasks is small.

@@ -4,7 +4,7 @@ use kernels_gpu::wave2d::{AnyScene, Scene};
 use proptest::prelude::*;
 
 use super::{Fields, LAB, Start, Wave2d, advance, advance_fused, oracle};
-use crate::lab::{CaseParams, Cpu, Lab};
+use lab::{CaseParams, Cpu};
 use terminal::progress::NoProgress;
 
 fn run(problem: &Wave2d, cpu: Cpu) -> Fields<f32> {

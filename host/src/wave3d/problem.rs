@@ -6,9 +6,9 @@ use kernels_gpu::wave3d::update::Scheme;
 
 use super::medium::{Coefficients, Model};
 use crate::fill::zeros;
-use crate::lab::CaseError;
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
+use lab::CaseError;
 
 /// Two neighbouring timesteps of a wave, n_x * n_y * n_z values each, z contiguous.
 #[derive(Debug, Clone, PartialEq)]

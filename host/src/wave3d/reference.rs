@@ -11,7 +11,7 @@ use rayon::prelude::*;
 use super::medium::Coefficients;
 use super::problem::{Fields, Wave3d};
 use crate::double::Double;
-use crate::lab::Cpu;
+use lab::Cpu;
 use terminal::progress::Progress;
 
 /// Sites of one parallel task, in whole columns: enough that the cost of handing out tasks is

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::problem::largest_timestep;
 use super::{Coefficients, Fields, LAB, Model, Ricker, Start, Wave3d, advance};
-use crate::lab::{Case, CaseParams, Cpu, Lab};
+use lab::{CaseParams, Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
@@ -305,7 +305,7 @@ fn layers_of_the_ground_get_faster_and_damping_is_at_the_sides() {
 #[test]
 fn elements_are_named_by_their_indices() {
     let problem = random([5, 6, 7], 1);
-    let named = |buffer, index| Case::locate(&problem, buffer, index).unwrap();
+    let named = |buffer, index| LabCase::locate(&problem, buffer, index).unwrap();
     assert_eq!(named("u", (2 * 6 + 3) * 7 + 4), "i = 2, j = 3, k = 4");
     assert_eq!(named("d", 2 * 6 + 3), "i = 2, j = 3");
     assert_eq!(named("c2", 4), "k = 4");

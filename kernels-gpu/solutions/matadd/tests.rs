@@ -2,12 +2,12 @@
 
 use proptest::prelude::*;
 
-use crate::lab::{Case, Lab};
 use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
 use device::Device;
 use device::run::reset;
 use device::validate::validate;
 use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
+use lab::{LabCase, Variant};
 
 /// The owner of element (x, y), by each mapping's definition: its block and its thread in the
 /// block, as CUDA numbers them.
@@ -28,11 +28,11 @@ fn expected_owner(name: &str, map: &IndexMap, x: u32, y: u32) -> (u32, u32) {
 fn check_index_shows_the_owner_of_every_element() {
     let device = EmulatedDevice::default();
     let (n_x, n_y) = (37, 19);
-    for variant in LAB.variants() {
-        let map = check_index(&device, variant.name, n_x, n_y).unwrap();
+    for variant in &LAB.variants {
+        let map = check_index(&device, variant, n_x, n_y).unwrap();
         for i in 0..(n_x * n_y) as usize {
             let (x, y) = (i as u32 % n_x, i as u32 / n_x);
-            let (block, thread) = expected_owner(variant.name, &map, x, y);
+            let (block, thread) = expected_owner(&variant.name, &map, x, y);
             let owner = map.owner(i);
             let context = format!("{}, x = {x}, y = {y}", variant.name);
             assert_eq!((owner.block, owner.thread), (block, thread), "{context}");
@@ -56,16 +56,22 @@ fn a_thread_that_strides_over_the_grid_comes_back() {
     // More elements than the grid has threads.
     let device = EmulatedDevice::default();
     let threads = 4096 * 256;
-    let map = check_index(&device, "grid_stride_256", threads + 3, 1).unwrap();
+    let map = check_index(
+        &device,
+        LAB.find("grid_stride_256").unwrap(),
+        threads + 3,
+        1,
+    )
+    .unwrap();
     assert_eq!(map.threads[threads as usize..], [0, 1, 2]);
     assert_eq!(map.threads[threads as usize - 1], threads - 1);
 }
 /// Traffic of the variant on a matrix of `n_x` by `n_y`: loads and stores.
-fn traffic(variant: &str, n_x: u32, n_y: u32) -> (GlobalTraffic, GlobalTraffic) {
+fn traffic(variant: &Variant, n_x: u32, n_y: u32) -> (GlobalTraffic, GlobalTraffic) {
     let device = EmulatedDevice::default();
     let problem = MatAdd::new(n_x, n_y, 1).unwrap();
-    let plan = problem.record(variant).unwrap();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    let plan = variant.record(&problem).unwrap();
+    let mut session = device.prepare(&LAB.module, &plan).unwrap();
     reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
     session.run().unwrap();
     let [report] = session.reports() else {
@@ -78,8 +84,8 @@ fn traffic(variant: &str, n_x: u32, n_y: u32) -> (GlobalTraffic, GlobalTraffic) 
 fn sectors_are_what_the_block_shape_says() {
     // 32 rows of 256 elements: 32 sectors per row.
     let ideal = 32 * 32;
-    for variant in LAB.variants() {
-        let (loads, stores) = traffic(variant.name, 256, 32);
+    for variant in &LAB.variants {
+        let (loads, stores) = traffic(variant, 256, 32);
         // In a block 8 wide, a warp's lanes load runs of 8 neighbouring elements: one sector each.
         // In a block 1 wide, every lane has its own sector.
         let worse = if variant.name.ends_with("1x256") {
@@ -106,9 +112,9 @@ fn a_reduced_case_coalesces_as_the_case() {
         reduced.label()
     });
     assert_eq!(labels, ["256x64", "265x64"]);
-    for variant in LAB.variants() {
-        let (loads, stores) = traffic(variant.name, 256, 64);
-        let (large_loads, large_stores) = traffic(variant.name, 1024, 96);
+    for variant in &LAB.variants {
+        let (loads, stores) = traffic(variant, 256, 64);
+        let (large_loads, large_stores) = traffic(variant, 1024, 96);
         assert_eq!(loads.efficiency(), large_loads.efficiency());
         assert_eq!(stores.efficiency(), large_stores.efficiency());
     }
@@ -122,9 +128,9 @@ fn the_largest_matrices_fit_a_grid() {
         (1, 65_535),
     ] {
         let problem = MatAdd::new(n_x, n_y, 1).unwrap();
-        for variant in LAB.variants() {
-            let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::SM_90)
+        for variant in &LAB.variants {
+            let plan = variant.record(&problem).unwrap();
+            validate(&LAB.module, &plan, &LaunchLimits::SM_90)
                 .unwrap_or_else(|error| panic!("{}, {problem}: {error}", variant.name));
         }
     }
@@ -134,22 +140,22 @@ proptest! {
     #[test]
     fn every_element_has_one_owner_who_is_in_the_grid(
         (n_x, n_y) in (1_u32..90, 1_u32..40),
-        variant in 0..LAB.variants().len(),
+        variant in 0..LAB.variants.len(),
     ) {
-        let name = LAB.variants()[variant].name;
-        let map = check_index(&EmulatedDevice::default(), name, n_x, n_y).unwrap();
+        let variant = &LAB.variants[variant];
+        let map = check_index(&EmulatedDevice::default(), variant, n_x, n_y).unwrap();
         let blocks = map.config.blocks();
         for i in 0..map.threads.len() {
             let (x, y) = (i as u32 % n_x, i as u32 / n_x);
             prop_assert!(u128::from(map.blocks[i]) < blocks);
             let owner = (map.blocks[i], map.threads[i]);
-            prop_assert_eq!(owner, expected_owner(name, &map, x, y));
+            prop_assert_eq!(owner, expected_owner(&variant.name, &map, x, y));
         }
     }
 }
 
 #[test]
 fn an_unknown_variant_is_named() {
-    let unknown = MatAdd::new(2, 2, 1).unwrap().record("grid2d_block2d_32x31");
+    let unknown = LAB.find("grid2d_block2d_32x31");
     insta::assert_snapshot!(unknown.unwrap_err(), @"unknown variant `grid2d_block2d_32x31`; did you mean `grid2d_block2d_32x32`?");
 }

@@ -1,16 +1,19 @@
 //! The variants of the solution: one submission, in many layouts.
 
 use super::layouts::{kernels::Mapping, launch::Layout};
-use crate::lab::BuiltIn;
+use crate::kernels::variant;
 use crate::matadd::MatAdd;
+use lab::Variant;
 
 macro_rules! layouts {
     ($($mapping:ident $kernel:literal { $($name:literal [$x:literal, $y:literal] $summary:literal;)* })*) => {
-        pub const VARIANTS: &[BuiltIn<MatAdd>] = &[
-            $($(BuiltIn::new($name, $summary, |_| {
-                Box::new(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel })
-            }),)*)*
-        ];
+        pub fn variants() -> Vec<Variant> {
+            vec![
+                $($(variant::<MatAdd>($name, $summary, |_| {
+                    Box::new(Layout { mapping: Mapping::$mapping, block: [$x, $y], kernel: $kernel })
+                }),)*)*
+            ]
+        }
     };
 }
 

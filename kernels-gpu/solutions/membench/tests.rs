@@ -1,20 +1,20 @@
 //! Sectors of the variants, and the sweeps over them on the emulated device.
 
-use crate::lab::{Case, Lab};
 use crate::membench::{CoalescingOptions, LAB, MemBench, coalescing};
 use device::Device;
 use device::run::reset;
 use device::validate::validate;
 use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
 use exit::ErrorKind;
+use lab::LabCase;
 use terminal::progress::NoProgress;
 
 /// The variant's loads from global memory.
 fn loads(variant: &str, n: u32, x: u32) -> GlobalTraffic {
     let problem = MemBench::new(n, x, 256, 1).unwrap();
     let device = EmulatedDevice::default();
-    let plan = problem.record(variant).unwrap();
-    let mut session = device.prepare(LAB.module(), &plan).unwrap();
+    let plan = LAB.find(variant).unwrap().record(&problem).unwrap();
+    let mut session = device.prepare(&LAB.module, &plan).unwrap();
     reset(session.as_mut(), &plan, &problem.inputs().unwrap()).unwrap();
     session.run().unwrap();
     session.reports()[0].total.counts.global_loads
@@ -85,9 +85,9 @@ fn the_sweeps_over_access_patterns_count_and_check() {
 fn the_largest_sums_fit_a_grid() {
     for (x, block) in [(1, 32), (32, 1024)] {
         let problem = MemBench::new(i32::MAX as u32, x, block, 1).unwrap();
-        for variant in LAB.variants() {
-            let plan = problem.record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
+        for variant in &LAB.variants {
+            let plan = variant.record(&problem).unwrap();
+            validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }

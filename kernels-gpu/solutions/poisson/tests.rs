@@ -2,17 +2,17 @@
 
 use approx::assert_abs_diff_eq;
 use kernels_gpu::poisson::Grid;
-use plan::Lab as _;
+use plan::Interface as _;
 
 use super::computes_source::launch::Shape;
 use super::fast::launch as fast;
 use super::fast_single::launch as fast_single;
 use super::stored_source::kernels::no_branches_block;
-use crate::lab::{Case, Cpu, Lab, largest_extent};
+use crate::computed::assert_computes;
 use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use crate::run::assert_computes;
 use device::validate::validate;
 use device::{EmulatedDevice, LaunchLimits};
+use lab::{Cpu, InterfaceCase, LabCase};
 use plan::Command;
 use terminal::progress::NoProgress;
 
@@ -36,8 +36,8 @@ fn every_device_and_variant_stops_at_the_same_iteration_with_the_same_field() {
         let plain = problem.clone().with_iterations(expected.iterations);
         let plain = plain.reference(Cpu::Serial, &NoProgress).unwrap();
         assert_eq!(plain[0].1, expected.u);
-        for variant in LAB.variants() {
-            let got = to_tolerance(&device, &problem, variant.name, &stop, &NoProgress).unwrap();
+        for variant in &LAB.variants {
+            let got = to_tolerance(&device, &problem, variant, &stop, &NoProgress).unwrap();
             let end = (got.iterations, got.change.to_bits(), got.reached);
             let expected_end = (
                 expected.iterations,
@@ -52,7 +52,7 @@ fn every_device_and_variant_stops_at_the_same_iteration_with_the_same_field() {
 #[test]
 fn plans_have_the_launches_that_the_iterations_need() {
     let launches = |variant: &str| {
-        let plan = Case::record(&random(20, 7), variant).unwrap();
+        let plan = LAB.find(variant).unwrap().record(&random(20, 7)).unwrap();
         plan.check().unwrap();
         let launches = plan
             .commands()
@@ -74,16 +74,16 @@ fn plans_have_the_launches_that_the_iterations_need() {
 #[test]
 fn the_largest_grid_fits_every_launch() {
     for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
-        for variant in LAB.variants() {
-            let plan = Case::record(&Poisson::new(n, 1).unwrap(), variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
+        for variant in &LAB.variants {
+            let plan = variant.record(&Poisson::new(n, 1).unwrap()).unwrap();
+            validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }
 #[test]
 fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
     use super::computes_source::{dual, split};
-    let solutions: [(&str, &dyn plan::Solves<plan::poisson::Poisson>); 2] = [
+    let solutions: [(&str, &dyn plan::Solution<plan::poisson::Poisson>); 2] = [
         ("dual", &dual::launch::Submission),
         ("split", &split::launch::Submission),
     ];
@@ -107,20 +107,24 @@ fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
             }
         }
     }
-    let refused = Case::record(&Poisson::new(1626, 1).unwrap(), "computes_source").unwrap_err();
+    let refused = LAB
+        .find("computes_source")
+        .unwrap()
+        .record(&Poisson::new(1626, 1).unwrap())
+        .unwrap_err();
     insta::assert_snapshot!(refused, @"the solution refuses this problem: its kernels number points with 32 bits, and so at most 1625 along each axis; this cube has 1626");
 }
 /// Asserts that a solution computes the reference's field.
 fn is_right(problem: &Poisson, name: &str, solution: &dyn plan::poisson::Solution) {
-    let description = crate::lab::Declaration::problem(problem);
+    let description = problem.problem();
     let plan = plan::poisson::Poisson::record(name, &description, solution).unwrap();
     let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
-    assert_computes(LAB.module(), problem, &plan, &expected);
+    assert_computes(&LAB.module, problem, &plan, &expected);
 }
 #[test]
 fn resident_takes_all_iterations_in_one_launch() {
     let kernels = |n| {
-        let plan = Case::record(&random(n, 2), "resident").unwrap();
+        let plan = LAB.find("resident").unwrap().record(&random(n, 2)).unwrap();
         let kernels = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) => Some(launch.kernel.to_owned()),
             _ => None,
@@ -211,7 +215,7 @@ fn blocks_of_fast_cover_the_cube() {
 }
 /// The lines of a kernel's body.
 fn body(kernel: &str) -> Vec<&'static str> {
-    let ptx = LAB.module().ptx();
+    let ptx = LAB.module.ptx();
     let (_, rest) = ptx.split_once(&format!(".entry {kernel}(")).unwrap();
     let end = rest.find("\n}").unwrap();
     rest[..end].lines().map(str::trim).collect()
@@ -262,7 +266,8 @@ fn memory_accesses_have_their_state_space_and_u_is_read_only() {
 #[test]
 fn bytes_are_counted() {
     // N = 4: 64 points, 8 of them inside; 24 points inside the walls' faces.
-    let bytes = |variant| Poisson::new(4, 10).unwrap().work(variant).bytes;
+    let work = |variant, case: &Poisson| LAB.find(variant).unwrap().work(case);
+    let bytes = |variant| work(variant, &Poisson::new(4, 10).unwrap()).bytes;
     let (points, inside, faces) = (64, 8, 24);
     assert_eq!(
         bytes("reads_source"),
@@ -284,28 +289,27 @@ fn bytes_are_counted() {
     assert_eq!(Poisson::new(4, 10).unwrap().usual_bytes(), 24 * 10 * 64);
     // On a large grid, nearly 24 and 16 bytes per point and iteration.
     let large = Poisson::new(640, 1000).unwrap();
-    let a_point = |variant| large.work(variant).bytes as f64 / large.usual_bytes() as f64 * 24.0;
+    let a_point = |variant| work(variant, &large).bytes as f64 / large.usual_bytes() as f64 * 24.0;
     assert_abs_diff_eq!(a_point("reads_source"), 24.0, epsilon = 0.1);
     assert_abs_diff_eq!(a_point("computes_source"), 16.0, epsilon = 0.1);
 }
 #[test]
 fn the_largest_cube_that_fits_is_named() {
     let gib = 1_u64 << 30;
-    let largest = largest_extent::<Poisson>;
+    let largest = |variant, bytes| LAB.largest_extent(LAB.find(variant).ok(), bytes);
     assert_eq!(largest("computes_source", 80 * gib), Some(1625));
     assert_eq!(largest("reads_source", 80 * gib), Some(1529));
     assert_eq!(largest("computes_source", 2 * 8 * 27), Some(3));
     assert_eq!(largest("computes_source", 2 * 8 * 27 - 1), None);
-    assert_eq!(largest("compute_source", gib), None);
 }
 
 #[test]
 fn no_iterations_need_no_launch() {
     let problem = random(4, 0);
-    for variant in LAB.variants() {
-        let plan = problem.record(variant.name).unwrap();
+    for variant in &LAB.variants {
+        let plan = variant.record(&problem).unwrap();
         assert_eq!(plan.commands().len(), 0);
-        assert_eq!(problem.work(variant.name).bytes, 0);
+        assert_eq!(variant.work(&problem).bytes, 0);
     }
 }
 

@@ -1,97 +1,96 @@
 //! The variants of the solutions.
 
-use plan::Solves;
+use plan::Solution;
 
+use super::computes_source::launch::Shape as ComputesSource;
 use super::computes_source::{self, dual, split};
+use super::fast::launch::Shape as Fast;
+use super::fast_single::launch::Shape as FastSingle;
 use super::resident;
+use super::resident::launch::Shape as Resident;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use super::{fast, fast_single};
-use crate::lab::{BuiltIn, shapes};
+use crate::kernels::variant;
 use crate::poisson::Poisson;
+use lab::Variant;
 
-pub const VARIANTS: &[BuiltIn<Poisson>] = &[
-    // The kernel writes walls too: they need not be there before.
-    stored(
-        "reads_source",
-        "one thread per point, f from memory, walls by branches",
-        |_| Box::new(reads_source::launch::Submission),
-    )
-    .moving(|case| bytes(case, true, false, case.points() as u64)),
-    stored(
-        "no_branches",
-        "one thread per point inside, f from memory, a launch that fits exactly",
-        |_| Box::new(no_branches::launch::Submission),
-    ),
-    stored(
-        "layer_by_layer",
-        "one launch a layer, f from memory",
-        |_| Box::new(layer_by_layer::launch::Submission),
-    ),
-    stored(
-        "shared_tile",
-        "8^3 points and their halo in shared memory, f from memory",
-        |_| Box::new(shared_tile::launch::Submission),
-    ),
-    // The kernel also writes the walls at either end of x.
-    BuiltIn::new(
-        "computes_source",
-        "f from the point's position, a column of points per thread",
-        |_| Box::new(computes_source::launch::Submission),
-    )
-    .moving(computing_source)
-    .tuned(|| {
-        use computes_source::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
-    }),
-    BuiltIn::new(
-        "fast_single",
-        "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
-        |_| Box::new(fast_single::launch::Submission),
-    )
-    .moving(computing_source)
-    .tuned(|| {
-        use fast_single::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
-    }),
-    BuiltIn::new(
-        "fast",
-        "several iterations per launch, on tiles that stream through the planes",
-        |_| Box::new(fast::launch::Submission),
-    )
-    .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
-    .tuned(|| {
-        use fast::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
-    }),
-    BuiltIn::new(
-        "resident",
-        "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
-        |_| Box::new(resident::launch::Submission),
-    )
-    .moving(computing_source)
-    .tuned(|| {
-        use resident::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
-    })
-    .on_request(),
-    BuiltIn::new(
-        "dual",
-        "computes_source on two devices, which read the layer beyond the seam from each other's memory",
-        |_| Box::new(dual::launch::Submission),
-    )
-    .moving(computing_source)
-    .on_request(),
-    BuiltIn::new(
-        "split",
-        "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
-        |_| Box::new(split::launch::Submission),
-    )
-    .moving(computing_source)
-    .on_request(),
-];
+pub fn variants() -> Vec<Variant> {
+    vec![
+        // The kernel writes walls too: they need not be there before.
+        stored(
+            "reads_source",
+            "one thread per point, f from memory, walls by branches",
+            |_| Box::new(reads_source::launch::Submission),
+        )
+        .moving(|case: &Poisson| bytes(case, true, false, case.points() as u64)),
+        stored(
+            "no_branches",
+            "one thread per point inside, f from memory, a launch that fits exactly",
+            |_| Box::new(no_branches::launch::Submission),
+        ),
+        stored(
+            "layer_by_layer",
+            "one launch a layer, f from memory",
+            |_| Box::new(layer_by_layer::launch::Submission),
+        ),
+        stored(
+            "shared_tile",
+            "8^3 points and their halo in shared memory, f from memory",
+            |_| Box::new(shared_tile::launch::Submission),
+        ),
+        // The kernel also writes the walls at either end of x.
+        variant::<Poisson>(
+            "computes_source",
+            "f from the point's position, a column of points per thread",
+            |_| Box::new(computes_source::launch::Submission),
+        )
+        .moving(computing_source)
+        .tuned::<Poisson, _>(
+            ComputesSource::DEFAULT,
+            ComputesSource::SPACE,
+            ComputesSource::label,
+            None,
+        ),
+        variant::<Poisson>(
+            "fast_single",
+            "computes_source in short columns, blocks in the order that L2 likes, every other iteration downwards",
+            |_| Box::new(fast_single::launch::Submission),
+        )
+        .moving(computing_source)
+        .tuned::<Poisson, _>(FastSingle::DEFAULT, FastSingle::SPACE, FastSingle::label, None),
+        variant::<Poisson>(
+            "fast",
+            "several iterations per launch, on tiles that stream through the planes",
+            |_| Box::new(fast::launch::Submission),
+        )
+        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
+        variant::<Poisson>(
+            "resident",
+            "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
+            |_| Box::new(resident::launch::Submission),
+        )
+        .moving(computing_source)
+        .on_request()
+        .tuned::<Poisson, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
+        variant::<Poisson>(
+            "dual",
+            "computes_source on two devices, which read the layer beyond the seam from each other's memory",
+            |_| Box::new(dual::launch::Submission),
+        )
+        .moving(computing_source)
+        .on_request(),
+        variant::<Poisson>(
+            "split",
+            "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
+            |_| Box::new(split::launch::Submission),
+        )
+        .moving(computing_source)
+        .on_request(),
+    ]
+}
 
 /// A launch of several iterations moves as many bytes as one of a single iteration.
-fn of_fast(case: &Poisson, shape: &fast::launch::Shape) -> u64 {
+fn of_fast(case: &Poisson, shape: &Fast) -> u64 {
     let launches = shape.launches(case.iterations());
     computing_source(&case.clone().with_iterations(launches))
 }
@@ -103,13 +102,13 @@ fn computing_source(case: &Poisson) -> u64 {
 }
 
 /// A variant that reads f, and writes the points inside the walls.
-const fn stored(
+fn stored(
     name: &'static str,
     summary: &'static str,
-    solution: fn(&Poisson) -> Box<dyn Solves<plan::poisson::Poisson>>,
-) -> BuiltIn<Poisson> {
-    BuiltIn::new(name, summary, solution)
-        .moving(|case| bytes(case, true, true, case.points_inside()))
+    solution: fn(&Poisson) -> Box<dyn Solution<plan::poisson::Poisson>>,
+) -> Variant {
+    variant::<Poisson>(name, summary, solution)
+        .moving(|case: &Poisson| bytes(case, true, true, case.points_inside()))
 }
 
 /// An iteration reads u except the cube's edges and, if `reads_f`, f inside the walls. It writes

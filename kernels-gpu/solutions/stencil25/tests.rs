@@ -1,13 +1,12 @@
 //! The solutions' launches and memory, and the difference of the one that sums in another order.
 
 use plan::stencil25::Solution;
-use plan::{Command, Lab as _, Plan};
+use plan::{Command, Interface as _, Plan};
 use proptest::prelude::*;
 
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
-use crate::lab::{Case, Cpu, Lab, largest_extent};
-use crate::run::{computed, run_case};
+use crate::computed::computed;
 use crate::stencil25::{LAB, Start, Stencil25};
 use device::buffer::NamedBuffers;
 use device::check;
@@ -15,6 +14,8 @@ use device::run::reset;
 use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
+use lab::run::run_case;
+use lab::{Cpu, InterfaceCase, LabCase};
 use terminal::progress::NoProgress;
 
 fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
@@ -24,26 +25,26 @@ fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
 
 #[test]
 fn a_timestep_is_seven_launches_or_one() {
-    for variant in LAB.variants() {
+    for variant in &LAB.variants {
         let commands = |steps| {
-            let plan = random([9, 10, 11], steps, 2).record(variant.name).unwrap();
+            let plan = variant.record(&random([9, 10, 11], steps, 2)).unwrap();
             plan.commands().len()
         };
         let is_one =
-            ["fast", "split"].contains(&variant.name) || variant.name.starts_with("smem_dsm");
+            ["fast", "split"].contains(&&*variant.name) || variant.name.starts_with("smem_dsm");
         let expected = if is_one { [0, 1, 3] } else { [0, 7, 21] };
         assert_eq!([0, 1, 3].map(commands), expected, "{}", variant.name);
     }
 }
 
 fn recorded(problem: &Stencil25, solution: &dyn Solution) -> Plan {
-    let description = crate::lab::Declaration::problem(problem);
+    let description = problem.problem();
     plan::stencil25::Stencil25::record("plan", &description, solution).unwrap()
 }
 
 /// The plan's results on the emulated device.
 fn run(problem: &Stencil25, plan: &Plan) -> NamedBuffers {
-    computed(LAB.module(), problem, plan)
+    computed(&LAB.module, problem, plan)
 }
 
 proptest! {
@@ -56,12 +57,12 @@ proptest! {
     ) {
         let shape = [inside.0, inside.1, inside.2].map(|n| n + 2 * shell);
         let problem = random(shape, steps, shell);
-        let inputs = Case::inputs(&problem).unwrap();
+        let inputs = LabCase::inputs(&problem).unwrap();
         let expected = problem.reference_from(&inputs, Cpu::Serial, &NoProgress).unwrap();
-        for variant in LAB.variants().iter().filter(|variant| !variant.on_request) {
+        for variant in LAB.variants.iter().filter(|variant| !variant.on_request) {
             let device = EmulatedDevice::default();
-            let outcome = run_case(&device, LAB.module(), &problem, variant.name).unwrap();
-            let checked = problem.check(variant.name, &inputs, &expected, &outcome.outputs);
+            let outcome = run_case(&device, &problem, variant).unwrap();
+            let checked = variant.check(&problem, &inputs, &expected, &outcome.outputs);
             let checked = checked.unwrap();
             prop_assert!(checked.is_ok(), "{}, {problem}: {}", variant.name, checked.unwrap_err());
         }
@@ -82,7 +83,7 @@ proptest! {
         ];
         let expected = [
             run(&problem, &recorded(&problem, &inner)),
-            Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap(),
+            LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap(),
         ];
         for (expected, got) in expected.iter().zip(&got) {
             let checked = check::exact(expected, got);
@@ -95,7 +96,7 @@ proptest! {
 fn blocks_that_only_make_a_cluster_whole_read_nothing() {
     // The kernel reads the halo's last plane, and a place beyond its last row is beyond the array.
     let problem = random([3, 3, 3], 1, 1);
-    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     for inner in [Inner::GMEM, Inner::SMEM, Inner::ST_REG_FIXED] {
         let got = run(&problem, &recorded(&problem, &inner.in_clusters([4, 2, 1])));
         check::exact(&expected, &got).unwrap_or_else(|error| panic!("{inner:?}: {error}"));
@@ -105,14 +106,14 @@ fn blocks_that_only_make_a_cluster_whole_read_nothing() {
 #[test]
 fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
     let problem = random([20, 21, 40], 1, 2);
-    for variant in LAB.variants() {
-        let plan = problem.record(variant.name).unwrap();
+    for variant in &LAB.variants {
+        let plan = variant.record(&problem).unwrap();
         let with = |compute_capability| {
             let limits = LaunchLimits {
                 compute_capability,
                 ..LaunchLimits::SM_90
             };
-            validate(LAB.module(), &plan, &limits).map(|_| ())
+            validate(&LAB.module, &plan, &limits).map(|_| ())
         };
         with((9, 0)).unwrap();
         let has_clusters = variant.name.contains("cluster") || variant.name.starts_with("smem_dsm");
@@ -134,7 +135,7 @@ fn clusters_need_a_newer_device_and_a_grid_of_whole_ones() {
         }
         other => new.push(other),
     });
-    let error = validate(LAB.module(), &cut.unwrap(), &LaunchLimits::SM_90).unwrap_err();
+    let error = validate(&LAB.module, &cut.unwrap(), &LaunchLimits::SM_90).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::Submission);
     insta::assert_snapshot!(error, @"plan `plan`, command 0 (launch of `stencil25_st_reg_fixed`): grid [2, 3, 1] is not a multiple of cluster [1, 4, 1]; round it up to a multiple of 4 blocks in y, and return early in the extra blocks");
 }
@@ -146,8 +147,8 @@ fn halos_within_a_cluster_come_from_shared_memory() {
     let loads = |cluster| {
         let plan = recorded(&problem, &Clusters(cluster));
         let device = EmulatedDevice::default();
-        let mut session = device.prepare(LAB.module(), &plan).unwrap();
-        reset(session.as_mut(), &plan, &Case::inputs(&problem).unwrap()).unwrap();
+        let mut session = device.prepare(&LAB.module, &plan).unwrap();
+        reset(session.as_mut(), &plan, &LabCase::inputs(&problem).unwrap()).unwrap();
         session.run().unwrap();
         let counts = &session.reports()[0].total.counts;
         let (global, distributed) = (counts.global_loads, counts.distributed_loads);
@@ -167,7 +168,7 @@ fn halos_within_a_cluster_come_from_shared_memory() {
 #[test]
 fn streaming_blocks_may_take_any_number_of_planes() {
     let problem = random([27, 10, 12], 2, 4);
-    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let solution = Inner::ST_REG_FIXED;
     let plan = recorded(&problem, &solution);
     // 19 planes inside: one part, unequal parts, one plane per part, and more parts than planes.
@@ -188,18 +189,21 @@ fn streaming_blocks_may_take_any_number_of_planes() {
 }
 #[test]
 fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
-    for variant in LAB.variants() {
-        assert_eq!(variant.exact, !variant.name.starts_with("st_semi"));
+    for variant in &LAB.variants {
+        assert_eq!(variant.is_exact(), !variant.name.starts_with("st_semi"));
     }
     let problem = random([19, 18, 40], 3, 4);
-    let inputs = Case::inputs(&problem).unwrap();
-    let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let inputs = LabCase::inputs(&problem).unwrap();
+    let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let device = EmulatedDevice::default();
-    let got = run_case(&device, LAB.module(), &problem, "st_semi")
+    let got = run_case(&device, &problem, LAB.find("st_semi").unwrap())
         .unwrap()
         .outputs;
     check::exact(&expected, &got).unwrap_err();
-    let checked = |variant, got: &_| problem.check(variant, &inputs, &expected, got).unwrap();
+    let checked = |variant, got: &_| {
+        let variant = LAB.find(variant).unwrap();
+        variant.check(&problem, &inputs, &expected, got).unwrap()
+    };
     checked("st_semi", &got).unwrap();
     checked("gmem", &got).unwrap_err();
     // The reference passes by either rule. With a hundred-thousandth more at one point it does not.
@@ -214,16 +218,16 @@ fn only_the_semi_stencil_rounds_differently_and_a_wrong_one_is_refused() {
 #[test]
 fn the_longest_grids_fit() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 10_000_000]] {
-        for variant in LAB.variants() {
-            let plan = random(shape, 1, 1).record(variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
+        for variant in &LAB.variants {
+            let plan = variant.record(&random(shape, 1, 1)).unwrap();
+            validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }
 #[test]
 fn the_largest_cube_fits_and_the_next_does_not() {
-    for variant in LAB.variants() {
-        let largest = |bytes| largest_extent::<Stencil25>(variant.name, bytes);
+    for variant in &LAB.variants {
+        let largest = |bytes| LAB.largest_extent(Some(variant), bytes);
         // 1000^3 needs 21 GB: five arrays of 1008 x 1008 rows of 1024 values.
         let bytes = 5 * 4 * 1008 * 1008 * 1024;
         assert!(largest(bytes) >= Some(1000) && largest(bytes - 1) < Some(1000));
@@ -234,10 +238,10 @@ fn the_largest_cube_fits_and_the_next_does_not() {
 }
 #[test]
 fn no_kernel_has_arrays_in_local_memory() {
-    let ptx = LAB.module().for_device((9, 0)).ptx();
+    let ptx = LAB.module.for_device((9, 0)).ptx();
     let problem = random([9, 10, 11], 1, 2);
-    for variant in LAB.variants() {
-        for kernel in problem.record(variant.name).unwrap().kernels() {
+    for variant in &LAB.variants {
+        for kernel in variant.record(&problem).unwrap().kernels() {
             let entry = format!(".entry {kernel}(");
             let (_, rest) = ptx.split_once(&entry).unwrap();
             let body = &rest[..rest.find("\n}").unwrap()];

@@ -3,136 +3,139 @@
 use super::fast;
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
-use crate::lab::BuiltIn;
+use crate::kernels::variant;
 use crate::stencil25::Stencil25;
+use lab::Variant;
 
 /// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
 /// which are the points' z, y and x.
 macro_rules! in_clusters {
     ($name:literal, $solution:expr, $summary:literal) => {
-        BuiltIn::new($name, $summary, |_| Box::new($solution)).on_request()
+        variant::<Stencil25>($name, $summary, |_| Box::new($solution)).on_request()
     };
 }
 
-pub const VARIANTS: &[BuiltIn<Stencil25>] = &[
-    BuiltIn::new("gmem", "3D blocks, everything from global memory", |_| {
-        Box::new(Inner::GMEM)
-    }),
-    BuiltIn::new(
-        "gmem_at_once",
-        "gmem, whose launches of a timestep, inside and shell, may run at once",
-        |_| Box::new(Inner::GMEM_AT_ONCE),
-    )
-    .on_request(),
-    BuiltIn::new(
-        "smem",
-        "3D blocks, a block's points and their halo in shared memory",
-        |_| Box::new(Inner::SMEM),
-    ),
-    BuiltIn::new(
-        "st_reg_fixed",
-        "blocks stream along x: columns in fixed registers, the plane in shared memory",
-        |_| Box::new(Inner::ST_REG_FIXED),
-    ),
-    BuiltIn::new(
-        "st_semi",
-        "blocks stream along x: columns of partial sums, the plane in shared memory",
-        |_| Box::new(Inner::ST_SEMI),
-    )
-    .reordered(),
-    BuiltIn::new(
-        "fast",
-        "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
-        |_| Box::new(fast::launch::Submission),
-    ),
-    BuiltIn::new(
-        "split",
-        "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
-        |_| Box::new(fast::split::launch::Submission),
-    )
-    .on_request(),
-    in_clusters!(
-        "gmem_cluster_1x3x1",
-        Inner::GMEM.in_clusters([1, 3, 1]),
-        "gmem, in clusters of 3 blocks along y"
-    ),
-    in_clusters!(
-        "gmem_cluster_1x1x3",
-        Inner::GMEM.in_clusters([1, 1, 3]),
-        "gmem, in clusters of 3 blocks along x"
-    ),
-    in_clusters!(
-        "smem_cluster_1x3x1",
-        Inner::SMEM.in_clusters([1, 3, 1]),
-        "smem, in clusters of 3 blocks along y"
-    ),
-    in_clusters!(
-        "smem_cluster_1x1x3",
-        Inner::SMEM.in_clusters([1, 1, 3]),
-        "smem, in clusters of 3 blocks along x"
-    ),
-    in_clusters!(
-        "st_reg_fixed_cluster_1x2",
-        Inner::ST_REG_FIXED.in_clusters([1, 2, 1]),
-        "st_reg_fixed, in clusters of 2 blocks along y"
-    ),
-    in_clusters!(
-        "st_reg_fixed_cluster_1x4",
-        Inner::ST_REG_FIXED.in_clusters([1, 4, 1]),
-        "st_reg_fixed, in clusters of 4 blocks along y"
-    ),
-    in_clusters!(
-        "st_reg_fixed_cluster_2x1",
-        Inner::ST_REG_FIXED.in_clusters([2, 1, 1]),
-        "st_reg_fixed, in clusters of 2 blocks along z"
-    ),
-    in_clusters!(
-        "st_reg_fixed_cluster_4x1",
-        Inner::ST_REG_FIXED.in_clusters([4, 1, 1]),
-        "st_reg_fixed, in clusters of 4 blocks along z"
-    ),
-    in_clusters!(
-        "st_semi_cluster_1x2",
-        Inner::ST_SEMI.in_clusters([1, 2, 1]),
-        "st_semi, in clusters of 2 blocks along y"
-    )
-    .reordered(),
-    in_clusters!(
-        "st_semi_cluster_1x4",
-        Inner::ST_SEMI.in_clusters([1, 4, 1]),
-        "st_semi, in clusters of 4 blocks along y"
-    )
-    .reordered(),
-    in_clusters!(
-        "st_semi_cluster_2x1",
-        Inner::ST_SEMI.in_clusters([2, 1, 1]),
-        "st_semi, in clusters of 2 blocks along z"
-    )
-    .reordered(),
-    in_clusters!(
-        "st_semi_cluster_4x1",
-        Inner::ST_SEMI.in_clusters([4, 1, 1]),
-        "st_semi, in clusters of 4 blocks along z"
-    )
-    .reordered(),
-    in_clusters!(
-        "smem_dsm_1x1x1",
-        Clusters([1, 1, 1]),
-        "one launch, 3D blocks, a cluster of one block: all halos from global memory"
-    ),
-    in_clusters!(
-        "smem_dsm_1x4x1",
-        Clusters([1, 4, 1]),
-        "one launch, 3D blocks, halos within clusters of 4 blocks along y from their shared memory"
-    ),
-    in_clusters!(
-        "smem_dsm_1x1x4",
-        Clusters([1, 1, 4]),
-        "one launch, 3D blocks, halos within clusters of 4 blocks along x from their shared memory"
-    ),
-    in_clusters!(
-        "smem_dsm_1x2x2",
-        Clusters([1, 2, 2]),
-        "one launch, 3D blocks, halos within clusters of 2 blocks along y and 2 along x from their shared memory"
-    ),
-];
+pub fn variants() -> Vec<Variant> {
+    vec![
+        variant::<Stencil25>("gmem", "3D blocks, everything from global memory", |_| {
+            Box::new(Inner::GMEM)
+        }),
+        variant::<Stencil25>(
+            "gmem_at_once",
+            "gmem, whose launches of a timestep, inside and shell, may run at once",
+            |_| Box::new(Inner::GMEM_AT_ONCE),
+        )
+        .on_request(),
+        variant::<Stencil25>(
+            "smem",
+            "3D blocks, a block's points and their halo in shared memory",
+            |_| Box::new(Inner::SMEM),
+        ),
+        variant::<Stencil25>(
+            "st_reg_fixed",
+            "blocks stream along x: columns in fixed registers, the plane in shared memory",
+            |_| Box::new(Inner::ST_REG_FIXED),
+        ),
+        variant::<Stencil25>(
+            "st_semi",
+            "blocks stream along x: columns of partial sums, the plane in shared memory",
+            |_| Box::new(Inner::ST_SEMI),
+        )
+        .reordered(),
+        variant::<Stencil25>(
+            "fast",
+            "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
+            |_| Box::new(fast::launch::Submission),
+        ),
+        variant::<Stencil25>(
+            "split",
+            "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
+            |_| Box::new(fast::split::launch::Submission),
+        )
+        .on_request(),
+        in_clusters!(
+            "gmem_cluster_1x3x1",
+            Inner::GMEM.in_clusters([1, 3, 1]),
+            "gmem, in clusters of 3 blocks along y"
+        ),
+        in_clusters!(
+            "gmem_cluster_1x1x3",
+            Inner::GMEM.in_clusters([1, 1, 3]),
+            "gmem, in clusters of 3 blocks along x"
+        ),
+        in_clusters!(
+            "smem_cluster_1x3x1",
+            Inner::SMEM.in_clusters([1, 3, 1]),
+            "smem, in clusters of 3 blocks along y"
+        ),
+        in_clusters!(
+            "smem_cluster_1x1x3",
+            Inner::SMEM.in_clusters([1, 1, 3]),
+            "smem, in clusters of 3 blocks along x"
+        ),
+        in_clusters!(
+            "st_reg_fixed_cluster_1x2",
+            Inner::ST_REG_FIXED.in_clusters([1, 2, 1]),
+            "st_reg_fixed, in clusters of 2 blocks along y"
+        ),
+        in_clusters!(
+            "st_reg_fixed_cluster_1x4",
+            Inner::ST_REG_FIXED.in_clusters([1, 4, 1]),
+            "st_reg_fixed, in clusters of 4 blocks along y"
+        ),
+        in_clusters!(
+            "st_reg_fixed_cluster_2x1",
+            Inner::ST_REG_FIXED.in_clusters([2, 1, 1]),
+            "st_reg_fixed, in clusters of 2 blocks along z"
+        ),
+        in_clusters!(
+            "st_reg_fixed_cluster_4x1",
+            Inner::ST_REG_FIXED.in_clusters([4, 1, 1]),
+            "st_reg_fixed, in clusters of 4 blocks along z"
+        ),
+        in_clusters!(
+            "st_semi_cluster_1x2",
+            Inner::ST_SEMI.in_clusters([1, 2, 1]),
+            "st_semi, in clusters of 2 blocks along y"
+        )
+        .reordered(),
+        in_clusters!(
+            "st_semi_cluster_1x4",
+            Inner::ST_SEMI.in_clusters([1, 4, 1]),
+            "st_semi, in clusters of 4 blocks along y"
+        )
+        .reordered(),
+        in_clusters!(
+            "st_semi_cluster_2x1",
+            Inner::ST_SEMI.in_clusters([2, 1, 1]),
+            "st_semi, in clusters of 2 blocks along z"
+        )
+        .reordered(),
+        in_clusters!(
+            "st_semi_cluster_4x1",
+            Inner::ST_SEMI.in_clusters([4, 1, 1]),
+            "st_semi, in clusters of 4 blocks along z"
+        )
+        .reordered(),
+        in_clusters!(
+            "smem_dsm_1x1x1",
+            Clusters([1, 1, 1]),
+            "one launch, 3D blocks, a cluster of one block: all halos from global memory"
+        ),
+        in_clusters!(
+            "smem_dsm_1x4x1",
+            Clusters([1, 4, 1]),
+            "one launch, 3D blocks, halos within clusters of 4 blocks along y from their shared memory"
+        ),
+        in_clusters!(
+            "smem_dsm_1x1x4",
+            Clusters([1, 1, 4]),
+            "one launch, 3D blocks, halos within clusters of 4 blocks along x from their shared memory"
+        ),
+        in_clusters!(
+            "smem_dsm_1x2x2",
+            Clusters([1, 2, 2]),
+            "one launch, 3D blocks, halos within clusters of 2 blocks along y and 2 along x from their shared memory"
+        ),
+    ]
+}

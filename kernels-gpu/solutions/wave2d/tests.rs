@@ -8,12 +8,12 @@ use proptest::prelude::*;
 
 use super::fast::launch::Shape;
 use super::{resident, single, wavefront};
-use crate::lab::{Case, Cpu, Declaration, Lab};
-use crate::run::assert_computes;
+use crate::computed::assert_computes;
 use crate::wave2d::{LAB, Start, Wave2d};
 use device::run::run_once;
 use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
+use lab::{Cpu, InterfaceCase, LabCase};
 use plan::Command;
 use terminal::progress::NoProgress;
 
@@ -23,16 +23,20 @@ fn problem(n_x: u32, n_y: u32, steps: u32) -> Wave2d {
 
 #[test]
 fn the_longest_domain_fits_a_grid() {
-    for variant in LAB.variants() {
-        let plan = Case::record(&problem(2, 500_000, 1), variant.name).unwrap();
-        validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
+    for variant in &LAB.variants {
+        let plan = variant.record(&problem(2, 500_000, 1)).unwrap();
+        validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
     }
 }
 
 #[test]
 fn plans_have_the_launches_that_the_steps_need() {
     let launches = |variant, steps| {
-        let plan = Case::record(&problem(300, 200, steps), variant).unwrap();
+        let plan = LAB
+            .find(variant)
+            .unwrap()
+            .record(&problem(300, 200, steps))
+            .unwrap();
         plan.check().unwrap();
         plan.commands().len()
     };
@@ -53,8 +57,8 @@ fn plans_have_the_launches_that_the_steps_need() {
 }
 
 fn recorded(label: String, solution: &dyn Solution, problem: &Wave2d) -> Plan {
-    let description = Declaration::problem(problem);
-    <plan::wave2d::Wave2d as plan::Lab>::record(label, &description, solution).unwrap()
+    let description = problem.problem();
+    <plan::wave2d::Wave2d as plan::Interface>::record(label, &description, solution).unwrap()
 }
 
 fn check(shape: Shape, problem: &Wave2d) {
@@ -63,14 +67,14 @@ fn check(shape: Shape, problem: &Wave2d) {
 
 /// Asserts that the plan computes the reference of the shape's arithmetic.
 fn check_arithmetic((label, exact): (String, bool), shape: &dyn Solution, problem: &Wave2d) {
-    let inputs = Declaration::inputs(problem).unwrap();
+    let inputs = LabCase::inputs(problem).unwrap();
     let expected = if exact {
-        Declaration::reference(problem, &inputs, Cpu::Serial, &NoProgress).unwrap()
+        LabCase::reference_from(problem, &inputs, Cpu::Serial, &NoProgress).unwrap()
     } else {
         problem.fused_reference(&inputs).unwrap().unwrap()
     };
     let plan = recorded(label, shape, problem);
-    assert_computes(LAB.module(), problem, &plan, &expected);
+    assert_computes(&LAB.module, problem, &plan, &expected);
 }
 
 fn check_wavefront(shape: wavefront::launch::Shape, problem: &Wave2d) {
@@ -86,10 +90,10 @@ fn single_is_right_in_every_shape_and_scene() {
         for (n_x, n_y) in sizes {
             let problem = Wave2d::new(n_x, n_y, 3, scene).unwrap();
             let problem = problem.with_start(Start::Random { seed: 6 });
-            let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+            let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
             for shape in single::launch::Shape::SPACE.iter().skip(at % 2).step_by(2) {
                 let plan = recorded(shape.label(), shape, &problem);
-                assert_computes(LAB.module(), &problem, &plan, &expected);
+                assert_computes(&LAB.module, &problem, &plan, &expected);
             }
         }
     }
@@ -159,8 +163,8 @@ fn chunks_have_all_rows_with_something_to_do() {
             };
             let plan = recorded(shape.label(), &shape, &problem);
             let device = EmulatedDevice::default();
-            let mut session = device.prepare(LAB.module(), &plan).unwrap();
-            let inputs = Declaration::inputs(&problem).unwrap();
+            let mut session = device.prepare(&LAB.module, &plan).unwrap();
+            let inputs = LabCase::inputs(&problem).unwrap();
             run_once(session.as_mut(), &plan, &inputs).unwrap();
             let chunks = session.read(plan.find_buffer("chunks").unwrap()).unwrap();
 
@@ -263,7 +267,11 @@ proptest! {
 #[test]
 fn resident_takes_all_timesteps_in_one_launch() {
     let launches = |n_x, n_y| {
-        let plan = Case::record(&problem(n_x, n_y, 2), "resident").unwrap();
+        let plan = LAB
+            .find("resident")
+            .unwrap()
+            .record(&problem(n_x, n_y, 2))
+            .unwrap();
         let kernels = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) => Some((launch.kernel.to_owned(), launch.config.grid[0])),
             _ => None,
@@ -280,9 +288,9 @@ fn resident_is_right_in_every_shape_and_scene() {
     let is_right = |shape: &resident::launch::Shape, scene: &str, (n_x, n_y, steps)| {
         let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
         let problem = problem.with_start(Start::Random { seed: 3 });
-        let expected = Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+        let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
         let plan = recorded(shape.label(), shape, &problem);
-        assert_computes(LAB.module(), &problem, &plan, &expected);
+        assert_computes(&LAB.module, &problem, &plan, &expected);
     };
     for (shape, scene) in resident::launch::Shape::SPACE
         .iter()

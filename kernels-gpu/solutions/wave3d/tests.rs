@@ -4,12 +4,12 @@ use kernels_gpu::cache_line;
 use plan::{Arg, Command};
 
 use super::{fast, resident};
-use crate::lab::{Case, Cpu, Declaration, Lab, Variant, largest_extent};
-use crate::run::assert_computes;
+use crate::computed::assert_computes;
 use crate::seismic::Start;
 use crate::wave3d::{LAB, Wave3d};
 use device::LaunchLimits;
 use device::validate::validate;
+use lab::{Cpu, InterfaceCase, LabCase, Variant};
 use terminal::progress::NoProgress;
 
 fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
@@ -18,13 +18,17 @@ fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
 
 /// Whether a launch of this variant takes several timesteps.
 fn takes_several(variant: &Variant) -> bool {
-    ["resident", "fast"].contains(&variant.name)
+    ["resident", "fast"].contains(&&*variant.name)
 }
 
 #[test]
 fn plans_have_a_launch_for_each_part_that_has_sites() {
     let launches = |variant, shape| {
-        let plan = Case::record(&problem(shape, 5), variant).unwrap();
+        let plan = LAB
+            .find(variant)
+            .unwrap()
+            .record(&problem(shape, 5))
+            .unwrap();
         plan.check().unwrap();
         plan.commands().len()
     };
@@ -57,11 +61,11 @@ fn rows_have_the_threads_that_they_need() {
 fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
     // The other variants take several timesteps per launch.
     for variant in LAB
-        .variants()
+        .variants
         .iter()
         .filter(|variant| !takes_several(variant))
     {
-        let plan = Case::record(&problem([20, 20, 5], 3), variant.name).unwrap();
+        let plan = variant.record(&problem([20, 20, 5], 3)).unwrap();
         let launches: Vec<_> = plan
             .commands()
             .map(|command| match command {
@@ -82,16 +86,16 @@ fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
 #[test]
 fn the_longest_domains_fit_a_grid() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 238_609_294]] {
-        for variant in LAB.variants() {
-            let plan = Case::record(&problem(shape, 1), variant.name).unwrap();
-            validate(LAB.module(), &plan, &LaunchLimits::SM_90).unwrap();
+        for variant in &LAB.variants {
+            let plan = variant.record(&problem(shape, 1)).unwrap();
+            validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
     }
 }
 #[test]
 fn no_steps_need_no_launch() {
-    for variant in LAB.variants() {
-        let plan = problem([8, 9, 10], 0).record(variant.name).unwrap();
+    for variant in &LAB.variants {
+        let plan = variant.record(&problem([8, 9, 10], 0)).unwrap();
         assert_eq!(plan.commands().len(), 0);
     }
 }
@@ -99,11 +103,11 @@ fn no_steps_need_no_launch() {
 #[test]
 fn the_largest_cube_fits_and_the_next_does_not() {
     for variant in LAB
-        .variants()
+        .variants
         .iter()
         .filter(|variant| !takes_several(variant))
     {
-        let largest = |bytes| largest_extent::<Wave3d>(variant.name, bytes);
+        let largest = |bytes| LAB.largest_extent(Some(variant), bytes);
         // 80 GB would hold two fields of 1709^3, but indices have 32 bits.
         assert_eq!(largest(80_000_000_000), Some(1290));
         Wave3d::new([1290; 3], 1).unwrap();
@@ -111,7 +115,7 @@ fn the_largest_cube_fits_and_the_next_does_not() {
         for bytes in [528, 1 << 20, 16_000_000_000] {
             let n = largest(bytes).unwrap();
             let needed = |n| {
-                let plan = problem([n; 3], 1).record(variant.name).unwrap();
+                let plan = variant.record(&problem([n; 3], 1)).unwrap();
                 plan.memory_bytes().unwrap()
             };
             assert!(needed(n) <= bytes && needed(n + 1) > bytes);
@@ -127,10 +131,10 @@ fn random(shape: [u32; 3], steps: u32) -> Wave3d {
 
 /// Asserts that a solution's plan computes the reference's fields.
 fn is_right(problem: &Wave3d, solution: &dyn plan::wave3d::Solution, context: &str) {
-    let description = Declaration::problem(problem);
-    let plan = <plan::wave3d::Wave3d as plan::Lab>::record(context, &description, solution);
-    let expected = Case::reference(problem, Cpu::Serial, &NoProgress).unwrap();
-    assert_computes(LAB.module(), problem, &plan.unwrap(), &expected);
+    let description = problem.problem();
+    let plan = <plan::wave3d::Wave3d as plan::Interface>::record(context, &description, solution);
+    let expected = LabCase::reference(problem, Cpu::Serial, &NoProgress).unwrap();
+    assert_computes(&LAB.module, problem, &plan.unwrap(), &expected);
 }
 
 #[test]
@@ -152,7 +156,11 @@ fn resident_is_right_in_every_shape() {
 #[test]
 fn resident_takes_all_timesteps_in_one_launch() {
     let launches = |shape, steps| {
-        let plan = Case::record(&problem(shape, steps), "resident").unwrap();
+        let plan = LAB
+            .find("resident")
+            .unwrap()
+            .record(&problem(shape, steps))
+            .unwrap();
         let kernels = plan.commands().map(|command| match command {
             Command::Launch(launch) => launch.kernel.to_owned(),
             other => panic!("{other:?}"),
@@ -211,7 +219,11 @@ fn fast_is_right_at_every_depth() {
 #[test]
 fn fast_has_chunks_for_all_multiprocessors() {
     let grid = |shape| {
-        let plan = Case::record(&problem(shape, 4), "fast@t4_r4_y8_c16").unwrap();
+        let plan = LAB
+            .find("fast@t4_r4_y8_c16")
+            .unwrap()
+            .record(&problem(shape, 4))
+            .unwrap();
         let launches = plan.commands().filter_map(|command| match command {
             Command::Launch(launch) if launch.kernel == "wave3d_fast_t4_r4_y8" => {
                 Some(launch.config.grid)

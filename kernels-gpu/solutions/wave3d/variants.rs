@@ -1,60 +1,58 @@
 //! The variants of the solutions.
 
+use super::fast::launch::Shape as Fast;
 use super::kernels::{BLOCK, PLANES};
+use super::resident::launch::Shape as Resident;
 use super::{fast, resident, single, split, split2, split3};
-use crate::lab::{BuiltIn, shapes};
+use crate::kernels::variant;
 use crate::wave3d::{MOST_SITES, Wave3d};
+use lab::Variant;
 
 // A grid has at most 65535 blocks along y and z.
 const _: () =
     assert!(MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]);
 
-pub const VARIANTS: &[BuiltIn<Wave3d>] = &[
-    BuiltIn::new(
-        "single",
-        "one launch per timestep, a thread for two sites, a branch for the damping",
-        |_| Box::new(single::launch::Submission),
-    ),
-    BuiltIn::new(
-        "split2",
-        "two launches per timestep: the damped layers in x apart",
-        |_| Box::new(split2::launch::Submission),
-    ),
-    BuiltIn::new(
-        "split3",
-        "three launches per timestep: the damped layers in x and in y apart, no branch",
-        |_| Box::new(split3::launch::Submission),
-    ),
-    BuiltIn::new(
-        "fast",
-        "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
-        |_| Box::new(fast::launch::Submission),
-    )
-    .moving(|case| of_fast(case, &fast::launch::Shape::DEFAULT))
-    .tuned(|| {
-        use fast::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, Some(of_fast))
-    }),
-    BuiltIn::new(
-        "resident",
-        "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch per timestep where the domain does not fit",
-        |_| Box::new(resident::launch::Submission),
-    )
-    .tuned(|| {
-        use resident::launch::Shape;
-        shapes(Shape::DEFAULT, Shape::SPACE, Shape::label, None)
-    })
-    .on_request(),
-    BuiltIn::new(
-        "split",
-        "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
-        |_| Box::new(split::launch::Submission),
-    )
-    .on_request(),
-];
+pub fn variants() -> Vec<Variant> {
+    vec![
+        variant::<Wave3d>(
+            "single",
+            "one launch per timestep, a thread for two sites, a branch for the damping",
+            |_| Box::new(single::launch::Submission),
+        ),
+        variant::<Wave3d>(
+            "split2",
+            "two launches per timestep: the damped layers in x apart",
+            |_| Box::new(split2::launch::Submission),
+        ),
+        variant::<Wave3d>(
+            "split3",
+            "three launches per timestep: the damped layers in x and in y apart, no branch",
+            |_| Box::new(split3::launch::Submission),
+        ),
+        variant::<Wave3d>(
+            "fast",
+            "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
+            |_| Box::new(fast::launch::Submission),
+        )
+        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
+        variant::<Wave3d>(
+            "resident",
+            "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch per timestep where the domain does not fit",
+            |_| Box::new(resident::launch::Submission),
+        )
+        .on_request()
+        .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
+        variant::<Wave3d>(
+            "split",
+            "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
+            |_| Box::new(split::launch::Submission),
+        )
+        .on_request(),
+    ]
+}
 
 /// Each launch reads two fields and writes two.
-fn of_fast(case: &Wave3d, shape: &fast::launch::Shape) -> u64 {
+fn of_fast(case: &Wave3d, shape: &Fast) -> u64 {
     let launches = case.steps().div_ceil(shape.depth);
     32 * case.sites() as u64 * u64::from(launches)
 }

@@ -28,7 +28,7 @@ use super::all::{Class, grade_all};
 use super::pack::{course_root, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
-use host::devices::{Gpus, Machine, Wanted};
+use lab::devices::{Gpus, Machine, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -226,7 +226,7 @@ impl Grader {
     /// Grades nothing: knows how submissions are graded on a device of another machine.
     fn without_devices(settings: &GradeSettings) -> Result<Grader, CommandError> {
         if let Some(name) = &settings.lab {
-            host::catalogue::select(labs(), Some(name))
+            lab::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
         }
         if settings.device == Some(Wanted::Cpu) {
@@ -436,8 +436,8 @@ fn lab_of(submission: &Path) -> Option<String> {
     let parent = path.parent()?.file_name()?.to_str()?;
     labs()
         .iter()
-        .find(|lab| lab.name() == parent)
-        .map(|lab| lab.name().to_owned())
+        .find(|lab| lab.name == parent)
+        .map(|lab| lab.name.to_owned())
 }
 
 /// The name of the submission in a report.

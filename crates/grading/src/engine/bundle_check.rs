@@ -1,7 +1,7 @@
 //! Whether a bundle fits the lab file. Nothing in a bundle is trusted: its problems are
 //! compared with those that follow from the lab file.
 
-use host::Lab;
+use lab::Lab;
 use serde_json::Value;
 
 use crate::bundle::{Bundle, MAX_PTX_BYTES};
@@ -26,7 +26,7 @@ pub fn check_draw(bundle: &Bundle, lab_spec: &LabSpec, drawn: Option<u64>) -> Re
 }
 
 /// Whether the bundle fits this lab file; if not, how the submission fails as a whole.
-pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &dyn Lab) -> Result<(), Failure> {
+pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &Lab) -> Result<(), Failure> {
     let mismatch = |message: String| {
         let message = format!("{message}; pack the submission again");
         Err(Failure::new(Kind::BundleMismatch, message))

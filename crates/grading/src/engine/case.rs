@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use device::check::{CheckError, Expected, Noise};
 use device::{Device, Element, Error, NamedBuffers};
-use host::{Case, Cpu, Lab};
+use lab::{Cpu, Lab, LabCase};
 use terminal::progress::NoProgress;
 
 use super::ceiling::necessary_bytes;
@@ -22,7 +22,7 @@ pub struct SampleInputs {
     /// From 0.
     pub sample: u32,
     pub seed: u64,
-    pub case: Box<dyn Case>,
+    pub case: Box<dyn LabCase>,
     pub inputs: NamedBuffers,
 }
 
@@ -38,7 +38,7 @@ impl SampleInputs {
 /// One case on one device.
 pub struct CaseWork<'a> {
     pub device: &'a dyn Device,
-    pub lab: &'static dyn Lab,
+    pub lab: &'static Lab,
     pub spec: &'a CaseSpec,
     pub rule: ToleranceRule,
     pub subject: Subject<'a>,
@@ -62,7 +62,7 @@ impl<'a> CaseWork<'a> {
     /// Nothing is done yet.
     pub fn new(
         device: &'a dyn Device,
-        lab: &'static dyn Lab,
+        lab: &'static Lab,
         spec: &'a CaseSpec,
         rule: ToleranceRule,
         subject: Subject<'a>,
@@ -179,7 +179,7 @@ impl<'a> CaseWork<'a> {
             ToleranceRule::Exact => Ok((Expected::exact(reference.clone()), reference)),
             ToleranceRule::Rounding { factor } => {
                 let oracle = case.oracle_from(&of.inputs, &NoProgress)?.ok_or_else(|| {
-                    let lab = self.lab.name();
+                    let lab = self.lab.name;
                     Outcome::not_graded_here(format!(
                         "lab {lab} has no oracle: rule \"rounding\" cannot be used"
                     ))

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use host::lab::CaseError;
+use lab::CaseError;
 use thiserror::Error;
 
 use crate::worker::WorkerError;

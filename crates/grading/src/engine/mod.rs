@@ -58,7 +58,8 @@ use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use device::{Device, DeviceKind};
-use host::{Lab, find_lab};
+use host::find_lab;
+use lab::Lab;
 use output_files::ScratchFolder;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
@@ -323,7 +324,7 @@ struct Grading<'a> {
     /// The folder of the submission's parts.
     parts: &'a Path,
     lab_spec: &'a LabSpec,
-    lab: &'static dyn Lab,
+    lab: &'static Lab,
     seeds: Seeds,
     name: DeviceName,
     /// The time left for the submission's runs on the emulated device.
@@ -359,7 +360,7 @@ impl Grading<'_> {
     ) -> Result<BTreeMap<String, (Checks, Option<Failure>)>, GradeError> {
         cases.sort_by_cached_key(|spec| {
             let case = spec.with_seed(self.lab, 0);
-            let updates = case.map_or(u64::MAX, |case| case.work("").updates);
+            let updates = case.map_or(u64::MAX, |case| case.work().updates);
             (spec.group == Group::Large, updates)
         });
         let at_most = self.options.emulated_checks;

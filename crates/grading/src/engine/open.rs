@@ -10,7 +10,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use device::{DeviceInfo, DeviceKind, Module};
-use host::{Lab, find_lab};
+use host::find_lab;
+use lab::Lab;
 use serde::{Deserialize, Serialize};
 
 use super::bundle_check;
@@ -137,7 +138,7 @@ impl OpenJob {
         &self,
         spec: &CaseSpec,
         submitted: &BundledCase,
-        lab: &dyn Lab,
+        lab: &Lab,
         module: &Module,
     ) -> Result<(), Outcome> {
         if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
@@ -151,7 +152,7 @@ impl OpenJob {
         }
         let BundledCase { problem, plan, .. } = submitted;
         plan_check::is_affordable(plan, module)?;
-        plan_check::fits(lab.name(), problem, plan, module, &self.device.limits)
+        plan_check::fits(lab.name, problem, plan, module, &self.device.limits)
     }
 
     fn protections(&self, mut protections: Vec<Protection>) -> Vec<Protection> {

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use device::check::Expected;
 use device::{Device, Error, NamedBuffers};
-use host::Variant;
 use host::limits::{Limit, Options, measure};
+use lab::Variant;
 use plan::Plan;
 use terminal::progress::NoProgress;
 
@@ -19,7 +19,7 @@ use crate::report::{CopyLimit, PerformanceGrade};
 
 /// A built-in variant, and its plan for the case.
 struct Trusted {
-    variant: Variant,
+    variant: &'static Variant,
     plan: Plan,
 }
 
@@ -32,27 +32,27 @@ impl CaseWork<'_> {
         stopping: Stopping,
         grade: &mut PerformanceGrade,
     ) -> Result<(), Outcome> {
-        let variants = self.lab.variants();
+        let variants = &self.lab.variants;
         let variant = match &timed.against {
             _ if variants.is_empty() => None,
             Against::Reference { variant } => {
-                Some(host::find_variant(variants, variant).map_err(Error::from)?)
+                Some(lab::find_variant(variants, variant).map_err(Error::from)?)
             }
-            Against::Limit => variants.first().copied(),
+            Against::Limit => variants.first(),
         };
         self.time_beside(variant, timed, stopping, grade)
     }
 
     fn time_beside(
         &mut self,
-        variant: Option<Variant>,
+        variant: Option<&'static Variant>,
         timed: &PerformanceSpec,
         stopping: Stopping,
         grade: &mut PerformanceGrade,
     ) -> Result<(), Outcome> {
         let any_case = self.spec.with_seed(self.lab, 0).map_err(Error::from)?;
-        let record = |variant: Variant| {
-            let plan = any_case.record(variant.name)?;
+        let record = |variant: &'static Variant| {
+            let plan = variant.record(any_case.as_ref())?;
             Ok::<_, Error>(Trusted { variant, plan })
         };
         let trusted = variant.map(record).transpose()?;
@@ -60,7 +60,7 @@ impl CaseWork<'_> {
         let bytes = self.necessary_bytes;
         // The shortest time in which the device can do the case's work.
         let shortest_s = Ceiling::new(self.device, copy).map_or(0.0, |ceiling| {
-            ceiling.shortest_s(bytes, any_case.work("").flops, self.element)
+            ceiling.shortest_s(bytes, any_case.work().flops, self.element)
         });
         let at_limit = Duration::from_secs_f64(bytes as f64 / copy);
         let at_limit = device::Timing {
@@ -131,7 +131,7 @@ impl CaseWork<'_> {
         let late = trusted.filter(|_| !is_first).map(run).transpose()?;
         let beside = early.or(late);
         let timing = beside.as_ref().map(|beside| beside.timing);
-        let is_exact = trusted.is_some_and(|trusted| trusted.variant.exact);
+        let is_exact = trusted.is_some_and(|trusted| trusted.variant.is_exact());
         let expected = match beside {
             // An exact variant's result equals the CPU's, and is there sooner.
             Some(beside) if sample > 0 && is_exact => match (self.rule, &self.noise) {
@@ -143,8 +143,8 @@ impl CaseWork<'_> {
             beside => {
                 let (expected, by_cpu) = self.expected(&of)?;
                 if let Some((beside, trusted)) = beside.zip(trusted) {
-                    let name = trusted.variant.name;
-                    let agrees = of.case.check(name, &of.inputs, &by_cpu, &beside.outputs)?;
+                    let (case, got) = (of.case.as_ref(), &beside.outputs);
+                    let agrees = trusted.variant.check(case, &of.inputs, &by_cpu, got)?;
                     agrees.map_err(|error| {
                         Outcome::undecided(format!("the reference's own result is wrong: {error}"))
                     })?;
@@ -159,7 +159,7 @@ impl CaseWork<'_> {
     /// A run of the trusted variant.
     fn reference(&self, trusted: &Trusted, inputs: &NamedBuffers) -> Result<Sample, Outcome> {
         let subject = Subject {
-            module: self.lab.module(),
+            module: &trusted.variant.module,
             plan: &trusted.plan,
         };
         run_isolated(self.device, subject, inputs, SETTLE).map_err(|outcome| {

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use device::NamedBuffers;
-use host::Cpu;
-use host::lab::CaseParams;
+use lab::CaseParams;
+use lab::Cpu;
 use plan::Plan;
 use terminal::progress::NoProgress;
 
@@ -48,7 +48,7 @@ impl CaseWork<'_> {
             // Or the reason why not.
             _ => Again::Steps(&run_steps),
         };
-        let is_quick = of.case.work("").updates <= MAX_UPDATES_AGAIN;
+        let is_quick = of.case.work().updates <= MAX_UPDATES_AGAIN;
         diagnose(&Evidence {
             axes: &axes,
             expected: &expected.outputs,
@@ -63,7 +63,7 @@ impl CaseWork<'_> {
     }
 
     fn reference_after(&self, of: &SampleInputs, steps: u64) -> Option<NamedBuffers> {
-        let mut names = self.lab.parameters().iter().map(|parameter| parameter.name);
+        let mut names = self.lab.parameters.iter().map(|parameter| parameter.name);
         let name = names.find(|name| ["steps", "iterations"].contains(name))?;
         let mut params: CaseParams = self.spec.params.clone();
         params.set(name, steps);

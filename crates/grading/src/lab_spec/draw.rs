@@ -5,7 +5,7 @@
 //! file's check has tried them. The other drawn cases take at most [`Ranges::most_updates`], which
 //! bounds the time of a grade: draws that take more are drawn again.
 
-use host::{CaseParams, Lab};
+use lab::{CaseParams, Lab};
 
 use super::CaseSpec;
 use crate::engine::Seeds;
@@ -80,7 +80,7 @@ fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
 pub struct Ranges {
     /// By the parameters' names.
     pub of: Vec<(String, Range)>,
-    /// The most updates that a drawn case may have: see [`host::Work`].
+    /// The most updates that a drawn case may have: see [`lab::Work`].
     pub most_updates: u64,
 }
 
@@ -115,7 +115,7 @@ impl Ranges {
 impl CaseSpec {
     /// The case with parameters that follow from this number, if it is one that is drawn; itself if
     /// not. `None` if not one of `attempts` draws is allowed.
-    pub fn drawn_within(&self, lab: &dyn Lab, draw: u64, attempts: u32) -> Option<CaseSpec> {
+    pub fn drawn_within(&self, lab: &Lab, draw: u64, attempts: u32) -> Option<CaseSpec> {
         let Some(ranges) = &self.ranges else {
             return Some(self.clone());
         };
@@ -128,13 +128,13 @@ impl CaseSpec {
         };
         let is_allowed = |spec: &CaseSpec| {
             let case = spec.with_seed(lab, 1);
-            case.is_ok_and(|case| case.work("").updates <= ranges.most_updates)
+            case.is_ok_and(|case| case.work().updates <= ranges.most_updates)
         };
         (0..attempts).map(drawn).find(is_allowed)
     }
 
     /// The case with parameters that follow from this number.
-    pub fn drawn(&self, lab: &dyn Lab, draw: u64) -> CaseSpec {
+    pub fn drawn(&self, lab: &Lab, draw: u64) -> CaseSpec {
         self.drawn_within(lab, draw, MAX_ATTEMPTS)
             .unwrap_or_else(|| self.clone())
     }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use host::lab::CaseError;
+use lab::CaseError;
 
 use super::LabSpec;
 

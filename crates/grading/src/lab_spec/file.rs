@@ -3,8 +3,9 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
-use host::lab::CaseError;
-use host::{Case, CaseParams, Lab, find_lab, find_variant};
+use host::find_lab;
+use lab::CaseError;
+use lab::{CaseParams, Lab, LabCase, find_variant};
 use serde::Deserialize;
 use toml::Spanned;
 
@@ -131,7 +132,7 @@ impl Checker<'_> {
     fn tolerance(
         &self,
         TomlTolerance { rule, factor }: &TomlTolerance,
-        lab: &dyn Lab,
+        lab: &Lab,
     ) -> Result<ToleranceRule, LabSpecError> {
         match (rule.get_ref().as_str(), factor) {
             ("exact", None) => Ok(ToleranceRule::Exact),
@@ -139,10 +140,10 @@ impl Checker<'_> {
                 factor.span(),
                 "rule \"exact\" has no factor; remove it, or use rule \"rounding\"",
             ),
-            ("rounding", _) if !lab.rounds() => {
+            ("rounding", _) if !lab.rounds => {
                 let message = format!(
                     "lab {} computes with integers, which do not round; use rule \"exact\"",
-                    lab.name()
+                    lab.name
                 );
                 self.fail(rule.span(), message)
             }
@@ -168,7 +169,7 @@ impl Checker<'_> {
     fn case(
         &self,
         case: &TomlCase,
-        lab: &dyn Lab,
+        lab: &Lab,
         others: &[CaseSpec],
     ) -> Result<CaseSpec, LabSpecError> {
         let name = case.name.get_ref();
@@ -203,8 +204,8 @@ impl Checker<'_> {
         &self,
         case: &TomlCase,
         spec: &CaseSpec,
-        lab: &dyn Lab,
-    ) -> Result<Box<dyn Case>, LabSpecError> {
+        lab: &Lab,
+    ) -> Result<Box<dyn LabCase>, LabSpecError> {
         spec.with_seed(lab, 1)
             .map_err(|error| self.error(place(case, &error), error.to_string()))
     }
@@ -215,7 +216,7 @@ impl Checker<'_> {
         &self,
         case: &TomlCase,
         spec: &mut CaseSpec,
-        lab: &dyn Lab,
+        lab: &Lab,
     ) -> Result<(), LabSpecError> {
         let ranges = spec.ranges.clone().expect("the caller looked");
         let span = case.params.span();
@@ -315,7 +316,7 @@ impl Checker<'_> {
     fn performance(
         &self,
         entry: &TomlPerformance,
-        lab: &dyn Lab,
+        lab: &Lab,
         cases: &[CaseSpec],
     ) -> Result<PerformanceSpec, LabSpecError> {
         let name = entry.case.get_ref();
@@ -332,18 +333,18 @@ impl Checker<'_> {
         }
         let against = match (entry.against.get_ref().as_str(), &entry.variant) {
             // A student's copy of the course has no variants; its files name them all the same.
-            ("reference", Some(variant)) if lab.variants().is_empty() => Against::Reference {
+            ("reference", Some(variant)) if lab.variants.is_empty() => Against::Reference {
                 variant: variant.get_ref().clone(),
             },
             ("reference", Some(variant)) => {
-                let found = find_variant(lab.variants(), variant.get_ref());
+                let found = find_variant(&lab.variants, variant.get_ref());
                 let found = found.map_err(|error| self.error(variant.span(), error))?;
                 Against::Reference {
-                    variant: found.name.to_owned(),
+                    variant: found.name.clone(),
                 }
             }
             ("reference", None) => {
-                let names: Vec<_> = lab.variants().iter().map(|v| v.name).collect();
+                let names: Vec<_> = lab.variants.iter().map(|variant| &*variant.name).collect();
                 let message = format!(
                     "against \"reference\" needs a variant, one of: {}",
                     names.join(", ")

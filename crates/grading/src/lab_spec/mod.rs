@@ -13,8 +13,8 @@ mod tests;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use host::lab::CaseError;
-use host::{Case, CaseParams, Lab};
+use lab::CaseError;
+use lab::{CaseParams, Lab, LabCase};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -137,7 +137,7 @@ impl CaseSpec {
     /// # Errors
     ///
     /// None for a case of a checked file.
-    pub fn with_seed(&self, lab: &dyn Lab, seed: u64) -> Result<Box<dyn Case>, CaseError> {
+    pub fn with_seed(&self, lab: &Lab, seed: u64) -> Result<Box<dyn LabCase>, CaseError> {
         lab.case(&lab.seeded(&self.params, seed)?)
     }
 }

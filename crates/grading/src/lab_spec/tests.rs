@@ -90,13 +90,13 @@ fn rounding_is_for_labs_that_round() {
     for lab in host::labs() {
         let case = &lab.small_cases()[0];
         let oracle = case.oracle_from(&case.inputs().unwrap(), &terminal::progress::NoProgress);
-        assert_eq!(oracle.unwrap().is_some(), lab.rounds(), "{}", lab.name());
+        assert_eq!(oracle.unwrap().is_some(), lab.rounds, "{}", lab.name);
     }
 }
 
 #[test]
 fn every_lab_has_a_file() {
-    let labs: Vec<_> = host::labs().iter().map(|lab| lab.name()).collect();
+    let labs: Vec<_> = host::labs().iter().map(|lab| lab.name).collect();
     let files: Vec<_> = embedded_files().map(|(lab, ..)| lab).collect();
     assert_eq!(files, labs);
     for lab in labs {
@@ -120,7 +120,7 @@ fn every_seed_gives_other_inputs_and_outputs() {
             let [one, other] = [1 << 32, 2 << 32].map(|seed| case.with_seed(lab, seed).unwrap());
             assert_ne!(one.inputs().unwrap(), other.inputs().unwrap());
             let [one, other] = [one, other].map(|case| {
-                let outputs = case.reference(host::Cpu::Parallel, &terminal::progress::NoProgress);
+                let outputs = case.reference(lab::Cpu::Parallel, &terminal::progress::NoProgress);
                 outputs.unwrap()
             });
             // A single point between walls has one value, whatever it starts from.
@@ -213,7 +213,7 @@ fn what_is_drawn_follows_from_a_number_and_stays_within_its_ranges() {
         assert!((2.0..=300.0).contains(&n_x) && (201.0..=900.0).contains(&steps));
         assert!((0.0..=1e9).contains(&first_step) && (0.05..=0.5).contains(&k));
         let case = drawn.cases[0].with_seed(lab, 1).unwrap();
-        assert!(case.work("").updates <= 100_000);
+        assert!(case.work().updates <= 100_000);
         sizes.insert(n_x as u32);
         scenes.insert(params.get("scene").unwrap().to_owned());
         below += u32::from(first_step < 1000.0);
@@ -277,7 +277,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
         let of_lab = host::find_lab(lab).unwrap();
         let results = |spec: &CaseSpec| {
             let case = spec.with_seed(of_lab, 1 << 32).unwrap();
-            let outputs = case.reference(host::Cpu::Parallel, &terminal::progress::NoProgress);
+            let outputs = case.reference(lab::Cpu::Parallel, &terminal::progress::NoProgress);
             outputs.unwrap()
         };
         for draw in 0..20 {

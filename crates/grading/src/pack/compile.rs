@@ -162,7 +162,7 @@ fn library(
 ) -> Result<InForce, PackError> {
     let root = format!(
         "pub mod kernels;\n#[forbid(unsafe_code)]\npub mod launch;\n\n\
-         pub fn solution() -> impl plan::Solves<{lab}> {{\n    launch::Submission\n}}\n"
+         pub fn solution() -> impl plan::Solution<{lab}> {{\n    launch::Submission\n}}\n"
     );
     let own = ["lib.rs", "kernels.rs", "launch.rs"];
     write(

@@ -35,9 +35,9 @@ use std::time::Duration;
 use device::LaunchLimits;
 use device::Module;
 use host::find_lab;
-use host::lab::CaseError;
+use lab::CaseError;
 use output_files::ScratchFolder;
-use plan::{AnyLab, Task};
+use plan::{InterfaceInfo, Task};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
@@ -428,7 +428,9 @@ impl Packer {
         };
         let [device, host, recording] = ["device", "host", "record"].map(subfolder);
         let (device, host, recording) = (device?, host?, recording?);
-        let lab_type = AnyLab::find(lab).expect("the lab was found").type_path;
+        let lab_type = InterfaceInfo::find(lab)
+            .expect("the lab was found")
+            .type_path;
         let options = &self.options;
         // PTX is for one architecture and all newer ones: kernels that need a newer one are
         // compiled for that.

@@ -4,7 +4,7 @@
 use std::fs;
 use std::path::Path;
 
-use plan::AnyLab;
+use plan::InterfaceInfo;
 
 use super::screen::tokens::{self, TokenKind};
 
@@ -87,7 +87,7 @@ pub fn about_launch(diagnostics: &Diagnostics, launch: &str, lab: &str) -> Optio
     }
     let tokens = tokens::flatten(launch, tokens::MAX_DEPTH).ok()?;
     let names = tokens.iter().filter_map(|token| match &token.kind {
-        TokenKind::Name(name) => AnyLab::find(name),
+        TokenKind::Name(name) => InterfaceInfo::find(name),
         _ => None,
     });
     let named: Vec<&str> = names.map(|lab| lab.name).collect();

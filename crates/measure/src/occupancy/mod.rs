@@ -10,7 +10,7 @@ use device::Sanitize;
 use device::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use exit::{CommandError, Ending};
-use host::devices::{Machine, Wanted};
+use lab::devices::{Machine, Wanted};
 use report::{Latency, Report};
 use terminal::stdout::Out;
 

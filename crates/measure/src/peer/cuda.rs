@@ -2,7 +2,7 @@
 
 use device::BufferPool;
 use device::{Device, Module, NamedBuffers};
-use host::{Case, Variant};
+use lab::{LabCase, Variant};
 use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 
 use super::nvcc::{Build, Nvcc};
@@ -179,8 +179,8 @@ fn fused_operations(ptx: &str, kernel: &str) -> Option<usize> {
 impl CudaPeer {
     /// The variant's plan in its shape, with these kernels: the same buffers and arguments, in the
     /// same order.
-    fn record(&self, case: &dyn Case, launched: Variant) -> Result<Plan, device::Error> {
-        let plan = case.record(launched.name)?;
+    fn record(&self, case: &dyn LabCase, launched: &Variant) -> Result<Plan, device::Error> {
+        let plan = launched.record(case)?;
         let mut new = plan.map(|new, command| match command {
             Command::Launch(launch) => {
                 let (kernel, config) = (self.relaunch)(&launch)?;
@@ -201,8 +201,8 @@ impl Peer for CudaPeer {
     fn prepare<'p>(
         &'p self,
         device: &'p dyn Device,
-        case: &dyn Case,
-        launched: Variant,
+        case: &dyn LabCase,
+        launched: &Variant,
         inputs: &'p NamedBuffers,
         memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn what_stands_in_for_a_labs_kernel_has_its_name() {
         for source in SOURCES {
-            let module = find_lab(source.lab).unwrap().module();
+            let module = &find_lab(source.lab).unwrap().module;
             let program = module.executable().unwrap().program();
             for counterpart in source.kernels {
                 let kernel = format!("{}_{}", source.lab, counterpart.kernel);

@@ -22,7 +22,7 @@ use device::DeviceKind;
 use rayon::prelude::*;
 
 use crate::perf::timed_run::Peers;
-use host::devices::Machine;
+use lab::devices::Machine;
 
 /// That of the Rust kernels' PTX: what is compiled for it runs on every GPU that they run on.
 const OLDEST: (u32, u32) = (8, 0);

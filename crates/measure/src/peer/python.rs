@@ -13,7 +13,7 @@ use device::{
     BufferPool, Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo,
     Launching, NamedBuffers, Session, Timing,
 };
-use host::{Case, Variant};
+use lab::{LabCase, Variant};
 use output_files::ScratchFolder;
 use plan::{Arg, BufferId, Command as PlanCommand, Plan};
 use serde_json::{Value, json};
@@ -92,8 +92,8 @@ impl Peer for PythonPeer {
     fn prepare<'p>(
         &'p self,
         device: &'p dyn Device,
-        case: &dyn Case,
-        launched: Variant,
+        case: &dyn LabCase,
+        launched: &Variant,
         inputs: &'p NamedBuffers,
         _memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
@@ -102,7 +102,7 @@ impl Peer for PythonPeer {
             let language = self.toolkit.language;
             return Err(RunError::Unsuited(format!("{language} runs on a GPU only")));
         }
-        let plan = case.record(launched.name)?;
+        let plan = launched.record(case)?;
         let flush_bytes = 2 * info.l2_bytes.unwrap_or(0);
         let session = PythonSession::start(self, &plan, inputs, info.ordinal, flush_bytes)?;
         Ok(TimedRun::of_program(Box::new(session), plan, inputs))

@@ -6,7 +6,8 @@ use device::BufferPool;
 use device::EmulatedDevice;
 use device::check::{Value, find};
 use device::{Device, DeviceKind, Launching, NamedBuffers};
-use host::{Case, CaseParams, Cpu, Variant, find_lab, find_variant};
+use host::find_lab;
+use lab::{CaseParams, Cpu, LabCase, Variant, find_variant};
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
@@ -14,7 +15,7 @@ use super::cuda::CudaPeer;
 use super::python::{CUPY, NUMBA, PythonPeer, PythonSession};
 use super::{cuda, nvcc};
 use crate::perf::timed_run::{Peer, RunError, TimedRun};
-use host::devices::Machine;
+use lab::devices::Machine;
 
 /// The emulated device takes its time: about a microsecond for an update.
 const MAX_EMULATED_UPDATES: u64 = 100_000;
@@ -46,8 +47,8 @@ fn cuda_peers_are_right() {
             let about = peer.about();
             let lab = find_lab(about.lab).unwrap();
             let mut is_equal = true;
-            let updates = |case: &dyn Case| case.work(about.variant).updates;
-            let is_emulated = |case: &dyn Case| updates(case) <= MAX_EMULATED_UPDATES;
+            let updates = |case: &dyn LabCase| case.work().updates;
+            let is_emulated = |case: &dyn LabCase| updates(case) <= MAX_EMULATED_UPDATES;
             let cases = lab.small_cases();
             let emulated = cases.iter().filter(|case| is_emulated(case.as_ref()));
             let most = emulated.map(|case| updates(case.as_ref())).max();
@@ -56,18 +57,19 @@ fn cuda_peers_are_right() {
                 let expected = case.reference(Cpu::Serial, &NoProgress).unwrap();
                 println!("{} {} {}", about.lab, case.label(), updates(case.as_ref()));
                 // One case in all shapes in which `perf` may launch it.
+                let plain = find_variant(&lab.variants, about.variant).unwrap();
                 let shapes = match Some(updates(case.as_ref())) == most {
-                    true => lab.shapes(about.variant),
-                    false => Vec::new(),
+                    true => &plain.shapes[..],
+                    false => &[],
                 };
-                let plain = find_variant(lab.variants(), about.variant).unwrap();
                 for launched in std::iter::once(plain).chain(shapes) {
                     let devices = devices.iter().map(|device| device.as_ref());
                     for device in devices.filter(|device| {
                         device.info().kind != DeviceKind::Emulated || is_emulated(case.as_ref())
                     }) {
                         let got = outputs_of(&peer, device, case.as_ref(), launched, &inputs);
-                        is_equal &= is_right(&peer, case.as_ref(), (&inputs, &expected), &got);
+                        is_equal &=
+                            is_right(&peer, case.as_ref(), plain, (&inputs, &expected), &got);
                     }
                 }
             }
@@ -111,8 +113,8 @@ fn cuda_peers_are_right() {
 fn outputs_of(
     peer: &CudaPeer,
     device: &dyn Device,
-    case: &dyn Case,
-    launched: Variant,
+    case: &dyn LabCase,
+    launched: &Variant,
     inputs: &NamedBuffers,
 ) -> NamedBuffers {
     println!("  {}, {}", launched.name, device.info().name);
@@ -131,12 +133,13 @@ fn outputs_of(
 /// be as near to the oracle.
 fn is_right(
     peer: &CudaPeer,
-    case: &dyn Case,
+    case: &dyn LabCase,
+    variant: &Variant,
     (inputs, expected): (&NamedBuffers, &NamedBuffers),
     got: &NamedBuffers,
 ) -> bool {
     let about = peer.about();
-    let checked = case.check(about.variant, inputs, expected, got).unwrap();
+    let checked = variant.check(case, inputs, expected, got).unwrap();
     if about.rounds_differently {
         let oracle = case.oracle_from(inputs, &NoProgress).unwrap().unwrap();
         let [allowed, distance] = [expected, got].map(|outputs| distance(outputs, &oracle));
@@ -251,7 +254,11 @@ fn program(text: &str) -> (tempfile::TempDir, PathBuf) {
     (folder, path)
 }
 
-fn case(steps: u32) -> Box<dyn Case> {
+fn naive() -> &'static Variant {
+    find_lab("wave2d").unwrap().find("naive").unwrap()
+}
+
+fn case(steps: u32) -> Box<dyn LabCase> {
     let mut params = CaseParams::default();
     for (name, value) in [("n_x", 20), ("n_y", 12), ("steps", steps)] {
         params.set(name, value.to_string());
@@ -261,10 +268,10 @@ fn case(steps: u32) -> Box<dyn Case> {
 
 fn start<'i>(
     peer: &PythonPeer,
-    case: &dyn Case,
+    case: &dyn LabCase,
     inputs: &'i NamedBuffers,
 ) -> Result<TimedRun<'i>, RunError> {
-    let plan = case.record("naive").unwrap();
+    let plan = naive().record(case).unwrap();
     let session = PythonSession::start(peer, &plan, inputs, 0, 0)?;
     Ok(TimedRun::of_program(Box::new(session), plan, inputs))
 }
@@ -350,13 +357,7 @@ fn python_needs_a_gpu() {
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
     let memory = BufferPool::default();
-    let prepared = peer.prepare(
-        &device,
-        case.as_ref(),
-        find_variant(find_lab("wave2d").unwrap().variants(), "naive").unwrap(),
-        &inputs,
-        &memory,
-    );
+    let prepared = peer.prepare(&device, case.as_ref(), naive(), &inputs, &memory);
     let error = prepared.err().unwrap();
     insta::assert_snapshot!(error, @"Python, numba runs on a GPU only");
 }
@@ -393,7 +394,7 @@ fn numba_is_equal_to_the_last_bit() {
         let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
         let mut outputs = Vec::new();
         run.outputs(&mut outputs).unwrap();
-        let checked = case.check("naive", &inputs, &expected.unwrap(), &outputs);
+        let checked = naive().check(case.as_ref(), &inputs, &expected.unwrap(), &outputs);
         checked.unwrap().unwrap();
     }
 }

@@ -8,7 +8,7 @@ mod speedups;
 
 use device::registers::RegisterCap;
 use device::{Error, NamedBuffers};
-use host::{Case, Lab, Variant};
+use lab::{Lab, LabCase, Variant};
 
 use super::counters::Counted;
 use super::reporters::{Event, Reporters};
@@ -18,9 +18,8 @@ use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::tune::Table;
 use exit::CommandError;
-use host::catalogue::first_variant;
-use host::devices::Chosen;
-use host::memory_advice;
+use lab::devices::Chosen;
+use lab::memory_advice;
 pub(crate) use speedups::times_as_long;
 use speedups::{compare_with_cpu, mark_fastest};
 
@@ -29,14 +28,14 @@ use check::Computed;
 pub use cpu::References;
 
 pub struct Bench<'b> {
-    pub lab: &'b dyn Lab,
-    pub variants: Vec<Variant>,
+    pub lab: &'static Lab,
+    pub variants: Vec<&'static Variant>,
     /// Under which caps of registers each variant is timed, beside without one.
     pub caps: Vec<RegisterCap>,
     pub peers: Vec<&'b dyn Peer>,
     /// The shapes in which variants are timed.
     pub tuned: &'b Table,
-    pub case: Box<dyn Case>,
+    pub case: Box<dyn LabCase>,
     pub settings: Settings,
     pub check: CheckArg,
     /// The text of progress bars: its place among the others, and its name.
@@ -63,7 +62,7 @@ impl Bench<'_> {
         let references_rows = references.map_or(&[][..], |references| &references.rows);
         if !chosen.devices.is_empty() {
             // Made once for all variants: they can be gigabytes.
-            let inputs = self.inputs(case)?;
+            let inputs = self.inputs()?;
             let computed = match references {
                 _ if self.check == CheckArg::None || self.variants.is_empty() => None,
                 Some(known) if known.case == results.case => {
@@ -91,7 +90,7 @@ impl Bench<'_> {
             results.rows.extend(self.variants.iter().map(|variant| {
                 let message = absent.reason.clone();
                 let outcome = Outcome::Skipped { message };
-                Row::new(absent.name, variant.name, case.label(), outcome)
+                Row::new(absent.name, &variant.name, case.label(), outcome)
             }));
         }
         let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
@@ -102,8 +101,8 @@ impl Bench<'_> {
     /// The case, with nothing timed.
     pub fn empty(&self) -> CaseResults {
         CaseResults {
-            lab: self.lab.name().to_owned(),
-            first_variant: first_variant(self.lab).to_owned(),
+            lab: self.lab.name.to_owned(),
+            first_variant: self.first_variant().to_owned(),
             case: self.case.label(),
             timesteps: self.case.timesteps(),
             rows: Vec::new(),
@@ -112,12 +111,19 @@ impl Bench<'_> {
         }
     }
 
-    fn inputs(&self, case: &dyn Case) -> Result<NamedBuffers, CommandError> {
-        case.inputs().map_err(|error| self.lacking(error, case))
+    /// The name of the variant that others are compared with; empty in a copy without built-in
+    /// solutions.
+    fn first_variant(&self) -> &'static str {
+        let first = self.lab.variants.first();
+        first.map_or("", |variant| &variant.name)
+    }
+
+    fn inputs(&self) -> Result<NamedBuffers, CommandError> {
+        self.case.inputs().map_err(|error| self.lacking(error))
     }
 
     /// The error, with what fits where memory is short.
-    fn lacking(&self, error: Error, case: &dyn Case) -> CommandError {
-        memory_advice::failure(error, case, first_variant(self.lab))
+    fn lacking(&self, error: Error) -> CommandError {
+        memory_advice::failure(error, self.lab, self.lab.variants.first())
     }
 }

@@ -1,8 +1,8 @@
 //! The roofline of a run: what the device allows at best, from limits measured in the same run.
 
 use device::{Element, NamedBuffers};
-use host::Work;
 use host::limits::{MeasuredLimits, Rate};
+use lab::Work;
 use serde::{Deserialize, Serialize};
 
 /// The limit that a run cannot exceed.

@@ -4,11 +4,10 @@ use device::run;
 use device::{
     EmulatedDevice, GlobalTraffic, InstructionClass, InstructionCounts, Options, Sanitize,
 };
-use host::{Case, Lab, Variant};
+use lab::{Lab, LabCase, Variant};
 use serde::{Deserialize, Serialize};
 
 use crate::profile::figures::SECTOR_BYTES;
-use host::catalogue::first_variant;
 use terminal::progress::Bar;
 
 /// The counts of each variant's kernels on a small case.
@@ -60,14 +59,14 @@ impl Counted {
     /// Counts, if the case has a small one like it, whose accesses are alike; with
     /// `in_place_of_times`, otherwise on the small case of the lab with most work.
     pub fn count(
-        lab: &dyn Lab,
-        variants: &[Variant],
-        case: &dyn Case,
+        lab: &Lab,
+        variants: &[&Variant],
+        case: &dyn LabCase,
         in_place_of_times: bool,
     ) -> Option<Counted> {
         let any = || {
             let cases = lab.small_cases().into_iter();
-            cases.max_by_key(|case| case.work(first_variant(lab)).updates)
+            cases.max_by_key(|case| case.work().updates)
         };
         let case = case
             .reduced()
@@ -80,12 +79,12 @@ impl Counted {
         let _bar = Bar::spinner(format!("counting on {}", case.label()));
         let mut counted = Counted {
             case: case.label(),
-            unit: case.work(first_variant(lab)).unit.to_owned(),
+            unit: case.work().unit.to_owned(),
             kernels: Vec::new(),
             failures: Vec::new(),
         };
         for variant in variants {
-            match counts(&device, lab, case.as_ref(), variant.name) {
+            match counts(&device, case.as_ref(), variant) {
                 Ok(mut kernels) => counted.kernels.append(&mut kernels),
                 Err(error) => counted.failures.push(format!("{}: {error}", variant.name)),
             }
@@ -137,12 +136,11 @@ fn l1_bytes(instructions: &[InstructionCounts]) -> u64 {
 
 fn counts(
     device: &EmulatedDevice,
-    lab: &dyn Lab,
-    case: &dyn Case,
-    variant: &str,
+    case: &dyn LabCase,
+    variant: &Variant,
 ) -> Result<Vec<KernelCounts>, device::Error> {
-    let plan = case.record(variant)?;
-    let mut session = device::Device::prepare(device, lab.module(), &plan)?;
+    let plan = variant.record(case)?;
+    let mut session = device::Device::prepare(device, &variant.module, &plan)?;
     run::reset(session.as_mut(), &plan, &case.inputs()?)?;
     session.run()?;
     let reports = session.reports().iter();
@@ -154,10 +152,10 @@ fn counts(
             all += counts.global_stores;
             all += counts.global_atomics;
             KernelCounts {
-                variant: variant.to_owned(),
+                variant: variant.name.clone(),
                 kernel: report.total.kernel.clone(),
                 launches: report.launches,
-                updates: case.work(variant).updates,
+                updates: case.work().updates,
                 instructions: counts.instructions.thread,
                 warp_instructions: counts.instructions.warp,
                 sectors: all.sectors,
@@ -173,12 +171,12 @@ fn counts(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use test_lab::ptx::Tripling;
+    use test_lab::ptx::TRIPLING;
 
     fn level_bytes(variant: &str) -> LevelBytes {
-        let variants: Vec<Variant> = Tripling.variants().to_vec();
-        let case = Tripling.small_cases().remove(0);
-        let counted = Counted::count(&Tripling, &variants, case.as_ref(), false).unwrap();
+        let variants: Vec<&Variant> = TRIPLING.variants.iter().collect();
+        let case = TRIPLING.small_cases().remove(0);
+        let counted = Counted::count(&TRIPLING, &variants, case.as_ref(), false).unwrap();
         assert_eq!(counted.level_bytes("none"), None);
         counted.level_bytes(variant).unwrap()
     }

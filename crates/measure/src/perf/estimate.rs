@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use host::{Case, Lab};
+use lab::{Lab, LabCase, Variant};
 
 use super::bench::Bench;
 use super::results::DeviceRecord;
@@ -33,8 +33,9 @@ impl Estimate {
             copy.map_or(BYTES_PER_S, |rate| rate.best_per_s)
         };
         let on_device = |bench: &Bench<'_>, record: &DeviceRecord| {
-            let run_s = |name| bench.case.work(name).bytes as f64 / rate(record);
-            let variants = bench.variants.iter().map(|variant| run_s(variant.name));
+            let case = bench.case.as_ref();
+            let run_s = |variant: &&Variant| variant.work(case).bytes as f64 / rate(record);
+            let variants = bench.variants.iter().map(run_s);
             let rows = (bench.variants.len() + bench.peers.len()) as f64;
             let ours: f64 = variants.map(|run_s| VARIANT_S + RUNS * run_s).sum();
             CASE_S + ours * rows / bench.variants.len().max(1) as f64
@@ -64,9 +65,9 @@ impl Estimate {
     }
 
     /// The place of the case that is next: `3 of 28, about 2 min left: wave3d 96x96x96`.
-    pub fn place(&self, lab: &dyn Lab, case: &dyn Case) -> String {
+    pub fn place(&self, lab: &Lab, case: &dyn LabCase) -> String {
         let (number, all) = (self.done + 1, self.expected_s.len());
-        let name = format!("{} {}", lab.name(), case.label());
+        let name = format!("{} {}", lab.name, case.label());
         match self.left() {
             left if left > Duration::from_secs(1) => {
                 format!("{number} of {all}, about {} left: {name}", in_words(left))

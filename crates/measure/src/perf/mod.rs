@@ -45,9 +45,10 @@ use clap::Args;
 use device::Sanitize;
 use device::registers::RegisterCap;
 use exit::{CommandError, Ending};
-use host::catalogue;
-use host::devices::{Chosen, Machine, Wanted};
-use host::{Lab, labs};
+use host::labs;
+use lab::Lab;
+use lab::catalogue;
+use lab::devices::{Chosen, Machine, Wanted};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
@@ -206,7 +207,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 
 /// The labs that can be timed, and the devices for it.
 struct Environment<'p> {
-    labs: &'p [&'p dyn Lab],
+    labs: &'p [&'static Lab],
     machine: &'p Machine,
     peers: &'p Peers,
     /// The shapes that are best.
@@ -227,7 +228,7 @@ fn run_in(
     let (devices, results) = probed(environment, args, &chosen);
     let mut reporters = Reporters::begin(results, outputs, began, args.notes, out)?;
     let mut estimate = Estimate::of_benches(&benches, &devices);
-    for lab in benches.chunk_by_mut(|a, b| a.lab.name() == b.lab.name()) {
+    for lab in benches.chunk_by_mut(|a, b| a.lab.name == b.lab.name) {
         measure(
             lab,
             args.large,
@@ -264,9 +265,7 @@ fn benches<'b>(
             None => lab.laptop_cases(),
         };
         let peers = environment.peers.found.iter().map(AsRef::as_ref);
-        let peers: Vec<_> = peers
-            .filter(|peer| peer.about().lab == lab.name())
-            .collect();
+        let peers: Vec<_> = peers.filter(|peer| peer.about().lab == lab.name).collect();
         benches.extend(cases.into_iter().map(|case| Bench {
             lab,
             variants: variants.clone(),
@@ -317,7 +316,7 @@ fn measure(
     let references = references.transpose()?;
     if let Some(timed) = &references {
         let rows = timed.rows.iter().cloned();
-        let lab = lab.name().to_owned();
+        let lab = lab.name.to_owned();
         let rows = rows.map(|row| Reference {
             lab: lab.clone(),
             row,

@@ -11,7 +11,7 @@ use units::{bytes_per_s, three};
 
 use super::results::{DeviceRecord, Results};
 use super::watch::Watch;
-use host::devices::Chosen;
+use lab::devices::Chosen;
 use terminal::look::{Look, wrapped};
 use terminal::progress::Bar;
 use terminal::table::{Align, Columns, Tone};

@@ -1,7 +1,7 @@
 //! Figures that compare a row with another, or with a limit. They are said only if the rows are
 //! results.
 
-use host::Cpu;
+use lab::Cpu;
 
 use super::bound::Bound;
 use super::results::{CaseResults, Correctness, Figures, Ratio, Reference, Row};

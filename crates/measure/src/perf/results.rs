@@ -8,9 +8,9 @@ pub(crate) mod earlier;
 
 use device::telemetry::{About, Sample};
 use device::{DeviceInfo, KernelInfo, Launching};
-use host::Work;
-use host::devices::Route;
 use host::limits::MeasuredLimits;
+use lab::Work;
+use lab::devices::Route;
 use serde::{Deserialize, Serialize};
 use stats::Summary;
 use units::count;

@@ -64,7 +64,7 @@ struct Run {
 }
 
 fn run_with(
-    labs: &[&dyn Lab],
+    labs: &[&'static Lab],
     machine: &Machine,
     peers: Peers,
     probe: &dyn Probe,
@@ -94,7 +94,7 @@ fn table_with_x4() -> Table {
 }
 
 fn run_tuned(
-    labs: &[&dyn Lab],
+    labs: &[&'static Lab],
     machine: &Machine,
     peers: Peers,
     probe: &dyn Probe,

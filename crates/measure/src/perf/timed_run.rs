@@ -5,7 +5,7 @@ use device::{BufferPool, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
-use host::{Case, Variant};
+use lab::{LabCase, Variant};
 use plan::Plan;
 use thiserror::Error;
 
@@ -51,8 +51,8 @@ pub trait Peer {
     fn prepare<'p>(
         &'p self,
         device: &'p dyn Device,
-        case: &dyn Case,
-        launched: Variant,
+        case: &dyn LabCase,
+        launched: &Variant,
         inputs: &'p NamedBuffers,
         memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError>;
@@ -174,7 +174,7 @@ impl<'d> TimedRun<'d> {
         }
     }
 
-    /// Reads the last run's result into `to`, named as the outputs of [`Case::reference`].
+    /// Reads the last run's result into `to`, named as the outputs of [`LabCase::reference`].
     pub fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), RunError> {
         Ok(outputs_into(self.session.as_mut(), &self.plan, to)?)
     }

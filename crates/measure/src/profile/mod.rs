@@ -11,14 +11,14 @@ use device::run::run_once;
 use device::{Device, Error, NamedBuffers};
 use device::{EmulatedDevice, Options, Sanitize};
 use exit::ErrorKind;
-use host::{Case, Cpu, Lab, Variant, labs};
+use host::labs;
+use lab::{Cpu, Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use host::catalogue;
-use host::catalogue::first_variant;
-use host::memory_advice;
-use host::run::explain;
 use kernel::KernelProfile;
+use lab::catalogue;
+use lab::memory_advice;
+use lab::run::explain;
 use report::{Outcome, Report, VariantProfile};
 use source::Sources;
 use terminal::json::JsonArg;
@@ -81,7 +81,7 @@ pub fn run(args: &ProfileArgs, out: &mut Out<'_>) -> Result<Ending, CommandError
 
 fn run_on(
     args: &ProfileArgs,
-    labs: &[&dyn Lab],
+    labs: &[&'static Lab],
     device: &dyn Device,
     sources: &mut Sources,
     out: &mut Out<'_>,
@@ -94,19 +94,19 @@ fn run_on(
         return Err(CommandError::Input(format!(
             "this copy of the course has no built-in variants to profile; what your kernels do is counted by \
              `harness grade labs/{}/starter --device emulated --counts`",
-            lab.name()
+            lab.name
         )));
     };
     let case = match (&params, &args.case) {
-        (Some(params), _) => catalogue::own_case(*lab, params)?,
-        (None, Some(label)) => labelled(*lab, label)?,
-        (None, None) => most_work(*lab)?,
+        (Some(params), _) => catalogue::own_case(lab, params)?,
+        (None, Some(label)) => labelled(lab, label)?,
+        (None, None) => most_work(lab)?,
     };
     let json = args.json.open()?;
 
     let label = case.label();
     if json.wants_text() {
-        let title = out.look().title(lab.name());
+        let title = out.look().title(lab.name);
         out.line(format!("{title}  {label}\n"))?;
     }
     let bar = Bar::new(format!("reference of {label}"));
@@ -114,10 +114,10 @@ fn run_on(
     let expected = case.reference_from(&inputs, Cpu::Parallel, &bar)?;
     drop(bar);
     let right = Right { inputs, expected };
-    let mut report = Report::new(lab.name(), label, case.work(first.name));
+    let mut report = Report::new(lab.name, label, first.work(case.as_ref()));
     for variant in variants {
         let bar = Bar::spinner(format!("counting {}", variant.name));
-        let profile = profile(device, *lab, case.as_ref(), *variant, &right, sources);
+        let profile = profile(device, lab, case.as_ref(), variant, &right, sources);
         drop(bar);
         let profile = profile?;
         if json.wants_text() {
@@ -135,16 +135,15 @@ fn run_on(
 
 /// The small case with most work for the lab's first variant: it has every part of a grid, large
 /// and odd.
-fn most_work(lab: &dyn Lab) -> Result<Box<dyn Case>, CommandError> {
-    let variant = first_variant(lab);
+fn most_work(lab: &Lab) -> Result<Box<dyn LabCase>, CommandError> {
     lab.small_cases()
         .into_iter()
-        .max_by_key(|case| case.work(variant).updates)
-        .ok_or_else(|| CommandError::Bug(format!("lab `{}` has no small case", lab.name())))
+        .max_by_key(|case| case.work().updates)
+        .ok_or_else(|| CommandError::Bug(format!("lab `{}` has no small case", lab.name)))
 }
 
 /// The case with this label, or else the only one with this text in its label.
-fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, CommandError> {
+fn labelled(lab: &Lab, text: &str) -> Result<Box<dyn LabCase>, CommandError> {
     let cases = [lab.small_cases(), lab.laptop_cases(), lab.large_cases()];
     let mut matching: Vec<_> = cases
         .into_iter()
@@ -158,11 +157,11 @@ fn labelled(lab: &dyn Lab, text: &str) -> Result<Box<dyn Case>, CommandError> {
         1 => Ok(matching.remove(0)),
         0 => Err(CommandError::Input(format!(
             "--case {text}: no case of {0} has this label; `harness list {0}` shows them all",
-            lab.name()
+            lab.name
         ))),
         several => Err(CommandError::Input(format!(
             "--case {text}: {several} cases of {} have this in their label, `{}` and `{}`{}; write more of it",
-            lab.name(),
+            lab.name,
             matching[0].label(),
             matching[1].label(),
             if several > 2 { " among them" } else { "" },
@@ -181,22 +180,22 @@ struct Right {
 /// an [`Outcome`].
 fn profile(
     device: &dyn Device,
-    lab: &dyn Lab,
-    case: &dyn Case,
-    variant: Variant,
+    lab: &Lab,
+    case: &dyn LabCase,
+    variant: &'static Variant,
     Right { inputs, expected }: &Right,
     sources: &mut Sources,
 ) -> Result<VariantProfile, CommandError> {
-    let outcome = match counted(device, lab, case, variant, inputs, sources) {
+    let outcome = match counted(device, case, variant, inputs, sources) {
         Ok((kernels, got)) => Outcome::Counted {
             kernels,
-            mismatch: case
-                .check(variant.name, inputs, expected, &got)?
+            mismatch: variant
+                .check(case, inputs, expected, &got)?
                 .err()
                 .map(|error| explain(case, &error)),
         },
         Err(error) => {
-            let message = memory_advice::explained(&error, case, variant.name);
+            let message = memory_advice::explained(&error, lab, Some(variant));
             match error.kind() {
                 ErrorKind::Submission => Outcome::Failed { message },
                 ErrorKind::Environment | ErrorKind::Needs => Outcome::Lacking { message },
@@ -204,20 +203,19 @@ fn profile(
             }
         }
     };
-    let work = case.work(variant.name);
+    let work = variant.work(case);
     Ok(VariantProfile::new(variant, work, outcome))
 }
 
 fn counted(
     device: &dyn Device,
-    lab: &dyn Lab,
-    case: &dyn Case,
-    variant: Variant,
+    case: &dyn LabCase,
+    variant: &'static Variant,
     inputs: &NamedBuffers,
     sources: &mut Sources,
 ) -> Result<(Vec<KernelProfile>, NamedBuffers), Error> {
-    let plan = case.record(variant.name)?;
-    let mut session = device.prepare(lab.module(), &plan)?;
+    let plan = variant.record(case)?;
+    let mut session = device.prepare(&variant.module, &plan)?;
     let outcome = run_once(session.as_mut(), &plan, inputs)?;
     let kernels = session.reports().iter();
     let kernels = kernels

@@ -1,6 +1,6 @@
 //! The report: all counts of each variant, and the variants side by side.
 
-use host::{Variant, Work};
+use lab::{Variant, Work};
 use serde::Serialize;
 
 use super::figures::{Figures, SECTOR_BYTES, share};
@@ -119,12 +119,12 @@ impl Report {
 
 impl VariantProfile {
     /// The profile of a variant that ended like this.
-    pub fn new(variant: Variant, work: Work, outcome: Outcome) -> VariantProfile {
+    pub fn new(variant: &'static Variant, work: Work, outcome: Outcome) -> VariantProfile {
         VariantProfile {
-            variant: variant.name,
+            variant: &variant.name,
             must_move_bytes: work.bytes,
             flops: work.flops,
-            is_exact: variant.exact,
+            is_exact: variant.is_exact(),
             outcome,
         }
     }

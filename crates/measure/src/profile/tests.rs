@@ -1,6 +1,6 @@
 use super::*;
 use terminal::look::Look;
-use test_lab::ptx::{SOURCE, Tripling};
+use test_lab::ptx::{SOURCE, TRIPLING};
 
 /// A folder with the lab's source.
 fn source_folder() -> tempfile::TempDir {
@@ -29,7 +29,7 @@ fn profiled(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let mut sources = Sources::in_folders([folder.path().to_owned()]);
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(&args, &[&Tripling], &device, &mut sources, &mut out);
+    let ending = run_on(&args, &[&TRIPLING], &device, &mut sources, &mut out);
     drop(out);
     (ending, String::from_utf8(text).unwrap())
 }

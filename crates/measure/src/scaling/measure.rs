@@ -7,7 +7,7 @@ use device::buffer::copies;
 use device::run::outputs_into;
 use device::{Capture, Device, Error, Launching, NamedBuffers};
 use exit::CommandError;
-use host::{Case, Lab, Variant};
+use lab::{Lab, LabCase, Variant};
 use plan::Plan;
 use rayon::prelude::*;
 use sha2::{Digest, Sha256};
@@ -36,8 +36,8 @@ type Measured = Result<(Figures, Digested), Error>;
 
 /// The devices that rows are measured on, and the rules.
 pub struct Bench<'b> {
-    pub lab: &'b dyn Lab,
-    pub variant: Variant,
+    pub lab: &'static Lab,
+    pub variant: &'static Variant,
     pub device: &'b dyn Device,
     pub watches: &'b [Watch],
     pub settings: Settings,
@@ -48,7 +48,7 @@ pub struct Bench<'b> {
 /// A case and its plan for a number of devices.
 struct Planned<'i> {
     at: usize,
-    case: &'i dyn Case,
+    case: &'i dyn LabCase,
     plan: Plan,
 }
 
@@ -73,14 +73,14 @@ struct Fields {
 
 impl Fields {
     /// Makes those of the case, unless they are there.
-    fn make(&mut self, case: &dyn Case) -> Result<(), Error> {
+    fn make(&mut self, lab: &Lab, case: &dyn LabCase) -> Result<(), Error> {
         if self.case != case.label() {
             // Not both in memory at once.
             *self = Fields::default();
             let inputs = case.inputs()?;
             // Copies of inputs, whose pages are there: the time of reading is not that of making
             // pages.
-            let is_output = |name: &str| case.output_names().contains(&name);
+            let is_output = |name: &str| lab.outputs.contains(&name);
             (self.results, self.inputs) = (copies(&inputs, is_output)?, inputs);
             self.case = case.label();
         }
@@ -95,9 +95,9 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// The device's.
-    pub fn start(&self, case: &dyn Case) -> Result<(), Error> {
-        let plan = case.record_for(self.device.count(), self.variant.name)?;
-        self.device.prepare(self.lab.module(), &plan)?;
+    pub fn start(&self, case: &dyn LabCase) -> Result<(), Error> {
+        let plan = self.variant.record_for(case, self.device.count())?;
+        self.device.prepare(&self.variant.module, &plan)?;
         Ok(())
     }
 
@@ -110,14 +110,14 @@ impl Bench<'_> {
     pub fn rows(
         &self,
         item: &Item,
-        rate: impl Fn(&dyn Case) -> f64,
+        rate: impl Fn(&dyn LabCase) -> f64,
     ) -> Result<Vec<Row>, CommandError> {
         let mut planned = Vec::new();
         for (at, run) in item.runs.iter().enumerate().filter(|(_, run)| run.fits) {
             planned.push(Planned {
                 at,
                 case: run.case.as_ref(),
-                plan: run.case.record_for(run.gpus, self.variant.name)?,
+                plan: self.variant.record_for(run.case.as_ref(), run.gpus)?,
             });
         }
         let mut fields = Fields::default();
@@ -137,7 +137,7 @@ impl Bench<'_> {
                     Err(error) => without_figures(error),
                     Ok(result) if !self.is_timed => Outcome::Computed { result },
                     Ok(result) => {
-                        let work = case.work(self.variant.name);
+                        let work = self.variant.work(case);
                         let mut figures = figures.with_work(work, Some(item.steps));
                         figures.result = result;
                         if let Some(known) = &mut figures.on_several {
@@ -150,7 +150,7 @@ impl Bench<'_> {
             let device = self.device.info().kind.name();
             rows.push(Row {
                 gpus: Some(run.gpus),
-                ..Row::new(device, self.variant.name, case.label(), outcome)
+                ..Row::new(device, &self.variant.name, case.label(), outcome)
             });
         }
         compare_with_fewest(&mut rows);
@@ -186,7 +186,7 @@ impl Bench<'_> {
         let mut runs = Vec::new();
         let mut others = Vec::new();
         for Planned { case, plan, .. } in planned {
-            fields.make(*case)?;
+            fields.make(self.lab, *case)?;
             let Prepared {
                 run,
                 by,
@@ -235,7 +235,7 @@ impl Bench<'_> {
     /// Prepares a plan, runs it once from the inputs, and reads the results.
     fn prepare<'s>(&'s self, plan: &Plan, fields: &mut Fields) -> Result<Prepared<'s>, Error> {
         let began = Instant::now();
-        let mut session = self.device.prepare(self.lab.module(), plan)?;
+        let mut session = self.device.prepare(&self.variant.module, plan)?;
         let no_graph = match self.is_timed {
             true => match session.capture()? {
                 Capture::Graph { .. } => None,
@@ -300,9 +300,9 @@ impl Bench<'_> {
         }
         let room = Room::of(self.device);
         for other in fewer {
-            let plan = run.case.record_for(other.gpus, self.variant.name)?;
+            let plan = self.variant.record_for(run.case.as_ref(), other.gpus)?;
             if room.has(&plan) {
-                fields.make(run.case.as_ref())?;
+                fields.make(self.lab, run.case.as_ref())?;
                 let prepared = self.prepare(&plan, fields)?;
                 return Ok(of(&prepared.digest));
             }

@@ -25,10 +25,11 @@ use std::time::Instant;
 use device::DeviceKind;
 use device::telemetry::{self, NoTelemetry, Telemetry};
 use exit::{CommandError, Ending};
-use host::catalogue;
-use host::devices::{Gpus, Joined};
+use host::labs;
 use host::limits::MeasuredLimits;
-use host::{Case, Lab, Variant, labs};
+use lab::catalogue;
+use lab::devices::{Gpus, Joined};
+use lab::{Lab, LabCase};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -88,7 +89,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         is_timed: device.info().kind != DeviceKind::Emulated,
     };
     let most = items.iter().filter_map(|item| item.runs.last());
-    let smallest = most.min_by_key(|run| run.case.work(variant.name).updates);
+    let smallest = most.min_by_key(|run| run.case.work().updates);
     if let Some(smallest) = smallest.filter(|_| bench.is_timed) {
         let _bar = Bar::spinner("loading the kernels");
         let began = Instant::now();
@@ -111,7 +112,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
             devices: device.count(),
             link: route.map(|route| Link::new(route, nvlinks)),
             start_s: start.as_secs_f64(),
-            rate_unit: rate_unit(lab, first.work(variant.name).unit).to_owned(),
+            rate_unit: rate_unit(lab, first.work().unit).to_owned(),
         }),
         ..Results::begun(args.quick, Some(CpuInfo::read()), vec![record], Vec::new())
     };
@@ -128,9 +129,9 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 
 /// A size on each number of devices.
 fn measured(bench: &Bench<'_>, item: &Item) -> Result<CaseResults, CommandError> {
-    let rate = |case: &dyn Case| done_by(bench.lab, case, bench.variant);
+    let rate = |case: &dyn LabCase| done_by(bench.lab, case);
     Ok(CaseResults {
-        lab: bench.lab.name().to_owned(),
+        lab: bench.lab.name.to_owned(),
         first_variant: bench.variant.name.to_owned(),
         case: item.runs[0].case.label(),
         timesteps: Some(item.steps),
@@ -165,17 +166,17 @@ const IN_BYTES: &str = "poisson";
 const BYTES_OF_POINT: f64 = 24.0;
 
 /// The unit of [`done_by`].
-fn rate_unit<'u>(lab: &dyn Lab, updates: &'u str) -> &'u str {
-    match lab.name() {
+fn rate_unit<'u>(lab: &Lab, updates: &'u str) -> &'u str {
+    match lab.name {
         IN_BYTES => "byte",
         _ => updates,
     }
 }
 
 /// The work of a run of the case, from which its rate follows.
-fn done_by(lab: &dyn Lab, case: &dyn Case, variant: Variant) -> f64 {
-    if lab.name() != IN_BYTES {
-        return case.work(variant.name).updates as f64;
+fn done_by(lab: &Lab, case: &dyn LabCase) -> f64 {
+    if lab.name != IN_BYTES {
+        return case.work().updates as f64;
     }
     let axes = case.axes("u");
     let points: f64 = axes.iter().map(|(_, extent)| *extent as f64).product();

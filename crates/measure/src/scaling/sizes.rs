@@ -1,12 +1,13 @@
 //! The sizes that are timed, their timesteps, and for each number of GPUs the case.
 
 use device::{Device, Error};
-use host::lab::CaseError;
-use host::{Case, CaseParams, Lab, Variant, find_variant, labs};
+use host::labs;
+use lab::CaseError;
+use lab::{CaseParams, Lab, LabCase, Variant, find_variant};
 use plan::Plan;
 
 use exit::CommandError;
-use host::catalogue;
+use lab::catalogue;
 
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";
@@ -61,15 +62,15 @@ pub struct Item {
 /// A case on a number of GPUs.
 pub struct Run {
     pub gpus: u32,
-    pub case: Box<dyn Case>,
+    pub case: Box<dyn LabCase>,
     /// Whether each device's memory holds its buffers.
     pub fits: bool,
 }
 
 /// The sizes of a lab, whatever they are.
 pub struct Sizes<'a> {
-    pub lab: &'a dyn Lab,
-    pub variant: Variant,
+    pub lab: &'static Lab,
+    pub variant: &'static Variant,
     /// In order, each once.
     pub counts: &'a [u32],
     pub is_weak: bool,
@@ -83,9 +84,9 @@ pub struct Sizes<'a> {
 /// # Errors
 ///
 /// [`CommandError::Input`] for a lab or a variant that never computes on several devices.
-pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<Variant, CommandError> {
-    let name = lab.name();
-    if lab.variants().is_empty() {
+pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, CommandError> {
+    let name = lab.name;
+    if lab.variants.is_empty() {
         return Err(CommandError::Input(
             "--gpus: this copy of the course has no built-in variants that could be timed"
                 .to_owned(),
@@ -93,43 +94,46 @@ pub fn variant(lab: &dyn Lab, names: &[String]) -> Result<Variant, CommandError>
     }
     let several = on_several(lab);
     if several.is_empty() {
-        let others = labs().iter().filter(|lab| !on_several(**lab).is_empty());
-        let others: Vec<&str> = others.map(|lab| lab.name()).collect();
+        let others = labs().iter().filter(|lab| !on_several(lab).is_empty());
+        let others: Vec<&str> = others.map(|lab| lab.name).collect();
         return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
             others.join(", ")
         )));
     }
+    let usual = several.iter().find(|variant| variant.name == USUAL);
     let wanted = match names {
-        [] if several.contains(&USUAL) => USUAL,
-        [] => several[0],
+        [] => return Ok(usual.unwrap_or(&several[0])),
         [one] => one,
         _ => {
             let reason = "--variant: with --gpus one variant is timed; name one";
             return Err(CommandError::Input(reason.to_owned()));
         }
     };
-    let found = find_variant(lab.variants(), wanted)
+    let found = find_variant(&lab.variants, wanted)
         .map_err(|error| CommandError::from(error).context("--variant"))?;
-    match several.contains(&found.name) {
+    match several.contains(&found) {
         true => Ok(found),
-        false => Err(CommandError::Input(format!(
-            "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
-            several.join(", ")
-        ))),
+        false => {
+            let several: Vec<&str> = several.iter().map(|variant| &*variant.name).collect();
+            Err(CommandError::Input(format!(
+                "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
+                several.join(", ")
+            )))
+        }
     }
 }
 
 /// The variants that use two devices where they are offered two.
-fn on_several(lab: &dyn Lab) -> Vec<&'static str> {
+fn on_several(lab: &'static Lab) -> Vec<&'static Variant> {
     let cases = lab.small_cases();
-    let uses_two = |case: &dyn Case, name: &str| {
-        let plan = case.record_for(2, name);
+    let uses_two = |variant: &Variant, case: &dyn LabCase| {
+        let plan = variant.record_for(case, 2);
         plan.is_ok_and(|plan| plan.devices() == 2)
     };
-    let variants = lab.variants().iter().map(|variant| variant.name);
-    let several = variants.filter(|name| cases.iter().any(|case| uses_two(case.as_ref(), name)));
-    several.collect()
+    let any_uses_two =
+        |variant: &&Variant| cases.iter().any(|case| uses_two(variant, case.as_ref()));
+    lab.variants.iter().filter(any_uses_two).collect()
 }
 
 impl Sizes<'_> {
@@ -142,7 +146,7 @@ impl Sizes<'_> {
     /// all devices.
     pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, CommandError> {
         let room = Room::of(device);
-        let series = series(self.lab.name());
+        let series = series(self.lab.name);
         if self.params.is_some() {
             return Ok(vec![self.item(None, &room)?]);
         }
@@ -168,7 +172,7 @@ impl Sizes<'_> {
             None if room.is_emulated => EMULATED_STEPS,
             None => {
                 let one = self.case(extent, self.counts[0], Some(1))?;
-                let s = one.work(self.variant.name).bytes as f64 / BYTES_PER_S;
+                let s = self.variant.work(one.as_ref()).bytes as f64 / BYTES_PER_S;
                 let s = s / f64::from(if self.is_weak { self.counts[0] } else { 1 });
                 steps(s)
             }
@@ -184,12 +188,12 @@ impl Sizes<'_> {
     }
 
     /// The plan for `gpus` devices, which uses all of them.
-    fn plan(&self, case: &dyn Case, gpus: u32) -> Result<Plan, CommandError> {
-        let plan = case.part(0, 1).map_or_else(
-            || case.record_for(gpus, self.variant.name),
-            // How many timesteps there are makes no difference to buffers.
-            |step| step.record_for(gpus, self.variant.name),
-        );
+    fn plan(&self, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
+        // How many timesteps there are makes no difference to buffers.
+        let step = case.part(0, 1);
+        let plan = self
+            .variant
+            .record_for(step.as_deref().unwrap_or(case), gpus);
         // A built-in variant refuses only more devices than the size has planes for.
         let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
         match plan.devices() {
@@ -206,7 +210,7 @@ impl Sizes<'_> {
         extent: Option<u32>,
         gpus: u32,
         steps: Option<u64>,
-    ) -> Result<Box<dyn Case>, CommandError> {
+    ) -> Result<Box<dyn LabCase>, CommandError> {
         let mut params = self.params.clone().unwrap_or_default();
         let growth = if self.is_weak { gpus } else { 1 };
         let own = |name: &str| {
@@ -255,8 +259,11 @@ impl Sizes<'_> {
         counts.iter().all(|&gpus| {
             let held = || -> Result<bool, CommandError> {
                 let case = self.case(Some(n), gpus, Some(1))?;
-                let declared = case.declared().and_then(|plan| Ok(plan.memory_bytes()?));
-                let on_host = declared? * HOST_COPIES;
+                let Some(declared) = self.lab.declared(case.as_ref()) else {
+                    return Ok(false);
+                };
+                let declared = declared.memory_bytes().map_err(Error::from)?;
+                let on_host = declared * HOST_COPIES;
                 Ok(room.has(&self.plan(case.as_ref(), gpus)?) && room.host_has(on_host))
             };
             held().unwrap_or(false)
@@ -270,12 +277,12 @@ impl Sizes<'_> {
 
     fn steps_name(&self) -> Option<&'static str> {
         let is_steps = |name: &&str| matches!(*name, "steps" | "iterations");
-        let names = self.lab.parameters().iter().map(|known| known.name);
+        let names = self.lab.parameters.iter().map(|known| known.name);
         names.into_iter().find(is_steps)
     }
 
     fn default(&self, name: &str) -> Option<&'static str> {
-        let mut known = self.lab.parameters().iter();
+        let mut known = self.lab.parameters.iter();
         known
             .find(|known| known.name == name)
             .map(|known| known.default)

@@ -9,7 +9,7 @@ use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Modul
 use device::{DeviceInfo, EmulatedDevice, Session};
 use host::limits::MeasuredLimits;
 use host::poisson::Poisson;
-use host::{CaseParams, Lab};
+use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
 use stats::Summary;
 
@@ -130,9 +130,9 @@ impl Telemetry for Meter {
 }
 
 /// Measures a cube of 12 points along each axis; transfers and setup take no time.
-fn measured(gpus: &Gpus, lab: &dyn Lab, is_weak: bool) -> Results {
+fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
     let mut params = CaseParams::default();
-    match lab.name() {
+    match lab.name {
         "poisson" => params.set("n", 12).set("iterations", 4),
         _ => ["n_x", "n_y", "n_z"]
             .iter()
@@ -262,11 +262,7 @@ fn the_document_and_the_page() {
 #[test]
 fn poissons_rate_is_the_usual_one() {
     let problem = Poisson::new(17, 6).unwrap();
-    let done = done_by(
-        &host::poisson::LAB,
-        &problem,
-        sizes::variant(&host::poisson::LAB, &[]).unwrap(),
-    );
+    let done = done_by(&host::poisson::LAB, &problem);
     assert_eq!(done, problem.usual_bytes() as f64);
 }
 

@@ -4,8 +4,8 @@ use device::BufferPool;
 use device::run::run_once;
 use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
 use exit::ErrorKind;
-use host::run::run_from;
-use host::{Case, Cpu, Lab, Variant};
+use lab::run::run_from;
+use lab::{Cpu, Lab, LabCase, Variant};
 
 use super::table::{Measured, Tried};
 use crate::perf::interleaved::{self, DistinctOutputs};
@@ -14,8 +14,8 @@ use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
 use crate::perf::watch::Watch;
 use exit::CommandError;
-use host::memory_advice;
-use host::run::explain;
+use lab::memory_advice;
+use lab::run::explain;
 use terminal::progress::Bar;
 
 /// A shape whose first run takes this many times as long as the best is not timed any further.
@@ -29,7 +29,7 @@ const EVERY_EMULATED: usize = 4;
 
 /// Tries shapes of a lab's variants on a device.
 pub struct Explorer<'e> {
-    lab: &'e dyn Lab,
+    lab: &'static Lab,
     device: &'e dyn Device,
     watch: Watch,
     settings: Settings,
@@ -38,17 +38,17 @@ pub struct Explorer<'e> {
 
 /// A small case, and what the reference makes of it.
 struct Expected {
-    case: Box<dyn Case>,
+    case: Box<dyn LabCase>,
     inputs: NamedBuffers,
     outputs: NamedBuffers,
 }
 
 /// The case that shapes are timed on.
 pub struct Timed<'e> {
-    pub case: &'e dyn Case,
+    pub case: &'e dyn LabCase,
     pub inputs: &'e NamedBuffers,
     /// The default shape.
-    pub default: Variant,
+    pub default: &'e Variant,
     /// The time of a run in the best shape yet.
     pub best_s: Option<f64>,
 }
@@ -63,7 +63,7 @@ impl<'e> Explorer<'e> {
     ///
     /// Where the host has too little memory.
     pub fn new(
-        lab: &'e dyn Lab,
+        lab: &'static Lab,
         device: &'e dyn Device,
         watch: Watch,
         settings: Settings,
@@ -103,13 +103,13 @@ impl<'e> Explorer<'e> {
     /// # Errors
     ///
     /// Errors that are not the shape's fault: the device is lost, memory is short, a bug of ours.
-    pub fn try_shape(&self, timed: &Timed<'_>, shape: Variant) -> Result<Tried, CommandError> {
+    pub fn try_shape(&self, timed: &Timed<'_>, shape: &Variant) -> Result<Tried, CommandError> {
         let tried = self.plans(timed, shape);
         let measured = match tried.and_then(|plans| {
             plans.map_or_else(|why| Ok(Err(why)), |()| self.measure(timed, shape))
         }) {
             Ok(measured) => measured,
-            Err(RunError::Host(error)) => Err(passed_over(error, timed.case, shape)?),
+            Err(RunError::Host(error)) => Err(passed_over(error, self.lab, shape)?),
             Err(error) => return Err(CommandError::Environment(error.to_string())),
         };
         Ok(measured.map_or_else(
@@ -123,8 +123,12 @@ impl<'e> Explorer<'e> {
 
     /// Whether the shape can be recorded for the case, and gives right results on every small case
     /// for which it can be.
-    fn plans(&self, timed: &Timed<'_>, shape: Variant) -> Result<Result<(), PassedOver>, RunError> {
-        timed.case.record(shape.name)?;
+    fn plans(
+        &self,
+        timed: &Timed<'_>,
+        shape: &Variant,
+    ) -> Result<Result<(), PassedOver>, RunError> {
+        shape.record(timed.case)?;
         let _bar = Bar::spinner(format!("{}: small cases", shape.name));
         let mut right = 0;
         for Expected {
@@ -134,11 +138,11 @@ impl<'e> Explorer<'e> {
         } in &self.small
         {
             let case = case.as_ref();
-            if case.record(shape.name).is_err() {
+            if shape.record(case).is_err() {
                 continue;
             }
-            let got = run_from(self.device, self.lab.module(), case, shape.name, inputs)?;
-            if let Err(error) = case.check(shape.name, inputs, outputs, &got.outputs)? {
+            let got = run_from(self.device, case, shape, inputs)?;
+            if let Err(error) = shape.check(case, inputs, outputs, &got.outputs)? {
                 let error = explain(case, &error);
                 return Ok(Err(format!("wrong: {}: {error}", case.label())));
             }
@@ -153,7 +157,7 @@ impl<'e> Explorer<'e> {
     fn measure(
         &self,
         timed: &Timed<'_>,
-        shape: Variant,
+        shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         match self.has_times() {
             true => self.time(timed, shape),
@@ -165,12 +169,12 @@ impl<'e> Explorer<'e> {
     fn time(
         &self,
         timed: &Timed<'_>,
-        shape: Variant,
+        shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         let memory = BufferPool::default();
-        let prepare = |shape: Variant| {
-            let plan = timed.case.record(shape.name)?;
-            TimedRun::prepare(self.device, self.lab.module(), plan, timed.inputs, &memory)
+        let prepare = |shape: &Variant| {
+            let plan = shape.record(timed.case)?;
+            TimedRun::prepare(self.device, &shape.module, plan, timed.inputs, &memory)
         };
         let mut own = prepare(shape)?;
         let _bar = Bar::spinner(format!("timing {}", shape.name));
@@ -191,7 +195,7 @@ impl<'e> Explorer<'e> {
         let results = interleaved::time(runs.collect(), &self.settings, 1, Some(&mut distinct));
         let results = results.into_iter().collect::<Result<Vec<_>, RunError>>()?;
         let (own, default) = (&results[0], &results[results.len() - 1]);
-        if shape.exact && own.output != default.output {
+        if shape.is_exact() && own.output != default.output {
             return Ok(Err(
                 "wrong: its result is not that of the default shape".to_owned()
             ));
@@ -216,20 +220,20 @@ impl<'e> Explorer<'e> {
     fn count(
         &self,
         timed: &Timed<'_>,
-        shape: Variant,
+        shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         let Timed { case, inputs, .. } = *timed;
-        let run = |name: &str| -> Result<(u64, NamedBuffers), Error> {
-            let plan = case.record(name)?;
-            let mut session = self.device.prepare(self.lab.module(), &plan)?;
+        let run = |shape: &Variant| -> Result<(u64, NamedBuffers), Error> {
+            let plan = shape.record(case)?;
+            let mut session = self.device.prepare(&shape.module, &plan)?;
             let outcome = run_once(session.as_mut(), &plan, inputs)?;
             let reports = session.reports().iter();
             let instructions = reports.map(|report| report.total.counts.instructions.thread);
             Ok((instructions.sum(), outcome.outputs))
         };
         let _bar = Bar::spinner(format!("counting {}", shape.name));
-        let (own, default) = (run(shape.name)?, run(timed.default.name)?);
-        if shape.exact && own.1 != default.1 {
+        let (own, default) = (run(shape)?, run(timed.default)?);
+        if shape.is_exact() && own.1 != default.1 {
             return Ok(Err(
                 "wrong: its result is not that of the default shape".to_owned()
             ));
@@ -246,12 +250,12 @@ impl<'e> Explorer<'e> {
     }
 }
 
-fn label(shape: Variant) -> String {
+fn label(shape: &Variant) -> String {
     shape.label().unwrap_or_default().to_owned()
 }
 
 /// The timesteps of a run, or 1 where it has none.
-pub fn steps(case: &dyn Case) -> f64 {
+pub fn steps(case: &dyn LabCase) -> f64 {
     case.timesteps().unwrap_or(1).max(1) as f64
 }
 
@@ -270,11 +274,11 @@ fn first_run_s(run: &mut TimedRun<'_>) -> Result<f64, RunError> {
 }
 
 /// Why the shape is passed over, if it is at fault.
-fn passed_over(error: Error, case: &dyn Case, shape: Variant) -> Result<PassedOver, CommandError> {
+fn passed_over(error: Error, lab: &Lab, shape: &Variant) -> Result<PassedOver, CommandError> {
     match error.kind() {
         ErrorKind::Submission | ErrorKind::Needs | ErrorKind::Input => Ok(error.to_string()),
         ErrorKind::Environment | ErrorKind::Bug => {
-            Err(memory_advice::failure(error, case, shape.base()).context(shape.name))
+            Err(memory_advice::failure(error, lab, Some(shape)).context(&shape.name))
         }
     }
 }

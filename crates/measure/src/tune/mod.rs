@@ -17,7 +17,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use clap::Args;
 use device::Device;
 use device::Sanitize;
-use host::{Case, Lab, Variant, find_variant, labs};
+use host::labs;
+use lab::{Lab, LabCase, Variant, find_variant};
 use output_files::OutputDocument;
 use stats::SamplingRule;
 use units::{significant, utc};
@@ -27,8 +28,8 @@ use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
-use host::catalogue;
-use host::devices::{Machine, Wanted};
+use lab::catalogue;
+use lab::devices::{Machine, Wanted};
 pub use table::Table;
 use table::{Entry, Measured, Tried, cells};
 use terminal::look::wrapped;
@@ -87,6 +88,7 @@ pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         ));
     }
     catalogue::needs_solutions(
+        labs(),
         "tune tries the launch shapes of built-in variants",
         "`harness grade labs/LAB/starter` times yours",
     )?;
@@ -96,15 +98,14 @@ pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 
 fn run_on(
     args: &TuneArgs,
-    labs: &[&dyn Lab],
+    labs: &[&'static Lab],
     machine: &Machine,
     probe: &dyn Probe,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
-    let variant = find_variant(lab.variants(), &args.variant)?;
-    let shapes = lab.shapes(variant.name);
-    if shapes.is_empty() {
+    let variant = find_variant(&lab.variants, &args.variant)?;
+    if variant.shapes.is_empty() {
         return Err(CommandError::Input(nothing_to_choose(labs, lab, variant)));
     }
     let params = catalogue::params(&args.param)?;
@@ -115,7 +116,7 @@ fn run_on(
             let reason = "--large: it takes the emulated device hours; name a case with --param";
             return Err(CommandError::Input(reason.to_owned()));
         }
-        None if is_emulated => Vec::from_iter(most_work(lab, variant)),
+        None if is_emulated => Vec::from_iter(most_work(lab)),
         None if args.large => lab.large_cases(),
         None => lab.laptop_cases(),
     };
@@ -148,7 +149,6 @@ fn run_on(
         lab,
         device,
         variant,
-        shapes,
         explorer,
         driver: driver.unwrap_or_else(|| "unknown".to_owned()),
         table,
@@ -161,33 +161,31 @@ fn run_on(
     Ok(Ending::Fine)
 }
 
-fn nothing_to_choose(labs: &[&dyn Lab], lab: &dyn Lab, variant: Variant) -> String {
+fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: &Variant) -> String {
     let names = labs.iter().flat_map(|lab| {
-        let variants = lab.variants().iter();
-        let with_shapes = variants.filter(|variant| !lab.shapes(variant.name).is_empty());
-        with_shapes.map(|variant| format!("{} {}", lab.name(), variant.name))
+        let variants = lab.variants.iter();
+        let with_shapes = variants.filter(|variant| !variant.shapes.is_empty());
+        with_shapes.map(|variant| format!("{} {}", lab.name, variant.name))
     });
     format!(
         "{} {} has one shape, so there is nothing to choose; with shapes: {}",
-        lab.name(),
+        lab.name,
         variant.name,
         names.collect::<Vec<_>>().join(", ")
     )
 }
 
 /// The small case with most work.
-fn most_work(lab: &dyn Lab, variant: Variant) -> Option<Box<dyn Case>> {
+fn most_work(lab: &Lab) -> Option<Box<dyn LabCase>> {
     let cases = lab.small_cases().into_iter();
-    cases.max_by_key(|case| case.work(variant.name).updates)
+    cases.max_by_key(|case| case.work().updates)
 }
 
 /// The means to tune a variant.
 struct Tuning<'t> {
-    lab: &'t dyn Lab,
+    lab: &'static Lab,
     device: &'t dyn Device,
-    variant: Variant,
-    /// The default one first.
-    shapes: Vec<Variant>,
+    variant: &'static Variant,
     explorer: Explorer<'t>,
     driver: String,
     table: Table,
@@ -200,7 +198,7 @@ impl Tuning<'_> {
     /// Tries the shapes that the table does not have, and names the best.
     fn tune(
         &mut self,
-        case: &dyn Case,
+        case: &dyn LabCase,
         again: bool,
         out: &mut Out<'_>,
     ) -> Result<(), CommandError> {
@@ -209,17 +207,12 @@ impl Tuning<'_> {
             self.table.entries[at].tried.clear();
         }
         let gpu = &self.device.info().name;
-        let title = format!(
-            "{} {}, {}",
-            self.lab.name(),
-            self.variant.name,
-            case.label()
-        );
+        let title = format!("{} {}, {}", self.lab.name, self.variant.name, case.label());
         out.line(format!("{} on {gpu}", out.look().title(&title)))?;
         let entry = &self.table.entries[at];
-        let known = { self.shapes.iter() }.filter(|shape| entry.has(**shape));
+        let known = { self.variant.shapes.iter() }.filter(|shape| entry.has(shape));
         let known = known.count();
-        let all = self.shapes.len();
+        let all = self.variant.shapes.len();
         if known > 0 {
             out.line(match known == all {
                 true => format!(
@@ -238,9 +231,9 @@ impl Tuning<'_> {
             out.line(columns.row(tried))?;
         }
 
-        let default = self.shapes[0];
+        let default = &self.variant.shapes[0];
         let inputs = case.inputs()?;
-        for &shape in &self.shapes {
+        for shape in &self.variant.shapes {
             let entry = &self.table.entries[at];
             if entry.has(shape) {
                 continue;
@@ -274,9 +267,9 @@ impl Tuning<'_> {
     }
 
     /// Which entry of the table is the case's.
-    fn entry(&mut self, case: &dyn Case) -> usize {
+    fn entry(&mut self, case: &dyn LabCase) -> usize {
         let info = self.device.info();
-        let (lab, variant, label) = (self.lab.name(), self.variant.name, case.label());
+        let (lab, variant, label) = (self.lab.name, &*self.variant.name, case.label());
         let is_own = |entry: &Entry| {
             let entry = (&*entry.gpu, &*entry.lab, &*entry.variant, &*entry.case);
             entry == (&*info.name, lab, variant, &*label)
@@ -296,7 +289,7 @@ impl Tuning<'_> {
                 compute_capability: table::compute_capability(info),
                 lab: lab.to_owned(),
                 variant: variant.to_owned(),
-                cells: cells(case, variant),
+                cells: cells(case),
                 case: label,
                 shape: None,
                 unit: format!("{what}/{of}"),
@@ -318,7 +311,7 @@ impl Tuning<'_> {
     }
 
     fn columns(&self) -> Columns {
-        let labels = self.shapes.iter().filter_map(|shape| shape.label());
+        let labels = self.variant.shapes.iter().filter_map(|shape| shape.label());
         Columns {
             first: labels.map(str::len).max().unwrap_or(0).max("shape".len()),
         }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 use device::DeviceInfo;
 use device::{Device, DeviceKind};
-use host::{Case, Lab, Variant, find_variant};
+use lab::{Lab, LabCase, Variant, find_variant};
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
 use toml::Spanned;
@@ -115,7 +115,7 @@ impl Tried {
 
 impl Entry {
     /// Whether the shape was tried.
-    pub fn has(&self, shape: Variant) -> bool {
+    pub fn has(&self, shape: &Variant) -> bool {
         let mut tried = self.tried.iter();
         tried.any(|tried| shape.label() == Some(tried.shape()))
     }
@@ -145,8 +145,8 @@ pub fn compute_capability(info: &DeviceInfo) -> Option<String> {
 }
 
 /// Updates of a timestep.
-pub fn cells(case: &dyn Case, variant: &str) -> u64 {
-    case.work(variant).updates / case.timesteps().unwrap_or(1).max(1)
+pub fn cells(case: &dyn LabCase) -> u64 {
+    case.work().updates / case.timesteps().unwrap_or(1).max(1)
 }
 
 /// Where the table is on disk, if it is: in the course's root, or else in the working folder.
@@ -172,20 +172,18 @@ impl Table {
     }
 
     /// The entries of shapes that there are, and what to say of the others.
-    pub(super) fn usable(
-        path: &Path,
-        labs: &[&dyn Lab],
-    ) -> Result<(Table, Vec<String>), CommandError> {
+    pub(super) fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
         let (entries, file) = read(path)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
         for (line, entry) in entries {
-            let lab = labs.iter().find(|lab| lab.name() == entry.lab);
+            let lab = labs.iter().find(|lab| lab.name == entry.lab);
             // A course without solutions has no variants.
-            let Some(lab) = lab.filter(|lab| !lab.variants().is_empty()) else {
+            let Some(lab) = lab.filter(|lab| !lab.variants.is_empty()) else {
                 continue;
             };
-            let shapes = lab.shapes(&entry.variant);
+            let variant = find_variant(&lab.variants, &entry.variant);
+            let shapes = variant.map_or(&[][..], |variant| &variant.shapes);
             let has = |label: &String| shapes.iter().any(|shape| shape.label() == Some(label));
             match &entry.shape {
                 Some(label) if !has(label) => warnings.push(format!(
@@ -217,11 +215,11 @@ impl Table {
     /// device, and on several devices.
     pub fn choose(
         &self,
-        lab: &dyn Lab,
-        variant: Variant,
-        case: &dyn Case,
+        lab: &Lab,
+        variant: &'static Variant,
+        case: &dyn LabCase,
         device: &dyn Device,
-    ) -> Variant {
+    ) -> &'static Variant {
         let info = device.info();
         if info.kind != DeviceKind::Cuda || device.count() != 1 || variant.label().is_some() {
             return variant;
@@ -230,11 +228,11 @@ impl Table {
         let generation = compute_capability(info);
         // In powers of two.
         let size = |cells: u64| (cells.max(1) as f64).log2();
-        let own = size(cells(case, variant.name));
+        let own = size(cells(case));
         let mut found: Vec<_> = self
             .entries
             .iter()
-            .filter(|entry| entry.lab == lab.name() && entry.variant == variant.name)
+            .filter(|entry| entry.lab == lab.name && entry.variant == variant.name)
             .filter_map(|entry| Some((entry, entry.shape.as_ref()?)))
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;
@@ -249,24 +247,11 @@ impl Table {
         };
         let nearest = found.into_iter();
         let nearest = nearest.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
-        let shapes = lab.shapes(variant.name);
         let shape = nearest.and_then(|(_, label)| {
-            let mut shapes = shapes.iter();
+            let mut shapes = variant.shapes.iter();
             shapes.find(|shape| shape.label() == Some(label))
         });
-        shape.copied().unwrap_or(variant)
-    }
-
-    /// The same for a variant of this name.
-    pub fn choose_named(
-        &self,
-        lab: &dyn Lab,
-        variant: &'static str,
-        case: &dyn Case,
-        device: &dyn Device,
-    ) -> &'static str {
-        let found = find_variant(lab.variants(), variant);
-        found.map_or(variant, |found| self.choose(lab, found, case, device).name)
+        shape.unwrap_or(variant)
     }
 
     /// The file's text.

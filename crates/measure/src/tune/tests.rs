@@ -7,8 +7,8 @@ use std::sync::Arc;
 use device::DeviceKind;
 use device::telemetry::{NoTelemetry, Telemetry};
 use device::{DeviceInfo, EmulatedDevice};
-use host::CaseParams;
 use host::limits::MeasuredLimits;
+use lab::CaseParams;
 use terminal::progress::Progress;
 
 use super::table::Measured;
@@ -202,12 +202,13 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
     };
     let adder = test_lab::device();
     let lab = test_lab::labs()[0];
-    let twofold = find_variant(lab.variants(), "twofold").unwrap();
-    let chosen = |n: u32, variant: Variant, device: &dyn Device| {
+    let twofold = find_variant(&lab.variants, "twofold").unwrap();
+    let chosen = |n: u32, variant: &'static Variant, device: &dyn Device| {
         let params = [format!("n={n}"), "steps=10".to_owned()];
         let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
         let case = lab.case(&params).unwrap();
-        table.choose(lab, variant, case.as_ref(), device).name
+        let chosen = table.choose(lab, variant, case.as_ref(), device);
+        chosen.name.as_str()
     };
     let of_size = |n| chosen(n, twofold, adder.as_ref());
     assert_eq!(of_size(100), "twofold@x1");
@@ -215,9 +216,9 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
     assert_eq!([3000, 4000].map(of_size), ["twofold@x4", "twofold@slow"]);
     assert_eq!(of_size(2), "twofold@x1");
     // Not where a shape is named, of another variant, on a device without times.
-    let named = host::find_shaped(lab, "twofold@x2").unwrap();
+    let named = lab.find("twofold@x2").unwrap();
     assert_eq!(chosen(100, named, adder.as_ref()), "twofold@x2");
-    let naive = find_variant(lab.variants(), "naive").unwrap();
+    let naive = find_variant(&lab.variants, "naive").unwrap();
     assert_eq!(chosen(100, naive, adder.as_ref()), "naive");
     let emulated = EmulatedDevice::default();
     assert_eq!(emulated.info().kind, DeviceKind::Emulated);
@@ -233,7 +234,7 @@ fn a_gpu_without_entries_uses_those_of_its_generation() {
         ..entry(case, 100, shape)
     };
     let lab = test_lab::labs()[0];
-    let twofold = find_variant(lab.variants(), "twofold").unwrap();
+    let twofold = find_variant(&lab.variants, "twofold").unwrap();
     let params = CaseParams::parse(["n=100", "steps=10"]).unwrap();
     let case = lab.case(&params).unwrap();
     let chosen = |entries: &[Entry]| {
@@ -241,9 +242,8 @@ fn a_gpu_without_entries_uses_those_of_its_generation() {
             entries: entries.to_vec(),
         };
         let adder = test_lab::device();
-        table
-            .choose(lab, twofold, case.as_ref(), adder.as_ref())
-            .name
+        let chosen = table.choose(lab, twofold, case.as_ref(), adder.as_ref());
+        chosen.name.as_str()
     };
     let label = case.label();
     let others = [
@@ -301,7 +301,7 @@ fn the_file_is_read_as_it_was_written_and_a_shape_that_is_gone_is_named() {
         warnings[0]
     );
     // A student's copy has no variants, and warns of none.
-    let (usable, warnings) = Table::usable(&file, &[&test_lab::Bare]).unwrap();
+    let (usable, warnings) = Table::usable(&file, &[&test_lab::BARE]).unwrap();
     assert_eq!((usable, warnings.len()), (Table::default(), 0));
 }
 

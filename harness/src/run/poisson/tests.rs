@@ -1,6 +1,5 @@
 use super::*;
 use crate::run::test_command::{parse, printed};
-use host::Lab;
 
 /// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
@@ -17,7 +16,7 @@ const SMALL: [&str; 2] = ["--n=11", "--iterations=7"];
 
 #[test]
 fn every_variant_gives_what_the_cpu_gives() {
-    for variant in LAB.variants() {
+    for variant in &LAB.variants {
         let chosen = format!("--variant={}", variant.name);
         let (ending, text) = solved(&[&SMALL[..], &["--device=emulated", &chosen]].concat());
         assert_eq!(ending, Ok(Ending::Fine));

@@ -1,7 +1,7 @@
 use super::*;
 use crate::run::field_files::write_npy;
 use crate::run::test_command::{parse, printed};
-use host::{Cpu, Lab, Variant};
+use lab::{Cpu, Variant};
 use terminal::progress::NoProgress;
 
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
@@ -19,8 +19,8 @@ const SMALL: [&str; 3] = ["--shape=14,13,40", "--shell=3", "--device=cpu"];
 
 #[test]
 fn every_variant_gives_what_the_cpu_gives() {
-    let usual = |variant: &&Variant| variant.exact && !variant.on_request;
-    for variant in LAB.variants().iter().filter(usual) {
+    let usual = |variant: &&Variant| variant.is_exact() && !variant.on_request;
+    for variant in LAB.variants.iter().filter(usual) {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("line.npy");
         let receivers = format!("--receivers={}", file.display());
@@ -53,7 +53,7 @@ fn every_variant_gives_what_the_cpu_gives() {
         let [_, y, _] = problem.source_point();
         for (sample, values) in (1..).zip(samples.chunks(6)) {
             let part = problem.clone().with_steps(2 * sample);
-            let fields = host::Case::reference(&part, Cpu::Serial, &NoProgress).unwrap();
+            let fields = lab::LabCase::reference(&part, Cpu::Serial, &NoProgress).unwrap();
             let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
             for (x, value) in (2..).zip(values) {
                 assert_eq!(
@@ -93,7 +93,7 @@ fn files_hold_the_points_without_the_halo() {
     assert!(picture.starts_with(b"\x89PNG"));
 
     let problem = problem(&parse(&[&SMALL[..], &args].concat())).unwrap();
-    let fields = host::Case::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let fields = lab::LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let u: &[f32] = device::buffer::elements(&fields, "u").unwrap();
     let bytes = std::fs::read(path("fields/u-000006.vti")).unwrap();
     let head = String::from_utf8_lossy(&bytes[..400]);

@@ -1,6 +1,6 @@
 use super::*;
 use crate::run::test_command::{parse, printed};
-use host::{Case, Cpu, Lab};
+use lab::{Cpu, LabCase};
 
 /// The ending of `harness run wave3d` with these arguments, and the text that it prints.
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
@@ -15,7 +15,7 @@ fn refused(args: &[&str]) -> CommandError {
 
 #[test]
 fn every_variant_gives_what_the_cpu_gives() {
-    for variant in LAB.variants() {
+    for variant in &LAB.variants {
         let chosen = format!("--variant={}", variant.name);
         let args = [
             "--shape=12,13,33",

@@ -25,8 +25,8 @@ use super::pack::read_lab_file;
 use crate::lab_spec;
 use crate::report::GradeReport;
 use exit::{CommandError, Ending};
-use host::catalogue;
 use host::course_root;
+use lab::catalogue;
 use program::Program;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -55,6 +55,7 @@ pub struct CheckCourseArgs {
 /// reported, not an error.
 pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     catalogue::needs_solutions(
+        host::labs(),
         "check-course needs the solutions",
         "`cargo test` grades your starters",
     )?;
@@ -64,8 +65,8 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     let mut wrong = 0;
     for lab in labs {
         let checker = Checker {
-            lab: lab.name(),
-            folder: root.join("labs").join(lab.name()),
+            lab: lab.name,
+            folder: root.join("labs").join(lab.name),
             root: &root,
             program: &program,
             most_references: if args.quick { 1 } else { usize::MAX },
@@ -73,14 +74,14 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
         let mut tell =
             |what: &str, result: Result<String, CommandError>| -> Result<(), CommandError> {
                 let line = match result {
-                    Ok(text) => format!("{:9} {what}: {text}", lab.name()),
+                    Ok(text) => format!("{:9} {what}: {text}", lab.name),
                     Err(failure @ (CommandError::Environment(_) | CommandError::Bug(_))) => {
                         return Err(failure);
                     }
                     Err(failure) => {
                         wrong += 1;
                         let look = out.look();
-                        format!("{:9} {what}: {} {failure}", lab.name(), look.bad("WRONG"))
+                        format!("{:9} {what}: {} {failure}", lab.name, look.bad("WRONG"))
                     }
                 };
                 out.line(line)

@@ -1,7 +1,7 @@
 //! Kernels written by hand. Thread t of block b adds element i = 64 b + t, if there is one.
 
 use device::Element;
-use host::Case;
+use lab::LabCase;
 use plan::{LaunchConfig, Plan, args};
 
 /// A kernel `sum(a, b, c, n)`: %f1 and %f2 are the elements, `body` sets %f3, what is stored. %r1
@@ -47,8 +47,8 @@ DONE:
 pub const SUM: &str = "add.f32 %f3, %f1, %f2;";
 
 /// The lab's buffers, and one launch of `sum`.
-pub fn record_sum(case: &dyn Case) -> Plan {
-    let own = case.record("grid2d_block1d_64").unwrap();
+pub fn record_sum(case: &dyn LabCase) -> Plan {
+    let own = super::matadd_plan(case);
     let len = own.buffers()[0].len as usize;
     let mut plan = Plan::new("sum");
     let [a, b, c] = ["a", "b", "c"].map(|name| plan.buffer(name, Element::F32, len));

@@ -66,7 +66,7 @@ pub(super) fn lab_spec(text: &str) -> LabSpec {
 }
 
 /// A submission with these kernels, whose plans `record` makes from each case's own.
-fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn host::Case) -> Plan) -> Bundle {
+fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn lab::LabCase) -> Plan) -> Bundle {
     let lab = find_lab(&lab_spec.lab).unwrap();
     let cases = lab_spec.cases.iter().map(|spec| {
         let case = spec.with_seed(lab, 0).unwrap();
@@ -91,12 +91,23 @@ fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn host::Case) -> Pla
     }
 }
 
+/// The plan of a built-in variant of matadd.
+pub(super) fn matadd_plan(case: &dyn lab::LabCase) -> Plan {
+    let variant = find_lab("matadd")
+        .unwrap()
+        .find("grid2d_block1d_64")
+        .unwrap();
+    variant.record(case).unwrap()
+}
+
 /// A built-in variant as a submission.
 pub(super) fn built_in(lab_spec: &LabSpec, variant: &str) -> Bundle {
-    let module = find_lab(&lab_spec.lab).unwrap().module();
+    let lab = find_lab(&lab_spec.lab).unwrap();
+    let module = &lab.module;
     // As the emulated device runs it.
     let ptx = module.for_device((9, 0)).ptx();
-    bundle(lab_spec, ptx, |case| case.record(variant).unwrap())
+    let variant = lab.find(variant).unwrap();
+    bundle(lab_spec, ptx, |case| variant.record(case).unwrap())
 }
 
 /// Jobs in this process, on this device.

@@ -301,7 +301,7 @@ fn names_that_a_bundle_invents_are_not_obeyed() {
     let report = emulated(
         &lab_spec,
         &bundle(&lab_spec, &elementwise(SUM), |case| {
-            let own = case.record("grid2d_block1d_64").unwrap();
+            let own = matadd_plan(case);
             let mut plan = Plan::new(evil);
             for buffer in own.buffers() {
                 plan.buffer(buffer.name.clone(), buffer.element, buffer.len as usize);

@@ -6,17 +6,17 @@ use super::*;
 fn built_in_variants_earn_all_points_that_are_graded() {
     for (lab, file, text) in crate::lab_spec::embedded_files() {
         let text = with_small_cases(text);
-        let variants = find_lab(lab).unwrap().variants().iter();
+        let variants = find_lab(lab).unwrap().variants.iter();
         for variant in variants.filter(|variant| !variant.on_request) {
             // The tolerance of a course that allows fused arithmetic.
             let rounds = "\nrule = \"rounding\"\nfactor = 8.0";
-            let text = match variant.exact {
+            let text = match variant.is_exact() {
                 true => text.clone(),
                 false => text.replace("\nrule = \"exact\"", rounds),
             };
             let lab_spec = LabSpec::parse(&text, file).unwrap();
             assert!(!lab_spec.draws());
-            let report = emulated(&lab_spec, &built_in(&lab_spec, variant.name));
+            let report = emulated(&lab_spec, &built_in(&lab_spec, &variant.name));
             assert!(report.is_right(), "{lab} {}: {report:#?}", variant.name);
             let totals = report.totals;
             assert_eq!(totals.earned, totals.graded(), "{lab} {}", variant.name);

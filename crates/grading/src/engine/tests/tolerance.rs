@@ -26,14 +26,14 @@ fn rounding_is_allowed_and_no_more() {
         ("scene", "empty-box"),
         ("k", "0.3"),
     ];
-    let mut parameters = host::CaseParams::default();
+    let mut parameters = lab::CaseParams::default();
     for (name, value) in params {
         parameters.set(name, value);
     }
     let case = lab.case(&lab.seeded(&parameters, 9).unwrap()).unwrap();
     let inputs = case.inputs().unwrap();
     let reference = case
-        .reference(host::Cpu::Serial, &terminal::progress::NoProgress)
+        .reference(lab::Cpu::Serial, &terminal::progress::NoProgress)
         .unwrap();
     let oracle = case
         .oracle_from(&inputs, &terminal::progress::NoProgress)
@@ -98,10 +98,15 @@ fn where_nothing_is_rounded_rounding_allows_nothing() {
         let body = format!("mov.b32 %r4, %f1; xor.b32 %r4, %r4, {bit}; mov.b32 %f3, %r4;");
         let own = elementwise(&body);
         let (_, own) = own.split_once(".global").unwrap();
-        let module = find_lab("wave2d").unwrap().module();
+        let module = find_lab("wave2d").unwrap().module.clone();
         let ptx = format!("{}.global{own}", module.for_device((9, 0)).ptx());
         let submitted = bundle(&lab_spec, &ptx, |case| {
-            let mut plan = case.record("naive").unwrap();
+            let mut plan = find_lab("wave2d")
+                .unwrap()
+                .find("naive")
+                .unwrap()
+                .record(case)
+                .unwrap();
             let [u0, u1] = ["u0", "u1"].map(|name| plan.find_output(name).unwrap());
             let n = plan.buffers()[0].len;
             let copy = plan.scratch("copy", Element::F32, n as usize);

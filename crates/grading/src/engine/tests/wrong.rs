@@ -102,7 +102,7 @@ fn a_public_result_is_wrong_for_secret_inputs() {
     let lab = find_lab("matadd").unwrap();
     let case = lab_spec.cases[0].with_seed(lab, 1 << 32).unwrap();
     let known = case
-        .reference(host::Cpu::Serial, &terminal::progress::NoProgress)
+        .reference(lab::Cpu::Serial, &terminal::progress::NoProgress)
         .unwrap();
     let values = known[0].1.as_slice::<f32>().unwrap();
     let table: Vec<String> = values.iter().map(|v| v.to_bits().to_string()).collect();

@@ -6,7 +6,7 @@ use super::*;
 fn recorder(sources: &Sources) -> Result<(), (Kind, String)> {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path().canonicalize().unwrap();
-    let lab = AnyLab::find("poisson").unwrap().type_path;
+    let lab = InterfaceInfo::find("poisson").unwrap().type_path;
     match compile::recorder(sources, &dependencies().host, lab, &folder, &options()) {
         Ok(_) => Ok(()),
         Err(PackError::Failure(failure)) => Err((failure.kind, failure.message)),

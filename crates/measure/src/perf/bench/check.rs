@@ -18,14 +18,14 @@ use clap::ValueEnum;
 use device::buffer::{copies, replace};
 use device::{Device, Error, NamedBuffers};
 use exit::ErrorKind;
-use host::run::run_from;
-use host::{Case, Cpu, Variant};
+use lab::run::run_from;
+use lab::{Cpu, Lab, LabCase, Variant};
 
 use super::Bench;
 use crate::perf::interleaved::DistinctOutputs;
 use crate::perf::results::{CheckedSteps, Correctness};
 use exit::CommandError;
-use host::run::explain;
+use lab::run::explain;
 use terminal::progress::Bar;
 
 /// The part of the results that is compared with the CPU.
@@ -56,7 +56,7 @@ pub struct Judgement {
 
 /// A timed run: the variant that it is, whether it is ours, and what it gave.
 pub struct Judged {
-    pub variant: Variant,
+    pub variant: &'static Variant,
     pub is_ours: bool,
     /// Whether it rounds where the reference does not: the lab's rule is not for it.
     pub rounds_differently: bool,
@@ -79,7 +79,7 @@ impl Judged {
     fn pair(&self) -> Option<Pair> {
         Some(Pair {
             output: self.output?,
-            is_exact: self.variant.exact,
+            is_exact: self.variant.is_exact(),
         })
     }
 }
@@ -164,7 +164,7 @@ impl Bench<'_> {
             }
             _ => self.compute_whole(inputs).map(Computed::Whole),
         };
-        computed.map_err(|error| self.lacking(error, case))
+        computed.map_err(|error| self.lacking(error))
     }
 
     fn compute_whole(&self, inputs: &NamedBuffers) -> Result<NamedBuffers, Error> {
@@ -173,7 +173,6 @@ impl Bench<'_> {
     }
 
     fn compute_first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
-        let case = self.case.as_ref();
         let mut buffers = copies(inputs, |_| true)?;
         let first = self.settings.check.mul_f64(FIRST);
         let (mut done, mut spent) = (0, Duration::ZERO);
@@ -193,7 +192,7 @@ impl Bench<'_> {
             spent += part.advance(&mut buffers, Cpu::Parallel, &bar)?;
             done += steps;
         }
-        keep_outputs(case, &mut buffers);
+        keep_outputs(self.lab, &mut buffers);
         Ok(match done == of {
             true => Computed::Whole(buffers),
             false => Computed::First {
@@ -204,7 +203,7 @@ impl Bench<'_> {
         })
     }
 
-    fn part(&self, first: u64, steps: u64) -> Box<dyn Case> {
+    fn part(&self, first: u64, steps: u64) -> Box<dyn LabCase> {
         let part = self.case.part(first as u32, steps as u32);
         part.expect("a case with timesteps has parts")
     }
@@ -262,11 +261,9 @@ impl Bench<'_> {
         if let Some(expected) = expected {
             for (pair, run) in pairs(runs).filter(|(_, run)| !run.rounds_differently) {
                 if let Entry::Vacant(verdict) = verdicts.entry(pair) {
-                    let (name, got) = (run.variant.name, &distinct.all[pair.output]);
-                    let checked = self.case.check(name, inputs, expected, got)?;
-                    let mismatch = checked
-                        .err()
-                        .map(|error| explain(self.case.as_ref(), &error));
+                    let (case, got) = (self.case.as_ref(), &distinct.all[pair.output]);
+                    let checked = run.variant.check(case, inputs, expected, got)?;
+                    let mismatch = checked.err().map(|error| explain(case, &error));
                     verdict.insert(Judgement::new(mismatch, pair.is_exact, steps));
                 }
             }
@@ -294,15 +291,15 @@ impl Bench<'_> {
         device: &dyn Device,
         inputs: &NamedBuffers,
     ) -> Result<Option<String>, Error> {
-        let name = run.variant.name;
-        let _bar = Bar::spinner(format!("{}, checking {name}", self.place));
-        let on_device = |part: &dyn Case| {
-            let outcome = run_from(device, self.lab.module(), part, name, inputs)?;
+        let variant = run.variant;
+        let _bar = Bar::spinner(format!("{}, checking {}", self.place, variant.name));
+        let on_device = |part: &dyn LabCase| {
+            let outcome = run_from(device, part, variant, inputs)?;
             Ok::<_, Error>(outcome.outputs)
         };
         let part = self.part(0, first);
         let got = on_device(part.as_ref())?;
-        if let Err(error) = part.check(name, inputs, after_first, &got)? {
+        if let Err(error) = variant.check(part.as_ref(), inputs, after_first, &got)? {
             let error = explain(part.as_ref(), &error);
             return Ok(Some(format!("after the first {first} steps: {error}")));
         }
@@ -312,15 +309,15 @@ impl Bench<'_> {
         let mut buffers = copies(inputs, is_left)?;
         replace(&mut buffers, state);
         let part = self.part(of - last, last);
-        let checked = if !part.checks_from_inputs(name) {
+        let checked = if !variant.checks_from_inputs(part.as_ref()) {
             // In place: what the steps began with is gone then.
             part.advance(&mut buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
-            keep_outputs(part.as_ref(), &mut buffers);
-            part.check(name, &Vec::new(), &buffers, after_all)?
+            keep_outputs(self.lab, &mut buffers);
+            variant.check(part.as_ref(), &Vec::new(), &buffers, after_all)?
         } else {
             let expected =
                 part.reference_from(&buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
-            part.check(name, &buffers, &expected, after_all)?
+            variant.check(part.as_ref(), &buffers, &expected, after_all)?
         };
         Ok(checked.err().map(|error| {
             let error = explain(part.as_ref(), &error);
@@ -330,6 +327,6 @@ impl Bench<'_> {
 }
 
 /// Drops what is only read, and never compared.
-pub fn keep_outputs(case: &dyn Case, buffers: &mut NamedBuffers) {
-    buffers.retain(|(name, _)| case.output_names().contains(&name.as_str()));
+pub fn keep_outputs(lab: &Lab, buffers: &mut NamedBuffers) {
+    buffers.retain(|(name, _)| lab.outputs.contains(&name.as_str()));
 }

@@ -4,7 +4,7 @@ use device::registers::{RegisterCap, capped};
 use device::{BufferPool, DeviceError};
 use device::{Error, Module, NamedBuffers};
 use exit::ErrorKind;
-use host::{Case, Variant};
+use lab::{Lab, Variant};
 
 use super::Bench;
 use super::check::{Computed, Judged, Judgement};
@@ -16,18 +16,17 @@ use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 use crate::perf::watch::Watch;
 use exit::CommandError;
-use host::catalogue::first_variant;
-use host::devices::Named;
-use host::memory_advice;
+use lab::devices::Named;
+use lab::memory_advice;
 use output_files::digest::sha256;
 use terminal::progress::Bar;
 
 /// A variant as it is, a variant under a cap of registers, or a peer.
 #[derive(Clone, Copy)]
 struct Contender<'b> {
-    variant: Variant,
+    variant: &'static Variant,
     /// The same in the shape in which it is launched.
-    launched: Variant,
+    launched: &'static Variant,
     peer: Option<&'b dyn Peer>,
     cap: Option<RegisterCap>,
 }
@@ -46,9 +45,9 @@ impl Contender<'_> {
 
     /// Its row's name: `naive @ 80 registers`.
     fn row_name(&self) -> String {
-        let name = self.variant.name;
+        let name = &self.variant.name;
         self.cap
-            .map_or_else(|| name.to_owned(), |cap| format!("{name} @ {cap}"))
+            .map_or_else(|| name.clone(), |cap| format!("{name} @ {cap}"))
     }
 
     /// The module under its cap, if it has one.
@@ -88,17 +87,17 @@ impl Bench<'_> {
             });
         let judged: Vec<Judged> = judged.collect();
         let judgements = self.judge(&judged, &distinct, computed, named.device, inputs);
-        let judgements = judgements.map_err(|error| self.lacking(error, self.case.as_ref()))?;
+        let judgements = judgements.map_err(|error| self.lacking(error))?;
         drop(distinct);
         let mut rows = Vec::new();
         let mut turns_s = Vec::new();
         for ((contender, timed), judgement) in contenders.iter().zip(timed).zip(judgements) {
             let about = contender.about();
-            let name = contender.variant.name;
+            let variant = contender.variant;
             let outcome = match timed {
                 Err(error) => {
                     turns_s.push(Vec::new());
-                    outcome_of(error, self.case.as_ref(), name)?
+                    outcome_of(error, self.lab, variant)?
                 }
                 Ok(mut timed) => {
                     turns_s.push(std::mem::take(&mut timed.turns_s));
@@ -111,10 +110,10 @@ impl Bench<'_> {
                 language: about.map(|about| about.language.clone()),
                 built_by: about.map(|about| about.built_by.clone()),
                 capped: contender.cap.map(|cap| Capped {
-                    of: name.to_owned(),
+                    of: variant.name.clone(),
                     registers: cap.get(),
                 }),
-                shape: (contender.launched != contender.variant)
+                shape: (contender.launched != variant)
                     .then(|| contender.launched.label().unwrap_or_default().to_owned()),
                 ..Row::new(named.name, &row_name, case, outcome)
             });
@@ -129,9 +128,9 @@ impl Bench<'_> {
                 let own = (&turns_s[index][..], samples(index)?);
                 Some(times_as_long(own, (&turns_s[other], samples(other)?)))
             };
-            let vs_first = against(first_variant(self.lab));
+            let vs_first = against(self.first_variant());
             let is_plain = contenders[index].is_plain();
-            let vs_variant = (!is_plain).then(|| against(contenders[index].variant.name));
+            let vs_variant = (!is_plain).then(|| against(&contenders[index].variant.name));
             if let Some(figures) = rows[index].figures_mut() {
                 (figures.vs_first, figures.vs_variant) = (vs_first, vs_variant.flatten());
             }
@@ -227,9 +226,10 @@ impl Bench<'_> {
                 peer.prepare(named.device, case, launched, inputs, memory)
             }
             None => {
-                let plan = case.record_for(named.device.count(), contender.launched.name)?;
-                let capped = contender.capped(self.lab.module());
-                let module = capped.as_ref().unwrap_or(self.lab.module());
+                let plan = contender.launched.record_for(case, named.device.count())?;
+                let own = &contender.launched.module;
+                let capped = contender.capped(own);
+                let module = capped.as_ref().unwrap_or(own);
                 TimedRun::prepare(named.device, module, plan, inputs, memory)
             }
         }
@@ -243,11 +243,11 @@ impl Bench<'_> {
         inputs: &NamedBuffers,
         judgement: Judgement,
     ) -> Figures {
-        let Variant { name, exact, .. } = contender.launched;
+        let launched = contender.launched;
         let case = self.case.as_ref();
-        let work = case.work(name);
+        let work = launched.work(case);
         let run_s = timed.figures.run.median_s;
-        let plan = case.record(name).ok();
+        let plan = launched.record(case).ok();
         let demand = Demand {
             work,
             buffer_bytes: plan
@@ -255,20 +255,20 @@ impl Bench<'_> {
                 .unwrap_or(u64::MAX),
             precision: bound::precision(inputs),
             l2_bytes: record.info.l2_bytes,
-            may_fuse: !exact,
+            may_fuse: !launched.is_exact(),
         };
         Figures {
             bytes_per_s: Some(work.bytes as f64 / run_s.max(1e-12)),
             bound: bound::bound(&record.limits, &demand, run_s),
             code_lines: match contender.peer {
-                None => code_lines::of_variant(self.lab, &contender.variant),
+                None => code_lines::of_variant(self.lab, contender.variant),
                 Some(_) => None,
             },
             code_sha256: match contender.about() {
                 None => {
                     let capability = record.info.limits.compute_capability;
-                    let capped = contender.capped(self.lab.module());
-                    let module = capped.as_ref().unwrap_or(self.lab.module());
+                    let capped = contender.capped(&launched.module);
+                    let module = capped.as_ref().unwrap_or(&launched.module);
                     Some(sha256(module.for_device(capability).ptx()))
                 }
                 Some(about) => about.code_sha256.clone(),
@@ -282,14 +282,14 @@ impl Bench<'_> {
 }
 
 /// The outcome that a row says; bugs of ours are not for rows.
-fn outcome_of(error: RunError, case: &dyn Case, variant: &str) -> Result<Outcome, CommandError> {
+fn outcome_of(error: RunError, lab: &Lab, variant: &Variant) -> Result<Outcome, CommandError> {
     let error = match error {
         RunError::Host(error) => error,
         RunError::Lacking(message) => return Ok(Outcome::Lacking { message }),
         RunError::Failed(message) => return Ok(Outcome::Failed { message }),
         RunError::Unsuited(message) => return Ok(Outcome::Skipped { message }),
     };
-    let message = memory_advice::explained(&error, case, variant);
+    let message = memory_advice::explained(&error, lab, Some(variant));
     match (error.kind(), &error) {
         (ErrorKind::Submission, _) => Ok(Outcome::Failed { message }),
         (ErrorKind::Environment, Error::Device(DeviceError::Lost { .. })) => Ok(Outcome::Skipped {

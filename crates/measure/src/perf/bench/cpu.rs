@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use device::buffer::copies;
 use device::{Error, NamedBuffers, check};
-use host::{Case, Cpu};
+use lab::{Cpu, LabCase};
 use stats::Summary;
 
 use super::Bench;
@@ -12,9 +12,8 @@ use super::check::{CheckArg, keep_outputs};
 use super::speedups::compare_with_cpu;
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
 use exit::CommandError;
-use host::catalogue::first_variant;
-use host::devices::Wanted;
-use host::run::explain;
+use lab::devices::Wanted;
+use lab::run::explain;
 use terminal::progress::Bar;
 
 /// The references of a lab, timed, and what they gave.
@@ -32,9 +31,9 @@ impl Bench<'_> {
     /// # Errors
     ///
     /// Where memory is short.
-    pub fn references(&self, case: &dyn Case) -> Result<References, CommandError> {
-        let inputs = self.inputs(case)?;
-        let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error, case));
+    pub fn references(&self, case: &dyn LabCase) -> Result<References, CommandError> {
+        let inputs = case.inputs().map_err(|error| self.lacking(error))?;
+        let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error));
         let (serial, mut outputs) = time(Cpu::Serial)?;
         let (parallel, parallel_outputs) = time(Cpu::Parallel)?;
         let (result, mismatch) = match check::exact(&outputs, &parallel_outputs) {
@@ -50,7 +49,7 @@ impl Bench<'_> {
                 ..Figures::new(run, Clock::Host, host_median_s)
             };
             // The amount of useful work is the same for every variant.
-            let figures = figures.with_work(case.work(first_variant(self.lab)), case.timesteps());
+            let figures = figures.with_work(case.work(), case.timesteps());
             let outcome = Outcome::Timed(Box::new(figures));
             Row::new(Wanted::Cpu, cpu.name(), case.label(), outcome)
         };
@@ -58,7 +57,7 @@ impl Bench<'_> {
             row(Cpu::Serial, serial, Correctness::Reference, None),
             row(Cpu::Parallel, parallel, result, mismatch),
         ];
-        keep_outputs(case, &mut outputs);
+        keep_outputs(self.lab, &mut outputs);
         let known = rows.clone();
         compare_with_cpu(&mut rows, &known);
         Ok(References {
@@ -72,7 +71,7 @@ impl Bench<'_> {
 /// Times a reference, without setup; the buffers as the last timed run left them. A first run that
 /// takes long enough is itself warm, and counts.
 fn time(
-    case: &dyn Case,
+    case: &dyn LabCase,
     inputs: &NamedBuffers,
     cpu: Cpu,
     bench: &Bench<'_>,

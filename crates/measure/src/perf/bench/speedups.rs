@@ -1,10 +1,10 @@
 //! How rows of a case compare: with the references, and among each other.
 
-use host::Cpu;
+use lab::Cpu;
 use stats::{Confidence, Summary, interval};
 
 use crate::perf::results::{Correctness, Ratio, Row};
-use host::devices::Wanted;
+use lab::devices::Wanted;
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);

@@ -12,7 +12,7 @@ mod by_variant;
 mod notes;
 pub(crate) mod registers;
 
-use host::Cpu;
+use lab::Cpu;
 use units::{count, three};
 
 use super::kernels;

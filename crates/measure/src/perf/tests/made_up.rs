@@ -1,7 +1,7 @@
 //! Results of labs, made up.
 
 use device::{KernelInfo, Launching};
-use host::Work;
+use lab::Work;
 use stats::{Doubt, Summary};
 
 use crate::perf::bound::{Bottleneck, Bound};

@@ -2,7 +2,7 @@
 
 use device::BufferPool;
 use device::{Module, NamedBuffers};
-use host::{Case, Variant};
+use lab::{LabCase, Variant};
 
 use super::*;
 use crate::perf::results::{Correctness, Outcome, Row};
@@ -24,8 +24,8 @@ impl Peer for Other {
     fn prepare<'p>(
         &'p self,
         device: &'p dyn Device,
-        case: &dyn Case,
-        launched: Variant,
+        case: &dyn LabCase,
+        launched: &Variant,
         inputs: &'p NamedBuffers,
         memory: &BufferPool,
     ) -> Result<TimedRun<'p>, RunError> {
@@ -33,7 +33,10 @@ impl Peer for Other {
             return Err(broken());
         }
         let module = Module::new("other", ".version 6.0\n.target sm_50\n.address_size 64\n");
-        let plan = case.record(self.plan.unwrap_or(launched.name))?;
+        let plan = match self.plan {
+            Some(name) => test_lab::DOUBLING.find(name).unwrap().record(case)?,
+            None => launched.record(case)?,
+        };
         TimedRun::prepare(device, &module, plan, inputs, memory)
     }
 }

@@ -266,7 +266,7 @@ fn the_cpu_alone_takes_the_head() {
 #[test]
 fn without_a_gpu_instructions_and_sectors_are_counted() {
     let args = ["--samples=1", "--variant=coalesced,scattered,stray"];
-    let labs: [&dyn Lab; 1] = [&test_lab::ptx::Tripling];
+    let labs: [&Lab; 1] = [&test_lab::ptx::TRIPLING];
     let machine = test_lab::machine_without_gpu();
     let run = run_with(&labs, &machine, Peers::default(), &MadeUp::default(), &args);
     assert_eq!(run.ending, Ok(Ending::Fine));

@@ -171,7 +171,7 @@ fn without_a_gpu_its_rows_say_why() {
 fn a_copy_without_solutions_times_the_cpu() {
     for args in [&["--samples=12"][..], &["--samples=12", "--large"]] {
         for machine in [test_lab::machine(), test_lab::machine_without_gpu()] {
-            let labs: [&dyn Lab; 1] = [&test_lab::Bare];
+            let labs: [&Lab; 1] = [&test_lab::BARE];
             let run = run_with(&labs, &machine, Peers::default(), &MadeUp::default(), args);
             assert_eq!(run.ending, Ok(Ending::Fine), "{}", run.text);
             let rows: Vec<&str> = run.rows().iter().map(|row| &row.variant[..]).collect();

@@ -227,7 +227,6 @@ fn open(_: &[Wanted]) -> Result<Joined, DeviceError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::test_lab;
     use device::Session;
     use device::{Error, Module};
     use plan::Plan;
@@ -301,6 +300,7 @@ mod tests {
         insta::assert_snapshot!(chosen(&machine, "all", None), @"2: --gpus all: GPU 0 is of model H100, GPU 2 of model A100: what comes out would depend on which is taken; name GPUs of one model, as in --gpus 0,2");
         insta::assert_snapshot!(chosen(&machine, "2", Some(Wanted::Cuda(1))), @"2: --gpus 2: --device cuda:1 is one device; leave it out, or write --device cuda");
         insta::assert_snapshot!(chosen(&machine, "all", Some(Wanted::Emulated)), @"2: --gpus all: of the emulated device there are as many as you like: write how many, as in --gpus 2");
-        insta::assert_snapshot!(chosen(&test_lab::machine_without_gpu(), "2", None), @"3: --gpus 2: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
+        let without = (DeviceKind::Cuda, Err(test_lab::no_device()));
+        insta::assert_snapshot!(chosen(&Machine::new(vec![without]), "2", None), @"3: --gpus 2: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
     }
 }

@@ -1,5 +1,12 @@
 use super::*;
-use crate::test_lab;
+
+fn with_gpu() -> Machine {
+    Machine::new(vec![(DeviceKind::Cuda, Ok(vec![test_lab::device()]))])
+}
+
+fn without_gpu() -> Machine {
+    Machine::new(vec![(DeviceKind::Cuda, Err(test_lab::no_device()))])
+}
 
 #[test]
 fn names_are_read_and_written() {
@@ -14,12 +21,12 @@ fn names_are_read_and_written() {
 
 #[test]
 fn what_is_there_is_taken_and_the_rest_explained() {
-    let machine = test_lab::machine_without_gpu();
+    let machine = without_gpu();
     let chosen = machine.choose(&[]).unwrap();
     assert!(chosen.cpu && chosen.devices.is_empty());
     insta::assert_snapshot!(chosen.absent[0].reason, @"no CUDA device: libcuda.so.1 not found");
 
-    let machine = test_lab::machine();
+    let machine = with_gpu();
     let chosen = machine.choose(&[]).unwrap();
     assert!(chosen.cpu && chosen.devices.len() == 1 && chosen.absent.is_empty());
 }
@@ -38,12 +45,12 @@ fn the_emulated_device_stands_in_for_a_gpu() {
         assert!(chosen.cpu);
         chosen.devices.iter().map(|named| named.name).collect()
     };
-    let machine = with_emulated(test_lab::machine());
+    let machine = with_emulated(with_gpu());
     assert_eq!(names(machine.choose(&[]).unwrap()), [Wanted::Cuda(0)]);
     let both = [Wanted::Emulated, Wanted::Cuda(0)];
     assert_eq!(machine.choose(&both).unwrap().devices.len(), 2);
 
-    let machine = with_emulated(test_lab::machine_without_gpu());
+    let machine = with_emulated(without_gpu());
     let chosen = machine.choose(&[]).unwrap();
     assert_eq!(chosen.absent[0].name, Wanted::Cuda(0));
     assert_eq!(names(chosen), [Wanted::Emulated]);
@@ -52,16 +59,16 @@ fn the_emulated_device_stands_in_for_a_gpu() {
 #[test]
 fn what_is_asked_for_must_be_there() {
     let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();
-    let failure = error(test_lab::machine_without_gpu(), Wanted::Cuda(0));
+    let failure = error(without_gpu(), Wanted::Cuda(0));
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`");
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
-    let failure = error(test_lab::machine(), Wanted::Cuda(2));
+    let failure = error(with_gpu(), Wanted::Cuda(2));
     insta::assert_snapshot!(failure, @"--device cuda:2: this machine has 1, numbered from 0; see `harness doctor`");
 }
 
 #[test]
 fn only_what_is_named_is_chosen() {
-    let machine = test_lab::machine();
+    let machine = with_gpu();
     let twice = [Wanted::Cuda(0), Wanted::Cuda(0)];
     let chosen = machine.choose(&twice).unwrap();
     assert!(!chosen.cpu && chosen.devices.len() == 1);

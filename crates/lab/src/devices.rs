@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use crate::lab::CaseError;
+use crate::CaseError;
 use device::{Device, DeviceKind};
 use device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
 use serde::Serialize;

@@ -1,6 +1,6 @@
 //! Advice where memory is short: the largest case that fits.
 
-use crate::Case;
+use crate::{Lab, Variant};
 use device::DeviceError;
 use device::memory::available_bytes;
 use device::{BufferError, Error};
@@ -20,9 +20,10 @@ pub fn room_bytes(error: &Error) -> Option<u64> {
     }
 }
 
-/// The error's text; if memory is short, with the largest case that fits.
-pub fn explained(error: &Error, case: &dyn Case, variant: &str) -> String {
-    let fits = room_bytes(error).and_then(|bytes| case.largest_within(variant, bytes));
+/// The error's text; if memory is short, with the largest case that fits: with this variant, or
+/// with the lab's own buffers alone.
+pub fn explained(error: &Error, lab: &Lab, variant: Option<&Variant>) -> String {
+    let fits = room_bytes(error).and_then(|bytes| lab.largest_within(variant, bytes));
     match fits {
         Some(fits) => format!("{error}; what fits: {fits}"),
         None => error.to_string(),
@@ -30,8 +31,8 @@ pub fn explained(error: &Error, case: &dyn Case, variant: &str) -> String {
 }
 
 /// The same, as what ends a command.
-pub fn failure(error: Error, case: &dyn Case, variant: &str) -> CommandError {
-    let text = explained(&error, case, variant);
+pub fn failure(error: Error, lab: &Lab, variant: Option<&Variant>) -> CommandError {
+    let text = explained(&error, lab, variant);
     match CommandError::from(error) {
         CommandError::Environment(_) => CommandError::Environment(text),
         other => other,

@@ -1,0 +1,158 @@
+//! Which labs, variants and cases a command is about.
+
+use exit::CommandError;
+
+use crate::devices::Wanted;
+use crate::lab::{Lab, find_lab, find_variant};
+use crate::params::CaseParams;
+use crate::{CaseError, LabCase, SHAPE, Variant};
+
+/// The lab of this name, or all of them.
+///
+/// # Errors
+///
+/// [`CommandError::Input`], with the nearest name.
+pub fn select(
+    labs: &[&'static Lab],
+    name: Option<&str>,
+) -> Result<Vec<&'static Lab>, CommandError> {
+    Ok(match name {
+        Some(name) => vec![find_lab(labs, name)?],
+        None => labs.to_vec(),
+    })
+}
+
+/// Whether this copy of the course has built-in solutions.
+pub fn has_solutions(labs: &[&Lab]) -> bool {
+    labs.iter().any(|lab| !lab.variants.is_empty())
+}
+
+/// Refuses a command that needs the built-in solutions where there are none: `what` it does, and
+/// what to do `instead`.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] in a student's copy of the course.
+pub fn needs_solutions(labs: &[&Lab], what: &str, instead: &str) -> Result<(), CommandError> {
+    match has_solutions(labs) {
+        true => Ok(()),
+        false => Err(CommandError::Input(format!(
+            "{what}, and is the instructor's; {instead}"
+        ))),
+    }
+}
+
+/// The variant that a run is told to use, and the device. A copy without built-in solutions has no
+/// variant to run, and computes on the CPU.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for an unknown variant, and for a device in a lab without variants.
+pub fn variant_of_run(
+    lab: &'static Lab,
+    name: &str,
+    device: Option<Wanted>,
+) -> Result<(Option<&'static Variant>, Option<Wanted>), CommandError> {
+    if lab.variants.is_empty() {
+        return match device {
+            None | Some(Wanted::Cpu) => Ok((None, Some(Wanted::Cpu))),
+            Some(device) => Err(CommandError::Input(format!(
+                "--device {device}: this copy of the course has no built-in solution that could run there; \
+                 `--device cpu` has the reference"
+            ))),
+        };
+    }
+    let variant = lab.find(name);
+    let variant = variant.map_err(|error| CommandError::from(error).context("--variant"))?;
+    Ok((Some(variant), device))
+}
+
+/// A lab and the variants of it that a command is about.
+pub type Chosen = (&'static Lab, Vec<&'static Variant>);
+
+/// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they
+/// are. Labs that have none of those named are left out.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for a name that no lab has, with the nearest.
+pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, CommandError> {
+    if let (false, Some(name)) = (has_solutions(labs), names.first()) {
+        return Err(CommandError::Input(format!(
+            "--variant {name}: this copy of the course has no built-in variants"
+        )));
+    }
+    for name in names {
+        check_name(labs, name).map_err(|error| CommandError::from(error).context("--variant"))?;
+    }
+    let chosen = labs.iter().map(|&lab| {
+        let is_named = |variant: &&Variant| names.contains(&variant.name);
+        let variants = lab.variants.iter().flat_map(|variant| {
+            let shapes = variant.shapes.iter().filter(is_named);
+            let plain = Some(variant).filter(|plain| names.is_empty() || is_named(plain));
+            plain.into_iter().chain(shapes)
+        });
+        (lab, variants.collect())
+    });
+    Ok(chosen
+        .filter(|(_, variants): &Chosen| names.is_empty() || !variants.is_empty())
+        .collect())
+}
+
+/// Refuses a variant's name that no lab has.
+fn check_name(labs: &[&'static Lab], name: &str) -> Result<(), CaseError> {
+    if labs.iter().any(|lab| lab.find(name).is_ok()) {
+        return Ok(());
+    }
+    let base = name.split(SHAPE).next().unwrap_or_default();
+    let has_base = |lab: &&&Lab| find_variant(&lab.variants, base).is_ok();
+    match labs.iter().find(has_base) {
+        Some(lab) => lab.find(name).map(drop),
+        None => {
+            let known = labs.iter().flat_map(|lab| &lab.variants);
+            let known = known.map(|variant| &*variant.name);
+            Err(CaseError::unknown("variant", base, known))
+        }
+    }
+}
+
+/// [`variants`] for a command that measures: without names, those that are measured only by name
+/// are left out.
+///
+/// # Errors
+///
+/// As there.
+pub fn measured(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, CommandError> {
+    let mut chosen = variants(labs, names)?;
+    if names.is_empty() {
+        for (_, variants) in &mut chosen {
+            variants.retain(|variant| !variant.on_request);
+        }
+    }
+    Ok(chosen)
+}
+
+/// The parameters that `--param` gives; `None` if it is not used.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for what is not `name=value`, or a name given twice.
+pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, CommandError> {
+    if pairs.is_empty() {
+        return Ok(None);
+    }
+    CaseParams::parse(pairs.iter().map(String::as_str))
+        .map(Some)
+        .map_err(|error| CommandError::from(error).context("--param"))
+}
+
+/// The case that `--param` describes.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not
+/// allow.
+pub fn own_case(lab: &Lab, params: &CaseParams) -> Result<Box<dyn LabCase>, CommandError> {
+    lab.case(params)
+        .map_err(|error| CommandError::from(error).context("--param"))
+}

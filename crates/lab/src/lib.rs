@@ -1,0 +1,46 @@
+//! The lab contract: what a lab declares, and what commands do with that.
+//!
+//! # Purpose
+//!
+//! Tests, measurements, the grader and pictures work for every lab alike. They know a lab as data,
+//! [`Lab`], its cases as [`LabCase`]s, and its built-in solutions as [`Variant`]s. The labs
+//! themselves are in `host`, which depends on this crate.
+//!
+//! # Contract
+//!
+//! - **A lab** is a [`Lab`]: names, parameters, functions that make its cases, and its variants.
+//!   Registry functions take a list of labs: nothing here knows the course's.
+//! - **A case** is one size, parameters, seed: each lab's type of cases implements [`LabCase`].
+//!   Inputs and the CPU reference are required; timesteps, an oracle, axes are for labs that have
+//!   them.
+//! - **A variant** is a handle, `&Variant`. It has its kernels, records its plan of a case
+//!   ([`Variant::record`]), and knows how its results are compared ([`Variant::check`]). Names are
+//!   looked up once, where a command line is read ([`catalogue`]).
+//!
+//! # Reading order
+//!
+//! 1. `case`: a case, its reference and its work;
+//! 2. `variant`: a solution, its shapes, and how its results are compared;
+//! 3. `lab`: a lab, and lookups by name;
+//! 4. `params`: parameters as `key=value`;
+//! 5. [`run`]: a variant's case on a device;
+//! 6. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
+//! 7. [`memory_advice`]: the case that would fit where memory is short.
+//!
+//! # Limits
+//!
+//! A variant takes cases of its own lab only: any other is a bug, and panics.
+
+mod case;
+pub mod catalogue;
+pub mod devices;
+mod lab;
+pub mod memory_advice;
+mod params;
+pub mod run;
+mod variant;
+
+pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
+pub use lab::{Lab, boxed, find_lab, find_variant};
+pub use params::{CaseError, CaseParams, Parameter, Values};
+pub use variant::{Arithmetic, SHAPE, Variant, downcast};

@@ -1,0 +1,292 @@
+//! A variant of a lab: a solution that this program has, as a handle that records its plans.
+
+use std::any::Any;
+use std::fmt;
+use std::sync::Arc;
+
+use device::buffer::NamedBuffers;
+use device::check::{self, CheckError};
+use device::error::Error;
+use device::module::Module;
+use plan::{Interface, Plan, Solution};
+
+use crate::case::{InterfaceCase, LabCase, Work};
+
+/// The character between a variant's name and a shape's label.
+pub const SHAPE: char = '@';
+
+/// The arithmetic of a variant, which says how its results are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Arithmetic {
+    /// The reference's: results are equal to the last bit.
+    Exact,
+    /// Fused products and sums, in an order that the lab states: results are equal to those of
+    /// [`LabCase::fused_reference`] to the last bit.
+    Fused,
+    /// Sums in another order: results are compared by [`LabCase::check_reordered`].
+    Reordered,
+}
+
+type Record = Box<dyn Fn(&dyn LabCase, u32) -> Result<Plan, Error> + Send + Sync>;
+type Bytes = Arc<dyn Fn(&dyn LabCase) -> u64 + Send + Sync>;
+
+/// A solution of a lab: its name, its kernels, and the plans that it records.
+///
+/// The handle of a built-in one is `&'static Variant`; it is found by its name once, when a command
+/// is read. Two handles are equal if they are of one variant.
+pub struct Variant {
+    /// As users type it: `NAME`, or `NAME@LABEL` for a variant in a shape.
+    pub name: String,
+    /// One line.
+    pub summary: &'static str,
+    /// How its results are compared.
+    pub arithmetic: Arithmetic,
+    /// Whether it is measured only where its name is given, so that usual tables stay short. It is
+    /// tested in any case. Such variants are the last of their lab.
+    pub on_request: bool,
+    /// Its kernels.
+    pub module: Arc<Module>,
+    /// The same in each shape in which it may be launched, the default one first. `NAME` is
+    /// launched in the default shape, too. None for a variant without a choice.
+    pub shapes: Vec<Variant>,
+    record: Record,
+    /// Bytes that it must move, if they are not those of a plain solution.
+    bytes: Option<Bytes>,
+}
+
+impl Variant {
+    /// A variant whose plans this function records, for a case and a number of devices; it may use
+    /// fewer. Its results equal the reference's to the last bit, and it must move the bytes of
+    /// [`LabCase::work`].
+    pub fn recorded(
+        name: impl Into<String>,
+        summary: &'static str,
+        module: Arc<Module>,
+        record: impl Fn(&dyn LabCase, u32) -> Result<Plan, Error> + Send + Sync + 'static,
+    ) -> Variant {
+        Variant {
+            name: name.into(),
+            summary,
+            arithmetic: Arithmetic::Exact,
+            on_request: false,
+            module,
+            shapes: Vec::new(),
+            record: Box::new(record),
+            bytes: None,
+        }
+    }
+
+    /// The same for a solution of the lab's interface, made for each case.
+    pub fn new<C: InterfaceCase>(
+        name: &str,
+        summary: &'static str,
+        module: Arc<Module>,
+        solution: fn(&C) -> Box<dyn Solution<C::Interface>>,
+    ) -> Variant {
+        let own = name.to_owned();
+        Variant::recorded(name, summary, module, move |case, devices| {
+            let case: &C = downcast(&own, case);
+            record(&own, case, solution(case).as_ref(), devices)
+        })
+    }
+
+    /// The same whose results are rounded differently, since it sums in another order.
+    pub fn reordered(mut self) -> Variant {
+        self.arithmetic = Arithmetic::Reordered;
+        self
+    }
+
+    /// The same whose results equal [`LabCase::fused_reference`]'s to the last bit.
+    pub fn fused(mut self) -> Variant {
+        self.arithmetic = Arithmetic::Fused;
+        self
+    }
+
+    /// The same, measured only where its name is given: one of a series that few ask for.
+    pub fn on_request(mut self) -> Variant {
+        self.on_request = true;
+        self
+    }
+
+    /// The same with another number of bytes that it must move.
+    pub fn moving<C: LabCase>(
+        mut self,
+        bytes: impl Fn(&C) -> u64 + Send + Sync + 'static,
+    ) -> Variant {
+        let own = self.name.clone();
+        self.bytes = Some(Arc::new(move |case| bytes(downcast(&own, case))));
+        self
+    }
+
+    /// The same with a choice of shapes, which `harness tune` explores: `default`, in which the
+    /// variant is launched, and the others of `space`. Labels are unique, without spaces and
+    /// commas. `bytes` says how many bytes a solution of a shape must move, if that depends on the
+    /// shape. Everything else is this variant's: so this comes last.
+    pub fn tuned<C: InterfaceCase, S>(
+        mut self,
+        default: S,
+        space: &[S],
+        label: fn(&S) -> String,
+        bytes: Option<fn(&C, &S) -> u64>,
+    ) -> Variant
+    where
+        S: Solution<C::Interface> + Copy + PartialEq + Send + Sync + 'static,
+    {
+        if let Some(bytes) = bytes {
+            self = self.moving(move |case| bytes(case, &default));
+        }
+        let others = space.iter().copied().filter(|shape| *shape != default);
+        for shape in std::iter::once(default).chain(others) {
+            let own = format!("{}{SHAPE}{}", self.name, label(&shape));
+            let record = Variant::recorded(
+                own.clone(),
+                self.summary,
+                Arc::clone(&self.module),
+                move |case, devices| record::<C>(&own, downcast(&own, case), &shape, devices),
+            );
+            let shaped = Variant {
+                arithmetic: self.arithmetic,
+                on_request: self.on_request,
+                bytes: self.bytes.clone(),
+                ..record
+            };
+            self.shapes.push(match bytes {
+                Some(bytes) => shaped.moving(move |case| bytes(case, &shape)),
+                None => shaped,
+            });
+        }
+        self
+    }
+
+    /// Whether its results equal the reference's to the last bit. Those of a fused variant equal
+    /// another reference's.
+    pub fn is_exact(&self) -> bool {
+        self.arithmetic == Arithmetic::Exact
+    }
+
+    /// The label of a variant in a shape: the part of its name after [`SHAPE`].
+    pub fn label(&self) -> Option<&str> {
+        Some(self.name.split_once(SHAPE)?.1)
+    }
+
+    /// Its name without a shape's label.
+    pub fn base(&self) -> &str {
+        let parts = self.name.split_once(SHAPE);
+        parts.map_or(&self.name, |(base, _)| base)
+    }
+
+    /// Records its plan of a case, for one device. Its buffers have the names that
+    /// [`LabCase::inputs`] uses, its outputs those of [`LabCase::reference`].
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Plan`].
+    ///
+    /// # Panics
+    ///
+    /// For a case of another lab.
+    pub fn record(&self, case: &dyn LabCase) -> Result<Plan, Error> {
+        self.record_for(case, 1)
+    }
+
+    /// The same for `devices` devices; a variant may use fewer.
+    ///
+    /// # Errors
+    ///
+    /// As [`Variant::record`].
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn record_for(&self, case: &dyn LabCase, devices: u32) -> Result<Plan, Error> {
+        (self.record)(case, devices)
+    }
+
+    /// The work of a case with the bytes that this variant must move.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn work(&self, case: &dyn LabCase) -> Work {
+        let work = case.work();
+        Work {
+            bytes: self.bytes.as_ref().map_or(work.bytes, |bytes| bytes(case)),
+            ..work
+        }
+    }
+
+    /// Compares every element of every output `got` of the case, as its [`Arithmetic`] says, with
+    /// `expected`, the reference's for `inputs`. The inner error is a difference.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`LabCase::fused_reference`] and [`LabCase::check_reordered`].
+    ///
+    /// # Panics
+    ///
+    /// If the variant is fused, and the lab has no fused reference.
+    pub fn check(
+        &self,
+        case: &dyn LabCase,
+        inputs: &NamedBuffers,
+        expected: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<Result<(), CheckError>, Error> {
+        match self.arithmetic {
+            Arithmetic::Exact => Ok(check::exact(expected, got)),
+            Arithmetic::Fused => {
+                let fused = case.fused_reference(inputs)?;
+                let fused = fused.expect("a lab with a fused variant has a fused reference");
+                Ok(check::exact(&fused, got))
+            }
+            Arithmetic::Reordered => case.check_reordered(inputs, expected, got),
+        }
+    }
+
+    /// Whether [`Variant::check`] needs the inputs of this case: where not, none need be kept.
+    pub fn checks_from_inputs(&self, case: &dyn LabCase) -> bool {
+        match self.arithmetic {
+            Arithmetic::Exact => false,
+            Arithmetic::Fused => true,
+            Arithmetic::Reordered => case.rounding_sample().is_none(),
+        }
+    }
+}
+
+impl PartialEq for Variant {
+    fn eq(&self, other: &Variant) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl fmt::Debug for Variant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Variant({})", self.name)
+    }
+}
+
+/// A solution's plan of a case.
+fn record<C: InterfaceCase>(
+    variant: &str,
+    case: &C,
+    solution: &dyn Solution<C::Interface>,
+    devices: u32,
+) -> Result<Plan, Error> {
+    let name = format!("{} {variant}, {case}", C::Interface::NAME);
+    let problem = case.problem();
+    Ok(C::Interface::record_for(devices, name, &problem, solution)?)
+}
+
+/// The case as the type of a variant's lab.
+///
+/// # Panics
+///
+/// For a case of another lab: a bug.
+pub fn downcast<'c, C: LabCase>(variant: &str, case: &'c dyn LabCase) -> &'c C {
+    (case as &dyn Any).downcast_ref().unwrap_or_else(|| {
+        let own = std::any::type_name::<C>();
+        panic!(
+            "variant `{variant}` takes cases of type {own}, and this is of another lab: `{case}`"
+        )
+    })
+}
