@@ -133,7 +133,10 @@ mod tests {
             let first = &embedded(lab).unwrap().cases[0].name;
             assert!(hints.all().len() >= 3, "{lab}");
             let about = |kind| hints.about(kind, first).len();
-            assert!(about(Kind::WrongResult) + about(Kind::NonFinite) > 0, "{lab}");
+            assert!(
+                about(Kind::WrongResult) + about(Kind::NonFinite) > 0,
+                "{lab}"
+            );
         }
     }
 
@@ -162,11 +165,14 @@ text = " b "
 
     #[test]
     fn mistakes_are_refused_with_their_line() {
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = [\"rase\"]\ntext = \"a\""), @"");
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = []\ntext = \"a\""), @"");
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = [\"race\"]\ntext = \"\""), @"");
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = [\"race\"]\n\ncases = [\"one-stop\"]\ntext = \"a\""), @"");
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = [\"race\"]\ntext = \"a\"\n\ncase = \"b\""), @"");
-        insta::assert_snapshot!(refusal("[[hint]]\nkinds = [\"race\"]\ncases = [\"hidden-1\"]\ntext = \"a\""), @"");
+        let wrong = [
+            "[[hint]]\nkinds = [\"rase\"]\ntext = \"a\"",
+            "[[hint]]\nkinds = []\ntext = \"a\"",
+            "[[hint]]\nkinds = [\"race\"]\ntext = \"\"",
+            "[[hint]]\nkinds = [\"race\"]\n\ncases = [\"one-stop\"]\ntext = \"a\"",
+            "[[hint]]\nkinds = [\"race\"]\ntext = \"a\"\n\ncase = \"b\"",
+            "[[hint]]\nkinds = [\"race\"]\ncases = [\"hidden-1\"]\ntext = \"a\"",
+        ];
+        insta::assert_snapshot!(wrong.map(refusal).join("\n"));
     }
 }

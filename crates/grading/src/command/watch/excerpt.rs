@@ -44,7 +44,12 @@ pub fn places(message: &str) -> Vec<Place> {
 
 /// These lines of the two files, each with one before and one after it, `indent` to the right and
 /// at most `columns` wide. Places that the files do not have are left out.
-pub fn excerpts(places: &[Place], files: &[String; 2], indent: usize, columns: usize) -> Vec<String> {
+pub fn excerpts(
+    places: &[Place],
+    files: &[String; 2],
+    indent: usize,
+    columns: usize,
+) -> Vec<String> {
     let mut lines = Vec::new();
     for (file, name) in FILES.iter().enumerate() {
         let text: Vec<&str> = files[file].lines().collect();
@@ -78,13 +83,17 @@ mod tests {
 
     #[test]
     fn places_are_found_in_messages() {
-        let message = "race\n  at kernels.rs:54 (PTX line 410), launch.rs:7:9\n  earlier at kernels.rs:54";
+        let message =
+            "race\n  at kernels.rs:54 (PTX line 410), launch.rs:7:9\n  earlier at kernels.rs:54";
         let (file, line) = (0, 54);
         assert_eq!(
             places(message),
             [Place { file, line }, Place { file: 1, line: 7 }]
         );
-        assert_eq!(places("kernels.rs: does not compile, my_kernels.rs:3, kernels.rs:0"), []);
+        assert_eq!(
+            places("kernels.rs: does not compile, my_kernels.rs:3, kernels.rs:0"),
+            []
+        );
         assert_eq!(places("kernels.rs:99999999999999999999999"), []);
     }
 
@@ -92,9 +101,12 @@ mod tests {
     fn lines_are_shown_with_their_neighbours() {
         let files = ["a\n\tb\nc\nd\ne\nf\x1b[2J\n".to_owned(), "x\n".to_owned()];
         let show = |message: &str| excerpts(&places(message), &files, 2, 20).join("\n");
-        insta::assert_snapshot!(show("kernels.rs:2"), @"");
-        insta::assert_snapshot!(show("kernels.rs:6 kernels.rs:1 launch.rs:1"), @"");
-        insta::assert_snapshot!(show("kernels.rs:3 kernels.rs:2"), @"");
+        let shown = [
+            "kernels.rs:2",
+            "kernels.rs:6 kernels.rs:1 launch.rs:1",
+            "kernels.rs:3 kernels.rs:2",
+        ];
+        insta::assert_snapshot!(shown.map(show).join("\n\n"));
         assert_eq!(show("kernels.rs:7"), "");
     }
 }

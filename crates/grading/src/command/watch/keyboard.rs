@@ -7,9 +7,7 @@ use std::thread;
 
 use output_files::interrupt::OnInterrupt;
 use rustix::process::getpgrp;
-use rustix::termios::{
-    LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
 
 /// The terminal of standard input, which gives each key as it is pressed and shows none.
 pub struct Keyboard {

@@ -35,6 +35,28 @@ pub fn wrapped(text: &str, first: &str, indent: usize, columns: usize) -> Vec<St
     lines
 }
 
+/// A command in lines of at most `columns`, which a shell puts together again: a new one begins at a
+/// flag. What does not fit a line so is not cut.
+pub fn command(command: &str, indent: usize, columns: usize) -> Vec<String> {
+    let mut parts = command.split(" --");
+    let mut lines = vec![format!(
+        "{:indent$}{}",
+        "",
+        parts.next().unwrap_or_default()
+    )];
+    for part in parts {
+        let line = lines.last_mut().expect("there is one");
+        // Two for the backslash, should another line follow.
+        if length(line) + 3 + length(part) + 2 <= columns {
+            *line += &format!(" --{part}");
+        } else {
+            *line += " \\";
+            lines.push(format!("{:indent$}    --{part}", ""));
+        }
+    }
+    lines
+}
+
 /// The line, cut after `columns`; three dots say that there is more.
 pub fn cut(line: &str, columns: usize) -> String {
     if length(line) <= columns {
@@ -63,10 +85,22 @@ mod tests {
     #[test]
     fn text_is_wrapped_with_its_indent() {
         let lines = wrapped("one two three four five", "  next  ", 8, 18);
-        assert_eq!(lines, ["  next  one two", "        three four", "        five"]);
+        assert_eq!(
+            lines,
+            ["  next  one two", "        three four", "        five"]
+        );
         let long = wrapped("aaaaaaaaaaaa b", "  ", 4, 10);
         assert_eq!(long, ["  aaaaaaaa", "    aaaa b"]);
         assert_eq!(wrapped("", "  x", 2, 10), ["  x"]);
+    }
+
+    #[test]
+    fn a_command_stays_one_that_can_be_copied() {
+        assert_eq!(command("grade a --seed 1", 2, 20), ["  grade a --seed 1"]);
+        assert_eq!(
+            command("grade a --seed 1", 2, 16),
+            ["  grade a \\", "      --seed 1"]
+        );
     }
 
     #[test]

@@ -92,7 +92,7 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         lab_file: None,
         device: Some(args.device),
         // The same inputs each time: what changes from save to save is the submission's doing.
-        seed: Some(Seeds::secret()?.0 >> 32),
+        seed: Some(Seeds::secret()?.0 % 1_000_000),
         draw: None,
         deadline: 60.0,
         total_deadline: None,
@@ -200,7 +200,10 @@ fn watch(
             for () in requested {
                 let began = Instant::now();
                 let graded = grader.grade(folder, grader.first_device(), &runner, &mut Quiet);
-                if events.send(Event::Graded(Box::new(graded), began.elapsed())).is_err() {
+                if events
+                    .send(Event::Graded(Box::new(graded), began.elapsed()))
+                    .is_err()
+                {
                     break;
                 }
             }
@@ -350,15 +353,23 @@ impl<'o, 'w> View<'o, 'w> {
         let size = size();
         let (columns, rows) = size.unwrap_or((lines::WIDTH, 24));
         let grading_for = session.grading_for(now);
-        let lines = session.screen.full(look, columns, rows, grading_for, self.has_keys);
+        let lines = session
+            .screen
+            .full(look, columns, rows, grading_for, self.has_keys);
         if self.shown == (lines.clone(), size) {
             return Ok(true);
         }
-        let clear = if self.shown.0.is_empty() { "\x1b[2J" } else { "" };
+        let clear = if self.shown.0.is_empty() {
+            "\x1b[2J"
+        } else {
+            ""
+        };
         let text = format!("{clear}\x1b[H{}\x1b[K\x1b[J", lines.join("\x1b[K\n"));
         self.shown = (lines, size);
         let mut stdout = std::io::stdout().lock();
-        let written = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
         Ok(written.is_ok())
     }
 }

@@ -8,32 +8,38 @@ use crate::report::GradeReport;
 /// What the reader does next.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
-    /// Sentences; at least one.
-    pub texts: Vec<String>,
-    /// Commands to type.
+    /// A sentence or two.
+    pub text: String,
+    /// Commands to type for it.
     pub commands: Vec<String>,
 }
 
-/// The next step after this report, whose first failure is given.
-pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>) -> NextStep {
+/// The next steps after this report, whose first failure is given; at least one.
+pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>) -> Vec<NextStep> {
     match failing {
         None => when_right(subject, report),
-        Some(failing) => NextStep {
-            texts: vec![about(failing).to_owned()],
+        Some(failing) => vec![NextStep {
+            text: about(failing).to_owned(),
             commands: commands(subject, report, failing),
-        },
+        }],
     }
 }
 
 /// What to do about a failure.
 fn about(failing: &Failure) -> &'static str {
     match failing.kind {
-        Kind::MissingFile => "put kernels.rs and launch.rs into the folder; the lab's starter has both",
+        Kind::MissingFile => {
+            "put kernels.rs and launch.rs into the folder; the lab's starter has both"
+        }
         Kind::ForbiddenConstruct => {
             "do without it: docs/packing.md says what a submission may use, and what stands in for the rest"
         }
-        Kind::CompileError => "put this line right and save: no case runs before both files compile",
-        Kind::BuildLimit => "make it smaller: fewer generic instances, no macros or constants that compute for long",
+        Kind::CompileError => {
+            "put this line right and save: no case runs before both files compile"
+        }
+        Kind::BuildLimit => {
+            "make it smaller: fewer generic instances, no macros or constants that compute for long"
+        }
         Kind::RecorderFailed => {
             "put launch.rs right for the case that is named: it must record a plan for every size, the smallest too"
         }
@@ -66,10 +72,18 @@ fn about(failing: &Failure) -> &'static str {
         Kind::KernelFault => {
             "ask in this line which index or value can be out of range, for the thread that is named, and test it first"
         }
-        Kind::Deadline => "look for a loop that does not end, or a thread that waits for another block",
-        Kind::Crashed => "grade again with Enter; if it stays, take out the last change and put it back by halves",
-        Kind::InputChanged => "write to other buffers: this one is an input, and launches may only read it",
-        Kind::GuardOverwritten => "grade on the emulated device: it names the line and the thread that writes outside",
+        Kind::Deadline => {
+            "look for a loop that does not end, or a thread that waits for another block"
+        }
+        Kind::Crashed => {
+            "grade again with Enter; if it stays, take out the last change and put it back by halves"
+        }
+        Kind::InputChanged => {
+            "write to other buffers: this one is an input, and launches may only read it"
+        }
+        Kind::GuardOverwritten => {
+            "grade on the emulated device: it names the line and the thread that writes outside"
+        }
         Kind::ImpossibleSpeed | Kind::ClocksDisagree => {
             "let every launch do all of its work: the time is shorter than moving the bytes takes"
         }
@@ -82,30 +96,40 @@ fn about(failing: &Failure) -> &'static str {
 /// What to do about wrong values.
 fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
     let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
-    match patterns.first() {
+    // That one output alone is wrong says little of where to look.
+    let says_where = |pattern: &&Pattern| !matches!(pattern, Pattern::OneFieldOnly { .. });
+    match patterns.iter().find(says_where) {
         Some(Pattern::Unwritten { .. }) => {
             "let some thread write every cell: count the grid's threads, and see which cells a thread takes"
         }
         Some(Pattern::AllZeros | Pattern::CopyOfInput { .. }) => {
             "follow the output in launch.rs: which launch writes this buffer, and is it the one that is returned?"
         }
-        Some(Pattern::SwappedFields { .. } | Pattern::OtherStep { .. } | Pattern::OneFieldOnly { .. }) => {
+        Some(Pattern::SwappedFields { .. } | Pattern::OtherStep { .. }) => {
             "count the launches, and follow the buffers' names from one to the next and into the returned outputs"
         }
-        Some(Pattern::BorderOnly { .. }) => "look at what the kernel does with cells at the border, where a neighbour is missing",
+        Some(Pattern::BorderOnly { .. }) => {
+            "look at what the kernel does with cells at the border, where a neighbour is missing"
+        }
         Some(Pattern::LastPartialTile { .. }) => {
             "look at the last block: is the number of blocks rounded up, and does it take the cells that are left?"
         }
         Some(Pattern::TileSeams { .. } | Pattern::Band { .. }) => {
             "look at where two blocks meet: is the halo wide enough, and loaded before it is read?"
         }
-        Some(Pattern::Transposed { .. }) => "look at the index: x is contiguous, and one step along y is a whole row",
-        Some(Pattern::Shifted { .. }) => "look at the index of this access: it is off by a constant",
+        Some(Pattern::Transposed { .. }) => {
+            "look at the index: x is contiguous, and one step along y is a whole row"
+        }
+        Some(Pattern::Shifted { .. }) => {
+            "look at the index of this access: it is off by a constant"
+        }
         Some(Pattern::ReducedPrecision { .. }) => "keep every value in the field's own type",
         Some(Pattern::SignOfZero | Pattern::RoundingOnly { .. }) => {
             "compute in the order of the given functions, without mul_add: equal means equal to the last bit"
         }
-        None => "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?",
+        Some(Pattern::OneFieldOnly { .. }) | None => {
+            "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?"
+        }
     }
 }
 
@@ -132,28 +156,30 @@ fn commands(subject: &Subject, report: &GradeReport, failing: &Failure) -> Vec<S
     }
 }
 
-fn when_right(subject: &Subject, report: &GradeReport) -> NextStep {
+fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
     let lab = &subject.lab;
-    let mut texts = vec![
-        "All cases here are right. Hidden cases have other sizes and parameters: does anything depend on those of lab.toml?".to_owned(),
-    ];
-    let mut commands = Vec::new();
+    let step = |text: String, commands: Vec<String>| NextStep { text, commands };
+    let hidden =
+        "does anything depend on the sizes and parameters of lab.toml? Hidden cases have others";
+    let mut steps = vec![step(hidden.to_owned(), Vec::new())];
+    let perf = format!("harness perf {lab}");
     if report.totals.not_graded_here > 0.0 {
-        texts.push(format!(
-            "Then make it fast: labs/{lab}/README.md, part 2. Key c counts what it does; a GPU grades its speed; perf times the CPU."
-        ));
-        commands.extend([grade(subject), format!("harness perf {lab}")]);
+        let text = format!(
+            "make it fast: labs/{lab}/README.md, part 2. Key c counts what it does, a GPU grades its speed, and perf times the CPU"
+        );
+        steps.push(step(text, vec![grade(subject), perf]));
     } else if report.totals.earned < report.totals.graded() {
-        texts.push(format!(
-            "Points for speed are left: labs/{lab}/README.md, part 2. perf times the CPU, and the device's limits."
-        ));
-        commands.push(format!("harness perf {lab}"));
+        let text =
+            format!("make it faster: labs/{lab}/README.md, part 2. perf shows the device's limits");
+        steps.push(step(text, vec![perf]));
     }
     if let Some(next) = lab_after(lab) {
-        texts.push(format!("The next lab is {next}:"));
-        commands.push(format!("harness watch {next}"));
+        steps.push(step(
+            format!("begin with lab {next}"),
+            vec![format!("harness watch {next}")],
+        ));
     }
-    NextStep { texts, commands }
+    steps
 }
 
 fn grade(subject: &Subject) -> String {

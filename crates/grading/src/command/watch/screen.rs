@@ -9,7 +9,7 @@ use terminal::table::Table;
 use units::grouped;
 
 use super::change::{Change, is_right};
-use super::lines::{cut, names, wrapped};
+use super::lines::{command, cut, names, wrapped};
 use super::next_step::{NextStep, after};
 use super::session::Files;
 use super::{excerpt, lines};
@@ -19,10 +19,17 @@ use crate::outcome::{Failure, Kind};
 use crate::report::{CaseGrade, GradeReport};
 
 /// The keys, as the last line shows them.
-pub const KEYS: &str = "h hint   c counts   Enter grade again   q quit";
+pub const KEYS: &str = "h hint   c counts   Enter again   q quit";
 
 /// The most lines of a failure's explanation that the screen shows: a compiler says a lot.
 const MOST_LINES: usize = 24;
+
+/// The most source lines that are shown with their neighbours.
+const MOST_PLACES: usize = 3;
+
+/// The blocks that a low window shortens, and the fewest lines that it leaves of each: after heading
+/// and points, what is said of the first failure, the source lines, and the next step.
+const SHORTENED: [(usize, usize); 3] = [(2, 3), (3, 3), (4, 2)];
 
 /// The most names in a list.
 const MOST_NAMES: usize = 8;
@@ -135,33 +142,63 @@ impl Screen {
         if name.chars().count() + 2 + all.len() <= columns {
             return vec![format!("{}  {}", look.title(&name), look.faint(&all))];
         }
-        vec![look.title(&cut(&name, columns)), look.faint(&cut(&all, columns))]
+        vec![
+            look.title(&cut(&name, columns)),
+            look.faint(&cut(&all, columns)),
+        ]
     }
 
     /// The verdict and what goes with it.
     pub fn block(&self, look: Look, columns: usize) -> Vec<String> {
+        self.within(look, columns, usize::MAX)
+    }
+
+    /// The block in at most `room` lines: what is said of the failure is cut first.
+    fn within(&self, look: Look, columns: usize, room: usize) -> Vec<String> {
         let mut blocks = vec![self.heading(look, columns)];
         if let Some(verdict) = &self.verdict {
             let report = &verdict.report;
             blocks.push(self.points(verdict, look, columns));
             let first = first_failure(report);
-            if let Some(first) = &first {
-                blocks.push(failure(first, verdict, look, columns));
-            }
-            let step = after(&self.subject, report, first.map(|first| first.failing));
-            blocks.push(next(&step, look, columns));
+            blocks.extend(match &first {
+                Some(first) => [
+                    explanation(first, look, columns),
+                    source(first, verdict, look, columns),
+                ],
+                None => [Vec::new(), Vec::new()],
+            });
+            let steps = after(&self.subject, report, first.map(|first| first.failing));
+            blocks.push(next(&steps, look, columns));
             blocks.push(self.shown_hints(look, columns));
-            if self.with_counts {
-                blocks.push(counts(report, look));
-            }
+            blocks.extend(self.with_counts.then(|| counts(report, look)));
         }
         if let Some(trouble) = &self.trouble {
             let text = escape::line(trouble);
             let lines = wrapped(&text, "  not graded: ", 4, columns);
             blocks.push(painted(lines, |line| look.bad(line)));
         }
+        let needed: usize = blocks
+            .iter()
+            .map(|block| block.len() + usize::from(!block.is_empty()))
+            .sum();
+        // The last block has no empty line after it.
+        let mut over = (needed - 1).saturating_sub(room);
+        for (index, least) in SHORTENED {
+            if let Some(block) = blocks.get_mut(index).filter(|_| over > 0) {
+                let before = block.len();
+                cut_off(
+                    block,
+                    before.saturating_sub(over + 1).max(least),
+                    look,
+                    columns,
+                );
+                over = over.saturating_sub(before - block.len());
+            }
+        }
         blocks.retain(|block| !block.is_empty());
-        blocks.join(&String::new())
+        let mut lines = blocks.join(&String::new());
+        cut_off(&mut lines, room.saturating_sub(1), look, columns);
+        lines
     }
 
     /// The block, and below it what goes on, within `rows` lines.
@@ -184,14 +221,8 @@ impl Screen {
         };
         let mut below = vec![String::new(), look.caution(&cut(&state, columns))];
         below.extend(has_keys.then(|| look.faint(&cut(KEYS, columns))));
-        let mut lines = self.block(look, columns);
         let room = rows.saturating_sub(below.len()).max(1);
-        if lines.len() > room {
-            let left_out = lines.len() - (room - 1);
-            lines.truncate(room - 1);
-            let more = format!("    ... {left_out} lines more: make the window higher");
-            lines.push(look.faint(&cut(&more, columns)));
-        }
+        let mut lines = self.within(look, columns, room);
         lines.extend(below);
         lines
     }
@@ -202,10 +233,7 @@ impl Screen {
         let figure = figures::earned(totals.earned, totals.graded());
         let graded: Vec<&CaseGrade> = graded(report).collect();
         let right = graded.iter().filter(|case| is_right(case)).count();
-        let mut text = format!(
-            "{figure} points, {right} of {} cases right",
-            units::count(graded.len(), "").trim_end_matches('s').trim()
-        );
+        let mut text = format!("{figure} points, {right} of {} cases right", graded.len());
         if totals.not_graded_here > 0.0 {
             let points = figures::points(totals.not_graded_here);
             text += &format!("; {points} points more for speed, on a GPU");
@@ -218,7 +246,15 @@ impl Screen {
             };
             *first = first.replacen(&figure, &bold, 1);
         }
-        lines.extend(verdict.change.iter().flat_map(|change| changed(change, look, columns)));
+        if report.is_right() {
+            lines.push(look.good("  All cases here are right."));
+        }
+        lines.extend(
+            verdict
+                .change
+                .iter()
+                .flat_map(|change| changed(change, look, columns)),
+        );
         lines
     }
 
@@ -227,14 +263,19 @@ impl Screen {
         let report = self.verdict.as_ref().map(|verdict| &verdict.report);
         let first = report.and_then(|report| first_failure(report));
         let hints = self.subject.hints;
-        first.map_or_else(Vec::new, |first| hints.about(first.failing.kind, &first.names[0]))
+        first.map_or_else(Vec::new, |first| {
+            hints.about(first.failing.kind, &first.names[0])
+        })
     }
 
     fn shown_hints(&self, look: Look, columns: usize) -> Vec<String> {
         let fitting = self.fitting();
         let readme = format!("labs/{}/README.md has more", self.subject.lab);
         if self.hints > 0 && fitting.is_empty() {
-            let is_right = self.verdict.as_ref().is_some_and(|verdict| verdict.report.is_right());
+            let is_right = self
+                .verdict
+                .as_ref()
+                .is_some_and(|verdict| verdict.report.is_right());
             let text = match is_right {
                 true => "no hint: nothing fails".to_owned(),
                 false => format!("no hint for this; {readme}"),
@@ -281,7 +322,9 @@ fn first_failure(report: &GradeReport) -> Option<First<'_>> {
     Some(First {
         names,
         failing,
-        others: different.map(|(names, _, alike)| names.len() + alike.len()).sum(),
+        others: different
+            .map(|(names, _, alike)| names.len() + alike.len())
+            .sum(),
         is_of_all: report.refused.as_ref() == Some(failing),
     })
 }
@@ -295,7 +338,13 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
     } = change;
     let mut lines = Vec::new();
     let list = |label: &str, cases: &[String]| {
-        let text = names(&cases.iter().map(|name| escape::line(name)).collect::<Vec<_>>(), MOST_NAMES);
+        let text = names(
+            &cases
+                .iter()
+                .map(|name| escape::line(name))
+                .collect::<Vec<_>>(),
+            MOST_NAMES,
+        );
         wrapped(&text, label, 4, columns)
     };
     if *points > 0.0 {
@@ -308,10 +357,14 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
         lines.push(look.faint("  no other points than at the last save"));
     }
     if !right.is_empty() {
-        lines.extend(painted(list("  newly right: ", right), |line| look.good(line)));
+        lines.extend(painted(list("  newly right: ", right), |line| {
+            look.good(line)
+        }));
     }
     if !wrong.is_empty() {
-        lines.extend(painted(list("  newly wrong: ", wrong), |line| look.bad(line)));
+        lines.extend(painted(list("  newly wrong: ", wrong), |line| {
+            look.bad(line)
+        }));
     }
     if !otherwise.is_empty() {
         lines.extend(list("  wrong in another way: ", otherwise));
@@ -319,7 +372,18 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
     lines
 }
 
-fn failure(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
+/// Leaves `kept` lines, and one that says how many more there are, unless that is no gain.
+fn cut_off(lines: &mut Vec<String>, kept: usize, look: Look, columns: usize) {
+    if lines.len() > kept.saturating_add(1) {
+        let left_out = lines.len() - kept;
+        lines.truncate(kept);
+        let more = format!("    ... {left_out} lines more: make the window higher");
+        lines.push(look.faint(&cut(&more, columns)));
+    }
+}
+
+/// Which case fails first, and how.
+fn explanation(first: &First<'_>, look: Look, columns: usize) -> Vec<String> {
     let failing = first.failing;
     let kind = format!("[{}]", failing.kind);
     let mut heading = match first.is_of_all {
@@ -346,28 +410,48 @@ fn failure(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> 
         lines.extend(said.map(|line| cut(&format!("    {line}"), columns)));
         return lines;
     }
-    let explained = figures::explanation(failing);
-    for line in explained.iter().take(MOST_LINES) {
+    for line in explained(failing).iter().take(MOST_LINES) {
         let indent = line.len() - line.trim_start().len() + 4;
         lines.extend(wrapped(line, &" ".repeat(indent), indent + 2, columns));
     }
-    let places = excerpt::places(&explained.join("\n"));
-    let source = excerpt::excerpts(&places[..places.len().min(3)], &verdict.files, 4, columns);
-    if !source.is_empty() {
-        lines.push(String::new());
-        lines.extend(source.into_iter().map(|line| match line.contains(">") {
-            true if line.trim_start().starts_with('>') => look.title(&line),
-            _ => line,
-        }));
-    }
     lines
+}
+
+/// Everything there is to say about a failure, in lines.
+fn explained(failing: &Failure) -> Vec<String> {
+    match &failing.sanitizer {
+        // The first line names the case and the kernel, as do the heading and a later line.
+        Some(said) if failing.device.is_none() && said.contains('\n') => {
+            let said = escape::at_most(said, figures::LONGEST_MESSAGE);
+            said.trim_end().lines().skip(1).map(str::to_owned).collect()
+        }
+        _ => figures::explanation(failing),
+    }
+}
+
+/// The source lines that the first failure names; none of a compiler's message, which has them.
+fn source(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
+    if first.failing.kind == Kind::CompileError {
+        return Vec::new();
+    }
+    let mut places = excerpt::places(&explained(first.failing).join("\n"));
+    places.truncate(MOST_PLACES);
+    let lines = excerpt::excerpts(&places, &verdict.files, 4, columns);
+    let paint = |line: &str| match line.trim_start().starts_with('>') {
+        true => look.title(line),
+        false => line.to_owned(),
+    };
+    painted(lines, paint)
 }
 
 /// A compiler's message down to the end of its first error, and how many there are.
 fn first_error(message: &str) -> String {
     let parts: Vec<&str> = message.split("\n\n").collect();
     let is_error = |part: &&&str| {
-        let start = part.trim_start().lines().find(|line| !line.ends_with("does not compile:"));
+        let start = part
+            .trim_start()
+            .lines()
+            .find(|line| !line.ends_with("does not compile:"));
         start.is_some_and(|line| line.starts_with("error") && !line.starts_with("error: aborting"))
     };
     let errors: Vec<&&str> = parts.iter().filter(is_error).collect();
@@ -387,17 +471,16 @@ fn first_error(message: &str) -> String {
     format!("{heading}{}{more}", first.trim_end())
 }
 
-fn next(step: &NextStep, look: Look, columns: usize) -> Vec<String> {
+fn next(steps: &[NextStep], look: Look, columns: usize) -> Vec<String> {
     let mut lines = Vec::new();
-    for (index, text) in step.texts.iter().enumerate() {
-        let first = if index == 0 { "  next: " } else { "  " };
-        lines.extend(wrapped(text, first, 4, columns));
+    for NextStep { text, commands } in steps {
+        let mut about = wrapped(text, "  next: ", 4, columns);
+        if let Some(first) = about.first_mut() {
+            *first = first.replacen("next:", &look.title("next:"), 1);
+        }
+        lines.extend(about);
+        lines.extend(commands.iter().flat_map(|text| command(text, 4, columns)));
     }
-    if let Some(first) = lines.first_mut() {
-        *first = first.replacen("next:", &look.title("next:"), 1);
-    }
-    // A command stays on its line, so that it can be copied.
-    lines.extend(step.commands.iter().map(|command| format!("    {command}")));
     lines
 }
 
@@ -414,7 +497,8 @@ fn counts(report: &GradeReport, look: Look) -> Vec<String> {
     let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
     let counted: Vec<&CaseGrade> = counted.collect();
     if counted.is_empty() {
-        let none = "  no counts: only the emulated device counts, and only cases that run to their end";
+        let none =
+            "  no counts: only the emulated device counts, and only cases that run to their end";
         return vec![none.to_owned()];
     }
     let cases = Table::new(&counted).left("counts of", |case| escape::line(&case.name));

@@ -12,7 +12,7 @@ use crate::report::GradeReport;
 pub type Files = [Option<Vec<u8>>; 2];
 
 /// How long a changed file must stay as it is before it is graded: editors write in several steps.
-const SETTLED: Duration = Duration::from_millis(60);
+pub const SETTLED: Duration = Duration::from_millis(60);
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
