@@ -60,7 +60,7 @@ fn ended(script: &str, milliseconds: u64) -> Result<Ended, WorkerError> {
         all_runs: None,
         ours: Duration::from_secs(60),
     };
-    run_command(command, &job(), &deadlines)
+    run_command(command, &job(), &deadlines, None)
 }
 
 fn line(message: &Message<u32>) -> String {
@@ -100,7 +100,7 @@ fn all_runs_together_have_a_deadline() {
             all_runs: Some(&left),
             ours: Duration::from_secs(60),
         };
-        run_command(command, &job(), &deadlines).unwrap()
+        run_command(command, &job(), &deadlines, None).unwrap()
     };
     let not_graded = Outcome::not_graded_here("x".to_owned());
     let end = line(&Message::NoAnswer(not_graded.clone()));
