@@ -1,9 +1,11 @@
 //! The command line.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{animate, check_course, doctor, export, grade, list, pack, run, test};
+use crate::{doctor, export, list, run, test};
 use exit::{CommandError, Ending};
+use grading::command::{check_course, grade, pack};
 use host::catalogue;
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
@@ -39,8 +41,6 @@ enum Command {
     GradeWorker(grade::WorkerArgs),
     /// Write measurements as one page, with plots
     Report(report::ReportArgs),
-    /// Make a GIF, or PNG pictures, of a lab
-    Animate(animate::AnimateArgs),
     /// Run one problem of a lab, with its figures and files
     Run(run::RunArgs),
     /// Test the course: starters, references, lab files, the handouts' commands
@@ -73,8 +73,12 @@ impl Cli {
                 command = hidden(command, path);
             }
         }
-        let mut matches = command.get_matches();
-        Cli::from_arg_matches_mut(&mut matches).unwrap_or_else(|error| error.exit())
+        let matches = command.clone().try_get_matches();
+        let read = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+        read.unwrap_or_else(|error| match moved(&error) {
+            Some(to) => command.error(ErrorKind::InvalidSubcommand, to).exit(),
+            None => error.exit(),
+        })
     }
 
     /// Does what was asked.
@@ -94,7 +98,6 @@ impl Cli {
             Command::Grade(args) => grade::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
-            Command::Animate(args) => animate::run(args, out),
             Command::Run(args) => run::run(args, out),
             Command::CheckCourse(args) => check_course::run(args, out),
             Command::Export(args) => export::run(args, out),
@@ -106,6 +109,21 @@ impl Cli {
     }
 }
 
+/// The commands that are part of others now, and what to write instead.
+const MOVED: [(&str, &str); 1] = [(
+    "animate",
+    "`animate` is part of `run`: write harness run wave2d --gif wave2d.gif",
+)];
+
+/// Where the command is that the error did not find, if it has moved.
+fn moved(error: &clap::Error) -> Option<&'static str> {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let moved = MOVED.iter().find(|(old, _)| old == name);
+    moved.map(|(_, to)| *to)
+}
+
 /// The command with the subcommand at this path hidden.
 fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
     match path {
@@ -113,3 +131,6 @@ fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
         [name, rest @ ..] => command.mut_subcommand(name, |below| hidden(below, rest)),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
-//! The command line: tests, shows, runs and grades the labs. Crate `measure` times them.
+//! The command line: tests, shows and runs the labs. Crate [`measure`] times them, and crate
+//! [`grading`] grades submissions.
 //!
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|
@@ -7,23 +8,15 @@
 //! | `launch`      | `harness launch` (Unix)                                   |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
-//! | [`animate`]   | `harness animate`                                         |
 //! | [`run`]       | `harness run`                                             |
-//! | [`check_course`] | `harness check-course`: the course, tested            |
 //! | [`export`]    | `harness export`: the student's copy                      |
-//! | [`grade`]     | `harness grade`                                           |
-//! | [`mod@pack`] | `harness pack`: a submission, built in isolation      |
 
-pub mod animate;
-pub mod check_course;
 pub mod cli;
 pub mod doctor;
 pub mod export;
-pub mod grade;
 #[cfg(unix)]
 pub mod launch;
 pub mod list;
-pub mod pack;
 pub mod program;
 pub mod run;
 pub mod test;

@@ -49,18 +49,19 @@
 //!
 //! Beside it: [`diagnose`] describes wrong values, `engine/speed.rs` and [`engine::sampling`] time
 //! a case, `engine/emulated.rs` finds races that a GPU does not show, `device_errors.rs` maps a
-//! device's error to a kind of failure. Arrows run down: engine and pack do not use each other, and
-//! both use `worker`, which knows no job.
+//! device's error to a kind of failure. [`command`] has the command lines and the forms in which
+//! people read a grade. Arrows run down: commands use the rest, engine and pack do not use each
+//! other, and both use `worker`, which knows no job.
 //!
 //! # Limits
 //!
 //! Packing and workers need Linux; the sandbox reports a layer that the system lacks. Speed is
 //! graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
 //! against special treatment of them is hidden cases. `docs/grading.md` lists the attacks and the
-//! schema of `report.json`, `docs/packing.md` what a submission may do. The command lines and the
-//! forms in which people read a grade are in crate `harness` (`harness/src/grade`).
+//! schema of `report.json`, `docs/packing.md` what a submission may do.
 
 pub mod bundle;
+pub mod command;
 mod command_error;
 mod device_errors;
 pub mod diagnose;

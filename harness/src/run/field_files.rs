@@ -1,4 +1,4 @@
-//! Fields as files: NumPy's `.npy`; VTK's `.vti`, and a `.pvd` for a series of them.
+//! Fields as files: NumPy's `.npy`; VTK's `.vti`, and a `.pvd` for a series of these.
 //!
 //! All are written by hand, row by row: the crates that write them would first copy a field of tens
 //! of gigabytes, and bring parsers for the formats' other halves.
@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 use std::path::Path;
 
+use clap::ValueEnum;
 use device::{HostBuffer, NamedBuffers};
 use host::Case;
 use plan::Element;
@@ -28,6 +29,25 @@ fn type_names(element: Element) -> [&'static str; 2] {
     }
 }
 
+/// How a field is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum FieldFormat {
+    /// VTK image data, for ParaView
+    Vti,
+    /// NumPy: an array whose last axis is x
+    Npy,
+}
+
+impl FieldFormat {
+    /// The end of its files' names, after the dot.
+    pub fn extension(self) -> &'static str {
+        match self {
+            FieldFormat::Vti => "vti",
+            FieldFormat::Npy => "npy",
+        }
+    }
+}
+
 /// Writes `values` as a NumPy array of this shape, last axis contiguous: version 1.0 of the
 /// [format](https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html), a header in
 /// Python's notation and then the values.
@@ -42,10 +62,16 @@ fn type_names(element: Element) -> [&'static str; 2] {
 pub fn write_npy(writer: &mut impl Write, shape: &[usize], values: &HostBuffer) -> io::Result<()> {
     let len: usize = shape.iter().product();
     assert_eq!(len, values.len(), "another shape");
+    write_npy_header(writer, shape, values.element())?;
+    writer.write_all(values.bytes())?;
+    writer.flush()
+}
+
+fn write_npy_header(writer: &mut impl Write, shape: &[usize], element: Element) -> io::Result<()> {
     let extents: Vec<String> = shape.iter().map(|extent| format!("{extent}, ")).collect();
     let description = format!(
         "{{'descr': '{}', 'fortran_order': False, 'shape': ({}), }}",
-        type_names(values.element())[0],
+        type_names(element)[0],
         extents.concat().trim_end()
     );
     // Magic, version and length take 10 bytes; the values begin at a multiple of 64, after a line
@@ -55,9 +81,7 @@ pub fn write_npy(writer: &mut impl Write, shape: &[usize], values: &HostBuffer) 
     let len = u16::try_from(header.len()).map_err(|_| io::ErrorKind::InvalidInput)?;
     writer.write_all(b"\x93NUMPY\x01\x00")?;
     writer.write_all(&len.to_le_bytes())?;
-    writer.write_all(header.as_bytes())?;
-    writer.write_all(values.bytes())?;
-    writer.flush()
+    writer.write_all(header.as_bytes())
 }
 
 /// A regular grid of up to three dimensions, on which a buffer holds values.
@@ -99,9 +123,7 @@ impl Lattice {
         }
     }
 
-    /// Writes the values as image data, x running fastest:
-    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
-    /// values appended in binary.
+    /// Writes the values at the points, x running fastest.
     ///
     /// # Errors
     ///
@@ -110,7 +132,30 @@ impl Lattice {
     /// # Panics
     ///
     /// If `values` has fewer elements than the grid has points.
-    pub fn write_vti(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
+    pub fn write(
+        &self,
+        format: FieldFormat,
+        writer: &mut impl Write,
+        values: &HostBuffer,
+    ) -> io::Result<()> {
+        match format {
+            FieldFormat::Vti => self.write_vti(writer, values),
+            FieldFormat::Npy => {
+                // Fewer dimensions give fewer axes.
+                let extents = self.axes.map(|(points, _)| points as usize);
+                let axes = extents.iter().rposition(|points| *points > 1).unwrap_or(0);
+                let shape: Vec<usize> = extents[..=axes].iter().rev().copied().collect();
+                write_npy_header(writer, &shape, values.element())?;
+                self.write_points(writer, values)?;
+                writer.flush()
+            }
+        }
+    }
+
+    /// Image data:
+    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
+    /// values appended in binary.
+    fn write_vti(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
         let extent = self.axes.map(|(points, _)| format!("0 {}", points - 1));
         let extent = extent.join(" ");
         let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
@@ -130,10 +175,18 @@ impl Lattice {
   <AppendedData encoding="raw">
 _"#
         )?;
+        let points = self.axes.map(|(points, _)| u64::from(points));
+        let bytes = values.element().size() as u64 * points.iter().product::<u64>();
+        writer.write_all(&bytes.to_le_bytes())?;
+        self.write_points(writer, values)?;
+        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
+        writer.flush()
+    }
+
+    fn write_points(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
         let size = values.element().size();
         let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] =
             self.axes.map(|(points, stride)| (points as usize, stride));
-        writer.write_all(&((size * n_x * n_y * n_z) as u64).to_le_bytes())?;
         let mut row = vec![0; size * n_x];
         for z in 0..n_z {
             for y in 0..n_y {
@@ -144,26 +197,27 @@ _"#
                 writer.write_all(&row)?;
             }
         }
-        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
-        writer.flush()
+        Ok(())
     }
 }
 
-/// A folder with a `.vti` of each recorded field, and a `.pvd` that names them with their times. It
-/// appears when it is complete.
-pub struct VtiSeries {
+/// A folder with a file of each recorded field, and beside `.vti` files a `.pvd` that names them
+/// with their times. It appears when it is complete.
+pub struct FieldSeries {
     folder: OutputFolder,
     lattice: Lattice,
+    format: FieldFormat,
     /// The name of the `.pvd`, without the ending.
     name: &'static str,
-    /// In seconds.
-    timestep_s: f64,
-    /// Times in seconds, and names.
+    /// In the problem's unit of time.
+    timestep: f64,
+    /// Times, and names.
     files: Vec<(f64, String)>,
 }
 
-impl VtiSeries {
-    /// Prepares the folder, which `--out` named.
+impl FieldSeries {
+    /// Prepares the folder, which `--out` named. From field to field, time advances by `timestep` a
+    /// step, in seconds where the problem has a unit.
     ///
     /// # Errors
     ///
@@ -172,16 +226,18 @@ impl VtiSeries {
         folder: &Path,
         name: &'static str,
         lattice: Lattice,
-        timestep_s: f64,
-    ) -> Result<VtiSeries, CommandError> {
+        format: FieldFormat,
+        timestep: f64,
+    ) -> Result<FieldSeries, CommandError> {
         if let Some(above) = folder.parent() {
             super::flags::create_folder(above)?;
         }
-        Ok(VtiSeries {
+        Ok(FieldSeries {
             folder: OutputFolder::create("--out", folder)?,
             lattice,
+            format,
             name,
-            timestep_s,
+            timestep,
             files: Vec::new(),
         })
     }
@@ -192,16 +248,20 @@ impl VtiSeries {
     ///
     /// [`CommandError::Environment`], typically since the disk is full.
     pub fn record(&mut self, step: u32, fields: &NamedBuffers) -> Result<(), CommandError> {
-        let file = format!("{}-{step:06}.vti", self.lattice.name);
+        let file = format!(
+            "{}-{step:06}.{}",
+            self.lattice.name,
+            self.format.extension()
+        );
         let _bar = Bar::spinner(format!("writing {file}"));
         let values = device::check::find(fields, self.lattice.name);
         let values = values.ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
         self.lattice
-            .write_vti(&mut self.folder.file(&file)?, values)
+            .write(self.format, &mut self.folder.file(&file)?, values)
             .map_err(|error| {
                 CommandError::not_written(&self.folder.target().join(&file), &error)
             })?;
-        self.files.push((f64::from(step) * self.timestep_s, file));
+        self.files.push((f64::from(step) * self.timestep, file));
         Ok(())
     }
 
@@ -209,8 +269,12 @@ impl VtiSeries {
     ///
     /// # Errors
     ///
-    /// As [`VtiSeries::record`].
+    /// As [`FieldSeries::record`].
     pub fn finish(self) -> Result<String, CommandError> {
+        let fields = count(self.files.len(), "field");
+        if self.format != FieldFormat::Vti {
+            return Ok(format!("{}: {fields}", self.folder.finish()?.display()));
+        }
         let name = format!("{}.pvd", self.name);
         let mut writer = self.folder.file(&name)?;
         write_pvd(&mut writer, &self.files).map_err(|error| {
@@ -218,7 +282,6 @@ impl VtiSeries {
         })?;
         drop(writer);
         let path = self.folder.finish()?.join(name);
-        let fields = count(self.files.len(), "field");
         Ok(format!("{} and {fields}", path.display()))
     }
 }
@@ -287,7 +350,9 @@ mod tests {
         let values = [-1.0].into_iter().chain(values);
         let mut file = Vec::new();
         let values: Vec<f32> = values.collect();
-        lattice.write_vti(&mut file, &values.into()).unwrap();
+        lattice
+            .write(FieldFormat::Vti, &mut file, &values.clone().into())
+            .unwrap();
         let start = file.windows(2).position(|pair| pair == b"\n_").unwrap() + 2;
         insta::assert_snapshot!(std::str::from_utf8(&file[..start]).unwrap(), @r#"
         <?xml version="1.0"?>
@@ -310,6 +375,14 @@ mod tests {
             assert_eq!(bytes, value(x, y, z).to_le_bytes());
         }
         assert_eq!(end, b"\n  </AppendedData>\n</VTKFile>\n");
+
+        let mut file = Vec::new();
+        lattice
+            .write(FieldFormat::Npy, &mut file, &values.into())
+            .unwrap();
+        let header = String::from_utf8_lossy(&file);
+        assert!(header.contains("'shape': (4, 2, 3,)"), "{header}");
+        assert_eq!(file[file.len() - data.len()..], *data);
     }
 
     #[test]

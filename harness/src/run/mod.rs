@@ -8,6 +8,7 @@ pub mod flags;
 mod matadd;
 pub mod membench;
 mod npy;
+mod pictures;
 mod poisson;
 pub mod processor;
 #[cfg(target_os = "linux")]
@@ -17,6 +18,7 @@ pub mod recordings;
 mod stencil25;
 pub mod stepper;
 pub mod timesteps;
+mod wave2d;
 mod wave3d;
 
 use clap::{Args, Subcommand};
@@ -37,6 +39,8 @@ enum RunLab {
     Poisson(poisson::PoissonArgs),
     /// Seismic wave in f32: rates, energy, fields for ParaView, a film of a slice, a seismogram
     Stencil25(stencil25::Stencil25Args),
+    /// 2D wave with walls and sources: a film, the fields as .npy or .vti, cell updates a second
+    Wave2d(wave2d::Wave2dArgs),
     /// 3D wave: site updates a second, chunk by chunk, and the fields as a series for ParaView
     Wave3d(wave3d::Wave3dArgs),
     /// Matrix addition: which thread of a launch gets which element
@@ -56,6 +60,7 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     match &args.lab {
         RunLab::Poisson(args) => poisson::run(args, out),
         RunLab::Stencil25(args) => stencil25::run(args, out),
+        RunLab::Wave2d(args) => wave2d::run(args, out),
         RunLab::Wave3d(args) => wave3d::run(args, out),
         RunLab::Matadd(args) => matadd::run(args, out),
         RunLab::Membench(args) => membench::run(args, out),

@@ -9,7 +9,7 @@ use device::{Device, Error, HostBuffer};
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use host::{Case, Cpu};
 
-use super::field_files::{Lattice, write_npy};
+use super::field_files::{FieldFormat, Lattice};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepper, once, part};
@@ -52,7 +52,7 @@ pub struct PoissonArgs {
     check_every: u32,
     /// What to write of the result
     #[arg(long, value_enum, default_value = "none")]
-    output: FieldFormat,
+    output: Output,
     /// Where to write it: the folder of poisson-N.npy or .vti; made if it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
@@ -70,7 +70,7 @@ pub struct PoissonArgs {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum FieldFormat {
+enum Output {
     /// No file
     None,
     /// NumPy: shape (N, N, N), axes z, y, x
@@ -130,7 +130,7 @@ fn solve(
     };
 
     let mut stepper = Stepper::new(problem, processor, args.threads)?;
-    stepper.reads_results = !args.no_check || args.output != FieldFormat::None || stop.is_some();
+    stepper.reads_results = !args.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
     let (chunk, convergence) = match stop {
         None => (stepper.advance(args.iterations, Some(&RULE))?, None),
@@ -157,9 +157,9 @@ fn solve(
             ending = Ending::Wrong;
         }
     }
-    if let Some(file) = file {
+    if let Some((file, format)) = file {
         let u = take(&mut stepper.fields, "u").map_err(Error::from)?;
-        let path = write(file, args.output, &stepper.problem, &u)?;
+        let path = write(file, format, &stepper.problem, &u)?;
         out.line(format!("  wrote {path}"))?;
     }
     Ok(ending)
@@ -238,11 +238,11 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
 
 impl PoissonArgs {
     /// Prepares the file that the flags name, and its folder; `None` if they name none.
-    fn file(&self) -> Result<Option<OutputFile>, CommandError> {
-        let extension = match self.output {
-            FieldFormat::None => return Ok(None),
-            FieldFormat::Npy => "npy",
-            FieldFormat::Vti => "vti",
+    fn file(&self) -> Result<Option<(OutputFile, FieldFormat)>, CommandError> {
+        let format = match self.output {
+            Output::None => return Ok(None),
+            Output::Npy => FieldFormat::Npy,
+            Output::Vti => FieldFormat::Vti,
         };
         let suffix = match &self.suffix {
             Some(suffix) if suffix.is_empty() || suffix.contains(['/', '\\', '\0']) => {
@@ -254,8 +254,9 @@ impl PoissonArgs {
             None => String::new(),
         };
         create_folder(&self.out)?;
-        let name = format!("poisson-{}{suffix}.{extension}", self.n);
-        Ok(Some(OutputFile::create("--out", &self.out.join(name))?))
+        let name = format!("poisson-{}{suffix}.{}", self.n, format.extension());
+        let file = OutputFile::create("--out", &self.out.join(name))?;
+        Ok(Some((file, format)))
     }
 }
 
@@ -267,14 +268,10 @@ fn write(
     u: &HostBuffer,
 ) -> Result<String, CommandError> {
     let bar = Bar::spinner(format!("writing {}", file.target().display()));
-    let written = match format {
-        FieldFormat::Vti => {
-            let spacing = 2.0 / f64::from(problem.n() - 1);
-            Lattice::of(problem, "u", -1.0, spacing).write_vti(file.writer(), u)
-        }
-        _ => write_npy(file.writer(), &[problem.n() as usize; 3], u),
-    };
-    written.map_err(|error| CommandError::not_written(file.target(), &error))?;
+    let spacing = 2.0 / f64::from(problem.n() - 1);
+    Lattice::of(problem, "u", -1.0, spacing)
+        .write(format, file.writer(), u)
+        .map_err(|error| CommandError::not_written(file.target(), &error))?;
     drop(bar);
     let path = file.finish()?;
     let size = std::fs::metadata(&path).map_or(0, |data| data.len());

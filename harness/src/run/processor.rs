@@ -67,7 +67,11 @@ impl DeviceArg {
         };
         #[cfg(not(target_os = "linux"))]
         let world: Option<()> = None;
-        let usual = match self.gpus.is_some() || world.is_some() {
+        let is_several = self.gpus.is_some() || world.is_some();
+        if is_several {
+            self.needs_split(lab)?;
+        }
+        let usual = match is_several {
             true => SPLIT,
             false => usual,
         };
@@ -112,6 +116,24 @@ impl DeviceArg {
             #[cfg(target_os = "linux")]
             ranks: None,
         })
+    }
+}
+
+impl DeviceArg {
+    /// Refuses several GPUs for a lab that has no variant for them.
+    fn needs_split(&self, lab: &dyn Lab) -> Result<(), CommandError> {
+        let (name, variants) = (lab.name(), lab.variants());
+        if variants.is_empty() || variants.iter().any(|variant| variant.name == SPLIT) {
+            return Ok(());
+        }
+        Err(CommandError::Input(match &self.gpus {
+            Some(gpus) => format!(
+                "--gpus {gpus}: no variant of {name} computes on several GPUs; leave out --gpus"
+            ),
+            None => format!(
+                "no variant of {name} computes in several processes; start one, or write --device cpu"
+            ),
+        }))
     }
 }
 

@@ -7,14 +7,11 @@ use device::{Error, HostBuffer, NamedBuffers};
 use units::grouped;
 
 use super::field_files::write_npy;
+use super::pictures::film::Film;
+use super::pictures::{Animation, write_png};
 use super::receivers::Receivers;
-use crate::animate::film::Film;
-use crate::animate::pictures::{Animation, write_png};
 use exit::CommandError;
 use output_files::OutputFile;
-
-/// Frames in a second of a GIF.
-const FPS: u16 = 10;
 
 /// No side of a seismogram's picture has more pixels.
 const MAX_PIXELS: usize = 800;
@@ -34,28 +31,13 @@ pub struct Plane {
 
 /// A film of a plane.
 pub struct Slices {
-    plane: Plane,
-    animation: Animation,
+    /// The points that a frame shows.
+    pub plane: Plane,
+    /// The frames, each of the plane's size, and where they go.
+    pub animation: Animation,
 }
 
 impl Slices {
-    /// A film of `frames` frames, for the path that `flag` named.
-    ///
-    /// # Errors
-    ///
-    /// [`CommandError::Input`] for a path that cannot be written, or for more frames than fit.
-    pub fn create(
-        flag: &str,
-        path: &Path,
-        plane: Plane,
-        frames: usize,
-    ) -> Result<Slices, CommandError> {
-        let film = Film::new([plane.across.0, plane.down.0], |_, _| false, frames)
-            .map_err(|failure| failure.context(flag))?;
-        let animation = Animation::create(flag, path, FPS, film)?;
-        Ok(Slices { plane, animation })
-    }
-
     /// Adds a frame.
     ///
     /// # Errors

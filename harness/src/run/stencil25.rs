@@ -1,5 +1,6 @@
 //! `harness run stencil25`.
 
+use std::iter::repeat;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -7,15 +8,20 @@ use clap::{Args, ValueEnum};
 use host::lab::CaseError;
 use host::stencil25::{LAB, Model, Start, Stencil25};
 
-use super::field_files::{Lattice, VtiSeries};
+use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::npy;
+use super::pictures::Animation;
+use super::pictures::film::Film;
 use super::processor::DeviceArg;
 use super::receivers::Receivers;
 use super::recordings::{Plane, Seismogram, Slices};
 use super::timesteps::{self, Records};
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
+
+/// Frames in a second of a GIF.
+const FPS: u16 = 10;
 
 /// The arguments of `harness run stencil25`.
 #[derive(Debug, Clone, Args)]
@@ -125,7 +131,14 @@ pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandErr
             true => records(&problem, args, period, receivers)?,
             false => Records::default(),
         };
-        timesteps::run(&problem, processor, period, is_compared, records, out)
+        timesteps::run(
+            &problem,
+            processor,
+            repeat(period),
+            is_compared,
+            records,
+            out,
+        )
     })
 }
 
@@ -252,12 +265,22 @@ fn records(
         down: (grid.n_z, 1),
     };
     let frames = args.steps.div_ceil(period) as usize;
-    let series = args
-        .out
-        .as_ref()
-        .map(|folder| VtiSeries::create(folder, "stencil25", lattice(), problem.dt_s()));
+    let series = args.out.as_ref().map(|folder| {
+        FieldSeries::create(
+            folder,
+            "stencil25",
+            lattice(),
+            FieldFormat::Vti,
+            problem.dt_s(),
+        )
+    });
     let gif = args.gif.as_ref();
-    let slices = gif.map(|path| Slices::create("--gif", path, plane, frames));
+    let slices = gif.map(|path| {
+        let film = Film::new([grid.n_x, grid.n_z], |_, _| false, frames)
+            .map_err(|failure| failure.context("--gif"))?;
+        let animation = Animation::create("--gif", path, FPS, film)?;
+        Ok::<_, CommandError>(Slices { plane, animation })
+    });
     let seismogram = args.receivers.as_ref().zip(receivers);
     let seismogram =
         seismogram.map(|(path, receivers)| Seismogram::create("--receivers", path, receivers));

@@ -4,7 +4,7 @@
 use host::lab::Declaration;
 use host::{Case, Lab};
 
-use super::field_files::VtiSeries;
+use super::field_files::FieldSeries;
 use super::processor::Processor;
 use super::recordings::{Seismogram, Slices};
 use super::stepper::{Chunk, Comparison, Stepper, part};
@@ -17,15 +17,16 @@ use units::{count, grouped, three};
 #[derive(Default)]
 pub struct Records {
     /// The fields after each chunk.
-    pub series: Option<VtiSeries>,
+    pub series: Option<FieldSeries>,
     /// A slice of a field after each chunk.
     pub slices: Option<Slices>,
     /// The recording of the receivers.
     pub seismogram: Option<Seismogram>,
 }
 
-/// Computes the problem in chunks of `period` timesteps, records it, compares the fields after each
-/// chunk with the CPU's if that is wanted and they are not the CPU's own, and reports.
+/// Computes the problem in chunks of these timesteps, until all are done, and records it. Compares
+/// the fields after each chunk with the CPU's if that is wanted and they are not the CPU's own, and
+/// reports.
 ///
 /// # Errors
 ///
@@ -34,7 +35,7 @@ pub struct Records {
 pub fn run<P: Declaration>(
     problem: &P,
     processor: &Processor,
-    period: u32,
+    chunk_steps: impl IntoIterator<Item = u32>,
     is_compared: bool,
     mut records: Records,
     out: &mut Out<'_>,
@@ -47,7 +48,10 @@ pub fn run<P: Declaration>(
     stepper.warm_up()?;
     let mut chunks = Vec::new();
     let mut comparison = Comparison::default();
-    while let Some(chunk) = stepper.advance(period, None)? {
+    for steps in chunk_steps {
+        let Some(chunk) = stepper.advance(steps, None)? else {
+            break;
+        };
         chunks.push(chunk);
         if let Some(series) = &mut records.series {
             series.record(stepper.steps_done, &stepper.fields)?;
@@ -70,7 +74,7 @@ pub fn run<P: Declaration>(
         seismogram,
     } = records;
     let written = [
-        series.map(VtiSeries::finish),
+        series.map(FieldSeries::finish),
         slices.map(Slices::finish),
         seismogram
             .zip(stepper.receivers)
@@ -101,7 +105,10 @@ pub fn report_comparison(
     Ok(Ending::Wrong)
 }
 
-/// The chunks' rates, their mean and their spread.
+/// More chunks, as a film has, get no row each.
+const MOST_ROWS: usize = 20;
+
+/// The chunks' rates, if they are few, and the mean and spread of the rates.
 fn rates(
     problem: &impl Declaration,
     chunks: &[Chunk],
@@ -136,10 +143,11 @@ fn rates(
     let spread = deviation.map_or("one chunk, so no spread".to_owned(), |deviation| {
         format!("standard deviation {} %", three(100.0 * deviation / mean))
     });
-    format!(
-        "{}\n\n  mean: {mean:.3e} {unit}/s, {spread}, without copies and output",
-        table.render(out.look(), 2)
-    )
+    let mean = format!("{mean:.3e} {unit}/s, {spread}, without copies and output");
+    match rows.len() <= MOST_ROWS {
+        true => format!("{}\n\n  mean: {mean}", table.render(out.look(), 2)),
+        false => format!("  mean of {} chunks: {mean}", grouped(rows.len() as u64)),
+    }
 }
 
 /// NVML's energy counter moves in steps of up to a tenth of a second: of less than a second it says

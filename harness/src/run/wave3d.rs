@@ -1,12 +1,13 @@
 //! `harness run wave3d`.
 
+use std::iter::repeat;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use host::lab::CaseError;
 use host::wave3d::{LAB, Start, Wave3d};
 
-use super::field_files::{Lattice, VtiSeries};
+use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::{DeviceArg, Processor};
 use super::timesteps::{self, Records};
@@ -83,14 +84,14 @@ fn compute(
     let folder = args.out.as_ref().filter(|_| processor.is_first());
     let series = folder.map(|folder| {
         let lattice = Lattice::of(problem, "u", 0.0, problem.dx_m());
-        VtiSeries::create(folder, "wave3d", lattice, problem.dt_s())
+        FieldSeries::create(folder, "wave3d", lattice, FieldFormat::Vti, problem.dt_s())
     });
     let records = Records {
         series: series.transpose()?,
         ..Records::default()
     };
-    let (period, is_compared) = (args.out_period, !args.no_check);
-    timesteps::run(problem, processor, period, is_compared, records, out)
+    let (chunks, is_compared) = (repeat(args.out_period), !args.no_check);
+    timesteps::run(problem, processor, chunks, is_compared, records, out)
 }
 
 fn problem(args: &Wave3dArgs) -> Result<Wave3d, CommandError> {

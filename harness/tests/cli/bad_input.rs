@@ -21,6 +21,29 @@ fn unknown_lab() {
 }
 
 #[test]
+fn a_command_that_has_moved() {
+    let text = run(&["animate", "wave2d", "--scene", "double-slit", "--out=a.gif"]);
+    insta::assert_snapshot!(text, @r"
+    exit code: 2
+    --- stderr ---
+    error: `animate` is part of `run`: write harness run wave2d --gif wave2d.gif
+
+    Usage: harness <COMMAND>
+
+    For more information, try '--help'.
+    ");
+    insta::assert_snapshot!(run(&["animte"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: unrecognized subcommand 'animte'
+
+    Usage: harness <COMMAND>
+
+    For more information, try '--help'.
+    ");
+}
+
+#[test]
 fn unknown_variant() {
     insta::assert_snapshot!(run(&["perf", "wave2d", "--variant", "shmen"]), @r"
     exit code: 2
@@ -50,7 +73,7 @@ fn unknown_scene() {
     --- stderr ---
     error: --param: unknown scene `double-split`; did you mean `double-slit`?
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--scene", "duble-slit"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--scene", "duble-slit"]), @r"
     exit code: 2
     --- stderr ---
     error: --scene: unknown scene `duble-slit`; did you mean `double-slit`?
@@ -88,10 +111,10 @@ fn too_few_cells() {
     --- stderr ---
     error: --param: parameter `n_y` = `1`: a domain has at least 2 cells along each axis, its two borders
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--size", "0"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--shape", "0,9"]), @r"
     exit code: 2
     --- stderr ---
-    error: --size: parameter `n_x` = `0`: a domain has at least 2 cells along each axis, its two borders
+    error: --shape: n_x = 0: a domain has at least 2 cells along each axis, its two borders
     ");
 }
 
@@ -121,7 +144,7 @@ fn no_steps() {
     --- stderr ---
     error: --param: parameter `steps` = `0`: there is nothing to compute; at least 1
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--steps", "0"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--steps", "0"]), @r"
     exit code: 2
     --- stderr ---
     error: invalid value '0' for '--steps <N>': 0 is not in 1..=4294967295
@@ -151,20 +174,20 @@ fn an_unwritable_output() {
     --- stderr ---
     error: --json no/such/perf.json: there is no folder no/such; create it first
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "no/such/wave.gif"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--gif", "no/such/wave.gif"]), @r"
     exit code: 2
     --- stderr ---
-    error: --out no/such/wave.gif: there is no folder no/such; create it first
+    error: --gif no/such/wave.gif: there is no folder no/such; create it first
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "wave.mp4"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--gif", "wave.mp4"]), @r"
     exit code: 2
     --- stderr ---
-    error: --out wave.mp4: name a .gif, a .png, or a folder that ends in /
+    error: --gif wave.mp4: name a .gif, a .png, or a folder that ends in /
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--out", "/"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--gif", "/"]), @r"
     exit code: 2
     --- stderr ---
-    error: --out /: the folder is not empty; remove it, or name another
+    error: --gif /: the folder is not empty; remove it, or name another
     ");
 }
 
@@ -172,8 +195,8 @@ fn an_unwritable_output() {
 #[test]
 fn a_folder_that_cannot_be_written() {
     // In the system's own words why.
-    let text = run(&["animate", "wave2d", "--out", "/proc/wave.gif"]);
-    let start = "exit code: 2\n--- stderr ---\nerror: --out /proc/wave.gif: cannot be written: ";
+    let text = run(&["run", "wave2d", "--gif", "/proc/wave.gif"]);
+    let start = "exit code: 2\n--- stderr ---\nerror: --gif /proc/wave.gif: cannot be written: ";
     assert!(text.starts_with(start), "{text}");
 }
 
@@ -189,7 +212,7 @@ fn a_device_that_is_not_there() {
     --- stderr ---
     error: --device cuda:7: no CUDA device: [reason]; see `harness doctor`
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--device", "cuda"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--device", "cuda"]), @r"
     exit code: 3
     --- stderr ---
     error: --device cuda: no CUDA device: [reason]; see `harness doctor`
@@ -220,12 +243,12 @@ fn flags_that_do_not_go_together() {
 
     For more information, try '--help'.
     ");
-    insta::assert_snapshot!(run(&["animate", "wave2d", "--every", "5", "--frames", "5"]), @r"
+    insta::assert_snapshot!(run(&["run", "wave2d", "--out-period", "5", "--frames", "5"]), @r"
     exit code: 2
     --- stderr ---
-    error: the argument '--every <STEPS>' cannot be used with '--frames <N>'
+    error: the argument '--out-period <STEPS>' cannot be used with '--frames <N>'
 
-    Usage: harness animate --every <STEPS> <LAB>
+    Usage: harness run wave2d --out-period <STEPS>
 
     For more information, try '--help'.
     ");

@@ -2,13 +2,13 @@
 
 use crate::run::{describe, harness, names};
 
-const TINY: [&str; 6] = ["--size", "30x20", "--steps", "20", "--frames", "4"];
+const TINY: [&str; 6] = ["--shape", "30,20", "--steps", "20", "--frames", "4"];
 
 #[test]
 fn a_gif_is_all_that_is_left() {
     let folder = tempfile::tempdir().unwrap();
     let args = [
-        &["animate", "wave2d", "--out", "wave.gif", "--device", "cpu"],
+        &["run", "wave2d", "--gif", "wave.gif", "--device", "cpu"],
         &TINY[..],
     ]
     .concat();
@@ -25,13 +25,13 @@ fn cpu_and_emulated_device_make_the_same_pictures() {
     let picture = |device: &str, variant: &str| {
         let out = format!("{device}-{variant}.gif");
         let args = [
-            "animate",
+            "run",
             "wave2d",
             "--device",
             device,
             "--variant",
             variant,
-            "--out",
+            "--gif",
             &out,
         ];
         let output = harness(folder.path(), &[&args, &TINY[..]].concat())
@@ -49,7 +49,7 @@ fn cpu_and_emulated_device_make_the_same_pictures() {
 fn a_folder_holds_every_frame() {
     let folder = tempfile::tempdir().unwrap();
     let args = [
-        &["animate", "wave2d", "--out", "frames/", "--device", "cpu"],
+        &["run", "wave2d", "--gif", "frames/", "--device", "cpu"],
         &TINY[..],
     ]
     .concat();
@@ -62,6 +62,6 @@ fn a_folder_holds_every_frame() {
     insta::assert_snapshot!(describe(&again), @r"
     exit code: 2
     --- stderr ---
-    error: --out frames/: the folder is not empty; remove it, or name another
+    error: --gif frames/: the folder is not empty; remove it, or name another
     ");
 }

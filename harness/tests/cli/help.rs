@@ -19,7 +19,6 @@ fn commands() {
         "report",
         "profile",
         "grade",
-        "animate",
         "run",
         "occupancy",
         "pack",
@@ -31,7 +30,14 @@ fn commands() {
 
 #[test]
 fn labs_of_run() {
-    for lab in ["poisson", "stencil25", "wave3d", "membench", "matadd"] {
+    for lab in [
+        "poisson",
+        "stencil25",
+        "wave2d",
+        "wave3d",
+        "membench",
+        "matadd",
+    ] {
         insta::assert_snapshot!(format!("run-{lab}"), run(&["run", lab, "--help"]));
     }
 }

@@ -66,7 +66,7 @@ fn assert_has_a_case(folder: &Path, what: &str) {
 fn a_signal_leaves_nothing_of_an_unfinished_file() {
     let folder = tempfile::tempdir().unwrap();
     for (signal, code, out) in [("-INT", 130, "wave.gif"), ("-TERM", 143, "frames/")] {
-        let args = format!("animate wave2d --out {out} --device cpu --steps 4000000000");
+        let args = format!("run wave2d --gif {out} --device cpu --steps 4000000000");
         let mut child = start(folder.path(), &args);
         wait_for("file", || !names(folder.path()).is_empty());
         send(signal, &child);

@@ -19,9 +19,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use crate::report::{CaseGrade, GradeReport};
 use ::terminal::stdout::Out;
 use exit::{CommandError, Ending};
-use grading::report::{CaseGrade, GradeReport};
 use output_files::{OutputFile, OutputFolder};
 use page::escape;
 

@@ -1,8 +1,8 @@
 //! A grade as one self-contained page.
 
 use super::figures;
-use grading::diagnose::LEGEND;
-use grading::report::GradeReport;
+use crate::diagnose::LEGEND;
+use crate::report::GradeReport;
 use page::plot::{tick, whole};
 use page::{Axis, Cell, Page, Plot, Series, Shape};
 use terminal::table::{Align, Table, Tone};

@@ -1,14 +1,5 @@
-//! `harness grade`: its arguments, and what it does with them. How a grade comes about is in crate
-//! [`grading`].
-//!
-//! | module       | what it holds                             |
-//! |--------------|-------------------------------------------|
-//! | this one     | the command                               |
-//! | [`all`]      | every submission of a folder              |
-//! | [`report`]   | the grade for those who read it           |
-
-pub mod all;
-pub mod report;
+//! `harness grade`: its arguments, and what it does with them. How a grade comes about is in
+//! [`crate::engine`].
 
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -19,25 +10,25 @@ use device::Sanitize;
 use device::{Device, DeviceKind};
 use host::labs;
 
-use grading::engine::job::{CaseJob, DeviceName};
-use grading::engine::open::OpenJob;
-use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
-use grading::lab_spec::{self, LabSpec};
-use grading::outcome;
-use grading::pack::PackError;
-use grading::pack::job::{PackJob, PackProcesses};
-use grading::report::{GradeReport, SubmissionId};
-use grading::worker::{self, Job};
+use crate::engine::job::{CaseJob, DeviceName};
+use crate::engine::open::OpenJob;
+use crate::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
+use crate::lab_spec::{self, LabSpec};
+use crate::outcome;
+use crate::pack::PackError;
+use crate::pack::job::{PackJob, PackProcesses};
+use crate::report::{GradeReport, SubmissionId};
+use crate::worker::{self, Job};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
 
-use crate::pack::{course_root, read_lab_file};
-use all::shard::Shard;
-use all::store::{Store, Terms};
-use all::{Class, grade_all};
+use super::all::shard::Shard;
+use super::all::store::{Store, Terms};
+use super::all::{Class, grade_all};
+use super::pack::{course_root, read_lab_file};
+use super::report::ReportArgs;
 use exit::{CommandError, Ending};
 use host::devices::{Gpus, Machine, Wanted};
-use report::ReportArgs;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -351,7 +342,7 @@ impl Grader {
         if let Some(packer) = self.packer.get() {
             return Ok(packer);
         }
-        let mut options = grading::pack::Options::new(course_root(None)?);
+        let mut options = crate::pack::Options::new(course_root(None)?);
         options.without_landlock = self.without_landlock;
         Ok(self.packer.get_or_init(|| PackProcesses::new(options)))
     }
@@ -510,7 +501,7 @@ mod tests {
     fn a_refusal_names_no_folder() {
         let folder = Path::new("/class/ada");
         let refused = |message: &str| {
-            let failure = outcome::Failure::new(grading::Kind::MissingFile, message);
+            let failure = outcome::Failure::new(crate::Kind::MissingFile, message);
             without_folder(failure, folder).message
         };
         assert_eq!(

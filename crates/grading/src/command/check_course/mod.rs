@@ -13,7 +13,7 @@
 //! All on the emulated device, so that a GPU is not needed; what a command needs one for is not run
 //! without.
 
-mod handout;
+pub mod handout;
 mod program;
 
 use std::fs;
@@ -21,10 +21,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use crate::pack::read_lab_file;
+use super::pack::read_lab_file;
+use crate::lab_spec;
+use crate::report::GradeReport;
 use exit::{CommandError, Ending};
-use grading::lab_spec;
-use grading::report::GradeReport;
 use host::catalogue;
 use host::course_root;
 use program::Program;

@@ -2,10 +2,10 @@
 
 use std::mem::{Discriminant, discriminant};
 
-use grading::diagnose::Pattern;
-use grading::lab_spec::Against;
-use grading::outcome::{Failure, Kind, Outcome};
-use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
+use crate::diagnose::Pattern;
+use crate::lab_spec::Against;
+use crate::outcome::{Failure, Kind, Outcome};
+use crate::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
 use page::escape;
 use terminal::table::Tone;
 use units::{bytes_per_s, three};
@@ -121,7 +121,7 @@ pub fn explanation(failing: &Failure) -> Vec<String> {
         .unwrap_or_default();
     if let Some(diagnosis) = &failing.diagnosis {
         // It says all that the message does, and better.
-        let sentences = grading::diagnose::text::lines(diagnosis);
+        let sentences = crate::diagnose::text::lines(diagnosis);
         lines.extend(sentences.iter().map(|line| escape::line(line)));
     } else if !says_all(failing) {
         let message = escape::at_most(&failing.message, LONGEST_MESSAGE);

@@ -1,14 +1,16 @@
 //! Films as files: an animated GIF, a PNG of the last frame, or a folder with a PNG of each.
 
+pub mod film;
+mod palette;
+
 use std::io::Write;
 use std::path::Path;
 
 use gif::{DisposalMethod, EncodingError, Frame, Repeat};
 use terminal::progress::Progress;
 
-use super::film::Film;
-use super::palette;
 use exit::CommandError;
+use film::Film;
 use output_files::{OutputFile, OutputFolder};
 use terminal::progress::Bar;
 use units::{bytes, count};

@@ -4,10 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use device::DeviceError;
 use output_files::ScratchFolder;
 
+use crate::report::GradeReport;
 use exit::CommandError;
-use grading::report::GradeReport;
 use host::course_root::COURSE_VARIABLE;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
@@ -18,6 +19,8 @@ pub struct Program {
     file: PathBuf,
     root: PathBuf,
     scratch: ScratchFolder,
+    /// Whether this machine has no GPU that the program could use.
+    lacks_gpu: bool,
 }
 
 impl Program {
@@ -32,6 +35,7 @@ impl Program {
             file,
             root: root.to_owned(),
             scratch,
+            lacks_gpu: matches!(device::discover(), Err(DeviceError::NoDevice { .. })),
         })
     }
 
@@ -80,8 +84,8 @@ impl Program {
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 
-    /// Runs a handout's command. A grade may tell of wrong results, since starters have them; a
-    /// command that wants a GPU may find that there is none.
+    /// Runs a handout's command. A grade may tell of wrong results, since starters have them. Without
+    /// a GPU, a command may end with [`exit::codes::ENVIRONMENT`]: it may need one.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, CommandError> {
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");
@@ -92,8 +96,8 @@ impl Program {
             Some(exit::codes::WRONG_RESULT) if is_grade => {
                 Ok("runs, and tells what is wrong".to_owned())
             }
-            Some(exit::codes::ENVIRONMENT) if errors.contains("no CUDA device") => {
-                Ok("not run: needs a GPU".to_owned())
+            Some(exit::codes::ENVIRONMENT) if self.lacks_gpu => {
+                Ok(format!("not run without a GPU: {errors}"))
             }
             Some(code) => Err(CommandError::Wrong(format!("ends with {code}: {errors}"))),
             None => Err(CommandError::Wrong(format!("was killed: {errors}"))),

@@ -1,8 +1,8 @@
 //! A grade on a terminal.
 
 use super::figures;
-use grading::outcome::Failure;
-use grading::report::{CaseGrade, GradeReport};
+use crate::outcome::Failure;
+use crate::report::{CaseGrade, GradeReport};
 use page::escape;
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};

@@ -3,12 +3,12 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use crate::engine::GradeError;
+use crate::engine::Seeds;
+use crate::lab_spec::{self, LabSpec, LabSpecError};
+use crate::pack::Options;
+use crate::pack::job::{PackProcesses, PackedFile};
 use clap::Args;
-use grading::engine::GradeError;
-use grading::engine::Seeds;
-use grading::lab_spec::{self, LabSpec, LabSpecError};
-use grading::pack::Options;
-use grading::pack::job::{PackProcesses, PackedFile};
 
 use exit::{CommandError, Ending};
 use host::course_root;

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::grade::report::{figures, html};
+use crate::command::report::{figures, html};
+use crate::outcome::{Kind, Outcome};
+use crate::report::GradeReport;
 use exit::{CommandError, Ending};
-use grading::outcome::{Kind, Outcome};
-use grading::report::GradeReport;
 use output_files::OutputFile;
 use output_files::digest::sha256;
 use page::plot::whole;

@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use tempfile::TempDir;
 
 use super::*;
-use grading::lab_spec::Group;
-use grading::outcome::{self, Kind, Outcome};
-use grading::report::{CaseGrade, SubmissionId};
+use crate::lab_spec::Group;
+use crate::outcome::{self, Kind, Outcome};
+use crate::report::{CaseGrade, SubmissionId};
 use terminal::look::Look;
 
 /// A folder of submissions, and one for the results.

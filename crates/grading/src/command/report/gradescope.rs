@@ -16,9 +16,9 @@
 use serde::Serialize;
 
 use super::figures;
-use grading::lab_spec::Group;
-use grading::outcome::{Failure, Kind, Outcome};
-use grading::report::{CaseGrade, GradeReport, PerformanceGrade};
+use crate::lab_spec::Group;
+use crate::outcome::{Failure, Kind, Outcome};
+use crate::report::{CaseGrade, GradeReport, PerformanceGrade};
 use page::escape;
 
 /// The document.

@@ -35,7 +35,7 @@ impl Film {
         let bytes = 4 * frames as u128 * u128::from(width) * u128::from(height);
         if bytes > MAX_BYTES {
             return Err(CommandError::Input(format!(
-                "{frames} frames of {width}x{height} pixels need {bytes} bytes; at most {MAX_BYTES}: ask for fewer with --frames"
+                "{frames} frames of {width}x{height} pixels need {bytes} bytes; at most {MAX_BYTES}: make fewer, with a longer --out-period"
             )));
         }
         let mut film = Film {
@@ -167,7 +167,7 @@ mod tests {
     #[test]
     fn too_many_frames_are_refused() {
         let failure = Film::new([800, 800], |_, _| false, 1000).unwrap_err();
-        insta::assert_snapshot!(failure, @"1000 frames of 800x800 pixels need 2560000000 bytes; at most 2147483648: ask for fewer with --frames");
+        insta::assert_snapshot!(failure, @"1000 frames of 800x800 pixels need 2560000000 bytes; at most 2147483648: make fewer, with a longer --out-period");
     }
 
     #[test]

@@ -1,0 +1,16 @@
+//! The grader's commands: their arguments, and the forms in which people read a grade. Everything
+//! else of this crate knows nothing of them.
+//!
+//! | module           | what it holds                                             |
+//! |------------------|-----------------------------------------------------------|
+//! | [`mod@grade`]    | `harness grade`, and the jobs of its workers              |
+//! | [`all`]          | `harness grade --all`: every submission of a folder       |
+//! | [`report`]       | a grade for those who read it                             |
+//! | [`mod@pack`]     | `harness pack`: a submission, built in isolation          |
+//! | [`check_course`] | `harness check-course`: the course, tested                |
+
+pub mod all;
+pub mod check_course;
+pub mod grade;
+pub mod pack;
+pub mod report;

@@ -1,0 +1,79 @@
+use super::*;
+use grading::command::check_course::handout::{PROGRAM, commands};
+
+/// The command line as the program parses these words.
+fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<Cli, clap::Error> {
+    Cli::try_parse_from(std::iter::once("harness").chain(words))
+}
+
+/// What a document names between backticks or on a line of code, without the program and what
+/// is said beside it. Of `[--device cuda|emulated]` remains `--device cuda`.
+fn mentions(markdown: &str) -> Vec<String> {
+    let is_code = |line: &&str| !line.contains('`');
+    let code = markdown.lines().filter(is_code);
+    let code = code.filter_map(|line| line.trim().split("  ").next());
+    let between_backticks = markdown.split('`').skip(1).step_by(2);
+    let named = |text: &str| {
+        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        let plain = plain.split(" || ").next()?.rsplit("&& ").next()?;
+        let ours = PROGRAM
+            .iter()
+            .find_map(|program| plain.strip_prefix(program))?;
+        let words = ours.split(" #").next()?.split(' ');
+        let words = words.filter_map(|word| word.trim_matches(['[', ']']).split('|').next());
+        Some(words.collect::<Vec<_>>().join(" "))
+    };
+    code.chain(between_backticks).filter_map(named).collect()
+}
+
+#[test]
+fn every_document_names_only_commands_that_there_are() {
+    use clap::error::ErrorKind;
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let labs = host::labs()
+        .iter()
+        .map(|lab| format!("labs/{}", lab.name()));
+    let folders = ["", "docs", "labs"].map(str::to_owned);
+    let mut count = 0;
+    for folder in folders.into_iter().chain(labs) {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            let document = entry.unwrap().path();
+            if document
+                .extension()
+                .is_none_or(|extension| extension != "md")
+            {
+                continue;
+            }
+            for command in mentions(&std::fs::read_to_string(&document).unwrap()) {
+                count += 1;
+                let Err(error) = parsed(command.split_whitespace()) else {
+                    continue;
+                };
+                // `harness grade` names the command alone.
+                let names_only = error.kind() == ErrorKind::MissingRequiredArgument;
+                let names_only = names_only && !command.contains(' ');
+                assert!(
+                    names_only || command == "COMMAND",
+                    "{}: {command}: {error}",
+                    document.display()
+                );
+            }
+        }
+    }
+    assert!(count > 50, "{count} commands");
+}
+
+#[test]
+fn every_handout_has_commands_and_they_are_the_programs() {
+    let labs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
+    for lab in host::labs() {
+        let readme = labs.join(lab.name()).join("README.md");
+        let commands = commands(&std::fs::read_to_string(readme).unwrap());
+        assert!(commands.len() >= 3, "{}: {commands:?}", lab.name());
+        for command in commands {
+            if let Err(error) = parsed(command.iter().map(String::as_str)) {
+                panic!("{}: {command:?}: {error}", lab.name());
+            }
+        }
+    }
+}
