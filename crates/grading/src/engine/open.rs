@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 
 use device::{DeviceInfo, DeviceKind, Module};
 use host::{Lab, find_lab};
+use plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::bundle_check;
@@ -117,12 +118,15 @@ impl OpenJob {
         let mut cases = Vec::new();
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
-            let checked = self.check_plan(spec, submitted, lab, &module);
-            if checked.is_ok() {
-                let plan = serde_json::to_vec(&submitted.plan).expect("plans have a JSON form");
-                written(fs::write(plan_file(&self.parts, number), plan))?;
-            }
-            cases.push(checked);
+            let checked = self.checked_plan(spec, submitted, lab, &module);
+            cases.push(match checked {
+                Ok(plan) => {
+                    let plan = serde_json::to_vec(plan).expect("plans have a JSON form");
+                    written(fs::write(plan_file(&self.parts, number), plan))?;
+                    Ok(())
+                }
+                Err(outcome) => Err(outcome),
+            });
         }
         Ok(Opened {
             sha256,
@@ -132,14 +136,22 @@ impl OpenJob {
         })
     }
 
-    /// Whether the case is run on this device; if not, how it ends.
-    fn check_plan(
+    /// The plan, if the case is run on this device; if not, how it ends.
+    fn checked_plan<'b>(
         &self,
         spec: &CaseSpec,
-        submitted: &BundledCase,
+        submitted: &'b BundledCase,
         lab: &dyn Lab,
         module: &Module,
-    ) -> Result<(), Outcome> {
+    ) -> Result<&'b Plan, Outcome> {
+        let BundledCase { problem, plan, .. } = submitted;
+        let plan = plan.as_ref().map_err(|fault| {
+            let failure = Failure::from(fault.clone());
+            match spec.group {
+                Group::Hidden => failure.with_hidden_cases_known(),
+                Group::Small | Group::Large => failure,
+            }
+        })?;
         if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
             return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
         }
@@ -149,9 +161,9 @@ impl OpenJob {
                  folder",
             ));
         }
-        let BundledCase { problem, plan, .. } = submitted;
         plan_check::is_affordable(plan, module)?;
-        plan_check::fits(lab.name(), problem, plan, module, &self.device.limits)
+        plan_check::fits(lab.name(), problem, plan, module, &self.device.limits)?;
+        Ok(plan)
     }
 
     fn protections(&self, mut protections: Vec<Protection>) -> Vec<Protection> {

@@ -193,7 +193,7 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
     });
     let subject = Subject {
         module: &device::Module::new("submission", endless.ptx.clone()),
-        plan: &endless.cases[0].plan,
+        plan: endless.cases[0].plan.as_ref().unwrap(),
     };
     let case = lab_spec.cases[0]
         .with_seed(find_lab("matadd").unwrap(), 1)

@@ -27,7 +27,8 @@ fn an_end_costs_its_case_and_no_more() {
     let status = |ended: CaseEnd| {
         // The second case is graded all the same.
         let parts = tempfile::tempdir().unwrap();
-        let plan = serde_json::to_string(&bundle.case("large").unwrap().plan).unwrap();
+        let plan = bundle.case("large").unwrap().plan.as_ref().unwrap();
+        let plan = serde_json::to_string(plan).unwrap();
         std::fs::write(open::kernels_file(parts.path()), &bundle.ptx).unwrap();
         std::fs::write(open::plan_file(parts.path(), 1), plan).unwrap();
         let good = Here(&device)

@@ -27,7 +27,7 @@ use super::job::{CaseJob, DeviceName};
 use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
-use crate::bundle::{BuiltWith, Bundle, BundledCase};
+use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
@@ -73,7 +73,7 @@ fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn host::Case) -> Pla
         BundledCase {
             name: spec.name.clone(),
             problem: case.problem_json(),
-            plan: record(case.as_ref()),
+            plan: Ok(record(case.as_ref())),
         }
     });
     Bundle {
