@@ -118,7 +118,7 @@ impl CaseRunner for Here<'_> {
             ..serde_json::from_str(&json).unwrap()
         };
         let ran = match job.checks {
-            Some(extent) => job.run_on(&extent.device(), &mut Unwatched),
+            Some(extent) => job.run_on(&extent.device(job.fuel), &mut Unwatched),
             None => job.run_on(self.0, &mut Unwatched),
         };
         Ok(match ran {
