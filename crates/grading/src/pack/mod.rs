@@ -25,6 +25,7 @@ pub mod job;
 mod record;
 mod rustc_diagnostics;
 mod screen;
+mod signature;
 #[cfg(test)]
 mod tests;
 
@@ -458,7 +459,7 @@ impl Packer {
         module
             .program()
             .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
-        let mut cases = bundled(lab, &module, known, plans);
+        let mut cases = bundled(lab, sources, &module, known, plans);
         // Where no case can be run that its author knows, that is said once, and nothing is graded.
         let faults = cases.iter().map(|case| case.plan.as_ref().err());
         if let Some(Some(first)) = faults.reduce(|first, next| first.and_then(|_| next.and(first)))
@@ -477,7 +478,7 @@ impl Packer {
         let (plans, recorded) =
             record::cases(&program, hidden, &recording, options, &mut allowance)
                 .map_err(PackError::of_hidden_cases)?;
-        let of_hidden = bundled(lab, &module, hidden, plans);
+        let of_hidden = bundled(lab, sources, &module, hidden, plans);
         cases.extend(of_hidden.into_iter().map(|case| {
             BundledCase {
                 plan: case
@@ -493,6 +494,7 @@ impl Packer {
 /// The bundle's cases for these tasks: with the plans that fit the kernels and half of a bundle.
 fn bundled(
     lab: &str,
+    sources: &Sources,
     module: &Module,
     tasks: &[Task],
     recorded: Vec<Recorded>,
@@ -507,10 +509,14 @@ fn bundled(
             module,
             &LaunchLimits::SM_90,
         ) {
-            Err(Outcome::Failed(failure)) => Err(Failure::new(
-                failure.kind,
-                format!("case `{name}`: {}", failure.message),
-            )),
+            Err(Outcome::Failed(failure)) => {
+                let mut message = format!("case `{name}`: {}", failure.message);
+                let limits = &LaunchLimits::SM_90;
+                if let Some(place) = signature::of_wrong_argument(sources, module, &plan, limits) {
+                    message += &format!(": {place}");
+                }
+                Err(Failure::new(failure.kind, message))
+            }
             _ => Ok(plan),
         };
         let plan = recorded.and_then(fits).map_err(NotRecorded::from);

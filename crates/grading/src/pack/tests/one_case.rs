@@ -33,13 +33,18 @@ fn the_other_cases_are_recorded() {
         ("std::process::abort()", Kind::RecorderFailed, "signal 6"),
         (
             "let c = LaunchConfig::new(0, 128); plan.launch(\"halve\", c, args![buffers.u, 5u64])?;",
-            Kind::PlanInvalid,
+            Kind::RecorderFailed,
             "case `small`: plan `small`, command 0",
         ),
         (
             "let c = LaunchConfig::new(1, 2048); plan.launch(\"halve\", c, args![buffers.u, 5u64])?;",
             Kind::PlanInvalid,
             "exceeds the device's limit",
+        ),
+        (
+            "let c = LaunchConfig::new(1, 128); plan.launch(\"halve\", c, args![buffers.u, 5u32])?;",
+            Kind::PlanInvalid,
+            "there: it is for `n` in kernels.rs:8",
         ),
         (
             "loop { plan.fill(buffers.u, 0)? }",
