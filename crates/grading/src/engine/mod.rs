@@ -71,7 +71,7 @@ pub use emulated::Extent;
 use emulated::not_to_its_end;
 pub use error::GradeError;
 use job::{Answer, CaseJob, DeviceName};
-use open::{OpenJob, Opened};
+use open::{LARGE, OpenJob, Opened};
 use patience::Patience;
 pub use runner::{CaseRunner, Workers};
 use sampling::Stopping;
@@ -237,8 +237,14 @@ pub fn refused(mut report: GradeReport, lab_spec: &LabSpec, failure: Failure) ->
 
 /// The report of a submission whose cases all end like this.
 fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> GradeReport {
+    let device = report.device_info.as_ref().map(|device| device.kind);
     for spec in &lab_spec.cases {
-        let answer = Answer::without_samples(outcome.clone(), lab_spec, spec);
+        // Of one total for all submissions.
+        let outcome = match (device, spec.group) {
+            (Some(DeviceKind::Emulated), Group::Large) => Outcome::not_graded_here(LARGE),
+            _ => outcome.clone(),
+        };
+        let answer = Answer::without_samples(outcome, lab_spec, spec);
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, lab_spec);

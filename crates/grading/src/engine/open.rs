@@ -26,6 +26,9 @@ use crate::worker::{Job, Watch};
 /// The most memory that opening a bundle may take, in bytes: several times the largest content.
 const MAX_MEMORY_BYTES: u64 = 4 << 30;
 
+/// Why the emulated device grades no large case.
+pub const LARGE: &str = "large cases are graded on a GPU";
+
 /// A bundle to open.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct OpenJob {
@@ -145,6 +148,16 @@ impl OpenJob {
         module: &Module,
     ) -> Result<&'b Plan, Outcome> {
         let BundledCase { problem, plan, .. } = submitted;
+        if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
+            // Of one total for all submissions, whatever becomes of the case.
+            return Err(match plan {
+                Ok(_) => Outcome::not_graded_here(LARGE),
+                Err(fault) => Outcome::not_graded_here(format!(
+                    "{LARGE}, where this one will fail: {}",
+                    fault.message
+                )),
+            });
+        }
         let plan = plan.as_ref().map_err(|fault| {
             let failure = Failure::from(fault.clone());
             match spec.group {
@@ -152,9 +165,6 @@ impl OpenJob {
                 Group::Small | Group::Large => failure,
             }
         })?;
-        if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
-            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
-        }
         if spec.ranges.is_some() && self.draw.is_none() {
             return Err(Outcome::undecided(
                 "the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the \
