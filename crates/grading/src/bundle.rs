@@ -20,18 +20,19 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::outcome::{Kind, bounded};
+use crate::outcome::{Failure, Kind, bounded};
 use crate::report::Protection;
 use output_files::digest;
 
 /// The version of the format that this program writes and reads. It goes up whenever another
-/// program would misread the file. In version 1, a plan's commands were lists of numbers.
-pub const FORMAT_VERSION: u32 = 2;
+/// program would misread the file. In version 1, a plan's commands were lists of numbers; in
+/// version 2, each case had a plan.
+pub const FORMAT_VERSION: u32 = 3;
 
 /// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
 pub const MAX_PTX_BYTES: usize = 8 << 20;
 
-/// A submission, built: kernels as PTX, and a plan for each case of its lab.
+/// A submission, built: kernels as PTX, and for each case of its lab a plan, or why there is none.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Bundle {
@@ -58,8 +59,33 @@ pub struct BundledCase {
     pub name: String,
     /// The problem that the submission was given.
     pub problem: serde_json::Value,
-    /// The recorded plan.
-    pub plan: Plan,
+    /// The recorded plan; if there is none that can be run, how the case fails.
+    pub plan: Result<Plan, NotRecorded>,
+}
+
+/// How a case fails whose plan could not be recorded, or fits neither the kernels nor any device.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NotRecorded {
+    /// Of category [`Category::Refused`](crate::Category).
+    pub kind: Kind,
+    /// The event, in words that may be the submission's.
+    pub message: String,
+}
+
+impl From<Failure> for NotRecorded {
+    fn from(failure: Failure) -> NotRecorded {
+        NotRecorded {
+            kind: failure.kind,
+            message: failure.message,
+        }
+    }
+}
+
+impl From<NotRecorded> for Failure {
+    fn from(fault: NotRecorded) -> Failure {
+        Failure::new(fault.kind, fault.message)
+    }
 }
 
 /// The programs that built a bundle.
@@ -220,22 +246,53 @@ impl Bundle {
     }
 }
 
-/// Checks that these cases take no more than half of a bundle: the others, and the kernels, have
-/// the rest.
-///
-/// # Errors
-///
-/// [`BundleErrorKind::TooLarge`].
-pub fn fits_half(cases: &[BundledCase]) -> Result<(), BundleErrorKind> {
-    compressed(cases, MAX_PACKED / 2, MAX_UNPACKED / 2).map(drop)
+/// The room that cases have in a bundle: half of it, in either form. The others, and the kernels,
+/// have the rest.
+#[derive(Debug)]
+pub struct Room {
+    packed: u64,
+    unpacked: u64,
 }
 
-/// The content of a bundle, or of a part of it. Neither form is ever in memory beyond its limit.
+impl Room {
+    /// Half of a bundle.
+    pub fn half() -> Room {
+        Room {
+            packed: MAX_PACKED / 2,
+            unpacked: MAX_UNPACKED / 2,
+        }
+    }
+
+    /// Takes the room of a case.
+    ///
+    /// # Errors
+    ///
+    /// [`BundleErrorKind::TooLarge`] if too little is left. It stays for cases that take less.
+    pub fn take(&mut self, case: &BundledCase) -> Result<(), BundleErrorKind> {
+        let too_large = |_| too_large("a bundle", MAX_PACKED / 2);
+        let (content, unpacked) =
+            compressed_and_length(case, self.packed, self.unpacked).map_err(too_large)?;
+        self.packed -= content.len() as u64;
+        self.unpacked -= unpacked;
+        Ok(())
+    }
+}
+
+/// The content of a bundle. Neither form is ever in memory beyond its limit.
 fn compressed(
     content: &(impl Serialize + ?Sized),
     packed: u64,
     unpacked: u64,
 ) -> Result<Vec<u8>, BundleErrorKind> {
+    compressed_and_length(content, packed, unpacked).map(|(content, _)| content)
+}
+
+/// The compressed form, and the length of the other, in bytes.
+fn compressed_and_length(
+    content: &(impl Serialize + ?Sized),
+    packed: u64,
+    unpacked: u64,
+) -> Result<(Vec<u8>, u64), BundleErrorKind> {
     let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
     let mut json = Limited::new(encoder, unpacked);
     if serde_json::to_writer(&mut json, content).is_err() {
@@ -244,8 +301,10 @@ fn compressed(
             false => too_large("a bundle", packed),
         });
     }
+    let length = unpacked - json.left;
     let content = json.inner.finish();
-    Ok(content.map_err(|_| too_large("a bundle", packed))?.inner)
+    let content = content.map_err(|_| too_large("a bundle", packed))?.inner;
+    Ok((content, length))
 }
 
 fn read(path: &Path, packed: u64, unpacked: u64) -> Result<(Bundle, String), BundleErrorKind> {

@@ -30,9 +30,7 @@ fn mentions(markdown: &str) -> Vec<String> {
 fn every_document_names_only_commands_that_there_are() {
     use clap::error::ErrorKind;
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let labs = host::labs()
-        .iter()
-        .map(|lab| format!("labs/{}", lab.name()));
+    let labs = host::labs().iter().map(|lab| format!("labs/{}", lab.name));
     let folders = ["", "docs", "labs"].map(str::to_owned);
     let mut count = 0;
     for folder in folders.into_iter().chain(labs) {
@@ -67,12 +65,12 @@ fn every_document_names_only_commands_that_there_are() {
 fn every_handout_has_commands_and_they_are_the_programs() {
     let labs = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
     for lab in host::labs() {
-        let readme = labs.join(lab.name()).join("README.md");
+        let readme = labs.join(lab.name).join("README.md");
         let commands = commands(&std::fs::read_to_string(readme).unwrap());
-        assert!(commands.len() >= 3, "{}: {commands:?}", lab.name());
+        assert!(commands.len() >= 3, "{}: {commands:?}", lab.name);
         for command in commands {
             if let Err(error) = parsed(command.iter().map(String::as_str)) {
-                panic!("{}: {command:?}: {error}", lab.name());
+                panic!("{}: {command:?}: {error}", lab.name);
             }
         }
     }

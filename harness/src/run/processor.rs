@@ -127,8 +127,8 @@ impl DeviceArg {
 
 impl DeviceArg {
     /// Refuses several GPUs for a lab that has no variant for them.
-    fn needs_split(&self, lab: &dyn Lab) -> Result<(), CommandError> {
-        let (name, variants) = (lab.name(), lab.variants());
+    fn needs_split(&self, lab: &Lab) -> Result<(), CommandError> {
+        let (name, variants) = (lab.name, &lab.variants);
         if variants.is_empty() || variants.iter().any(|variant| variant.name == SPLIT) {
             return Ok(());
         }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use host::lab::CaseError;
 use host::wave2d::{LAB, Start, Wave2d};
 use kernels_gpu::wave2d::Scene;
+use lab::CaseError;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};

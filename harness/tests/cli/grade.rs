@@ -77,7 +77,7 @@ impl Folder {
             BundledCase {
                 name: spec.name.clone(),
                 problem: case.problem_json(),
-                plan: record(case.as_ref()),
+                plan: Ok(record(case.as_ref())),
             }
         });
         let bundle = Bundle {

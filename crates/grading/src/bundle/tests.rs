@@ -19,7 +19,7 @@ fn bundle() -> Bundle {
         cases: vec![BundledCase {
             name: "odd".into(),
             problem: json!({ "n_x": 37, "k": 0.25 }),
-            plan,
+            plan: Ok(plan),
         }],
         built_with: BuiltWith {
             harness: "0.1.0".into(),
@@ -76,7 +76,7 @@ fn the_first_line_tells_what_the_file_is() {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap();
     let line = std::str::from_utf8(line).unwrap();
     let words: Vec<&str> = line.split(' ').collect();
-    assert_eq!(words[..2], ["harness-bundle", "2"]);
+    assert_eq!(words[..2], ["harness-bundle", "3"]);
     assert_eq!(words[2], bundle().packed().unwrap().sha256);
     assert_eq!(words[3], (bytes.len() - line.len() - 1).to_string());
 }
@@ -85,7 +85,7 @@ fn the_first_line_tells_what_the_file_is() {
 #[test]
 fn a_long_run_is_a_small_file() {
     let mut long = bundle();
-    let plan = &mut long.cases[0].plan;
+    let plan = long.cases[0].plan.as_mut().unwrap();
     let u = plan.buffer_ids().next().unwrap();
     let config = LaunchConfig::new((26, 3201), (128, 1));
     for step in 0..12_800u32 {
@@ -127,10 +127,10 @@ fn an_edited_file_is_told() {
 fn another_version_is_told() {
     let (text, kind) = after(|bytes| {
         let digit = "harness-bundle ".len();
-        assert_eq!(bytes[digit], b'2');
+        assert_eq!(bytes[digit], b'3');
         bytes[digit] = b'1';
     });
-    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 2; pack the submission again with this program");
+    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 3; pack the submission again with this program");
     assert_eq!(kind, Kind::BundleVersion);
 }
 
@@ -159,7 +159,7 @@ fn around(content: &[u8]) -> Vec<u8> {
     encoder.write_all(content).unwrap();
     let content = encoder.finish().unwrap();
     let sha256 = digest::sha256(&content);
-    let mut bytes = format!("harness-bundle 2 {sha256} {}\n", content.len()).into_bytes();
+    let mut bytes = format!("harness-bundle 3 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
     bytes
 }
@@ -174,7 +174,7 @@ fn content_of_another_form_is_told() {
 #[test]
 fn a_huge_length_reads_nothing() {
     let (text, kind) = after(|bytes| {
-        *bytes = format!("harness-bundle 2 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
+        *bytes = format!("harness-bundle 3 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
     });
     insta::assert_snapshot!(text, @"x.bundle: is larger than the 64 MiB that a bundle may have; record fewer launches");
     assert_eq!(kind, Kind::PlanTooLarge);
@@ -215,5 +215,17 @@ fn a_bundle_that_could_not_be_read_is_not_written() {
     insta::assert_snapshot!(random.packed_within(limit / 2, 2 * limit).unwrap_err(), @"is larger than the 0 MiB that a bundle may have; record fewer launches");
     insta::assert_snapshot!(random.packed_within(limit, limit).unwrap_err(), @"is larger than the 1 MiB that a bundle's content may have; record fewer launches");
     // Half of it is for cases that are not hidden.
-    fits_half(&bundle().cases).unwrap();
+    let case = &bundle().cases[0];
+    let mut room = Room::half();
+    room.take(case).unwrap();
+    // One that has no place leaves its room to others.
+    let mut little = Room {
+        packed: MAX_PACKED / 2 - room.packed + 60,
+        unpacked: MAX_UNPACKED,
+    };
+    let mut long = case.clone();
+    long.problem = json!(random.ptx);
+    insta::assert_snapshot!(little.take(&long).unwrap_err(), @"is larger than the 32 MiB that a bundle may have; record fewer launches");
+    little.take(case).unwrap();
+    assert!(little.take(case).is_err());
 }

@@ -22,8 +22,9 @@ use crate::worker::{self, Job};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
 
+use super::all::folder;
 use super::all::shard::Shard;
-use super::all::store::{Store, Terms};
+use super::all::store::{self, Store, Terms};
 use super::all::{Class, grade_all};
 use super::pack::{course_root, read_lab_file};
 use super::report::ReportArgs;
@@ -57,6 +58,14 @@ pub struct GradeArgs {
     /// of this name, as on a login node, which has none
     #[arg(long, value_name = "NAME", requires = "all", conflicts_with_all = ["shard", "gpus", "device"])]
     device_name: Option<String>,
+    /// With --all: grade this submission again, even if its report is kept
+    #[arg(
+        long,
+        value_name = "NAME",
+        requires = "all",
+        conflicts_with = "device_name"
+    )]
+    again: Vec<String>,
     #[command(flatten)]
     settings: GradeSettings,
     #[command(flatten)]
@@ -79,7 +88,8 @@ pub struct GradeSettings {
     #[arg(long, value_name = "NUMBER")]
     pub seed: Option<u64>,
     /// Draw the hidden cases from this number: for a bundle, the one that it was packed with
-    /// [default: the seed, or secret; of a bundle packed with an unknown number the drawn cases are
+    /// [default: the seed, or secret, with --all one for the class, which the results folder keeps;
+    /// of a bundle packed with an unknown number the drawn cases are
     /// not graded]
     #[arg(long, value_name = "NUMBER")]
     pub draw: Option<u64>,
@@ -145,6 +155,7 @@ fn run_all(
         submissions,
         results,
         terms,
+        again: &args.again,
         shard: args.shard,
         workers,
     };
@@ -153,12 +164,25 @@ fn run_all(
         let Some(kind) = kept.get(name) else {
             return Err(CommandError::Input(not_kept(name, results, kept.keys())));
         };
-        let terms = &Grader::without_devices(&args.settings)?.terms(*kind, name)?;
+        let mut grader = Grader::without_devices(&args.settings)?;
+        grader.class_draw = folder::kept_draw(results)?;
+        let terms = &grader.terms(*kind, name)?;
         let reason = format!("no report of it on {name} is kept; grade its shard again");
         let missing = |_: usize, _: &Path| Err(CommandError::Input(reason.clone()));
         return grade_all(class(terms, 1), &missing, out);
     }
-    let grader = Grader::new(&args.settings, args.gpus.as_ref())?;
+    let mut grader = Grader::new(&args.settings, args.gpus.as_ref())?;
+    // No results folder is made for a class that is not there.
+    store::submissions(submissions, results)?;
+    std::fs::create_dir_all(results).map_err(|error| {
+        let results = results.display();
+        CommandError::Input(format!("cannot make the folder {results}: {error}"))
+    })?;
+    let _lock = folder::Lock::take(results, args.shard.is_some())?;
+    if grader.lab_spec(|| None)?.draws() && args.settings.draw.or(args.settings.seed).is_none() {
+        grader.class_draw = Some(folder::class_draw(results)?);
+    }
+    let grader = grader;
     let info = grader.device(grader.devices[0])?.info();
     let terms = &grader.terms(info.kind, &info.name)?;
     let grade = |worker: usize, path: &Path| {
@@ -203,6 +227,9 @@ pub struct Grader {
     /// At least one, where something is graded.
     devices: Vec<Wanted>,
     options: Options,
+    /// The number that drawn cases of folders follow from, where no other is given. A bundle's
+    /// follow from that which it was packed with.
+    class_draw: Option<u64>,
     packer: OnceLock<PackProcesses>,
     without_landlock: bool,
 }
@@ -263,6 +290,7 @@ impl Grader {
                 total_deadline,
                 ..Options::default()
             },
+            class_draw: None,
             packer: OnceLock::new(),
             without_landlock: settings.without_landlock,
         })
@@ -327,7 +355,7 @@ impl Grader {
             let lab_spec = self.lab_spec(|| lab_of(submission))?;
             show.packing(&shown.to_string());
             // A refusal comes at once.
-            let draw = match options.draw.or(options.seed) {
+            let draw = match options.draw.or(options.seed).or(self.class_draw) {
                 Some(draw) => draw,
                 None => Seeds::secret()?.0,
             };
@@ -385,7 +413,7 @@ impl Grader {
             device: device.to_string(),
             model: model.to_owned(),
             seed: self.options.seed,
-            draw: self.options.draw,
+            draw: self.options.draw.or(self.class_draw),
             deadline_s: self.options.deadline.as_secs_f64(),
             total_deadline_s: self.options.total_deadline.as_secs_f64(),
         })

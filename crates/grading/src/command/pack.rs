@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
+use super::report::figures::LONGEST_MESSAGE;
 use crate::engine::GradeError;
 use crate::engine::Seeds;
 use crate::lab_spec::{self, LabSpec, LabSpecError};
@@ -13,6 +14,7 @@ use clap::Args;
 use exit::{CommandError, Ending};
 use host::course_root;
 use output_files::{OutputFile, ScratchFolder};
+use page::escape;
 use terminal::stdout::Out;
 use units::{bytes, count};
 
@@ -86,8 +88,9 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 ///
 /// # Errors
 ///
-/// [`CommandError::Wrong`] if the submission is at fault; otherwise what is wrong with the flags or
-/// the machine.
+/// [`CommandError::Wrong`] if the submission is at fault as a whole; otherwise what is wrong with
+/// the flags or the machine. A case without a plan costs that case: the bundle is written, and the
+/// end is [`Ending::Wrong`].
 pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let read;
     let lab_spec: &LabSpec = match &args.lab_file {
@@ -134,12 +137,22 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     ))?;
     out.line(summary(&bundle))?;
     out.line(format_args!("SHA-256    {}", bundle.sha256))?;
+    for (case, fault) in &bundle.failed {
+        let message = escape::at_most(&fault.message, LONGEST_MESSAGE);
+        out.line(format_args!(
+            "no plan    {case} [{}]: {message}",
+            fault.kind
+        ))?;
+    }
     if let Some(draw) = bundle.draw {
         out.line(format_args!(
             "draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too"
         ))?;
     }
-    Ok(Ending::Fine)
+    Ok(match bundle.failed.is_empty() {
+        true => Ending::Fine,
+        false => Ending::Wrong,
+    })
 }
 
 /// The content of a bundle, and the sandbox's layers while it was built.

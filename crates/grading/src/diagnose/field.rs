@@ -13,6 +13,8 @@ pub struct Field<'b> {
     pub axes: Vec<Axis>,
     pub expected: &'b HostBuffer,
     pub got: &'b HostBuffer,
+    /// Its content before the run, where that is known.
+    pub before: Option<&'b HostBuffer>,
     /// For every cell whether it is wrong.
     pub is_wrong: Vec<bool>,
     pub wrong: usize,
@@ -53,9 +55,19 @@ impl<'b> Field<'b> {
             axes,
             expected,
             got,
+            before: None,
             is_wrong,
             wrong,
         })
+    }
+
+    /// With its content before the run.
+    pub fn with_before(mut self, before: Option<&'b HostBuffer>) -> Field<'b> {
+        let is_like = |before: &&HostBuffer| {
+            (before.element(), before.len()) == (self.got.element(), self.got.len())
+        };
+        self.before = before.filter(is_like);
+        self
     }
 
     pub fn len(&self) -> usize {
@@ -82,10 +94,16 @@ impl<'b> Field<'b> {
         (0..self.len()).filter(|&index| self.is_wrong[index])
     }
 
-    /// How many cells are NaN or infinite.
+    /// Whether a cell holds the bits from before the run.
+    pub fn is_unwritten(&self, index: usize) -> bool {
+        let before = self.before.map(|before| Value::at(before, index).bits());
+        before == Some(self.got_at(index).bits())
+    }
+
+    /// How many of the cells that were written are NaN or infinite.
     pub fn non_finite(&self) -> usize {
-        let is_finite = |index: &usize| self.got_at(*index).is_finite();
-        self.wrong_cells().filter(|index| !is_finite(index)).count()
+        let counts = |index: &usize| !self.got_at(*index).is_finite() && !self.is_unwritten(*index);
+        self.wrong_cells().filter(counts).count()
     }
 
     /// The greatest difference of wrong cells that are finite.
@@ -142,6 +160,7 @@ impl<'b> Field<'b> {
         FieldDamage {
             name: self.name.to_owned(),
             wrong: self.wrong as u64,
+            non_finite: self.non_finite() as u64,
             cells: self.len() as u64,
         }
     }

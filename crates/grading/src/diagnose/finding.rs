@@ -13,7 +13,8 @@ pub struct Diagnosis {
     pub first: WrongCell,
     /// How many of its cells are wrong.
     pub wrong: u64,
-    /// How many of its cells are NaN or infinite.
+    /// How many of its cells are NaN or infinite. Cells that nothing wrote are not among them,
+    /// whatever memory was filled with.
     pub non_finite: u64,
     /// How many cells it has: all were compared.
     pub cells: u64,
@@ -76,6 +77,9 @@ pub struct FieldDamage {
     pub name: String,
     /// Wrong cells.
     pub wrong: u64,
+    /// Those of them that are NaN or infinite, without the cells that nothing wrote.
+    #[serde(default)]
+    pub non_finite: u64,
     /// All cells.
     pub cells: u64,
 }
@@ -95,6 +99,9 @@ pub enum Pattern {
     CopyOfInput {
         /// The input's name.
         input: String,
+        /// Whether another output is not: the launches computed something.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        others_computed: bool,
     },
     /// Two outputs hold each other's values.
     SwappedFields {
@@ -112,6 +119,13 @@ pub enum Pattern {
     OneFieldOnly {
         /// Its name.
         field: String,
+    },
+    /// At the first wrong step, a few cells are wrong.
+    FewCells {
+        /// How many.
+        cells: u64,
+        /// The first of them, in the problem's coordinates.
+        first: String,
     },
     /// Only cells near the border are wrong.
     BorderOnly {

@@ -28,9 +28,9 @@ const RAMP: [[u8; 3]; 4] = [
 /// Errors from 10 to the power of -7 to 1, relative to the field's greatest value.
 const DECADES: f64 = 7.0;
 
-/// The picture of a field of two axes, or of the slice of one of three that has most wrong cells;
-/// `None` for a line.
-pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
+/// The picture of a field of two axes, or of the slice of one of three that has most wrong cells,
+/// after this number of steps if not after all; `None` for a line.
+pub fn draw(field: &Field<'_>, after_step: Option<u64>) -> Option<HeatMap> {
     if field.axes.len() < 2 {
         return None;
     }
@@ -67,10 +67,13 @@ pub fn draw(field: &Field<'_>) -> Option<HeatMap> {
         }
     }
     let png = encode(width as u32, height as u32, pixels.as_flattened()).ok()?;
-    let shows = match field.axes.get(2) {
+    let mut shows = match field.axes.get(2) {
         None => field.name.to_owned(),
         Some(axis) => format!("{} at {} = {slice}", field.name, axis.name),
     };
+    if let Some(step) = after_step {
+        shows += &format!(" after step {step}");
+    }
     Some(HeatMap {
         shows,
         width: width as u32,

@@ -55,6 +55,15 @@ pub fn patterns(field: &Field<'_>) -> Vec<Pattern> {
     Vec::new()
 }
 
+/// The first of the wrong cells, where they are too few for a pattern.
+pub fn few_cells(field: &Field<'_>) -> Option<Pattern> {
+    let first = field.first_wrong()?;
+    (field.wrong < FEWEST).then_some(Pattern::FewCells {
+        cells: field.wrong as u64,
+        first: first.place,
+    })
+}
+
 /// The coordinates of one axis, ascending, in which far more cells are wrong than in the others.
 fn find_peaks(counts: &[usize]) -> Option<Vec<usize>> {
     let (least, most) = (*counts.iter().min()?, *counts.iter().max()?);
@@ -160,12 +169,25 @@ struct Border {
 }
 
 impl Border {
-    /// Coordinates that are all near one end or the other.
+    /// Coordinates that are all near one end or the other, without a gap between them and the
+    /// outermost cells, which may be fixed.
     fn of(coordinates: &[usize], extent: usize) -> Option<Border> {
         let depth_of = |&at: &usize| at.min(extent - 1 - at) + 1;
         let depth = coordinates.iter().map(depth_of).max()?;
         // Of a short axis, much is near an end.
         if depth > DEEPEST || 4 * depth > extent {
+            return None;
+        }
+        let is_near = |depth: usize, at: usize| at.min(extent - 1 - at) == depth;
+        let reaches_end = |coordinates: &[usize]| {
+            let depths = coordinates.iter().map(|&at| at.min(extent - 1 - at));
+            let Some(deepest) = depths.max() else {
+                return true;
+            };
+            (1..deepest).all(|depth| coordinates.iter().any(|&at| is_near(depth, at)))
+        };
+        let (start, end) = coordinates.split_at(coordinates.partition_point(|&at| at < extent / 2));
+        if !reaches_end(start) || !reaches_end(end) {
             return None;
         }
         Some(Border {
@@ -178,10 +200,10 @@ impl Border {
 }
 
 /// The first of coordinates that go on to the end, or to the cell before it, which may be a fixed
-/// border.
+/// border. Those that begin beside the other border are all that is not fixed, and no tail.
 fn tail(coordinates: &[usize], extent: usize) -> Option<usize> {
     let (first, last) = ends(coordinates)?;
-    (last + 2 >= extent && first > 0).then_some(first)
+    (last + 2 >= extent && first > 1).then_some(first)
 }
 
 /// The first and the last of ascending coordinates without a gap.

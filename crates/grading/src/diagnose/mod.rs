@@ -44,24 +44,28 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
     let first = worst.first_wrong()?;
     let mut patterns = whole_field::patterns(evidence, &fields, worst);
     let (mut first_wrong_step, mut places_after_step) = (None, None);
+    let mut heat_map = heat_map::draw(worst, None);
     // For a field of another problem, step and place say nothing.
     if !patterns.iter().any(is_of_the_whole) {
         let (step, early) = timestep::first_wrong(evidence);
         let early = early.as_ref();
         let early_fields = early.and_then(|(expected, got)| compare(evidence, expected, got));
         let early_worst = early_fields.as_deref().and_then(self::worst);
-        let early_places = early_worst.map(location::patterns).unwrap_or_default();
-        if early_places.is_empty() {
-            patterns.extend(location::patterns(worst));
-        } else {
-            patterns.extend(early_places);
-            places_after_step = match step {
-                Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
-                    Some(step)
-                }
-                _ => None,
-            };
+        // Later the damage has spread: its shape there says nothing of where it began.
+        match early_worst {
+            Some(early_worst) => {
+                patterns.extend(location::few_cells(early_worst));
+                patterns.extend(location::patterns(early_worst));
+                places_after_step = match step {
+                    Some(FirstWrongStep::Step { step } | FirstWrongStep::Launch { step, .. }) => {
+                        Some(step)
+                    }
+                    _ => None,
+                };
+            }
+            None => patterns.extend(location::patterns(worst)),
         }
+        heat_map = heat_map::draw(early_worst.unwrap_or(worst), places_after_step);
         first_wrong_step = step;
     }
     Some(Diagnosis {
@@ -76,19 +80,20 @@ pub fn diagnose(evidence: &Evidence<'_>) -> Option<Diagnosis> {
         patterns,
         places_after_step,
         first_wrong_step,
-        heat_map: heat_map::draw(worst),
+        heat_map,
     })
 }
 
 /// The outputs in the order of what is expected; `None` if one cannot be compared.
 fn compare<'b>(
-    evidence: &Evidence<'_>,
+    evidence: &'b Evidence<'_>,
     expected: &'b NamedBuffers,
     got: &'b NamedBuffers,
 ) -> Option<Vec<Field<'b>>> {
     let compare = |(name, expected): &'b (String, _)| {
         let (axes, tolerance) = ((evidence.axes)(name), (evidence.tolerance)(name));
-        Field::compare(name, axes, expected, find(got, name)?, tolerance)
+        let field = Field::compare(name, axes, expected, find(got, name)?, tolerance)?;
+        Some(field.with_before(find(evidence.before, name)))
     };
     expected.iter().map(compare).collect()
 }

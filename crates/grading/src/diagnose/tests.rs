@@ -416,7 +416,13 @@ fn fields_that_are_something_else() {
     copy.inputs.push(("u1".to_owned(), input.clone().into()));
     copy.got = [input.clone(), input];
     let input = "u1".to_owned();
-    assert_eq!(copy.patterns(), [Pattern::CopyOfInput { input }]);
+    assert_eq!(
+        copy.patterns(),
+        [Pattern::CopyOfInput {
+            input,
+            others_computed: false
+        }]
+    );
 
     let mut swapped = planted();
     swapped.got.swap(0, 1);
@@ -575,4 +581,166 @@ fn the_nearest_other_step_is_named() {
     });
     let behind = -1;
     assert_eq!(diagnosis.unwrap().patterns, [Pattern::OtherStep { behind }]);
+}
+
+/// The patterns and the first wrong step of a run in which only these inner rows of a wide, low
+/// field are wrong.
+fn of_rows(rows: &[usize]) -> Vec<Pattern> {
+    let mut planted = Planted::new(&[261, 5], 3);
+    let last = planted.extents[0] - 1;
+    planted.damage(1, |place| {
+        (1..last).contains(&place[0]) && rows.contains(&place[1])
+    });
+    planted.patterns()
+}
+
+/// Between fixed borders, all rows are wrong: that is no tile.
+#[test]
+fn all_inner_rows_are_no_partial_tile() {
+    let is_tile = |pattern: &Pattern| matches!(pattern, Pattern::LastPartialTile { .. });
+    let patterns = of_rows(&[1, 2, 3]);
+    assert!(!patterns.iter().any(is_tile), "{patterns:?}");
+    let patterns = of_rows(&[2, 3]);
+    assert!(patterns.iter().any(is_tile), "{patterns:?}");
+}
+
+/// A line of cells that is near a border, and not on it, is a source's more often than a border's.
+#[test]
+fn a_line_beside_the_border_is_not_the_border() {
+    let mut planted = Planted::new(&[61, 40], 3);
+    planted.damage(1, |place| place[0] == 3 && (1..39).contains(&place[1]));
+    let diagnosis = planted.diagnose();
+    let (from, to, axis) = (3, 3, "x".to_owned());
+    let band = Pattern::Band { axis, from, to };
+    assert!(
+        diagnosis.patterns.contains(&band),
+        "{:?}",
+        diagnosis.patterns
+    );
+    insta::assert_snapshot!(text::sentence(&band), @"all wrong cells are at x = 3: a source or a wall there, or two tiles that meet there?");
+}
+
+/// What a wrong cell becomes after many steps says nothing of where it came from.
+#[test]
+fn the_place_is_not_taken_where_the_damage_has_spread() {
+    let (n, steps) = (31usize, 12);
+    // One cell, and from the third step on the column of it.
+    let after = |step: u64| {
+        let mut planted = Planted::new(&[n, n], step);
+        planted.damage(1, |place| match step {
+            0 => false,
+            1 | 2 => place[0] == 20 && place[1] == 15,
+            _ => place[0] == 20,
+        });
+        planted
+    };
+    let expected = |step: u64| Some(named(&after(step).expected));
+    let run = |step: u64| Ok(named(&after(step).got));
+    let again = Some(Again::Steps(&run));
+    let diagnosis = after(steps).diagnose_with(Some(steps), Some(&expected), again);
+    let diagnosis = diagnosis.unwrap();
+    assert_eq!(
+        diagnosis.first_wrong_step,
+        Some(FirstWrongStep::Step { step: 1 })
+    );
+    insta::assert_snapshot!(text::lines(&diagnosis).join("\n"), @r"
+    `u1` is wrong in 31 of 961 cells, by at most 4.51; `u0` is right
+    first at x = 20, y = 0: expected -0.8562239 (0xbf5b317d), got 2.0095663 (0x40009cbc)
+    wrong from step 1 on
+    only `u1` is wrong, the other outputs are right
+    after step 1: only the cell at x = 20, y = 15 is wrong
+    ");
+    // The picture is of that step.
+    let heat_map = diagnosis.heat_map.unwrap();
+    assert_eq!(heat_map.shows, "u1 after step 1");
+    let picture = image::load_from_memory(&heat_map.png()).unwrap().to_rgb8();
+    let right = picture
+        .pixels()
+        .filter(|pixel| pixel.0 == [0xd5, 0xd9, 0xde]);
+    let cell = heat_map.pixels_per_cell.pow(2);
+    assert_eq!(right.count() as u32, cell * (n * n - 1) as u32);
+}
+
+/// A plan of one launch for twelve steps, which does one of them right: the launch is right.
+#[test]
+fn missing_launches_are_not_a_wrong_launch() {
+    let (n, steps) = (16usize, 40);
+    // Most cells are a border that no step changes.
+    let after = |step: u64| {
+        let mut planted = Planted::new(&[n, n], 1);
+        let mut random = fastrand::Rng::with_seed(step);
+        let inside = |place: &[usize]| place.iter().all(|at| (6..10).contains(at));
+        for index in 0..planted.len() {
+            if inside(&planted.place(index)) {
+                planted.expected[1][index] = random.f32();
+            }
+        }
+        named(&planted.expected)
+    };
+    let planted = Planted::new(&[n, n], 1);
+    let diagnosed = |launches: u64, steps: u64| {
+        let run = |launch: u64| Ok(after(launch));
+        let axes = |_: &str| planted.axes();
+        let count = launches;
+        let diagnosis = diagnose(&Evidence {
+            axes: &axes,
+            expected: &after(steps),
+            got: &after(launches),
+            tolerance: &|_| None,
+            inputs: &Vec::new(),
+            before: &Vec::new(),
+            steps: Some(steps),
+            after_steps: Some(&|step| Some(after(step))),
+            again: Some(Again::Launches { count, run: &run }),
+        });
+        let lines = text::lines(&diagnosis.unwrap());
+        lines[2..].join("\n")
+    };
+    insta::assert_snapshot!(diagnosed(1, 12), @r"
+    it is the right result of 11 steps earlier: too few steps, or outputs from before the last
+    only `u1` is wrong, the other outputs are right
+    ");
+    insta::assert_snapshot!(diagnosed(12, steps), @r"
+    at which step it first goes wrong is not known: the plan has 12 launches for 40 steps, and the first does 1 step: launches are missing
+    only `u1` is wrong, the other outputs are right
+    ");
+}
+
+/// Outputs that are each other's, and an output that is an input while the other is not: that is
+/// what a forgotten swap of the buffers leaves too.
+#[test]
+fn a_forgotten_swap_is_thought_of() {
+    let (a, b) = ("u0".to_owned(), "u1".to_owned());
+    insta::assert_snapshot!(text::sentence(&Pattern::SwappedFields { a, b }), @"`u0` and `u1` are each other's: the outputs are swapped, or the last swap of the buffers is missing");
+    let mut planted = Planted::new(&[37, 53], 7);
+    let input = field(planted.len(), &mut planted.random);
+    planted.inputs.push(("u1".to_owned(), input.clone().into()));
+    planted.got[1] = input;
+    planted.got[0] = field(planted.len(), &mut planted.random);
+    planted.got[0][7] = planted.expected[0][7];
+    let lines = text::lines(&planted.diagnose());
+    insta::assert_snapshot!(lines[2..].join("\n"), @"it is the input `u1`, unchanged, and another output is not: is a swap of the buffers missing, or the wrong buffer the output?");
+}
+
+/// Cells that nothing wrote hold the bytes that memory was filled with, which are NaN.
+#[test]
+fn cells_that_nothing_wrote_are_not_called_nan() {
+    let mut planted = Planted::new(&[37, 53], 7);
+    let poison = f32::from_bits(u32::from_ne_bytes([device::POISON; 4]));
+    planted
+        .before
+        .push(("u1".to_owned(), vec![poison; planted.len()].into()));
+    for (index, got) in planted.got[1].iter_mut().enumerate() {
+        if index % 3 == 0 {
+            *got = poison;
+        }
+    }
+    let diagnosis = planted.diagnose();
+    assert_eq!(diagnosis.non_finite, 0);
+    insta::assert_snapshot!(text::lines(&diagnosis).join("\n"), @r"
+    `u1` is wrong in 654 of 1,961 cells, 654 never written; `u0` is right
+    first at x = 0, y = 0: expected -0.48151284 (0xbef688da), got NaN (0xffffffff)
+    654 of the wrong cells hold what was there before the run: nothing wrote them
+    only `u1` is wrong, the other outputs are right
+    ");
 }

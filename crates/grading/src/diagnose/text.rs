@@ -51,6 +51,13 @@ fn extent(diagnosis: &Diagnosis) -> String {
         grouped(diagnosis.wrong),
         grouped(diagnosis.cells)
     );
+    let unwritten = diagnosis.patterns.iter().find_map(|pattern| match pattern {
+        Pattern::Unwritten { cells } => Some(*cells),
+        _ => None,
+    });
+    if let Some(cells) = unwritten {
+        text += &format!(", {} never written", grouped(cells));
+    }
     if diagnosis.non_finite > 0 {
         text += &format!(", {} NaN or infinite", grouped(diagnosis.non_finite));
     }
@@ -84,7 +91,8 @@ fn magnitude(value: f64) -> String {
 fn is_place(pattern: &Pattern) -> bool {
     matches!(
         pattern,
-        Pattern::BorderOnly { .. }
+        Pattern::FewCells { .. }
+            | Pattern::BorderOnly { .. }
             | Pattern::LastPartialTile { .. }
             | Pattern::TileSeams { .. }
             | Pattern::Band { .. }
@@ -102,13 +110,26 @@ pub fn sentence(pattern: &Pattern) -> String {
             grouped(*cells)
         ),
         Pattern::AllZeros => "every cell is 0".to_owned(),
-        Pattern::CopyOfInput { input } => {
+        Pattern::CopyOfInput {
+            input,
+            others_computed: false,
+        } => {
             format!(
                 "it is the input `{input}`, unchanged: nothing was computed, or the wrong buffer is the output"
             )
         }
+        Pattern::CopyOfInput {
+            input,
+            others_computed: true,
+        } => {
+            format!(
+                "it is the input `{input}`, unchanged, and another output is not: is a swap of the buffers missing, or the wrong buffer the output?"
+            )
+        }
         Pattern::SwappedFields { a, b } => {
-            format!("`{a}` and `{b}` are each other's: the outputs are swapped")
+            format!(
+                "`{a}` and `{b}` are each other's: the outputs are swapped, or the last swap of the buffers is missing"
+            )
         }
         Pattern::OtherStep { behind } if *behind > 0 => format!(
             "it is the right result of {} earlier: too few steps, or outputs from before the last",
@@ -120,6 +141,12 @@ pub fn sentence(pattern: &Pattern) -> String {
         ),
         Pattern::OneFieldOnly { field } => {
             format!("only `{field}` is wrong, the other outputs are right")
+        }
+        Pattern::FewCells { cells: 1, first } => {
+            format!("only the cell at {first} is wrong")
+        }
+        Pattern::FewCells { cells, first } => {
+            format!("only {cells} cells are wrong, the first at {first}")
         }
         Pattern::BorderOnly { sides, depth } => {
             let within = match depth {
@@ -154,7 +181,7 @@ pub fn sentence(pattern: &Pattern) -> String {
                 false => format!("{from} to {to}"),
             };
             format!(
-                "all wrong cells are at {axis} = {range}: where two tiles meet? is the halo right?"
+                "all wrong cells are at {axis} = {range}: a source or a wall there, or two tiles that meet there?"
             )
         }
         Pattern::Transposed { axes: [a, b] } => {

@@ -5,6 +5,7 @@ use device::NamedBuffers;
 use super::evidence::{Again, Evidence, Rerun};
 use super::field::wrong_share;
 use super::finding::FirstWrongStep;
+use units::count;
 
 /// The right and the actual outputs after the same number of steps.
 type Pair = (NamedBuffers, NamedBuffers);
@@ -80,12 +81,26 @@ fn steps_of_a_launch(
 ) -> Result<u64, String> {
     /// More numbers of steps than these are not tried.
     const MAX_TRIED: u64 = 64;
+    /// Nor, where launches are missing, more than these.
+    const MAX_FEWER: u64 = 8;
     // All launches but the last do as many as this, and the last at least one.
     let least = steps.div_ceil(launches.max(1));
     let most = match launches {
         0 | 1 => steps,
         _ => (steps - 1) / (launches - 1),
     };
+    // A first launch that is right after fewer steps is right: others are missing.
+    for each in 1..least.min(MAX_FEWER + 1) {
+        let expected = expected_after(evidence, each)?;
+        if wrong_share(&expected, after_first, evidence.tolerance) == Some(0.0) {
+            return Err(format!(
+                "the plan has {launches} {} for {}, and the first does {}: launches are missing",
+                if launches == 1 { "launch" } else { "launches" },
+                count(steps as usize, "step"),
+                count(each as usize, "step"),
+            ));
+        }
+    }
     let mut nearest: Option<(f64, u64)> = None;
     for each in (least..=most).take(MAX_TRIED as usize) {
         let expected = expected_after(evidence, each)?;

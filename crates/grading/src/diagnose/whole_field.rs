@@ -1,6 +1,6 @@
 //! The wrong field as a whole: empty, a copy, another step, another field, moved, rounded.
 
-use device::check::{Value, find};
+use device::check::Value;
 use device::{HostBuffer, NamedBuffers};
 
 use super::evidence::Evidence;
@@ -11,6 +11,8 @@ use super::finding::Pattern;
 const MAX_BEHIND: u64 = 8;
 /// How many too many.
 const MAX_AHEAD: u64 = 2;
+/// How many in all are looked for where most are missing.
+const FIRST: u64 = 4;
 /// Along an axis, in cells.
 const FARTHEST_SHIFT: usize = 2;
 /// Differences below this many times the precision, relative to the field's greatest value, are
@@ -23,7 +25,7 @@ pub fn patterns(evidence: &Evidence<'_>, fields: &[Field<'_>], worst: &Field<'_>
     if fields.iter().all(is_sign_of_zero) {
         found.push(Pattern::SignOfZero);
     } else {
-        found.extend(empty_or_copy(evidence, worst));
+        found.extend(empty_or_copy(evidence, fields, worst));
     }
     found.extend(swapped(fields));
     found.extend(other_step(evidence));
@@ -47,21 +49,33 @@ fn is_sign_of_zero(field: &Field<'_>) -> bool {
         .all(|index| is_zero(field.got_at(index)) && is_zero(field.expected_at(index)))
 }
 
-fn empty_or_copy(evidence: &Evidence<'_>, field: &Field<'_>) -> Option<Pattern> {
+fn empty_or_copy(
+    evidence: &Evidence<'_>,
+    fields: &[Field<'_>],
+    field: &Field<'_>,
+) -> Option<Pattern> {
     let is_zero = |index| field.got_at(index).to_f64() == 0.0;
     if (0..field.len()).all(is_zero) {
         return Some(Pattern::AllZeros);
     }
-    let mut inputs = evidence.inputs.iter();
-    if let Some((name, _)) = inputs.find(|(_, input)| is_same(input, field.got)) {
+    let copied = |field: &Field<'_>| {
+        let mut inputs = evidence.inputs.iter();
+        inputs.find(|(_, input)| is_same(input, field.got))
+    };
+    if let Some((name, _)) = copied(field) {
+        let is_computed = |field: &Field<'_>| {
+            let untouched = (0..field.len()).all(|index| field.is_unwritten(index));
+            copied(field).is_none() && !untouched
+        };
         return Some(Pattern::CopyOfInput {
             input: name.clone(),
+            others_computed: fields.iter().any(is_computed),
         });
     }
-    let before = find(evidence.before, field.name).filter(|before| before.len() == field.len())?;
-    let is_unwritten =
-        |index: &usize| Value::at(before, *index).bits() == field.got_at(*index).bits();
-    let unwritten = field.wrong_cells().filter(is_unwritten).count();
+    let wrong_cells = field.wrong_cells();
+    let unwritten = wrong_cells
+        .filter(|index| field.is_unwritten(*index))
+        .count();
     (2 * unwritten > field.wrong).then_some(Pattern::Unwritten {
         cells: unwritten as u64,
     })
@@ -92,11 +106,14 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     let (steps, after_steps) = (evidence.steps?, evidence.after_steps?);
     let fewer = (1..=MAX_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
     let more = (1..=MAX_AHEAD).map(|by| (-(by as i64), steps + by));
+    // Of most labs, a plan of one step is the first that a student records.
+    let first = (1..=FIRST).filter(|step| step + MAX_BEHIND < steps);
+    let first = first.map(|step| ((steps - step) as i64, step));
     let is_that = |expected: &NamedBuffers| {
         wrong_share(expected, evidence.got, evidence.tolerance) == Some(0.0)
     };
     // The nearest first: a small field may come back to where it was.
-    let mut others: Vec<(i64, u64)> = fewer.chain(more).collect();
+    let mut others: Vec<(i64, u64)> = fewer.chain(more).chain(first).collect();
     others.sort_by_key(|(behind, _)| behind.unsigned_abs());
     others
         .into_iter()

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::bundle::{Bundle, MAX_PTX_BYTES};
 use crate::lab_spec::{Group, LabSpec};
-use crate::outcome::{Failure, Kind, bounded, fail};
+use crate::outcome::{Category, Failure, Kind, bounded, fail};
 
 /// Whether the bundle's drawn cases are those that the grader drew, if it says which; if not, how
 /// the submission fails.
@@ -62,6 +62,14 @@ pub fn check(bundle: &Bundle, lab_spec: &LabSpec, lab: &Lab) -> Result<(), Failu
             }
             return mismatch(format!("it does not have case `{name}` exactly once"));
         };
+        if let Err(fault) = &case.plan
+            && fault.kind.category() != Category::Refused
+        {
+            let kind = fault.kind;
+            return mismatch(format!(
+                "case `{name}` is said to fail with {kind} before it ran"
+            ));
+        }
         let expected = match spec.with_seed(lab, 0) {
             Ok(case) => case.problem_json(),
             Err(error) => fail!(Kind::BundleMismatch, "{error}"),

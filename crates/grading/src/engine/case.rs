@@ -207,6 +207,14 @@ impl<'a> CaseWork<'a> {
         self.watch.enter(Phase::Submission);
         failure.diagnosis = self.diagnosis(of, expected, got).map(Box::new);
         self.watch.enter(Phase::Ours);
+        let unwritten = failure.diagnosis.as_deref().is_some_and(|diagnosis| {
+            let mut fields = diagnosis.fields.iter();
+            fields.all(|field| field.non_finite == 0)
+        });
+        if failure.kind == Kind::NonFinite && unwritten {
+            // What memory was filled with, and no value of the submission's.
+            failure.kind = expected::kind_of_wrong_values(of.sample);
+        }
         Err(failure.into())
     }
 }

@@ -23,7 +23,7 @@ use serde::{Deserialize, Serialize};
 
 use super::run::{Subject, run_isolated};
 use crate::lab_spec::Group;
-use crate::outcome::{Category, Kind, Outcome};
+use crate::outcome::{Category, Failure, Kind, Outcome};
 
 /// How much of a case is run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -41,7 +41,7 @@ const SAMPLED_BLOCKS: u64 = 64;
 const FIRST_COMMANDS: usize = 256;
 /// Warp instructions of a block after which it counts as endless: more than one thread needs that
 /// does all of a drawn case; they take seconds.
-const FUEL: u64 = 100_000_000;
+pub const FUEL: u64 = 100_000_000;
 /// The most memory that the plan of a sampled case may need: the emulated device keeps twice as
 /// much beside it, to know which thread accessed what.
 const MAX_BYTES: u64 = 4 << 30;
@@ -55,8 +55,8 @@ impl Extent {
         }
     }
 
-    /// The device that does it.
-    pub fn device(self) -> EmulatedDevice {
+    /// The device that does it, and gives each block as many warp instructions as this.
+    pub fn device(self, fuel: u64) -> EmulatedDevice {
         let is_whole = self == Extent::Whole;
         EmulatedDevice::new(Options {
             sanitize: Sanitize {
@@ -64,7 +64,7 @@ impl Extent {
                 uninitialized: is_whole,
                 ..Sanitize::ALL
             },
-            fuel: FUEL,
+            fuel,
             most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
             ..Options::default()
         })
@@ -92,8 +92,8 @@ impl Extent {
     ///
     /// # Errors
     ///
-    /// [`Outcome::Failed`] for what was found; [`Outcome::Undecided`] where it cannot be run to its
-    /// end here.
+    /// [`Outcome::Failed`] for what was found, and, with [`Kind::Deadline`], of what does not end;
+    /// [`Outcome::Undecided`] where it cannot be run to its end here.
     pub fn check(
         self,
         device: &dyn Device,
@@ -108,15 +108,22 @@ impl Extent {
         match ran {
             // Seen on the GPU too, which decides.
             Err(Outcome::Failed(failure)) if failure.category == Category::Wrong => Ok(None),
-            Err(Outcome::Failed(failure)) if !self.shows(failure.kind) => {
-                Err(Outcome::undecided(format!(
-                    "the emulated device did not get to its end: {}",
-                    failure.message
-                )))
+            Err(Outcome::Failed(failure))
+                if !self.shows(failure.kind) && failure.kind != Kind::Deadline =>
+            {
+                Err(not_to_its_end(&failure))
             }
             other => other,
         }
     }
+}
+
+/// The outcome of a check that failed in a way that a GPU may not.
+pub fn not_to_its_end(failure: &Failure) -> Outcome {
+    Outcome::undecided(format!(
+        "the emulated device did not get to its end: {}",
+        failure.message
+    ))
 }
 
 fn run_beginning(

@@ -8,13 +8,20 @@ use crate::outcome::{Failure, Kind};
 pub fn failure(error: &CheckError, message: String, sample: u32) -> Failure {
     let kind = match error {
         CheckError::Mismatch(mismatch) if mismatch.non_finite > 0 => Kind::NonFinite,
-        CheckError::Mismatch(_) if sample > 0 => Kind::WrongLater,
-        CheckError::Mismatch(_) => Kind::WrongResult,
+        CheckError::Mismatch(_) => kind_of_wrong_values(sample),
         CheckError::Missing { .. } | CheckError::Unexpected { .. } | CheckError::Shape { .. } => {
             Kind::PlanInvalid
         }
     };
     Failure::new(kind, message).with_sample(sample)
+}
+
+/// The kind of finite values that are wrong, in sample `sample`.
+pub fn kind_of_wrong_values(sample: u32) -> Kind {
+    match sample {
+        0 => Kind::WrongResult,
+        _ => Kind::WrongLater,
+    }
 }
 
 #[cfg(test)]

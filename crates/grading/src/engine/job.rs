@@ -11,7 +11,7 @@ use plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::case::CaseWork;
-use super::emulated::Extent;
+use super::emulated::{Extent, FUEL};
 use super::open;
 use super::run::Subject;
 use super::sampling::Stopping;
@@ -64,9 +64,16 @@ pub struct CaseJob {
     pub samples: u32,
     /// When there are enough timed samples.
     pub stopping: Stopping,
+    /// Warp instructions of a block after which it counts as endless, on the emulated device.
+    #[serde(default = "whole_fuel")]
+    pub fuel: u64,
     /// Not to be graded, but checked on the emulated device, to this extent.
     #[serde(default)]
     pub checks: Option<Extent>,
+}
+
+fn whole_fuel() -> u64 {
+    FUEL
 }
 
 /// The result of a case.
@@ -126,7 +133,7 @@ impl CaseJob {
     /// The device that the job names.
     fn device(&self) -> Result<Box<dyn Device>, Outcome> {
         let ordinal = match self.device {
-            DeviceName::Emulated => return Ok(Box::new(self.extent().device())),
+            DeviceName::Emulated => return Ok(Box::new(self.extent().device(self.fuel))),
             DeviceName::Cuda(ordinal) => ordinal,
         };
         let lacking =

@@ -25,6 +25,7 @@
 //! | `bundle_check` | whether a bundle fits the lab file                                     |
 //! | `emulated`     | checks on the emulated device of what a GPU does not show              |
 //! | `runner`       | where cases run: in worker processes                                   |
+//! | `patience`     | the time and fuel of a case after others that did not end              |
 //! | [`job`]        | one case, as its worker gets it, and what that answers                 |
 //! | `case`         | the work on it: runs of the submission, each compared                  |
 //! | `wrong_result` | the diagnosis of a wrong result                                        |
@@ -43,6 +44,7 @@ mod error;
 mod expected;
 pub mod job;
 pub mod open;
+mod patience;
 mod run;
 mod runner;
 pub mod sampling;
@@ -52,7 +54,7 @@ mod speed;
 mod tests;
 mod wrong_result;
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -67,9 +69,11 @@ use crate::outcome::{Category, Failure, Kind, Outcome};
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
 use crate::worker::{Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
+use emulated::not_to_its_end;
 pub use error::GradeError;
 use job::{Answer, CaseJob, DeviceName};
-use open::{OpenJob, Opened};
+use open::{LARGE, OpenJob, Opened};
+use patience::Patience;
 pub use runner::{CaseRunner, Workers};
 use sampling::Stopping;
 pub use seeds::Seeds;
@@ -185,6 +189,7 @@ pub fn grade(
         seeds,
         name,
         left: Cell::new(options.total_deadline),
+        patience: RefCell::default(),
         runner,
         options,
     };
@@ -236,8 +241,14 @@ pub fn refused(mut report: GradeReport, lab_spec: &LabSpec, failure: Failure) ->
 
 /// The report of a submission whose cases all end like this.
 fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> GradeReport {
+    let device = report.device_info.as_ref().map(|device| device.kind);
     for spec in &lab_spec.cases {
-        let answer = Answer::without_samples(outcome.clone(), lab_spec, spec);
+        // Of one total for all submissions.
+        let outcome = match (device, spec.group) {
+            (Some(DeviceKind::Emulated), Group::Large) => Outcome::not_graded_here(LARGE),
+            _ => outcome.clone(),
+        };
+        let answer = Answer::without_samples(outcome, lab_spec, spec);
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, lab_spec);
@@ -332,13 +343,22 @@ struct Grading<'a> {
     name: DeviceName,
     /// The time left for the submission's runs on the emulated device.
     left: Cell<Duration>,
+    /// What its cases are given that are graded.
+    patience: RefCell<Patience>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
 }
 
 impl Grading<'_> {
-    /// The job to grade the case on this device, or to check it there to this extent.
-    fn job(&self, spec: &CaseSpec, device: DeviceName, checks: Option<Extent>) -> CaseJob {
+    /// The job to grade the case on this device with this fuel, or to check it there to this
+    /// extent.
+    fn job(
+        &self,
+        spec: &CaseSpec,
+        device: DeviceName,
+        fuel: u64,
+        checks: Option<Extent>,
+    ) -> CaseJob {
         CaseJob {
             device,
             lab_file: self.lab_spec.file.clone(),
@@ -349,6 +369,7 @@ impl Grading<'_> {
             seed: self.seeds.0,
             samples: self.options.samples,
             stopping: self.options.stopping,
+            fuel,
             checks,
         }
     }
@@ -369,7 +390,9 @@ impl Grading<'_> {
         let at_most = self.options.emulated_checks;
         let began = Instant::now();
         let mut all = BTreeMap::new();
+        let mut patience = Patience::default();
         for spec in cases {
+            let share = patience.share(spec.group);
             let extent = Extent::of(spec.group);
             let left = at_most.saturating_sub(began.elapsed());
             let ended = if left.is_zero() {
@@ -381,7 +404,7 @@ impl Grading<'_> {
                     all_runs: None,
                     ours: left,
                 };
-                let job = self.job(spec, DeviceName::Emulated, Some(extent));
+                let job = self.job(spec, DeviceName::Emulated, share.fuel(), Some(extent));
                 self.runner.run(&job, &deadlines)?
             };
             let outcome = match ended {
@@ -399,7 +422,15 @@ impl Grading<'_> {
                 Extent::Whole => Checks::Whole,
                 Extent::Sampled => Checks::Sampled,
             };
+            if outcome.kind() == Some(Kind::Deadline) {
+                patience.did_not_end(spec.group);
+            }
             let checked = match outcome {
+                Outcome::Failed(failure) if failure.kind == Kind::Deadline => {
+                    let outcome = not_to_its_end(&share.told(failure));
+                    let reason = outcome.reason().to_owned();
+                    (Checks::NotMade { reason }, None)
+                }
                 Outcome::Failed(failure) => (made, Some(failure.with_device("emulated"))),
                 Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
                     (Checks::NotMade { reason }, None)
@@ -412,25 +443,37 @@ impl Grading<'_> {
     }
 
     fn run(&self, spec: &CaseSpec) -> Result<Answer, GradeError> {
+        let share = self.patience.borrow().share(spec.group);
+        let deadline = share.time(self.options.deadline);
         let all_runs = (self.name == DeviceName::Emulated).then_some(&self.left);
         let deadlines = Deadlines {
-            submission: self.options.deadline,
+            submission: deadline,
             all_runs,
             ours: OURS,
         };
         let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
+        let told = |outcome| match outcome {
+            Outcome::Failed(failure) if failure.kind == Kind::Deadline && !is_over() => {
+                self.patience.borrow_mut().did_not_end(spec.group);
+                Outcome::Failed(share.told(failure))
+            }
+            other => other,
+        };
         let ended = match is_over() {
             true => WorkerEnd::TimedOut(Phase::Submission),
             false => {
-                let job = self.job(spec, self.name, None);
+                let job = self.job(spec, self.name, share.fuel(), None);
                 self.runner.run(&job, &deadlines)?
             }
         };
         let outcome = match ended {
-            WorkerEnd::Answer(answer) => return Ok(*answer),
+            WorkerEnd::Answer(mut answer) => {
+                answer.status = told(answer.status);
+                return Ok(*answer);
+            }
             WorkerEnd::NoAnswer(outcome) => outcome,
             WorkerEnd::TimedOut(Phase::Submission) => {
-                Outcome::failed(Kind::Deadline, self.too_slow(is_over()))
+                Outcome::failed(Kind::Deadline, self.too_slow(deadline, is_over()))
             }
             WorkerEnd::TimedOut(Phase::Ours) => Outcome::undecided(format!(
                 "the harness's own part was not finished after {} s",
@@ -450,13 +493,13 @@ impl Grading<'_> {
                 }
             }
         };
-        Ok(Answer::without_samples(outcome, self.lab_spec, spec))
+        Ok(Answer::without_samples(told(outcome), self.lab_spec, spec))
     }
 
-    /// The message for a case whose run met its deadline, or that of all runs together.
-    fn too_slow(&self, all_together: bool) -> String {
-        let [one, all] = [self.options.deadline, self.options.total_deadline]
-            .map(|deadline| deadline.as_secs_f64());
+    /// The message for a case whose run met this deadline, or that of all runs together.
+    fn too_slow(&self, deadline: Duration, all_together: bool) -> String {
+        let [one, all] =
+            [deadline, self.options.total_deadline].map(|deadline| deadline.as_secs_f64());
         let slower = "the emulated device is far slower than a GPU";
         if all_together {
             format!(

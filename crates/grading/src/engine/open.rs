@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use device::{DeviceInfo, DeviceKind, Module};
 use host::find_lab;
 use lab::Lab;
+use plan::Plan;
 use serde::{Deserialize, Serialize};
 
 use super::bundle_check;
@@ -25,6 +26,9 @@ use crate::worker::{Job, Watch};
 
 /// The most memory that opening a bundle may take, in bytes: several times the largest content.
 const MAX_MEMORY_BYTES: u64 = 4 << 30;
+
+/// Why the emulated device grades no large case.
+pub const LARGE: &str = "large cases are graded on a GPU";
 
 /// A bundle to open.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -118,12 +122,15 @@ impl OpenJob {
         let mut cases = Vec::new();
         for (number, spec) in lab_spec.cases.iter().enumerate() {
             let submitted = bundle.case(&spec.name).expect("the bundle was checked");
-            let checked = self.check_plan(spec, submitted, lab, &module);
-            if checked.is_ok() {
-                let plan = serde_json::to_vec(&submitted.plan).expect("plans have a JSON form");
-                written(fs::write(plan_file(&self.parts, number), plan))?;
-            }
-            cases.push(checked);
+            let checked = self.checked_plan(spec, submitted, lab, &module);
+            cases.push(match checked {
+                Ok(plan) => {
+                    let plan = serde_json::to_vec(plan).expect("plans have a JSON form");
+                    written(fs::write(plan_file(&self.parts, number), plan))?;
+                    Ok(())
+                }
+                Err(outcome) => Err(outcome),
+            });
         }
         Ok(Opened {
             sha256,
@@ -133,26 +140,41 @@ impl OpenJob {
         })
     }
 
-    /// Whether the case is run on this device; if not, how it ends.
-    fn check_plan(
+    /// The plan, if the case is run on this device; if not, how it ends.
+    fn checked_plan<'b>(
         &self,
         spec: &CaseSpec,
-        submitted: &BundledCase,
+        submitted: &'b BundledCase,
         lab: &Lab,
         module: &Module,
-    ) -> Result<(), Outcome> {
+    ) -> Result<&'b Plan, Outcome> {
+        let BundledCase { problem, plan, .. } = submitted;
         if self.device.kind == DeviceKind::Emulated && spec.group == Group::Large {
-            return Err(Outcome::not_graded_here("large cases are graded on a GPU"));
+            // Of one total for all submissions, whatever becomes of the case.
+            return Err(match plan {
+                Ok(_) => Outcome::not_graded_here(LARGE),
+                Err(fault) => Outcome::not_graded_here(format!(
+                    "{LARGE}, where this one will fail: {}",
+                    fault.message
+                )),
+            });
         }
+        let plan = plan.as_ref().map_err(|fault| {
+            let failure = Failure::from(fault.clone());
+            match spec.group {
+                Group::Hidden => failure.with_hidden_cases_known(),
+                Group::Small | Group::Large => failure,
+            }
+        })?;
         if spec.ranges.is_some() && self.draw.is_none() {
             return Err(Outcome::undecided(
                 "the author of the bundle drew this case: name the number that it was packed with (--draw), or grade the \
                  folder",
             ));
         }
-        let BundledCase { problem, plan, .. } = submitted;
         plan_check::is_affordable(plan, module)?;
-        plan_check::fits(lab.name, problem, plan, module, &self.device.limits)
+        plan_check::fits(lab.name, problem, plan, module, &self.device.limits)?;
+        Ok(plan)
     }
 
     fn protections(&self, mut protections: Vec<Protection>) -> Vec<Protection> {

@@ -199,7 +199,7 @@ mod tests {
         let module = Module::new("submission", bundle.ptx.clone());
         let subject = Subject {
             module: &module,
-            plan: &submitted.plan,
+            plan: submitted.plan.as_ref().unwrap(),
         };
         let lab = find_lab("matadd").unwrap();
         let spec = lab_spec.case("large").unwrap();

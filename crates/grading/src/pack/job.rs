@@ -12,8 +12,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, plans_too_large};
-use crate::bundle::BuiltWith;
+use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, of_hidden_case, plans_too_large};
+use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Kind, Outcome};
 use crate::report::Protection;
@@ -66,6 +66,8 @@ pub struct PackedFile {
     pub draw: Option<u64>,
     /// How many cases it holds.
     pub cases: usize,
+    /// The cases without a plan, by name, and why they have none.
+    pub failed: Vec<(String, NotRecorded)>,
     /// How many commands all plans have together.
     pub commands: usize,
     /// The compilers.
@@ -119,15 +121,25 @@ impl PackJob {
         // The others do not fill it.
         let packed = bundle
             .packed()
-            .map_err(|fault| plans_too_large(fault).of_hidden_cases())?;
+            .map_err(|fault| PackError::from(of_hidden_case(plans_too_large(fault))))?;
         fs::write(&self.bundle, &packed.bytes).map_err(PackError::io(&self.bundle))?;
-        let commands = |case: &crate::bundle::BundledCase| case.plan.commands().count();
+        let plans = || {
+            bundle
+                .cases
+                .iter()
+                .filter_map(|case| case.plan.as_ref().ok())
+        };
+        let failed = |case: &BundledCase| {
+            let fault = case.plan.as_ref().err()?;
+            Some((case.name.clone(), fault.clone()))
+        };
         Ok(PackedFile {
             sha256: packed.sha256,
             bytes: packed.bytes.len() as u64,
             draw: bundle.draw,
             cases: bundle.cases.len(),
-            commands: bundle.cases.iter().map(commands).sum(),
+            failed: bundle.cases.iter().filter_map(failed).collect(),
+            commands: plans().map(|plan| plan.commands().count()).sum(),
             lab: bundle.lab,
             built_with: bundle.built_with,
             protections: bundle.protections,

@@ -13,7 +13,8 @@
 //!    tighter sandbox: it is given the lab's problems, without inputs and seeds; hidden cases are
 //!    recorded by a process of their own, so that nothing that students are shown can tell of them;
 //! 4. what it wrote is read as untrusted input: each case once, each a plan that fits the lab's
-//!    buffers and the kernels.
+//!    buffers and the kernels. A case without such a plan fails, and the others go on; only if no
+//!    case is left that the submission's author knows, the submission is refused as a whole.
 //!
 //! All of it is done by a process for each submission ([`job`]), so that a text that takes all
 //! memory to read costs that one alone.
@@ -24,6 +25,7 @@ pub mod job;
 mod record;
 mod rustc_diagnostics;
 mod screen;
+mod signature;
 #[cfg(test)]
 mod tests;
 
@@ -38,13 +40,14 @@ use host::find_lab;
 use lab::CaseError;
 use output_files::ScratchFolder;
 use plan::{InterfaceInfo, Task};
+use record::{Allowance, Recorded};
 use sandbox::{InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
 pub use dependencies::Dependencies;
 pub use screen::Sources;
 
-use crate::bundle::{self, BuiltWith, Bundle, BundleErrorKind, BundledCase};
+use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Failure, Kind, Outcome};
 use crate::plan_check;
@@ -169,15 +172,10 @@ impl PackError {
         move |source| PackError::Io { path, source }
     }
 
-    /// The same of hidden cases. That one of them failed is all that anybody but the instructor
-    /// learns: the kind is always the same, and the message says that it knew hidden cases.
+    /// The same of hidden cases: see [`of_hidden_case`].
     fn of_hidden_cases(self) -> PackError {
         match self {
-            PackError::Failure(failure) => {
-                let message = format!("in a hidden case: {} [{}]", failure.message, failure.kind);
-                let failure = Failure::new(Kind::RecorderFailed, message);
-                failure.with_hidden_cases_known().into()
-            }
+            PackError::Failure(failure) => of_hidden_case(*failure).into(),
             other => other,
         }
     }
@@ -442,8 +440,10 @@ impl Packer {
             false => &dependencies.device,
         };
         // Kernels and recorder are independent of one another.
-        let record =
-            |program: &Path, tasks: &[Task]| record::plans(program, tasks, &recording, options);
+        let mut allowance = Allowance::default();
+        let mut record = |program: &Path, tasks: &[Task]| {
+            record::cases(program, tasks, &recording, options, &mut allowance)
+        };
         let (kernels, recorded) = std::thread::scope(|scope| {
             let kernels = scope.spawn(|| compile::ptx(sources, of_kernels, &device, options));
             let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, options);
@@ -461,9 +461,13 @@ impl Packer {
         module
             .program()
             .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
-        let mut cases = bundled(lab, &module, known, plans)?;
-        // Here and now: whether all plans together are too many can tell of hidden cases.
-        bundle::fits_half(&cases).map_err(plans_too_large)?;
+        let mut cases = bundled(lab, sources, &module, known, plans);
+        // Where no case can be run that its author knows, that is said once, and nothing is graded.
+        let faults = cases.iter().map(|case| case.plan.as_ref().err());
+        if let Some(Some(first)) = faults.reduce(|first, next| first.and_then(|_| next.and(first)))
+        {
+            return Err(Failure::from(first.clone()).into());
+        }
         if hidden.is_empty() {
             return Ok((module, cases, in_force));
         }
@@ -472,45 +476,81 @@ impl Packer {
             let begun = scratch.join(HIDDEN_BEGUN);
             std::fs::write(&begun, "").map_err(PackError::io(&begun))?;
         }
-        let (plans, recorded) = record(&program, hidden).map_err(PackError::of_hidden_cases)?;
-        let of_hidden = bundled(lab, &module, hidden, plans);
-        cases.extend(of_hidden.map_err(PackError::of_hidden_cases)?);
+        let mut allowance = allowance.for_others();
+        let (plans, recorded) =
+            record::cases(&program, hidden, &recording, options, &mut allowance)
+                .map_err(PackError::of_hidden_cases)?;
+        let of_hidden = bundled(lab, sources, &module, hidden, plans);
+        cases.extend(of_hidden.into_iter().map(|case| {
+            BundledCase {
+                plan: case
+                    .plan
+                    .map_err(|fault| of_hidden_case(fault.into()).into()),
+                ..case
+            }
+        }));
         Ok((module, cases, in_force.and(recorded)))
     }
 }
 
-/// The bundle's cases for these tasks, if the plans for them fit.
+/// The bundle's cases for these tasks: with the plans that fit the kernels and half of a bundle.
 fn bundled(
     lab: &str,
+    sources: &Sources,
     module: &Module,
     tasks: &[Task],
-    plans: Vec<plan::Plan>,
-) -> Result<Vec<BundledCase>, PackError> {
-    let case = |(task, plan): (&Task, plan::Plan)| {
+    recorded: Vec<Recorded>,
+) -> Vec<BundledCase> {
+    let mut room = Room::half();
+    let case = |(task, recorded): (&Task, Recorded)| {
         let Task { name, problem } = task.clone();
-        let fits = plan_check::fits(lab, &problem, &plan, module, &LaunchLimits::SM_90);
-        if let Err(Outcome::Failed(failure)) = fits {
-            let message = format!("case `{name}`: {}", failure.message);
-            return Err(PackError::failure(failure.kind, message));
-        }
-        Ok(BundledCase {
+        let fits = |plan: plan::Plan| match plan_check::fits(
+            lab,
+            &problem,
+            &plan,
+            module,
+            &LaunchLimits::SM_90,
+        ) {
+            Err(Outcome::Failed(failure)) => {
+                let mut message = format!("case `{name}`: {}", failure.message);
+                let limits = &LaunchLimits::SM_90;
+                if let Some(place) = signature::of_wrong_argument(sources, module, &plan, limits) {
+                    message += &format!(": {place}");
+                }
+                Err(Failure::new(failure.kind, message))
+            }
+            _ => Ok(plan),
+        };
+        let plan = recorded.and_then(fits).map_err(NotRecorded::from);
+        let mut case = BundledCase {
             name,
             problem,
             plan,
-        })
+        };
+        if let Err(fault) = room.take(&case) {
+            case.plan = Err(plans_too_large(fault).into());
+        }
+        case
     };
-    tasks.iter().zip(plans).map(case).collect()
+    tasks.iter().zip(recorded).map(case).collect()
 }
 
-/// The refusal of plans that fill a bundle.
-fn plans_too_large(fault: BundleErrorKind) -> PackError {
+/// The failure of plans that fill a bundle.
+fn plans_too_large(fault: BundleErrorKind) -> Failure {
     let BundleErrorKind::TooLarge { limit, .. } = fault else {
-        return PackError::failure(Kind::PlanTooLarge, fault.to_string());
+        return Failure::new(Kind::PlanTooLarge, fault.to_string());
     };
     let message = format!(
         "launch.rs: the plans are larger than the {limit} that they may have; record fewer launches"
     );
-    PackError::failure(Kind::PlanTooLarge, message)
+    Failure::new(Kind::PlanTooLarge, message)
+}
+
+/// The same of a hidden case. That it failed is all that anybody but the instructor learns: the
+/// kind is always the same, and the message says that it knew hidden cases.
+fn of_hidden_case(failure: Failure) -> Failure {
+    let message = format!("in a hidden case: {} [{}]", failure.message, failure.kind);
+    Failure::new(Kind::RecorderFailed, message).with_hidden_cases_known()
 }
 
 /// Whose fault it is that a submission was not built.

@@ -3,6 +3,7 @@
 
 mod blame;
 mod hidden;
+mod one_case;
 mod reach;
 
 use std::time::Instant;
@@ -113,7 +114,10 @@ fn a_submission_becomes_a_bundle() {
     let cases: Vec<_> = bundle
         .cases
         .iter()
-        .map(|case| (case.name.as_str(), case.plan.commands().count()))
+        .map(|case| {
+            let plan = case.plan.as_ref().unwrap();
+            (case.name.as_str(), plan.commands().count())
+        })
         .collect();
     assert_eq!(cases, [("small", 2), ("hidden", 3), ("other", 1)]);
     assert_eq!(bundle.cases[1].problem["n"], 9);
@@ -239,11 +243,11 @@ fn recorded(main: &str) -> Result<Vec<plan::Plan>, (Kind, String)> {
         .status();
     assert!(status.unwrap().success());
     let task = tasks(lab_spec(), false).unwrap().remove(0);
-    match record::plans(&program, &[task], &folder, &options()) {
-        Ok((plans, _)) => Ok(plans),
-        Err(PackError::Failure(failure)) => Err((failure.kind, failure.message)),
-        Err(other) => panic!("{other}"),
-    }
+    let mut allowance = Allowance::default();
+    let ended = record::cases(&program, &[task], &folder, &options(), &mut allowance);
+    let (recorded, _) = ended.unwrap_or_else(|error| panic!("{error}"));
+    let plans: Result<Vec<plan::Plan>, Failure> = recorded.into_iter().collect();
+    plans.map_err(|failure| (failure.kind, failure.message))
 }
 
 #[test]

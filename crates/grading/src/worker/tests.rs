@@ -181,6 +181,7 @@ fn paths_need_not_be_text() {
         seed: 1,
         samples: 1,
         stopping: Stopping::default(),
+        fuel: 7,
         checks: None,
     };
     let got = received(&case).unwrap();

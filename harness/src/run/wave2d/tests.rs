@@ -1,7 +1,7 @@
 use super::*;
 use crate::run::npy;
 use crate::run::test_command::{parse, printed};
-use host::{Case, Cpu, Lab};
+use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
 
 /// The ending of `harness run wave2d` with these arguments, and the text that it prints.
@@ -24,7 +24,7 @@ fn expected(steps: u32) -> Vec<f32> {
 
 #[test]
 fn every_variant_gives_what_the_cpu_gives() {
-    for variant in LAB.variants().iter().filter(|variant| !variant.on_request) {
+    for variant in LAB.variants.iter().filter(|variant| !variant.on_request) {
         let chosen = format!("--variant={}", variant.name);
         let args = [
             "--shape=37,53",

@@ -8,11 +8,13 @@
 //!
 //! | module      | what it holds                                         |
 //! |-------------|-------------------------------------------------------|
+//! | [`folder`]  | the class's draw, and the lock of the results folder  |
 //! | [`store`]   | which submissions there are, and their kept reports   |
 //! | [`workers`] | several submissions at once, one on each device       |
 //! | [`shard`]   | which submissions are a shard's                       |
 //! | [`summary`] | all of them together: table, distribution, files      |
 
+pub mod folder;
 pub mod shard;
 pub mod store;
 pub mod summary;
@@ -48,6 +50,8 @@ pub struct Class<'c> {
     pub results: &'c Path,
     /// How submissions are graded; reports of other terms are not used again.
     pub terms: &'c Terms,
+    /// The names of submissions that are graded again, whatever is kept of them.
+    pub again: &'c [String],
     /// The shard to be graded, if not all.
     pub shard: Option<Shard>,
     /// How many submissions are graded at once.
@@ -61,7 +65,8 @@ pub struct Class<'c> {
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission; [`CommandError::Environment`]
+/// A folder that cannot be read or written, or holds no submission, or not one that is to be graded
+/// again; [`CommandError::Environment`]
 /// of a grade, after which the rest is not tried: what is finished is kept.
 pub fn grade_all(
     class: Class<'_>,
@@ -84,6 +89,15 @@ pub fn grade_all(
         }
     }
     let store = Store::open(class.results, class.terms)?;
+    for name in class.again {
+        let one = found.iter().find(|one| one.name == *name).ok_or_else(|| {
+            CommandError::Input(format!(
+                "--again {name}: {} has no such submission",
+                class.submissions.display()
+            ))
+        })?;
+        store.forget(&store.key(one))?;
+    }
     let Some(shard) = class.shard else {
         let graded = grade_these(&found, &store, class.workers, grade, out)?;
         let summary = Summary::of(&graded);

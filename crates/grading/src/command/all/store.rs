@@ -39,7 +39,7 @@ pub struct Terms {
     pub model: String,
     /// The seed, where one was given.
     pub seed: Option<u64>,
-    /// The number that drawn cases follow from, where it was given.
+    /// The number that drawn cases follow from, where it was given or is the class's.
     pub draw: Option<u64>,
     /// How long a run may take, in seconds.
     pub deadline_s: f64,
@@ -214,6 +214,22 @@ impl Store {
     pub fn keep(&self, key: &str, json: &str) -> Result<(), CommandError> {
         OutputFile::create("-o", &self.file(key))?.write_all(json.as_bytes())?;
         Ok(())
+    }
+
+    /// Removes the report that is kept under this key, if there is one.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Environment`] if it cannot be removed.
+    pub fn forget(&self, key: &str) -> Result<(), CommandError> {
+        let file = self.file(key);
+        match fs::remove_file(&file) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                let message = format!("cannot remove {}: {error}", file.display());
+                Err(CommandError::Environment(message))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn file(&self, key: &str) -> PathBuf {

@@ -19,6 +19,7 @@ use terminal::look::Look;
 /// A folder of submissions, and one for the results.
 struct School {
     folder: TempDir,
+    again: Vec<String>,
 }
 
 impl School {
@@ -26,6 +27,7 @@ impl School {
     fn new(submissions: &[(&str, &str)]) -> School {
         let class = School {
             folder: tempfile::tempdir().unwrap(),
+            again: Vec::new(),
         };
         for (name, content) in submissions {
             class.hand_in(name, content);
@@ -73,6 +75,7 @@ impl School {
             submissions: &self.submissions(),
             results: &self.results(),
             terms,
+            again: &self.again,
             shard,
             workers,
         };
@@ -574,4 +577,19 @@ fn a_shard_that_is_ended_goes_on_where_it_was() {
 
       reports are kept in DIR/results; `harness grade --all` without --shard writes the summary
     ");
+}
+
+/// One of a class is graded again, and its twins share the new report.
+#[test]
+fn one_is_graded_again() {
+    let mut class = School::new(&[("ada", "right"), ("bob", "wrong"), ("cleo", "right")]);
+    assert_eq!(class.run("emulated").2, ["ada", "bob"]);
+    assert_eq!(class.run("emulated").2, [""; 0]);
+    class.again = vec!["bob".to_owned()];
+    assert_eq!(class.run("emulated").2, ["bob"]);
+    class.again = vec!["cleo".to_owned()];
+    assert_eq!(class.run("emulated").2, ["ada"]);
+    class.again = vec!["dan".to_owned()];
+    let message = class.run("emulated").0.unwrap_err().to_string();
+    assert!(message.starts_with("--again dan: "), "{message}");
 }

@@ -197,7 +197,7 @@ pub fn unchecked(report: &GradeReport) -> Vec<(String, Vec<String>)> {
 /// patterns in the same field. One of each is enough to read.
 pub fn alike(failures: Vec<(Vec<String>, &Failure)>) -> Vec<(Vec<String>, &Failure, Vec<String>)> {
     let by_look = failures.into_iter();
-    let by_look = grouped(by_look.map(|failure| (look_of(failure.1), failure)));
+    let by_look = grouped(by_look.map(|failure| (look_of(&failure.0, failure.1), failure)));
     let different = by_look.into_iter().map(|(_, mut alike)| {
         let (names, failing) = alike.remove(0);
         let others = alike.into_iter().flat_map(|(names, _)| names);
@@ -217,14 +217,24 @@ fn says_all(failing: &Failure) -> bool {
     sanitizer.contains(what)
 }
 
-/// The parts of a failure that are not numbers.
-fn look_of(failing: &Failure) -> (Kind, [Option<&str>; 2], String, Vec<Discriminant<Pattern>>) {
+/// The parts of a failure of these cases that are neither numbers nor their names.
+fn look_of<'f>(
+    names: &[String],
+    failing: &'f Failure,
+) -> (
+    Kind,
+    [Option<&'f str>; 2],
+    String,
+    Vec<Discriminant<Pattern>>,
+) {
     let said = match (&failing.sanitizer, &failing.diagnosis) {
         // Its first line names the case.
         (Some(sanitizer), _) => sanitizer.split_once('\n').map_or("", |(_, rest)| rest),
         (None, Some(_)) => "",
         (None, None) => &failing.message,
     };
+    let nameless = |said: String, name: &String| said.replace(&format!("`{name}`"), "");
+    let said = names.iter().fold(said.to_owned(), nameless);
     let said = said.chars().filter(|letter| !letter.is_ascii_digit());
     let diagnosis = failing.diagnosis.as_deref();
     let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);

@@ -32,8 +32,8 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use exit::{CommandError, Ending, codes};
 use host::course_root;
-use host::devices::Wanted;
-use host::lab::CaseError;
+use lab::CaseError;
+use lab::devices::Wanted;
 use terminal::stdout::Out;
 
 use super::grade::{Bars, GradeSettings, Grader, folder_within};
@@ -129,7 +129,7 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
         }
     }
     let shown = named.display();
-    let mut labs = host::labs().iter().map(|lab| lab.name());
+    let mut labs = host::labs().iter().map(|lab| lab.name);
     if let Some(lab) = labs.find(|lab| Path::new(lab) == named) {
         let root = course_root::find(None, working)?;
         let starter = Path::new("labs").join(lab).join("starter");
@@ -142,7 +142,7 @@ fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError>
     } else if named.exists() {
         format!("{shown}: is a file; watch takes the folder of a submission, whose files it reads")
     } else {
-        let labs = host::labs().iter().map(|lab| lab.name());
+        let labs = host::labs().iter().map(|lab| lab.name);
         CaseError::unknown("lab or folder", &shown.to_string(), labs).to_string()
     }))
 }

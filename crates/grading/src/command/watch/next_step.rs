@@ -212,7 +212,7 @@ mod tests {
         let mut named: Vec<&str> = in_order().collect();
         assert_eq!(lab_after(named[0]), Some(named[1]));
         assert_eq!(lab_after(named.last().unwrap()), None);
-        let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name()).collect();
+        let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
         named.sort_unstable();
         labs.sort_unstable();
         assert_eq!(named, labs);

@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use super::*;
 use crate::engine::Extent;
 use crate::engine::job::Answer;
-use crate::engine::run::Subject;
 use crate::outcome::Category;
 use crate::report::Checks;
 
@@ -182,30 +181,28 @@ impl CaseRunner for ChecksEnd<'_> {
     }
 }
 
+/// Endless on the emulated device is too long there, and no more.
 #[test]
 fn a_fault_that_the_gpu_decides_is_left_to_it() {
-    // Endless on the emulated device is too long there, and no more.
     let lab_spec = lab_spec(MATADD);
-    let endless = bundle(&lab_spec, &elementwise("LOOP: bra LOOP;"), record_sum);
-    let device = device::EmulatedDevice::new(device::Options {
-        fuel: 10_000,
-        ..device::Options::default()
-    });
-    let subject = Subject {
-        module: &device::Module::new("submission", endless.ptx.clone()),
-        plan: &endless.cases[0].plan,
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
+    let device = gpu();
+    let runner = ChecksEnd {
+        device: &device,
+        ended: CaseEnd::Answer(Box::new(Answer {
+            status: Outcome::failed(Kind::Deadline, "is there an endless loop?"),
+            samples: 0,
+            counts: Default::default(),
+            performance: Vec::new(),
+        })),
+        asked: Mutex::default(),
     };
-    let case = lab_spec.cases[0]
-        .with_seed(find_lab("matadd").unwrap(), 1)
-        .unwrap();
-    let stopped = Extent::Whole.check(&device, subject, &case.inputs().unwrap());
-    let Outcome::Undecided { reason } = stopped.unwrap_err() else {
-        panic!("`endless` may be right elsewhere")
+    let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
+    assert!(report.is_right(), "{report:#?}");
+    let Some(Checks::NotMade { reason }) = &report.cases[0].checks else {
+        panic!("{report:#?}")
     };
-    assert!(
-        reason.starts_with("the emulated device did not get to its end: "),
-        "{reason}"
-    );
+    insta::assert_snapshot!(reason, @"the emulated device did not get to its end: is there an endless loop?");
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use super::*;
+use crate::engine::job::Answer;
 use crate::engine::open;
 
 struct Ends(Mutex<Vec<CaseEnd>>);
@@ -27,7 +28,8 @@ fn an_end_costs_its_case_and_no_more() {
     let status = |ended: CaseEnd| {
         // The second case is graded all the same.
         let parts = tempfile::tempdir().unwrap();
-        let plan = serde_json::to_string(&bundle.case("large").unwrap().plan).unwrap();
+        let plan = bundle.case("large").unwrap().plan.as_ref().unwrap();
+        let plan = serde_json::to_string(plan).unwrap();
         std::fs::write(open::kernels_file(parts.path()), &bundle.ptx).unwrap();
         std::fs::write(open::plan_file(parts.path(), 1), plan).unwrap();
         let good = Here(&device)
@@ -108,6 +110,85 @@ fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
     insta::assert_snapshot!(said[0], @"the case was not finished when the submission's runs had taken 600 s together, all that they may; the emulated device is far slower than a GPU: `--total-deadline 6000` gives them more");
 }
 
+/// Nothing ends; the deadlines and the fuel that cases were given.
+#[derive(Default)]
+struct Endless(Mutex<Vec<(u64, u64)>>);
+
+impl CaseRunner for Endless {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
+        let given = (deadlines.submission.as_secs(), job.fuel);
+        self.0.lock().unwrap().push(given);
+        let failure = Failure::new(Kind::Deadline, "out of fuel").with_sanitizer("out of fuel");
+        Ok(CaseEnd::Answer(Box::new(Answer {
+            status: failure.into(),
+            samples: 0,
+            counts: Default::default(),
+            performance: Vec::new(),
+        })))
+    }
+}
+
+/// A lab of cases of these groups.
+fn lab_of(groups: &[&str]) -> LabSpec {
+    let mut text =
+        "format_version = 1\nlab = \"matadd\"\ntolerance = { rule = \"exact\" }\n".to_owned();
+    for (i, group) in groups.iter().enumerate() {
+        text += &format!(
+            "[[case]]\nname = \"case-{i}\"\ngroup = \"{group}\"\npoints = 1\nparams = {{ n_x = 37, n_y = 5 }}\n"
+        );
+    }
+    lab_spec(&text)
+}
+
+/// After the first few cases that do not end, the others take little.
+#[test]
+fn what_never_ends_takes_little_time() {
+    let given = |groups: &[&str]| {
+        let lab_spec = lab_of(groups);
+        let bundle = built_in(&lab_spec, "grid2d_block1d_64");
+        let runner = Endless::default();
+        let device = EmulatedDevice::default();
+        let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
+        (runner.0.into_inner().unwrap(), report)
+    };
+    let (all, part) = ((60, 100_000_000), (3, 5_000_000));
+    let (asked, report) = given(&["small"; 5]);
+    assert_eq!(asked, [all, all, part, part, part]);
+    let said = |case: usize| {
+        let failure = report.cases[case].status.failure().unwrap();
+        failure.sanitizer.clone().unwrap()
+    };
+    assert_eq!(said(1), "out of fuel");
+    insta::assert_snapshot!(said(2), @r"
+    out of fuel
+    this case had 1/20 of the usual time and instructions, because 2 cases before it did not end: with those mended, it has all
+    ");
+    // A hidden case that does not end shortens no other that students see.
+    let (asked, _) = given(&[
+        "hidden", "hidden", "hidden", "small", "small", "small", "hidden",
+    ]);
+    assert_eq!(asked, [all, all, part, all, all, part, part]);
+}
+
+/// A case that ends is graded, with the smaller part too.
+#[test]
+fn a_case_that_ends_is_graded_after_others_that_do_not() {
+    struct FirstTwo<'d>(&'d dyn Device);
+    impl CaseRunner for FirstTwo<'_> {
+        fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
+            match job.case.as_str() {
+                "case-0" | "case-1" => Ok(CaseEnd::TimedOut(Phase::Submission)),
+                _ => Here(self.0).run(job, deadlines),
+            }
+        }
+    }
+    let lab_spec = lab_of(&["small"; 4]);
+    let bundle = built_in(&lab_spec, "grid2d_block1d_64");
+    let device = EmulatedDevice::default();
+    let report = graded_with(&lab_spec, &bundle, &device, &FirstTwo(&device), &options());
+    assert_eq!(report.totals.earned, 2.0, "{report:#?}");
+}
+
 const DEADLINES: Deadlines<'static> = Deadlines {
     submission: Duration::from_secs(60),
     all_runs: None,
@@ -126,6 +207,7 @@ fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
         seed: 1,
         samples: 1,
         stopping: options().stopping,
+        fuel: 1 << 30,
         checks: None,
     }
 }

@@ -27,7 +27,7 @@ use super::job::{CaseJob, DeviceName};
 use super::runner::{CaseEnd, CaseRunner};
 use super::sampling::Stopping;
 use super::{GradeError, Options, Packed, Quiet, grade};
-use crate::bundle::{BuiltWith, Bundle, BundledCase};
+use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
@@ -73,7 +73,7 @@ fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn lab::LabCase) -> P
         BundledCase {
             name: spec.name.clone(),
             problem: case.problem_json(),
-            plan: record(case.as_ref()),
+            plan: Ok(record(case.as_ref())),
         }
     });
     Bundle {
@@ -129,7 +129,7 @@ impl CaseRunner for Here<'_> {
             ..serde_json::from_str(&json).unwrap()
         };
         let ran = match job.checks {
-            Some(extent) => job.run_on(&extent.device(), &mut Unwatched),
+            Some(extent) => job.run_on(&extent.device(job.fuel), &mut Unwatched),
             None => job.run_on(self.0, &mut Unwatched),
         };
         Ok(match ran {

@@ -29,6 +29,40 @@ fn a_bundle_for_other_problems_is_refused() {
     insta::assert_snapshot!(refused(&|bundle| bundle.cases[0].problem["n_x"] = 36.into()), @"its plan for case `small` was recorded for another problem: `n_x` is 36 instead of 37; pack the submission again");
 }
 
+/// A case without a plan fails in the words of the bundle, and the others are graded.
+#[test]
+fn a_case_that_was_not_recorded_costs_itself() {
+    let lab_spec = lab_spec(DRAWN);
+    let bundle = built_in(&lab_spec.drawn(7), "grid2d_block1d_64");
+    let device = EmulatedDevice::default();
+    let graded = |change: &dyn Fn(&mut Bundle)| {
+        let mut bundle = bundle.clone();
+        change(&mut bundle);
+        let options = Options {
+            draw: Some(7),
+            ..options()
+        };
+        graded_with(&lab_spec, &bundle, &device, &Here(&device), &options)
+    };
+    let not_recorded = |kind| {
+        let message = "launch.rs: it panicked".to_owned();
+        Err(NotRecorded { kind, message })
+    };
+    for (failing, earned) in [(0, 3.0), (1, 2.0)] {
+        let report = graded(&|bundle| {
+            bundle.cases[failing].plan = not_recorded(Kind::RecorderFailed);
+        });
+        assert_eq!(report.totals.earned, earned, "{report:#?}");
+        let failure = report.cases[failing].status.failure().unwrap();
+        assert_eq!(failure.kind, Kind::RecorderFailed);
+        assert_eq!(failure.message, "launch.rs: it panicked");
+        assert_eq!(failure.knew_hidden, failing == 1);
+    }
+    // What only a run can show is no reason for there being no plan.
+    let report = graded(&|bundle| bundle.cases[0].plan = not_recorded(Kind::Race));
+    insta::assert_snapshot!(report.refused.unwrap().message, @"case `small` is said to fail with race before it ran; pack the submission again");
+}
+
 /// Students whose files are the same share what is said of them.
 #[test]
 fn a_damaged_file_is_described_without_its_name() {

@@ -46,6 +46,20 @@ fn wrong_values_are_found_and_explained() {
     );
 }
 
+/// Memory is filled with NaN before a run: a cell that nothing wrote is wrong, and not the kernel's
+/// NaN.
+#[test]
+fn cells_that_nothing_wrote_are_wrong() {
+    let failure = fails(&format!("{SUM} setp.lt.u32 %p2, %r1, 100; @%p2 bra DONE;"));
+    assert_eq!(failure.kind, Kind::WrongResult);
+    let lines = crate::diagnose::text::lines(failure.diagnosis.as_deref().unwrap());
+    assert!(
+        lines[0].contains("100 of 185 cells, 100 never written"),
+        "{}",
+        lines[0]
+    );
+}
+
 #[test]
 fn inputs_that_change_are_found() {
     let failure = fails(&format!("{SUM} st.global.f32 [%rd5], %f3;"));
