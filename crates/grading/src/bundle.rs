@@ -63,7 +63,7 @@ pub struct BundledCase {
     pub plan: Result<Plan, NotRecorded>,
 }
 
-/// How a case fails whose plan could not be recorded, or fits neither the kernels nor any device.
+/// How a case fails whose plan could not be recorded, or does not fit.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NotRecorded {

@@ -594,7 +594,7 @@ fn of_rows(rows: &[usize]) -> Vec<Pattern> {
     planted.patterns()
 }
 
-/// Between fixed borders, all rows are wrong: that is no tile.
+/// Between fixed borders, all rows are wrong: a tile would leave some of them right.
 #[test]
 fn all_inner_rows_are_no_partial_tile() {
     let is_tile = |pattern: &Pattern| matches!(pattern, Pattern::LastPartialTile { .. });
@@ -620,7 +620,7 @@ fn a_line_beside_the_border_is_not_the_border() {
     insta::assert_snapshot!(text::sentence(&band), @"all wrong cells are at x = 3: a source or a wall there, or two tiles that meet there?");
 }
 
-/// What a wrong cell becomes after many steps says nothing of where it came from.
+/// The damage after many steps does not say where it began.
 #[test]
 fn the_place_is_not_taken_where_the_damage_has_spread() {
     let (n, steps) = (31usize, 12);

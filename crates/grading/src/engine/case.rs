@@ -212,7 +212,7 @@ impl<'a> CaseWork<'a> {
             fields.all(|field| field.non_finite == 0)
         });
         if failure.kind == Kind::NonFinite && unwritten {
-            // What memory was filled with, and no value of the submission's.
+            // Memory was filled with it: it is not a value of the submission's.
             failure.kind = expected::kind_of_wrong_values(of.sample);
         }
         Err(failure.into())

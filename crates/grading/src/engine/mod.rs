@@ -343,7 +343,7 @@ struct Grading<'a> {
     name: DeviceName,
     /// The time left for the submission's runs on the emulated device.
     left: Cell<Duration>,
-    /// What its cases are given that are graded.
+    /// The share of time and fuel of the cases that are graded.
     patience: RefCell<Patience>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,

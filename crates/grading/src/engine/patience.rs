@@ -1,8 +1,8 @@
 //! The time and the fuel of a case after others that did not end.
 //!
 //! A case that never ends costs all of its time. After the first few of a submission, the cases
-//! that follow are given a part of theirs: they are graded, and take seconds together. A submission
-//! all of whose cases end never meets this, however slow it is.
+//! that follow are given a part of theirs: they are graded, and take seconds together. If all cases
+//! of a submission end, it never meets this rule, however slow it is.
 
 use std::time::Duration;
 
@@ -35,8 +35,8 @@ impl Patience {
         }
     }
 
-    /// What the next case is given. What students are shown of a case that they know does not
-    /// depend on hidden ones.
+    /// The share of the next case. Students see nothing of hidden cases in the shares of the cases
+    /// that they know.
     pub fn share(&self, group: Group) -> Share {
         let ended_badly = match group {
             Group::Hidden => self.known + self.hidden,

@@ -32,7 +32,7 @@ pub struct Allowance {
 }
 
 impl Allowance {
-    /// After so many recorders that met a limit on time there is no other.
+    /// After this number of recorders that met a limit on time, no other is started.
     const MOST_TIMED_OUT: u32 = 3;
     /// After one that did, the limits are this many times shorter.
     const SHORTER: u32 = 5;
@@ -82,7 +82,7 @@ impl Allowance {
 ///
 /// # Errors
 ///
-/// What the machine lacks; without tasks, also how the recorder failed.
+/// The machine lacks something; without tasks, also how the recorder failed.
 pub fn cases(
     recorder: &Path,
     tasks: &[Task],

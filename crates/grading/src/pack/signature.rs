@@ -26,7 +26,7 @@ pub fn of_wrong_argument(
         _ => None,
     };
     let param = wrong_param(plan)?;
-    // The first commands of which the last one is wrong.
+    // The shortest beginning of the plan that is wrong: its last command is.
     let (mut right, mut wrong) = (0, plan.commands().len());
     while wrong - right > 1 {
         let middle = right + (wrong - right) / 2;

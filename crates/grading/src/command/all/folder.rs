@@ -1,5 +1,5 @@
-//! What a results folder holds beside the reports: the number that a class's hidden cases follow
-//! from, and a lock.
+//! A results folder holds more than reports: the number that a class's hidden cases follow from,
+//! and a lock.
 
 use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -30,7 +30,7 @@ pub fn kept_draw(results: &Path) -> Result<Option<u64>, CommandError> {
         Ok(draw) => Ok(Some(draw)),
         Err(_) => Err(unusable(
             &file,
-            &"it does not hold the number of a draw; remove it to draw anew, which grades all again",
+            &"it does not hold the number of a draw; remove it to draw again, which grades all again",
         )),
     }
 }
@@ -128,7 +128,7 @@ mod tests {
         }
         fs::write(folder.path().join(DRAW), "x").unwrap();
         let message = class_draw(folder.path()).unwrap_err().to_string();
-        assert!(message.ends_with("draw: it does not hold the number of a draw; remove it to draw anew, which grades all again"), "{message}");
+        assert!(message.ends_with("draw: it does not hold the number of a draw; remove it to draw again, which grades all again"), "{message}");
     }
 
     /// Several shards that begin at once have the same.

@@ -217,7 +217,7 @@ fn says_all(failing: &Failure) -> bool {
     sanitizer.contains(what)
 }
 
-/// The parts of a failure of these cases that are neither numbers nor their names.
+/// The parts of a failure of these cases, without numbers and the cases' names.
 fn look_of<'f>(
     names: &[String],
     failing: &'f Failure,

@@ -58,7 +58,7 @@ fn a_case_that_was_not_recorded_costs_itself() {
         assert_eq!(failure.message, "launch.rs: it panicked");
         assert_eq!(failure.knew_hidden, failing == 1);
     }
-    // What only a run can show is no reason for there being no plan.
+    // A race is found by a run: it is not a reason for a missing plan.
     let report = graded(&|bundle| bundle.cases[0].plan = not_recorded(Kind::Race));
     insta::assert_snapshot!(report.refused.unwrap().message, @"case `small` is said to fail with race before it ran; pack the submission again");
 }

@@ -28,7 +28,7 @@ fn parsed(text: &str) -> Vec<Result<String, (Kind, String)>> {
     after(text, 0, Ok(()))
 }
 
-/// The same of one that ended like this, after so many cases.
+/// The same of one that ended like this, after this number of cases.
 fn after(
     text: &str,
     before: usize,

@@ -2,7 +2,7 @@
 
 use super::*;
 
-/// What becomes of each case, by its name, of a submission that does this first.
+/// The fault of each case, by its name, of a submission that does this first.
 fn cases_of(body: &str, options: Options) -> Vec<(String, Option<NotRecorded>)> {
     let own = LAUNCH.split_once("// RECORD").unwrap().1;
     let own = own.split_once("// END").unwrap().0;
@@ -80,7 +80,7 @@ fn a_recorder_that_hangs_takes_seconds() {
     insta::assert_snapshot!(hidden.message, @"in a hidden case: launch.rs: recording took more than 1 s; it only lists launches, and takes milliseconds [recorder_timed_out]");
 }
 
-/// Whatever it is that never ends, and however many cases there are.
+/// The time of recorders has a bound that does not depend on the number of cases.
 #[test]
 fn recorders_are_not_waited_for_without_end() {
     let first = options().record;
