@@ -8,7 +8,7 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use kernels_gpu::matadd::add;
 use kernels_gpu::random::value;

@@ -1,6 +1,6 @@
 //! The coalescing lab: the sum of all elements, modulo 2^32, which does not depend on the order.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use kernels_gpu::membench::value;
 use rayon::prelude::*;

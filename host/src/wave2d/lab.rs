@@ -1,6 +1,6 @@
 //! The lab's declaration.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::wave2d::AnyScene;

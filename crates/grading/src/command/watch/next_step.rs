@@ -127,7 +127,7 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
         Some(Pattern::SignOfZero | Pattern::RoundingOnly { .. }) => {
             "compute in the order of the given functions, without mul_add: equal means equal to the last bit"
         }
-        Some(Pattern::OneFieldOnly { .. }) | None => {
+        Some(Pattern::OneFieldOnly { .. } | Pattern::FewCells { .. }) | None => {
             "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?"
         }
     }
