@@ -3,10 +3,10 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{doctor, export, list, run, test};
+use crate::{doctor, export, list, own, run, test};
 use exit::{CommandError, Ending};
 use grading::command::{check_course, grade, pack, watch};
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
 
@@ -83,12 +83,27 @@ impl Cli {
         })
     }
 
+    /// The lab, and the submissions that are to be its solutions beside the built-in ones.
+    fn own(&self) -> Option<(Option<&str>, &SubmissionArg)> {
+        match &self.command {
+            Command::Test(args) => Some((args.lab.as_deref(), &args.own)),
+            Command::Perf(args) => Some((args.lab.as_deref(), &args.own)),
+            Command::Profile(args) => Some((Some(&args.lab), &args.own)),
+            Command::Run(args) => args.own().map(|(lab, named)| (Some(lab), named)),
+            _ => None,
+        }
+    }
+
     /// Does what was asked.
     ///
     /// # Errors
     ///
     /// Why it cannot be done.
     pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+        let _folders = match self.own() {
+            Some((lab, named)) => own::submit(lab, named)?,
+            None => Vec::new(),
+        };
         match &self.command {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),

@@ -9,6 +9,7 @@
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`run`]       | `harness run`                                             |
+//! | `own`         | `--submission`                                            |
 //! | [`export`]    | `harness export`: the student's copy                      |
 
 pub mod cli;
@@ -17,6 +18,7 @@ pub mod export;
 #[cfg(unix)]
 pub mod launch;
 pub mod list;
+mod own;
 pub mod program;
 pub mod run;
 pub mod test;

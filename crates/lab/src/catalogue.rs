@@ -1,5 +1,8 @@
 //! Which labs, variants and cases a command is about.
 
+use std::path::PathBuf;
+
+use clap::Args;
 use exit::CommandError;
 
 use crate::devices::Wanted;
@@ -25,6 +28,14 @@ pub fn select(
 /// Whether this copy of the course has built-in solutions.
 pub fn has_solutions(labs: &[&Lab]) -> bool {
     labs.iter().any(|lab| !lab.variants.is_empty())
+}
+
+/// `--submission`: solutions beside the built-in ones.
+#[derive(Debug, Clone, Default, Args)]
+pub struct SubmissionArg {
+    /// Also a submission of your own: a folder with kernels.rs and launch.rs; may be repeated
+    #[arg(long, value_name = "DIR")]
+    pub submission: Vec<PathBuf>,
 }
 
 /// Refuses a command that needs the built-in solutions where there are none: `what` it does, and
@@ -53,12 +64,16 @@ pub fn variant_of_run(
     name: &str,
     device: Option<Wanted>,
 ) -> Result<(Option<&'static Variant>, Option<Wanted>), CommandError> {
+    // A command that runs one solution runs the submission.
+    if let [.., own] = lab.submitted() {
+        return Ok((Some(own), device));
+    }
     if lab.variants.is_empty() {
         return match device {
             None | Some(Wanted::Cpu) => Ok((None, Some(Wanted::Cpu))),
             Some(device) => Err(CommandError::Input(format!(
                 "--device {device}: this copy of the course has no built-in solution that could run there; \
-                 `--device cpu` has the reference"
+                 `--submission DIR` runs yours, `--device cpu` the reference"
             ))),
         };
     }
@@ -71,7 +86,7 @@ pub fn variant_of_run(
 pub type Chosen = (&'static Lab, Vec<&'static Variant>);
 
 /// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they
-/// are. Labs that have none of those named are left out.
+/// are, and every submission. Labs that have none of those named are left out.
 ///
 /// # Errors
 ///
@@ -92,7 +107,7 @@ pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, 
             let plain = Some(variant).filter(|plain| names.is_empty() || is_named(plain));
             plain.into_iter().chain(shapes)
         });
-        (lab, variants.collect())
+        (lab, variants.chain(lab.submitted()).collect())
     });
     Ok(chosen
         .filter(|(_, variants): &Chosen| names.is_empty() || !variants.is_empty())

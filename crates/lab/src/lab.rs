@@ -1,7 +1,7 @@
 //! A lab, as data.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use device::module::Module;
 use plan::{InterfaceInfo, Plan};
@@ -33,6 +33,8 @@ pub struct Lab {
     /// The built-in solutions; the first is the plain one that others are compared with. A copy of
     /// the course without solutions has none.
     pub variants: Vec<Variant>,
+    /// Solutions that are not built in, from folders that `--submission` names: [`Lab::submit`].
+    pub submitted: OnceLock<Vec<Variant>>,
     /// The parameters that are one number in a case of equal extents, and the least that it may be.
     pub extents: (&'static str, u32),
     /// A case of this extent along each axis, with as little to do as can be; refuses extents that
@@ -91,6 +93,22 @@ impl Lab {
         let mut params = params.clone();
         params.set("seed", seed >> (64 - self.seed_bits));
         Ok(params)
+    }
+
+    /// Adds solutions that are not built in. They come after the built-in ones wherever a command
+    /// goes through variants.
+    ///
+    /// # Panics
+    ///
+    /// At the second call: a command line is read once.
+    pub fn submit(&self, variants: Vec<Variant>) {
+        let set = self.submitted.set(variants);
+        assert!(set.is_ok(), "submissions of lab `{}` are there", self.name);
+    }
+
+    /// The solutions that [`Lab::submit`] added.
+    pub fn submitted(&self) -> &[Variant] {
+        self.submitted.get().map_or(&[], Vec::as_slice)
     }
 
     /// The variant of this name, or of `NAME@LABEL`: that variant in one of its shapes.

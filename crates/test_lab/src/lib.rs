@@ -4,7 +4,7 @@ pub mod ptx;
 
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
 use device::{
@@ -81,6 +81,7 @@ fn doubling(variants: Vec<Variant>) -> Lab {
         seed_bits: 64,
         module: Arc::clone(&MODULE),
         variants,
+        submitted: OnceLock::new(),
         extents: ("n", 1),
         of_extent: |n| Ok(Box::new(numbers(n as usize, 1))),
         from_values: |values| Ok(Box::new(numbers(values.get("n")?, values.get("steps")?))),

@@ -22,6 +22,7 @@ mod wave2d;
 mod wave3d;
 
 use clap::{Args, Subcommand};
+use lab::catalogue::SubmissionArg;
 
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
@@ -64,6 +65,19 @@ pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         RunLab::Wave3d(args) => wave3d::run(args, out),
         RunLab::Matadd(args) => matadd::run(args, out),
         RunLab::Membench(args) => membench::run(args, out),
+    }
+}
+
+impl RunArgs {
+    /// The lab, and the submissions that are to run it.
+    pub fn own(&self) -> Option<(&'static str, &SubmissionArg)> {
+        Some(match &self.lab {
+            RunLab::Poisson(args) => ("poisson", args.device.own()),
+            RunLab::Stencil25(args) => ("stencil25", args.device.own()),
+            RunLab::Wave2d(args) => ("wave2d", args.device.own()),
+            RunLab::Wave3d(args) => ("wave3d", args.device.own()),
+            RunLab::Matadd(_) | RunLab::Membench(_) => return None,
+        })
     }
 }
 

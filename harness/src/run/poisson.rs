@@ -63,7 +63,7 @@ pub struct PoissonArgs {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=4096))]
     threads: Option<u32>,
     #[command(flatten)]
-    device: DeviceArg,
+    pub(super) device: DeviceArg,
     /// Do not compare the result with the CPU's
     #[arg(long)]
     no_check: bool,

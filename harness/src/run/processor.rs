@@ -11,7 +11,7 @@ use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use lab::catalogue::variant_of_run;
+use lab::catalogue::{SubmissionArg, variant_of_run};
 use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
 use measure::tune::Table;
@@ -27,6 +27,8 @@ pub struct DeviceArg {
     /// --gpus 4` works anywhere
     #[arg(long, value_name = "GPUS")]
     gpus: Option<Gpus>,
+    #[command(flatten)]
+    own: SubmissionArg,
 }
 
 /// The variant that runs on several devices, of each lab that has one.
@@ -47,6 +49,11 @@ pub struct Processor {
 }
 
 impl DeviceArg {
+    /// The submissions that are named; the last one computes.
+    pub fn own(&self) -> &SubmissionArg {
+        &self.own
+    }
+
     /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
     /// of this name, or else `usual`, and on several GPUs `split`.
     ///
@@ -70,6 +77,12 @@ impl DeviceArg {
         #[cfg(not(target_os = "linux"))]
         let world: Option<()> = None;
         let is_several = self.gpus.is_some() || world.is_some();
+        if is_several && !self.own.submission.is_empty() {
+            return Err(CommandError::Input(
+                "--submission: a submission records launches for one device; leave out --gpus"
+                    .to_owned(),
+            ));
+        }
         if is_several {
             self.needs_split(lab)?;
         }

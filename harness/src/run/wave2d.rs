@@ -65,7 +65,7 @@ pub struct Wave2dArgs {
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     #[command(flatten)]
-    device: DeviceArg,
+    pub(super) device: DeviceArg,
     /// Do not compare the fields with the CPU's
     #[arg(long)]
     no_check: bool,

@@ -44,7 +44,7 @@ pub struct Wave3dArgs {
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     #[command(flatten)]
-    device: DeviceArg,
+    pub(super) device: DeviceArg,
     /// Do not compare the fields with the CPU's
     #[arg(long)]
     no_check: bool,

@@ -13,7 +13,7 @@ use host::labs;
 use lab::Lab;
 
 use exit::{CommandError, Ending};
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Machine, Wanted};
 use measure::tune::Table;
 use report::{LabReport, Report};
@@ -24,7 +24,7 @@ use terminal::stdout::Out;
 #[derive(Debug, Clone, Default, Args)]
 pub struct TestArgs {
     /// Only this lab
-    lab: Option<String>,
+    pub lab: Option<String>,
     /// Only on this device: cpu, cuda, cuda:N, emulated; may be repeated [default: cpu and cuda, or
     /// without a GPU cpu and emulated]
     #[arg(long, value_name = "DEVICE", value_delimiter = ',')]
@@ -47,6 +47,8 @@ pub struct TestArgs {
         default_missing_value = "on"
     )]
     sanitize: String,
+    #[command(flatten)]
+    pub own: SubmissionArg,
     #[command(flatten)]
     json: JsonArg,
 }

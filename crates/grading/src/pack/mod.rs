@@ -22,6 +22,7 @@
 mod compile;
 mod dependencies;
 pub mod job;
+pub mod own;
 mod record;
 mod rustc_diagnostics;
 mod screen;
@@ -413,54 +414,13 @@ impl Packer {
         dependencies: &Dependencies,
         [known, hidden]: [&[Task]; 2],
     ) -> Result<(Module, Vec<BundledCase>, InForce), PackError> {
-        let above = self.options.scratch.clone();
-        let above = above.unwrap_or_else(std::env::temp_dir);
-        let folder = ScratchFolder::new_in(&above, "pack").map_err(PackError::io(&above))?;
-        let folder = folder.path();
-        // The sandbox gets paths as the kernel sees them.
-        let root = folder.canonicalize().map_err(PackError::io(folder))?;
-        let subfolder = |name: &str| {
-            let path = root.join(name);
-            std::fs::create_dir(&path).map_err(PackError::io(&path))?;
-            Ok::<_, PackError>(path)
-        };
-        let [device, host, recording] = ["device", "host", "record"].map(subfolder);
-        let (device, host, recording) = (device?, host?, recording?);
-        let lab_type = InterfaceInfo::find(lab)
-            .expect("the lab was found")
-            .type_path;
+        let workshop = Workshop::new(&self.options)?;
         let options = &self.options;
-        // PTX is for one architecture and all newer ones: kernels that need a newer one are
-        // compiled for that.
-        let of_kernels = match sources.names_capability() {
-            true => {
-                let _guard = self.building();
-                dependencies.newer()?
-            }
-            false => &dependencies.device,
-        };
-        // Kernels and recorder are independent of one another.
         let mut allowance = Allowance::default();
-        let mut record = |program: &Path, tasks: &[Task]| {
-            record::cases(program, tasks, &recording, options, &mut allowance)
-        };
-        let (kernels, recorded) = std::thread::scope(|scope| {
-            let kernels = scope.spawn(|| compile::ptx(sources, of_kernels, &device, options));
-            let recorder = compile::recorder(sources, &dependencies.host, lab_type, &host, options);
-            let recorded = recorder.and_then(|(program, in_force)| {
-                let (plans, recorded) = record(&program, known)?;
-                Ok((program, plans, in_force.and(recorded)))
-            });
-            (kernels.join().expect("no panic"), recorded)
-        });
-        // A mistake in the kernels is one of the recorder too, which says it with less.
-        let (ptx, kernels_in_force) = kernels?;
-        let (program, plans, in_force) = recorded?;
-        let in_force = kernels_in_force.and(in_force);
-        let module = Module::new("kernels.rs", ptx);
-        module
-            .program()
-            .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
+        let (module, program, plans, in_force) =
+            self.compile(sources, lab, dependencies, &workshop, |program| {
+                record::cases(program, known, &workshop.record, options, &mut allowance)
+            })?;
         let mut cases = bundled(lab, sources, &module, known, plans);
         // Where no case can be run that its author knows, that is said once, and nothing is graded.
         let faults = cases.iter().map(|case| case.plan.as_ref().err());
@@ -478,7 +438,7 @@ impl Packer {
         }
         let mut allowance = allowance.for_others();
         let (plans, recorded) =
-            record::cases(&program, hidden, &recording, options, &mut allowance)
+            record::cases(&program, hidden, &workshop.record, options, &mut allowance)
                 .map_err(PackError::of_hidden_cases)?;
         let of_hidden = bundled(lab, sources, &module, hidden, plans);
         cases.extend(of_hidden.into_iter().map(|case| {
@@ -490,6 +450,84 @@ impl Packer {
             }
         }));
         Ok((module, cases, in_force.and(recorded)))
+    }
+
+    /// The kernels and the recorder, what `record` had from the recorder, and what all of it ran
+    /// under. Kernels and recorder are independent of one another, and compiled at once.
+    fn compile<T>(
+        &self,
+        sources: &Sources,
+        lab: &str,
+        dependencies: &Dependencies,
+        workshop: &Workshop,
+        record: impl FnOnce(&Path) -> Result<(T, InForce), PackError>,
+    ) -> Result<(Module, PathBuf, T, InForce), PackError> {
+        let lab_type = InterfaceInfo::find(lab)
+            .expect("the lab was found")
+            .type_path;
+        let (host, options) = (&dependencies.host, &self.options);
+        // PTX is for one architecture and all newer ones: kernels that need a newer one are
+        // compiled for that.
+        let of_kernels = match sources.names_capability() {
+            true => {
+                let _guard = self.building();
+                dependencies.newer()?
+            }
+            false => &dependencies.device,
+        };
+        let (kernels, recorded) = std::thread::scope(|scope| {
+            let kernels =
+                scope.spawn(|| compile::ptx(sources, of_kernels, &workshop.device, options));
+            let recorder = compile::recorder(sources, host, lab_type, &workshop.host, options);
+            let recorded = recorder.and_then(|(program, in_force)| {
+                let (recorded, while_recording) = record(&program)?;
+                Ok((program, recorded, in_force.and(while_recording)))
+            });
+            (kernels.join().expect("no panic"), recorded)
+        });
+        // A mistake in the kernels is one of the recorder too, which says it with less.
+        let (ptx, kernels_in_force) = kernels?;
+        let (program, recorded, in_force) = recorded?;
+        let module = Module::new("kernels.rs", ptx);
+        module
+            .program()
+            .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;
+        Ok((module, program, recorded, kernels_in_force.and(in_force)))
+    }
+}
+
+/// The folders in which a submission is built, which are removed with this value.
+#[derive(Debug)]
+struct Workshop {
+    /// Where kernels are compiled.
+    device: PathBuf,
+    /// Where host code is compiled.
+    host: PathBuf,
+    /// Where the recorder runs.
+    record: PathBuf,
+    scratch: ScratchFolder,
+}
+
+impl Workshop {
+    fn new(options: &Options) -> Result<Workshop, PackError> {
+        let above = options.scratch.clone();
+        let above = above.unwrap_or_else(std::env::temp_dir);
+        let scratch = ScratchFolder::new_in(&above, "pack").map_err(PackError::io(&above))?;
+        let folder = scratch.path();
+        // The sandbox gets paths as the kernel sees them.
+        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        let subfolder = |name: &str| {
+            let path = root.join(name);
+            std::fs::create_dir(&path).map_err(PackError::io(&path))?;
+            Ok::<_, PackError>(path)
+        };
+        let [device, host, record] = ["device", "host", "record"].map(subfolder);
+        Ok(Workshop {
+            device: device?,
+            host: host?,
+            record: record?,
+            scratch,
+        })
     }
 }
 

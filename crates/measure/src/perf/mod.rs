@@ -47,7 +47,7 @@ use device::registers::RegisterCap;
 use exit::{CommandError, Ending};
 use host::labs;
 use lab::Lab;
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Chosen, Machine, Wanted};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
@@ -71,7 +71,7 @@ use crate::{peer, scaling};
 #[command(after_help = HELP)]
 pub struct PerfArgs {
     /// Only this lab
-    pub(crate) lab: Option<String>,
+    pub lab: Option<String>,
     /// Time the GPU on the large case; the CPU stays with the small one, and is compared by its
     /// rate
     #[arg(long)]
@@ -82,6 +82,8 @@ pub struct PerfArgs {
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
+    #[command(flatten)]
+    pub own: SubmissionArg,
     /// Also time each variant with a register limit per thread: `none`, or a number; on a GPU
     #[arg(long, value_name = "NUMBER", value_delimiter = ',')]
     registers: Vec<Registers>,

@@ -16,7 +16,7 @@ use lab::{Cpu, Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
 use kernel::KernelProfile;
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use lab::memory_advice;
 use lab::run::explain;
 use report::{Outcome, Report, VariantProfile};
@@ -30,10 +30,12 @@ use terminal::stdout::Out;
 #[command(after_help = HELP)]
 pub struct ProfileArgs {
     /// Which lab
-    lab: String,
+    pub lab: String,
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
+    #[command(flatten)]
+    pub own: SubmissionArg,
     /// Which case: its label, or a part that no other has [default: the small case with most work]
     #[arg(long, value_name = "LABEL", conflicts_with = "param")]
     case: Option<String>,

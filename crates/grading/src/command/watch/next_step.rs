@@ -96,9 +96,12 @@ fn about(failing: &Failure) -> &'static str {
 /// What to do about wrong values.
 fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
     let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
-    // That one output alone is wrong says little of where to look.
+    // The number of steps says more than that it is also an input; that one output alone is wrong says
+    // little of where to look.
+    let is_step = |pattern: &&Pattern| matches!(pattern, Pattern::OtherStep { .. });
     let says_where = |pattern: &&Pattern| !matches!(pattern, Pattern::OneFieldOnly { .. });
-    match patterns.iter().find(says_where) {
+    let step = patterns.iter().find(is_step);
+    match step.or_else(|| patterns.iter().find(says_where)) {
         Some(Pattern::Unwritten { .. }) => {
             "let some thread write every cell: count the grid's threads, and see which cells a thread takes"
         }

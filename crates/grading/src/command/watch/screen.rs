@@ -170,6 +170,11 @@ impl Screen {
             let steps = after(&self.subject, report, first.map(|first| first.failing));
             blocks.push(next(&steps, look, columns));
             blocks.push(self.shown_hints(look, columns));
+            if self.with_counts && room < usize::MAX {
+                // They take the place of all that, but for the case that fails.
+                blocks.truncate(3);
+                blocks[2].truncate(1);
+            }
             blocks.extend(self.with_counts.then(|| counts(report, look)));
         }
         if let Some(trouble) = &self.trouble {
@@ -227,15 +232,25 @@ impl Screen {
         lines
     }
 
+    /// Whether large cases are run and speed is graded.
+    fn is_on_gpu(&self) -> bool {
+        self.subject.device != "emulated"
+    }
+
     fn points(&self, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
         let report = &verdict.report;
-        let totals = &report.totals;
-        let figure = figures::earned(totals.earned, totals.graded());
-        let graded: Vec<&CaseGrade> = graded(report).collect();
+        let is_graded = |case: &&CaseGrade| case.group != Group::Large || self.is_on_gpu();
+        let graded: Vec<&CaseGrade> = report.cases.iter().filter(is_graded).collect();
         let right = graded.iter().filter(|case| is_right(case)).count();
+        let possible = match self.is_on_gpu() {
+            true => report.totals.graded(),
+            false => graded.iter().map(|case| case.points).sum(),
+        };
+        let figure = figures::earned(report.totals.earned, possible);
         let mut text = format!("{figure} points, {right} of {} cases right", graded.len());
-        if totals.not_graded_here > 0.0 {
-            let points = figures::points(totals.not_graded_here);
+        let for_speed: f64 = report.performance.iter().map(|timed| timed.points).sum();
+        if for_speed > 0.0 && !self.is_on_gpu() {
+            let points = figures::points(for_speed);
             text += &format!("; {points} points more for speed, on a GPU");
         }
         let mut lines = wrapped(&text, "  ", 4, columns);
@@ -297,14 +312,6 @@ impl Screen {
     }
 }
 
-/// The cases that are graded on this device.
-fn graded(report: &GradeReport) -> impl Iterator<Item = &CaseGrade> {
-    let is_graded = |case: &&CaseGrade| {
-        case.group != Group::Large || case.points > 0.0 || case.status.not_graded().is_none()
-    };
-    report.cases.iter().filter(is_graded)
-}
-
 /// The first failure, with the cases that fail alike.
 struct First<'r> {
     /// The cases that fail so, in the lab's order; at least one.
@@ -347,12 +354,16 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
         );
         wrapped(&text, label, 4, columns)
     };
+    let unit = if points.abs() == 1.0 {
+        "point"
+    } else {
+        "points"
+    };
+    let size = figures::points(points.abs());
     if *points > 0.0 {
-        let text = format!("  +{} points since the last save", figures::points(*points));
-        lines.push(look.good(&text));
+        lines.push(look.good(&format!("  +{size} {unit} since the last save")));
     } else if *points < 0.0 {
-        let text = format!("  -{} points since the last save", figures::points(-points));
-        lines.push(look.bad(&text));
+        lines.push(look.bad(&format!("  -{size} {unit} since the last save")));
     } else if right.is_empty() && wrong.is_empty() {
         lines.push(look.faint("  no other points than at the last save"));
     }
@@ -431,7 +442,11 @@ fn explained(failing: &Failure) -> Vec<String> {
 
 /// The source lines that the first failure names; none of a compiler's message, which has them.
 fn source(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
-    if first.failing.kind == Kind::CompileError {
+    let message = &first.failing.message;
+    if message
+        .lines()
+        .any(|line| line.trim_start().starts_with("--> "))
+    {
         return Vec::new();
     }
     let mut places = excerpt::places(&explained(first.failing).join("\n"));

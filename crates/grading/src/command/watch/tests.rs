@@ -182,6 +182,10 @@ fn sized(screen: &Screen, columns: usize, rows: usize) -> String {
 #[test]
 fn a_compile_error() {
     assert_snapshot!(seen(&shown([refused(compile_error())])));
+    // One of ours has no source line in it.
+    let ours = "kernels.rs:6:17: this `}` closes no `{`, or another bracket is still open";
+    let screen = shown([refused(Failure::new(Kind::CompileError, ours))]);
+    assert_snapshot!("an_open_bracket", seen(&screen));
 }
 
 #[test]
@@ -233,8 +237,12 @@ fn better_and_worse_than_before() {
 fn hints_and_counts_on_request() {
     let mut screen = shown([report(&[("one-step", wrong())])]);
     screen.hint();
-    screen.toggle_counts();
     assert_snapshot!(seen(&screen));
+    screen.toggle_counts();
+    assert_snapshot!("counts", sized(&screen, 80, 24));
+    // One below the other, where there is no screen.
+    let block = screen.block(Look::PLAIN, 80).join("\n");
+    assert!(block.contains("next: ") && block.contains("hint 1") && block.contains("counts of"));
     for _ in 0..9 {
         screen.hint();
     }

@@ -1,0 +1,152 @@
+//! A submission beside the built-in solutions: what `--submission DIR` of other commands than
+//! `grade` uses.
+//!
+//! It is built as for a grade: the same screen, the same compilers, the same sandbox. Its recorder
+//! stays, and records the plan of any case when a command asks for it. No file is kept from it that
+//! the submission's author could not read anyway, so a system without Landlock will do.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use device::{Error, LaunchLimits, Module};
+use exit::CommandError;
+use lab::{Lab, LabCase, Variant};
+use output_files::ScratchFolder;
+use plan::{Plan, Task};
+use thiserror::Error as ThisError;
+
+use super::record::{self, Allowance};
+use super::{Options, PackError, Packer, Sources, Workshop};
+use crate::outcome::Outcome;
+use crate::plan_check;
+
+/// A plan that a submission did not record, or that does not fit.
+#[derive(Debug, ThisError)]
+#[error("{submission}: {message}")]
+struct NotRecorded {
+    submission: String,
+    message: String,
+}
+
+/// A submission's recorder.
+struct Recorder {
+    submission: String,
+    lab: &'static str,
+    module: Arc<Module>,
+    program: PathBuf,
+    /// Where it runs.
+    folder: PathBuf,
+    options: Options,
+}
+
+impl Recorder {
+    /// The plan of a case, recorded now: a process that takes milliseconds.
+    fn plan(&self, case: &dyn LabCase) -> Result<Plan, NotRecorded> {
+        let failed = |message: String| NotRecorded {
+            submission: self.submission.clone(),
+            message,
+        };
+        let task = Task {
+            name: case.label(),
+            problem: case.problem_json(),
+        };
+        let tasks = [task];
+        let mut allowance = Allowance::default();
+        let recorded = record::cases(
+            &self.program,
+            &tasks,
+            &self.folder,
+            &self.options,
+            &mut allowance,
+        );
+        let (mut recorded, _) = recorded.map_err(|error| failed(error.to_string()))?;
+        let plan = recorded.pop().expect("a plan or a failure for each task");
+        let plan = plan.map_err(|failure| failed(failure.message))?;
+        let (problem, limits) = (&tasks[0].problem, &LaunchLimits::SM_90);
+        match plan_check::fits(self.lab, problem, &plan, &self.module, limits) {
+            Err(Outcome::Failed(failure)) => Err(failed(failure.message)),
+            _ => Ok(plan),
+        }
+    }
+}
+
+impl Packer {
+    /// Builds a submission, as a variant of this name whose plans are recorded on demand, for one
+    /// device. They are, for as long as the folder is there.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`].
+    pub fn variant(
+        &self,
+        sources: &Sources,
+        lab: &'static Lab,
+        name: &str,
+    ) -> Result<(Variant, ScratchFolder), PackError> {
+        let dependencies = self.prepare()?;
+        let workshop = Workshop::new(&self.options)?;
+        let no_plan = |program: &Path| {
+            let mut allowance = Allowance::default();
+            let folder = &workshop.record;
+            record::cases(program, &[], folder, &self.options, &mut allowance)
+        };
+        let (module, program, ..) =
+            self.compile(sources, lab.name, dependencies, &workshop, no_plan)?;
+        let module = Arc::new(module);
+        let recorder = Recorder {
+            submission: name.to_owned(),
+            lab: lab.name,
+            module: Arc::clone(&module),
+            program,
+            folder: workshop.record,
+            options: self.options.clone(),
+        };
+        let record = move |case: &dyn LabCase, _devices| {
+            recorder
+                .plan(case)
+                .map_err(|error| Error::Input(Box::new(error)))
+        };
+        let variant = Variant::recorded(name, "a submission", module, record);
+        Ok((variant, workshop.scratch))
+    }
+}
+
+/// Builds the submissions in these folders, and adds them to their lab: [`Lab::submit`]. They are
+/// called as the folders are written. They work for as long as the returned folders are there.
+///
+/// # Errors
+///
+/// [`CommandError::Wrong`] for a submission that does not compile or may not do what it does;
+/// otherwise what the machine lacks.
+pub fn submit(
+    lab: &'static Lab,
+    folders: &[PathBuf],
+    course_root: PathBuf,
+) -> Result<Vec<ScratchFolder>, CommandError> {
+    let mut options = Options::new(course_root);
+    options.without_landlock = true;
+    let packer = Packer::new(options);
+    let (mut variants, mut scratch) = (Vec::<Variant>::new(), Vec::new());
+    for folder in folders {
+        let shown = folder.display().to_string();
+        let name = shown.trim_end_matches('/');
+        // No built-in solution has a `/` in its name.
+        let name = match name.contains('/') {
+            true => name.to_owned(),
+            false => format!("./{name}"),
+        };
+        if variants.iter().any(|variant| variant.name == name) {
+            return Err(CommandError::Input(format!(
+                "--submission {shown}: is named twice"
+            )));
+        }
+        let bar = terminal::progress::Bar::new(format!("building {name}"));
+        let built = Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, &name));
+        drop(bar);
+        let (variant, folder) = built.map_err(|error| CommandError::from(error).context(&name))?;
+        variants.push(variant);
+        scratch.push(folder);
+    }
+    lab.submit(variants);
+    Ok(scratch)
+}

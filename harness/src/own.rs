@@ -1,0 +1,32 @@
+//! `--submission`: folders that become solutions of a lab before a command begins.
+
+use exit::CommandError;
+use grading::command::pack::course_root;
+use grading::pack::own;
+use lab::catalogue::SubmissionArg;
+use lab::find_lab;
+use output_files::ScratchFolder;
+
+/// Builds the submissions that are named, for this lab. They work for as long as the returned
+/// folders are there.
+///
+/// # Errors
+///
+/// No lab is named; as [`own::submit`].
+pub fn submit(
+    lab: Option<&str>,
+    named: &SubmissionArg,
+) -> Result<Vec<ScratchFolder>, CommandError> {
+    let folders = &named.submission;
+    let Some(first) = folders.first() else {
+        return Ok(Vec::new());
+    };
+    let Some(lab) = lab else {
+        return Err(CommandError::Input(format!(
+            "--submission {}: name the lab that it solves, as in `harness test wave2d --submission {0}`",
+            first.display()
+        )));
+    };
+    let lab = find_lab(host::labs(), lab)?;
+    own::submit(lab, folders, course_root(None)?)
+}
