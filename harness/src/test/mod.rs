@@ -47,6 +47,7 @@ pub struct TestArgs {
         default_missing_value = "on"
     )]
     sanitize: String,
+    /// Solutions beside the built-in ones.
     #[command(flatten)]
     pub own: SubmissionArg,
     #[command(flatten)]

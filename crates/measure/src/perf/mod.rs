@@ -82,6 +82,7 @@ pub struct PerfArgs {
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     pub(crate) variant: Vec<String>,
+    /// Solutions beside the built-in ones.
     #[command(flatten)]
     pub own: SubmissionArg,
     /// Also time each variant with a register limit per thread: `none`, or a number; on a GPU

@@ -34,6 +34,7 @@ pub struct ProfileArgs {
     /// Only this variant; may be repeated [default: all but those that `list` calls on request]
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     variant: Vec<String>,
+    /// Solutions beside the built-in ones.
     #[command(flatten)]
     pub own: SubmissionArg,
     /// Which case: its label, or a part that no other has [default: the small case with most work]
