@@ -82,7 +82,15 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
-    let labs = catalogue::variants(&labs, &args.variant)?;
+    let mut labs = catalogue::variants(&labs, &args.variant)?;
+    if args.variant.is_empty() {
+        // A submission is tested for its own sake; `--variant` adds built-in ones.
+        for (lab, variants) in &mut labs {
+            if !lab.submitted().is_empty() {
+                *variants = lab.submitted().iter().collect();
+            }
+        }
+    }
     let params = catalogue::params(&args.param)?;
     let chosen = machine.choose(&args.device)?;
     let json = args.json.open()?;
@@ -112,7 +120,7 @@ fn run_on(
         if has_no_variants {
             out.line(
                 "this copy of the course has no built-in variants: only the CPU references were tested; \
-                 `harness grade labs/LAB/starter` tests yours",
+                 `harness test LAB --submission labs/LAB/starter` tests yours",
             )?;
         }
     }

@@ -248,7 +248,7 @@ fn run_in(
 }
 
 const NO_VARIANTS: &str = "this copy of the course has no built-in variants: there is nothing to time but the CPU; on a GPU \
-     `harness grade labs/LAB/starter` times yours";
+     `harness perf LAB --submission labs/LAB/starter` times yours";
 
 /// The bench of every case, before anything is timed: what makes no sense is known at once.
 fn benches<'b>(
