@@ -98,7 +98,7 @@ impl Terminal {
         self.keyboard.write_all(keys.as_bytes())
     }
 
-    /// All that was written to the terminal so far.
+    /// All that programs have written to the terminal.
     pub fn written(&self) -> String {
         let written = self.written.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&written).into_owned()

@@ -17,7 +17,7 @@ fn starter() -> tempfile::TempDir {
     folder
 }
 
-/// Saves a file with some text in place of another.
+/// Replaces texts of a file, and saves it.
 fn edit(folder: &Path, file: &str, edits: &[(&str, &str)]) {
     let file = folder.join(file);
     let mut text = std::fs::read_to_string(&file).unwrap();
@@ -46,7 +46,7 @@ fn one_verdict_in_a_pipe() {
     assert!(!text.contains('\x1b') && !text.contains("hidden"), "{text}");
 }
 
-/// Starts a session, in which no `NO_COLOR` of whoever runs the tests counts.
+/// Starts a session, without the `NO_COLOR` of the person who runs the tests.
 fn session(terminal: &Terminal, folder: &Path) -> Child {
     let mut command = harness(folder, &["watch", "--lab=matadd", "--without-landlock"]);
     command.env_remove("NO_COLOR").env("TERM", "xterm");

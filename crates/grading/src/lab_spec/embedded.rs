@@ -6,8 +6,8 @@ use lab::CaseError;
 
 use super::{Hints, LabSpec};
 
-/// A lab's file: its lab, its path in the source tree, its text, and what that says; the same of the
-/// hints beside it.
+/// A lab's file: its lab, its path in the source tree, its text, and what that says. The hints
+/// beside it have the same.
 struct File {
     lab: &'static str,
     path: &'static str,

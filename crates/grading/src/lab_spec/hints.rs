@@ -27,7 +27,7 @@ struct TomlHints {
     hint: Vec<Spanned<TomlHint>>,
 }
 
-/// What helps with a failure, in the author's words.
+/// Help with a failure, in the author's words.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hint {
     /// The kinds of failure that it helps with; at least one.
@@ -77,7 +77,7 @@ impl Hints {
                 let case = lab_spec.case(name.get_ref());
                 if case.is_none_or(|case| case.group == Group::Hidden) {
                     let message = format!(
-                        "`{}` is no case that students know of lab {}",
+                        "students have no case `{}` in lab {}",
                         name.get_ref(),
                         lab_spec.lab
                     );

@@ -102,7 +102,7 @@ pub fn run<J: Job>(
     run_until(job, deadlines, None)
 }
 
-/// As [`run`], until `stopped` says that nobody waits for the answer any more.
+/// As [`run`], until `stopped` says that the answer is not wanted any more.
 ///
 /// # Errors
 ///

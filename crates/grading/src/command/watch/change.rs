@@ -3,7 +3,7 @@
 use crate::outcome::Outcome;
 use crate::report::{CaseGrade, GradeReport};
 
-/// What is other than it was.
+/// The difference of two verdicts.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
     /// Points more.

@@ -17,7 +17,7 @@ pub struct Keyboard {
 
 impl Keyboard {
     /// Gives each key to `take` from now on, in another thread, until that returns `false`. `None`
-    /// where standard input is no terminal, or that of another program in the foreground.
+    /// where standard input is not a terminal, or where another program has it in the foreground.
     pub fn listen(take: impl Fn(u8) -> bool + Send + 'static) -> Option<Keyboard> {
         if !stdin().is_terminal() || !is_in_foreground() {
             return None;

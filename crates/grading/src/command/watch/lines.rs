@@ -35,8 +35,8 @@ pub fn wrapped(text: &str, first: &str, indent: usize, columns: usize) -> Vec<St
     lines
 }
 
-/// A command in lines of at most `columns`, which a shell puts together again: a new one begins at a
-/// flag. What does not fit a line so is not cut.
+/// A command in lines of at most `columns`, which a shell puts together again: a new line begins at
+/// a flag. A longer part is not cut.
 pub fn command(command: &str, indent: usize, columns: usize) -> Vec<String> {
     let mut parts = command.split(" --");
     let mut lines = vec![format!(

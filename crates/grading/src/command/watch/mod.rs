@@ -331,7 +331,8 @@ impl<'o, 'w> View<'o, 'w> {
         self.shown = (Vec::new(), None);
     }
 
-    /// Shows the session, where that changes anything; `false` if nobody can see it any more.
+    /// Shows the session, where that changes anything; `false` once the reader has
+    /// closed it.
     fn show(&mut self, session: &mut Session, now: Duration) -> Result<bool, CommandError> {
         let look = self.out.look();
         if !self.is_screen {

@@ -1,11 +1,11 @@
-//! What to do about a failure, or when all is right.
+//! The next step: after a failure, or when all is right.
 
 use super::screen::Subject;
 use crate::diagnose::{Diagnosis, Pattern};
 use crate::outcome::{Category, Failure, Kind};
 use crate::report::GradeReport;
 
-/// What the reader does next.
+/// A thing for the reader to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NextStep {
     /// A sentence or two.
@@ -25,14 +25,14 @@ pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>)
     }
 }
 
-/// What to do about a failure.
+/// The step after a failure.
 fn about(failing: &Failure) -> &'static str {
     match failing.kind {
         Kind::MissingFile => {
             "put kernels.rs and launch.rs into the folder; the lab's starter has both"
         }
         Kind::ForbiddenConstruct => {
-            "do without it: docs/packing.md says what a submission may use, and what stands in for the rest"
+            "do without it: docs/packing.md says what a submission may use, and what to write instead of the rest"
         }
         Kind::CompileError => {
             "put this line right and save: no case runs before both files compile"
@@ -93,17 +93,17 @@ fn about(failing: &Failure) -> &'static str {
     }
 }
 
-/// What to do about wrong values.
+/// The step after wrong values.
 fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
     let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
-    // The number of steps says more than that it is also an input; that one output alone is wrong says
-    // little of where to look.
+    // A number of steps says more than that the field is also an input. That one output alone is
+    // wrong says little of where to look.
     let is_step = |pattern: &&Pattern| matches!(pattern, Pattern::OtherStep { .. });
     let says_where = |pattern: &&Pattern| !matches!(pattern, Pattern::OneFieldOnly { .. });
     let step = patterns.iter().find(is_step);
     match step.or_else(|| patterns.iter().find(says_where)) {
         Some(Pattern::Unwritten { .. }) => {
-            "let some thread write every cell: count the grid's threads, and see which cells a thread takes"
+            "let some thread write every cell: count the grid's threads, and write down the cells of one thread"
         }
         Some(Pattern::AllZeros | Pattern::CopyOfInput { .. }) => {
             "follow the output in launch.rs: which launch writes this buffer, and is it the one that is returned?"
@@ -136,7 +136,7 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
     }
 }
 
-/// What shows more of a failure.
+/// Commands that show more of a failure.
 fn commands(subject: &Subject, report: &GradeReport, failing: &Failure) -> Vec<String> {
     let grade = grade(subject);
     let device = match subject.device.as_str() {

@@ -27,14 +27,14 @@ const MOST_LINES: usize = 24;
 /// The most source lines that are shown with their neighbours.
 const MOST_PLACES: usize = 3;
 
-/// The blocks that a low window shortens, and the fewest lines that it leaves of each: after heading
-/// and points, what is said of the first failure, the source lines, and the next step.
+/// The blocks that a low window shortens, and the fewest lines that it leaves of each. Heading and
+/// points come before them: the first failure, its source lines, the next step.
 const SHORTENED: [(usize, usize); 3] = [(2, 3), (3, 3), (4, 2)];
 
 /// The most names in a list.
 const MOST_NAMES: usize = 8;
 
-/// What is watched.
+/// The watched submission.
 pub struct Subject {
     /// The lab.
     pub lab: String,
@@ -125,7 +125,7 @@ impl Screen {
         self.with_counts = !self.with_counts;
     }
 
-    /// What is watched, before there is a verdict.
+    /// The watched submission, the device, and how long the verdict took.
     pub fn heading(&self, look: Look, columns: usize) -> Vec<String> {
         let Subject {
             lab,
@@ -171,7 +171,7 @@ impl Screen {
             blocks.push(next(&steps, look, columns));
             blocks.push(self.shown_hints(look, columns));
             if self.with_counts && room < usize::MAX {
-                // They take the place of all that, but for the case that fails.
+                // Only the name of the failing case stays beside them.
                 blocks.truncate(3);
                 blocks[2].truncate(1);
             }
@@ -276,7 +276,7 @@ impl Screen {
     /// The hints that fit the first failure.
     fn fitting(&self) -> Vec<&'static Hint> {
         let report = self.verdict.as_ref().map(|verdict| &verdict.report);
-        let first = report.and_then(|report| first_failure(report));
+        let first = report.and_then(first_failure);
         let hints = self.subject.hints;
         first.map_or_else(Vec::new, |first| {
             hints.about(first.failing.kind, &first.names[0])
@@ -383,7 +383,7 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
     lines
 }
 
-/// Leaves `kept` lines, and one that says how many more there are, unless that is no gain.
+/// Leaves `kept` lines, and one that says how many more there are. A single line more stays.
 fn cut_off(lines: &mut Vec<String>, kept: usize, look: Look, columns: usize) {
     if lines.len() > kept.saturating_add(1) {
         let left_out = lines.len() - kept;

@@ -1,5 +1,5 @@
-//! What each event leads to. Times are counted from the session's start, so that tests have a clock
-//! of their own.
+//! A session: each event, and the action that it leads to. Times are counted from the session's
+//! start, so that tests have a clock of their own.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ pub type Files = [Option<Vec<u8>>; 2];
 /// How long a changed file must stay as it is before it is graded: editors write in several steps.
 pub const SETTLED: Duration = Duration::from_millis(60);
 
-/// What is to be done.
+/// The next thing to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Action {
     /// Grade the files as they are.
@@ -27,7 +27,7 @@ pub enum Action {
 
 /// A user's session.
 pub struct Session {
-    /// What the user sees.
+    /// The text that the user sees.
     pub screen: Screen,
     /// The files as they were read last, and since when they are like that.
     seen: (Files, Duration),

@@ -1,4 +1,4 @@
-//! What a user sees, at 80 columns and at other sizes, and what saves and keys lead to.
+//! The screen, at 80 columns and at other sizes, and the effects of saves and keys.
 
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn files() -> Files {
     [kernels, "pub struct Submission;\n"].map(|text| Some(text.as_bytes().to_vec()))
 }
 
-/// wave2d's visible cases, of which these fail.
+/// A report of wave2d's visible cases. These fail.
 fn report(failing: &[(&str, Failure)]) -> GradeReport {
     let lab_spec = embedded("wave2d").unwrap().without_hidden_cases().unwrap();
     let id = SubmissionId {
@@ -165,7 +165,7 @@ fn shown(reports: impl IntoIterator<Item = GradeReport>) -> Screen {
     screen
 }
 
-/// The screen of a terminal of 80 columns, none of whose lines is longer.
+/// The screen of a terminal of 80 columns.
 fn seen(screen: &Screen) -> String {
     sized(screen, 80, 40)
 }
@@ -240,7 +240,7 @@ fn hints_and_counts_on_request() {
     assert_snapshot!(seen(&screen));
     screen.toggle_counts();
     assert_snapshot!("counts", sized(&screen, 80, 24));
-    // One below the other, where there is no screen.
+    // In a pipe, everything is there.
     let block = screen.block(Look::PLAIN, 80).join("\n");
     assert!(block.contains("next: ") && block.contains("hint 1") && block.contains("counts of"));
     for _ in 0..9 {
