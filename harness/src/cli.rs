@@ -5,7 +5,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{doctor, export, list, run, test};
 use exit::{CommandError, Ending};
-use grading::command::{check_course, grade, pack};
+use grading::command::{check_course, grade, pack, watch};
 use host::catalogue;
 use measure::{compare, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
@@ -36,6 +36,8 @@ enum Command {
     Profile(profile::ProfileArgs),
     /// Grade a submission: results on fresh inputs, and on a GPU its speed
     Grade(grade::GradeArgs),
+    /// Grade a submission on every save, and say what to do next
+    Watch(watch::WatchArgs),
     /// Do one job for `harness grade` or `harness pack`
     #[command(hide = true)]
     GradeWorker(grade::WorkerArgs),
@@ -96,6 +98,7 @@ impl Cli {
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
             Command::Grade(args) => grade::run(args, out),
+            Command::Watch(args) => watch::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
             Command::Run(args) => run::run(args, out),

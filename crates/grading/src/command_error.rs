@@ -28,7 +28,7 @@ impl From<WorkerError> for CommandError {
             WorkerError::NoProcess(_) | WorkerError::Stream { .. } => {
                 CommandError::Environment(text)
             }
-            WorkerError::Protocol(_) => CommandError::Bug(text),
+            WorkerError::Stopped | WorkerError::Protocol(_) => CommandError::Bug(text),
         }
     }
 }

@@ -36,6 +36,11 @@ impl<'w> Out<'w> {
         self.look
     }
 
+    /// Whether the reader has closed its end, as far as writing has shown.
+    pub fn is_closed(&self) -> bool {
+        self.is_closed
+    }
+
     /// Writes a line, or several, and flushes.
     ///
     /// # Errors

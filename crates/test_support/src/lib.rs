@@ -8,6 +8,8 @@
 mod lacking;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")]
+mod terminal;
 
 use std::ffi::OsStr;
 use std::fmt::Display;
@@ -16,6 +18,8 @@ use std::fmt::Display;
 pub use lacking::{Means, lacking, passed_lacking};
 #[cfg(unix)]
 pub use signals::heeding_signals;
+#[cfg(target_os = "linux")]
+pub use terminal::Terminal;
 
 /// A means that a test needs and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

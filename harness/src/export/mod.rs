@@ -142,7 +142,9 @@ impl Copy<'_> {
 
     /// A lab: its handout, its starter, and what is graded except hidden cases.
     fn lab(&mut self, lab: &Path) -> Result<(), CommandError> {
-        self.plain(&lab.join("README.md"))?;
+        for name in ["README.md", "hints.toml"] {
+            self.plain(&lab.join(name))?;
+        }
         for name in ["kernels.rs", "launch.rs"] {
             self.plain(&lab.join("starter").join(name))?;
         }

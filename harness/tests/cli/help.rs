@@ -19,6 +19,7 @@ fn commands() {
         "report",
         "profile",
         "grade",
+        "watch",
         "run",
         "occupancy",
         "pack",

@@ -15,3 +15,5 @@ mod run;
 mod shards;
 #[cfg(unix)]
 mod signals;
+#[cfg(target_os = "linux")]
+mod watch;

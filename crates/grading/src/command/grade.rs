@@ -139,7 +139,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
     }
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
-    let device = grader.devices[0];
+    let device = grader.first_device();
     let report = grader.grade(submission, device, &Workers, &mut Bars::default())?;
     files.write(&report, out)
 }
@@ -296,6 +296,32 @@ impl Grader {
         })
     }
 
+    /// The same without hidden cases, for this submission. Students do not have them.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] if no lab is named, or if all of its cases are hidden.
+    pub fn of_visible_cases(mut self, submission: &Path) -> Result<Grader, CommandError> {
+        let lab_spec = self.lab_spec(|| lab_of(submission))?;
+        let visible = lab_spec.without_hidden_cases();
+        self.lab_file = Some(visible.map_err(|error| CommandError::Input(error.to_string()))?);
+        Ok(self)
+    }
+
+    /// The lab file that all submissions are graded by, where there is one.
+    pub fn lab_file(&self) -> Option<&LabSpec> {
+        self.lab_file.as_ref()
+    }
+
+    /// The first device that grades.
+    ///
+    /// # Panics
+    ///
+    /// If the grader was made to grade nothing.
+    pub fn first_device(&self) -> Wanted {
+        self.devices[0]
+    }
+
     fn device(&self, name: Wanted) -> Result<&dyn Device, CommandError> {
         Ok(self.machine.choose_one(Some(name))?.device)
     }
@@ -327,9 +353,7 @@ impl Grader {
         let scratch;
         let (file, lab_spec) = if submission.is_dir() {
             let lab_spec = self.lab_spec(|| lab_of(submission))?;
-            // Several at once would write over one another.
-            let is_alone = self.devices.len() == 1;
-            let _bar = is_alone.then(|| Bar::spinner(format!("packing {shown}")));
+            show.packing(&shown.to_string());
             // A refusal comes at once.
             let draw = match options.draw.or(options.seed).or(self.class_draw) {
                 Some(draw) => draw,
@@ -453,7 +477,7 @@ fn without_folder(mut failure: outcome::Failure, submission: &Path) -> outcome::
 }
 
 /// The folder in which students begin, of a lab's folder that is not a submission.
-fn folder_within(folder: &Path) -> Option<PathBuf> {
+pub fn folder_within(folder: &Path) -> Option<PathBuf> {
     let starter = folder.join("starter");
     (!folder.join("kernels.rs").exists() && starter.join("kernels.rs").is_file()).then_some(starter)
 }
@@ -485,7 +509,7 @@ fn name(submission: &Path) -> String {
 
 /// Bars on standard error.
 #[derive(Default)]
-struct Bars(Option<Bar>);
+pub struct Bars(Option<Bar>);
 
 impl Bars {
     fn spin(&mut self, label: String) {
@@ -496,6 +520,10 @@ impl Bars {
 }
 
 impl Show for Bars {
+    fn packing(&mut self, name: &str) {
+        self.spin(format!("packing {name}"));
+    }
+
     fn case(&mut self, name: &str, number: usize, of: usize) {
         self.spin(format!("case {number} of {of}: {name}"));
     }

@@ -6,6 +6,7 @@
 //! | [`mod@grade`]    | `harness grade`, and the jobs of its workers              |
 //! | [`all`]          | `harness grade --all`: every submission of a folder       |
 //! | [`report`]       | a grade for those who read it                             |
+//! | [`watch`]        | `harness watch`: a grade on every save, one screen        |
 //! | [`mod@pack`]     | `harness pack`: a submission, built in isolation          |
 //! | [`check_course`] | `harness check-course`: the course, tested                |
 
@@ -14,3 +15,4 @@ pub mod check_course;
 pub mod grade;
 pub mod pack;
 pub mod report;
+pub mod watch;

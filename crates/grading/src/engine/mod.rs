@@ -122,6 +122,9 @@ const OURS: Duration = Duration::from_secs(1800);
 
 /// Is told which case is next.
 pub trait Show {
+    /// The submission that is packed now.
+    fn packing(&mut self, _name: &str) {}
+
     /// The case that is graded now, and which of how many it is.
     fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
 

@@ -4,14 +4,18 @@ use std::sync::OnceLock;
 
 use host::lab::CaseError;
 
-use super::LabSpec;
+use super::{Hints, LabSpec};
 
-/// A lab's file: its lab, its path in the source tree, its text, and what that says.
+/// A lab's file: its lab, its path in the source tree, its text, and what that says. The hints
+/// beside it have the same.
 struct File {
     lab: &'static str,
     path: &'static str,
     text: &'static str,
     lab_spec: OnceLock<LabSpec>,
+    hints_path: &'static str,
+    hints_text: &'static str,
+    hints: OnceLock<Hints>,
 }
 
 macro_rules! files {
@@ -21,6 +25,9 @@ macro_rules! files {
             path: concat!("labs/", stringify!($lab), "/lab.toml"),
             text: include_str!(concat!("../../../../labs/", stringify!($lab), "/lab.toml")),
             lab_spec: OnceLock::new(),
+            hints_path: concat!("labs/", stringify!($lab), "/hints.toml"),
+            hints_text: include_str!(concat!("../../../../labs/", stringify!($lab), "/hints.toml")),
+            hints: OnceLock::new(),
         }),*];
     };
 }
@@ -42,9 +49,29 @@ pub fn embedded_files() -> impl Iterator<Item = (&'static str, &'static str, &'s
 ///
 /// If the file makes no sense, which the tests rule out.
 pub fn embedded(lab: &str) -> Result<&'static LabSpec, CaseError> {
-    let file = FILES.iter().find(|file| file.lab == lab);
-    let file =
-        file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|file| file.lab)))?;
+    let file = find(lab)?;
     let parse = || LabSpec::parse(file.text, file.path).unwrap_or_else(|error| panic!("{error}"));
     Ok(file.lab_spec.get_or_init(parse))
+}
+
+/// The hints of the lab of this name.
+///
+/// # Errors
+///
+/// [`CaseError::Unknown`], with the nearest name.
+///
+/// # Panics
+///
+/// If the file makes no sense, which the tests rule out.
+pub fn embedded_hints(lab: &str) -> Result<&'static Hints, CaseError> {
+    let file = find(lab)?;
+    let lab_spec = embedded(lab)?;
+    let parse = || Hints::parse(file.hints_text, file.hints_path, lab_spec);
+    let parse = || parse().unwrap_or_else(|error| panic!("{error}"));
+    Ok(file.hints.get_or_init(parse))
+}
+
+fn find(lab: &str) -> Result<&'static File, CaseError> {
+    let file = FILES.iter().find(|file| file.lab == lab);
+    file.ok_or_else(|| CaseError::unknown("lab", lab, FILES.iter().map(|file| file.lab)))
 }

@@ -7,6 +7,7 @@
 mod draw;
 mod embedded;
 mod file;
+mod hints;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +20,8 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use draw::{Range, Ranges};
-pub use embedded::{embedded, embedded_files};
+pub use embedded::{embedded, embedded_files, embedded_hints};
+pub use hints::{Hint, Hints};
 
 /// Why a lab file cannot be used.
 #[derive(Debug, Error)]
@@ -191,6 +193,20 @@ impl LabSpec {
             draw: self.draws().then_some(draw),
             ..self.clone()
         }
+    }
+
+    /// The same without hidden cases, as students have it.
+    ///
+    /// # Errors
+    ///
+    /// [`LabSpecError::Invalid`] if there are no others.
+    pub fn without_hidden_cases(&self) -> Result<LabSpec, LabSpecError> {
+        let mut file: toml::Table = self.text.parse().expect("a checked file is TOML");
+        let hidden = toml::Value::from(Group::Hidden.name());
+        if let Some(toml::Value::Array(cases)) = file.get_mut("case") {
+            cases.retain(|case| case.get("group") != Some(&hidden));
+        }
+        LabSpec::parse(&file.to_string(), &self.file)
     }
 
     /// Whether parameters of some case are drawn.

@@ -314,3 +314,21 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
         }
     }
 }
+
+#[test]
+fn without_hidden_cases_the_rest_is_the_same() {
+    for (lab, ..) in embedded_files() {
+        let whole = embedded(lab).unwrap();
+        let visible = whole.without_hidden_cases().unwrap();
+        let rest = whole
+            .cases
+            .iter()
+            .filter(|case| case.group != Group::Hidden);
+        assert!(visible.cases.iter().eq(rest), "{lab}");
+        assert_eq!(visible.performance, whole.performance);
+        assert!(!visible.text.contains("hidden"), "{lab}");
+        // As a worker reads it.
+        let again = LabSpec::parse(&visible.text, &visible.file).unwrap();
+        assert_eq!(again, visible);
+    }
+}

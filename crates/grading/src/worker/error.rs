@@ -29,6 +29,9 @@ pub enum WorkerError {
         /// The number of paths.
         paths: usize,
     },
+    /// The job's answer is not wanted any more.
+    #[error("the job was stopped")]
+    Stopped,
     /// A bug: the worker says what it should not.
     #[error("a worker process said: {0}")]
     Protocol(String),

@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 pub use child::serve;
 pub use error::WorkerError;
-pub use parent::{Deadlines, Exit, WorkerEnd, describe_exit, run};
+pub use parent::{Deadlines, Exit, WorkerEnd, describe_exit, run, run_until};
 
 use crate::outcome::{Failure, Outcome};
 

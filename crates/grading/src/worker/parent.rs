@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{RecvTimeoutError, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use super::{BUG_EXIT_CODE, Job, Message, Phase, SUBCOMMAND, WorkerError};
@@ -12,6 +12,9 @@ use crate::outcome::Outcome;
 
 /// The most bytes that a worker may say: a picture, a few texts.
 pub const MAX_ANSWER_BYTES: u64 = 64 << 20;
+
+/// How often a job that can be stopped asks whether it is.
+const STOP_POLL: Duration = Duration::from_millis(20);
 
 /// How long the next message may take.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -96,10 +99,23 @@ pub fn run<J: Job>(
     job: &J,
     deadlines: &Deadlines<'_>,
 ) -> Result<WorkerEnd<J::Answer>, WorkerError> {
+    run_until(job, deadlines, None)
+}
+
+/// As [`run`], until `stopped` says that the answer is not wanted any more.
+///
+/// # Errors
+///
+/// As [`run`], and [`WorkerError::Stopped`].
+pub fn run_until<J: Job>(
+    job: &J,
+    deadlines: &Deadlines<'_>,
+    stopped: Option<&dyn Fn() -> bool>,
+) -> Result<WorkerEnd<J::Answer>, WorkerError> {
     let mut job = job.clone();
     let mut command = this_program()?;
     command.arg(J::NAME).args(job.paths());
-    run_command(command, &job, deadlines)
+    run_command(command, &job, deadlines, stopped)
 }
 
 fn this_program() -> Result<Command, WorkerError> {
@@ -134,6 +150,7 @@ pub(super) fn run_command<J: Job>(
     mut command: Command,
     job: &J,
     deadlines: &Deadlines<'_>,
+    stopped: Option<&dyn Fn() -> bool>,
 ) -> Result<WorkerEnd<J::Answer>, WorkerError> {
     command
         .stdin(Stdio::piped())
@@ -173,7 +190,10 @@ pub(super) fn run_command<J: Job>(
         };
         let deadline = all_runs.map_or(deadline, |left| deadline.min(left.get()));
         let waited = Instant::now();
-        let message = messages.recv_timeout(deadline);
+        let message = match stopped {
+            None => messages.recv_timeout(deadline),
+            Some(stopped) => receive_until(&messages, deadline, stopped)?,
+        };
         if let Some(left) = all_runs {
             left.set(left.get().saturating_sub(waited.elapsed()));
         }
@@ -200,6 +220,25 @@ pub(super) fn run_command<J: Job>(
                     said: said.join().unwrap_or_default(),
                 });
             }
+        }
+    }
+}
+
+/// The next message, unless the deadline passes, or `stopped` says that it is not wanted.
+fn receive_until<T>(
+    messages: &Receiver<T>,
+    deadline: Duration,
+    stopped: &dyn Fn() -> bool,
+) -> Result<Result<T, RecvTimeoutError>, WorkerError> {
+    let began = Instant::now();
+    loop {
+        if stopped() {
+            return Err(WorkerError::Stopped);
+        }
+        let left = deadline.saturating_sub(began.elapsed());
+        match messages.recv_timeout(left.min(STOP_POLL)) {
+            Err(RecvTimeoutError::Timeout) if left > STOP_POLL => {}
+            ended => return Ok(ended),
         }
     }
 }

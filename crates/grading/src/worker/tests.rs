@@ -60,7 +60,7 @@ fn ended(script: &str, milliseconds: u64) -> Result<Ended, WorkerError> {
         all_runs: None,
         ours: Duration::from_secs(60),
     };
-    run_command(command, &job(), &deadlines)
+    run_command(command, &job(), &deadlines, None)
 }
 
 fn line(message: &Message<u32>) -> String {
@@ -83,6 +83,41 @@ fn deadlines_are_the_submission_s() {
 }
 
 #[test]
+fn a_job_whose_answer_is_not_wanted_is_ended() {
+    let mut command = Command::new("sh");
+    command.args(["-c", "exec sleep 100"]);
+    let long = Duration::from_secs(60);
+    let deadlines = Deadlines {
+        submission: long,
+        all_runs: None,
+        ours: long,
+    };
+    let began = Instant::now();
+    let is_late = || began.elapsed() > Duration::from_millis(50);
+    let ended = run_command(command, &job(), &deadlines, Some(&is_late));
+    assert!(matches!(ended, Err(WorkerError::Stopped)), "{ended:?}");
+    assert!(began.elapsed() < long / 2);
+}
+
+#[test]
+fn a_job_that_may_be_stopped_has_its_deadlines_and_its_answer() {
+    let ended = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("cat >/dev/null; {script}")]);
+        let deadlines = Deadlines {
+            submission: Duration::from_secs(60),
+            all_runs: None,
+            ours: Duration::from_millis(300),
+        };
+        run_command(command, &job(), &deadlines, Some(&|| false)).unwrap()
+    };
+    assert_eq!(ended("exec sleep 100"), Ended::TimedOut(Phase::Ours));
+    let lacking = Outcome::not_graded_here("x".to_owned());
+    let answer = line(&Message::NoAnswer(lacking.clone()));
+    assert_eq!(ended(&answer), Ended::NoAnswer(lacking));
+}
+
+#[test]
 fn all_runs_together_have_a_deadline() {
     let run_of = |seconds: &str| {
         let [enter, ours] =
@@ -100,7 +135,7 @@ fn all_runs_together_have_a_deadline() {
             all_runs: Some(&left),
             ours: Duration::from_secs(60),
         };
-        run_command(command, &job(), &deadlines).unwrap()
+        run_command(command, &job(), &deadlines, None).unwrap()
     };
     let not_graded = Outcome::not_graded_here("x".to_owned());
     let end = line(&Message::NoAnswer(not_graded.clone()));

@@ -2,7 +2,7 @@
 //!
 //! For each lab:
 //!
-//! 1. `lab.toml` is valid, and is what this program grades by;
+//! 1. `lab.toml` and `hints.toml` are valid, and are what this program grades by and shows;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
 //!    wrong value is, or what the emulated device found;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::pack::read_lab_file;
-use crate::lab_spec;
+use crate::lab_spec::{self, Hints};
 use crate::report::GradeReport;
 use exit::{CommandError, Ending};
 use host::catalogue;
@@ -86,6 +86,7 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
                 out.line(line)
             };
         tell("lab.toml", checker.lab_file())?;
+        tell("hints.toml", checker.hints())?;
         tell("starter", checker.starter())?;
         for (name, result) in checker.references()? {
             tell(&name, result)?;
@@ -123,6 +124,19 @@ impl Checker<'_> {
             "{} cases, {points} points for being right",
             lab_file.cases.len()
         ))
+    }
+
+    fn hints(&self) -> Result<String, CommandError> {
+        let name = self.folder.join("hints.toml");
+        let lab_spec = lab_spec::embedded(self.lab)?;
+        let hints = Hints::parse(&read(&name)?, &name.display().to_string(), lab_spec)
+            .map_err(|error| CommandError::Wrong(error.to_string()))?;
+        if hints != *lab_spec::embedded_hints(self.lab)? {
+            return Err(CommandError::Wrong(
+                "are not those that this program has inside; build harness again".to_owned(),
+            ));
+        }
+        Ok(format!("{} hints", hints.all().len()))
     }
 
     fn starter(&self) -> Result<String, CommandError> {

@@ -84,8 +84,8 @@ impl Program {
         serde_json::from_str(&text).map_err(|error| unreadable(&error))
     }
 
-    /// Runs a handout's command. A grade may tell of wrong results, since starters have them. Without
-    /// a GPU, a command may end with [`exit::codes::ENVIRONMENT`]: it may need one.
+    /// Runs a handout's command. A grade may tell of wrong results, since starters have them.
+    /// Without a GPU, a command may end with [`exit::codes::ENVIRONMENT`]: it may need one.
     pub fn command(&self, arguments: &[String], folder: &Path) -> Result<String, CommandError> {
         let mut arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
         let is_grade = arguments.first() == Some(&"grade");

@@ -1,0 +1,81 @@
+//! Single keys of the terminal, without Enter. The terminal is as it was again once the
+//! [`Keyboard`] is dropped, and also if a signal ends the program or a panic does.
+
+use std::io::{IsTerminal, Read, stdin, stdout};
+use std::sync::Arc;
+use std::thread;
+
+use output_files::interrupt::OnInterrupt;
+use rustix::process::getpgrp;
+use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+
+/// The terminal of standard input, which gives each key as it is pressed and shows none.
+pub struct Keyboard {
+    before: Arc<Termios>,
+    _on_interrupt: OnInterrupt,
+}
+
+impl Keyboard {
+    /// Gives each key to `take` from now on, in another thread, until that returns `false`. `None`
+    /// where standard input is not a terminal, or where another program has it in the foreground.
+    pub fn listen(take: impl Fn(u8) -> bool + Send + 'static) -> Option<Keyboard> {
+        if !stdin().is_terminal() || !is_in_foreground() {
+            return None;
+        }
+        let before = Arc::new(tcgetattr(stdin()).ok()?);
+        let on_interrupt = OnInterrupt::new({
+            let before = Arc::clone(&before);
+            move || {
+                set(&before);
+                // The shell goes on below the screen. Another thread may hold the lock of `stdout`.
+                let _ = rustix::io::write(stdout(), b"\n");
+            }
+        });
+        let keyboard = Keyboard {
+            before,
+            _on_interrupt: on_interrupt,
+        };
+        keyboard.give_keys();
+        thread::spawn(move || {
+            let keys = stdin().lock().bytes();
+            let _ = keys.map_while(Result::ok).all(take);
+        });
+        Some(keyboard)
+    }
+
+    /// Takes the terminal again after the program was stopped and continued, as with Ctrl-Z and
+    /// `fg`: a shell may have set it back. `true` if that was so.
+    pub fn regain(&self) -> bool {
+        let now = tcgetattr(stdin());
+        let was_set_back = now.is_ok_and(|now| now.local_modes.contains(LocalModes::ICANON));
+        if was_set_back && is_in_foreground() {
+            self.give_keys();
+            return true;
+        }
+        false
+    }
+
+    /// No lines, no echo. Ctrl-C, Ctrl-Z and output stay what they are.
+    fn give_keys(&self) {
+        let mut modes = Termios::clone(&self.before);
+        modes.local_modes -= LocalModes::ICANON | LocalModes::ECHO;
+        set(&modes);
+    }
+}
+
+impl Drop for Keyboard {
+    fn drop(&mut self) {
+        set(&self.before);
+    }
+}
+
+fn set(modes: &Termios) {
+    // Where it fails, the terminal is gone.
+    let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
+}
+
+/// Whether the terminal is this program's. It would stop a program in the background that changes
+/// it.
+fn is_in_foreground() -> bool {
+    tcgetpgrp(stdin()).is_ok_and(|group| group == getpgrp())
+}
