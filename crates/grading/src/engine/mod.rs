@@ -511,6 +511,8 @@ impl Grading<'_> {
             let ended = format!("a run was not finished after {one} s, and was ended");
             match self.name {
                 DeviceName::Cuda(_) => ended,
+                // Others must end first.
+                DeviceName::Emulated if deadline < self.options.deadline => ended,
                 DeviceName::Emulated => {
                     format!(
                         "{ended}; {slower}: `--deadline {}` gives it more",

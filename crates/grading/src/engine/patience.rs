@@ -1,7 +1,7 @@
 //! The time and the fuel of a case after others that did not end.
 //!
-//! A case that never ends costs all of its time. After the first few of a submission, the cases
-//! that follow are given a part of theirs: they are graded, and take seconds together. If all cases
+//! A case that never ends costs all of its time. After the first of a submission, the cases that
+//! follow are given a part of theirs: they are graded, and take seconds together. If all cases
 //! of a submission end, it never meets this rule, however slow it is.
 
 use std::time::Duration;
@@ -10,10 +10,9 @@ use super::emulated::FUEL;
 use crate::lab_spec::Group;
 use crate::outcome::Failure;
 
-/// How many cases may take all of their time and fuel.
-const FIRST_FEW: u32 = 2;
-/// The others have this part of them.
-const PART: u32 = 20;
+/// A case is given all of its time and fuel; after one that did not end, one in ten; after more,
+/// one in a hundred.
+const PARTS: [u32; 3] = [1, 10, 100];
 /// No run is given less time, if it had more.
 const LEAST: Duration = Duration::from_secs(3);
 
@@ -42,45 +41,44 @@ impl Patience {
             Group::Hidden => self.known + self.hidden,
             Group::Small | Group::Large => self.known,
         };
-        match ended_badly < FIRST_FEW {
-            true => Share::Whole,
-            false => Share::Part,
-        }
+        Share { ended_badly }
     }
 }
 
 /// How much of its time and fuel a case is given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Share {
-    /// All.
-    Whole,
-    /// A part, because others did not end.
-    Part,
+pub struct Share {
+    /// The cases before it that did not end.
+    ended_badly: u32,
 }
 
 impl Share {
+    /// It is given one in this number.
+    fn one_in(self) -> u32 {
+        PARTS[(self.ended_badly as usize).min(PARTS.len() - 1)]
+    }
+
     /// Warp instructions of a block on the emulated device.
     pub fn fuel(self) -> u64 {
-        match self {
-            Share::Whole => FUEL,
-            Share::Part => FUEL / u64::from(PART),
-        }
+        FUEL / u64::from(self.one_in())
     }
 
     /// The time of a run that may take `whole`.
     pub fn time(self, whole: Duration) -> Duration {
-        match self {
-            Share::Whole => whole,
-            Share::Part => (whole / PART).max(LEAST.min(whole)),
-        }
+        (whole / self.one_in()).max(LEAST.min(whole))
     }
 
     /// The failure of a case that did not end, with what it was given if that was not all.
     pub fn told(self, mut failure: Failure) -> Failure {
-        if self == Share::Part {
+        if self.ended_badly > 0 {
+            let before = match self.ended_badly {
+                1 => "a case",
+                _ => "cases",
+            };
             let note = format!(
-                "this case had 1/{PART} of the usual time and instructions, because {FIRST_FEW} cases before it did not end: \
-                 with those mended, it has all"
+                "this case had 1/{} of the usual time and instructions, because {before} before it did not end: with those \
+                 mended, it has all",
+                self.one_in()
             );
             match &mut failure.sanitizer {
                 Some(said) => *said += &format!("\n{note}"),

@@ -117,8 +117,11 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
         Some(Pattern::LastPartialTile { .. }) => {
             "look at the last block: is the number of blocks rounded up, and does it take the cells that are left?"
         }
-        Some(Pattern::TileSeams { .. } | Pattern::Band { .. }) => {
+        Some(Pattern::TileSeams { .. }) => {
             "look at where two blocks meet: is the halo wide enough, and loaded before it is read?"
+        }
+        Some(Pattern::Band { .. }) => {
+            "look at how these cells get their values: from a source, a wall, or the halo of a block?"
         }
         Some(Pattern::Transposed { .. }) => {
             "look at the index: x is contiguous, and one step along y is a whole row"
@@ -130,7 +133,7 @@ fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
         Some(Pattern::SignOfZero | Pattern::RoundingOnly { .. }) => {
             "compute in the order of the given functions, without mul_add: equal means equal to the last bit"
         }
-        Some(Pattern::OneFieldOnly { .. } | Pattern::FewCells { .. }) | None => {
+        Some(Pattern::FewCells { .. } | Pattern::OneFieldOnly { .. }) | None => {
             "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?"
         }
     }

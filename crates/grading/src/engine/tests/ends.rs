@@ -103,7 +103,8 @@ fn the_emulated_device_is_patient_with_all_of_a_submission_too() {
         (messages.collect::<Vec<_>>(), *runner.asked.lock().unwrap())
     };
     let (said, asked) = messages(60);
-    assert_eq!((said[0] == said[1], asked), (true, 2));
+    assert_eq!(asked, 2);
+    insta::assert_snapshot!(said[1], @"a run was not finished after 6 s, and was ended; this case had 1/10 of the usual time and instructions, because a case before it did not end: with those mended, it has all");
     insta::assert_snapshot!(said[0], @"a run was not finished after 60 s, and was ended; the emulated device is far slower than a GPU: `--deadline 600` gives it more");
     let (said, asked) = messages(600);
     assert_eq!((said[0] == said[1], asked), (true, 1));
@@ -151,23 +152,30 @@ fn what_never_ends_takes_little_time() {
         let report = graded_with(&lab_spec, &bundle, &device, &runner, &options());
         (runner.0.into_inner().unwrap(), report)
     };
-    let (all, part) = ((60, 100_000_000), (3, 5_000_000));
+    let (all, tenth, hundredth) = ((60, 100_000_000), (6, 10_000_000), (3, 1_000_000));
     let (asked, report) = given(&["small"; 5]);
-    assert_eq!(asked, [all, all, part, part, part]);
+    assert_eq!(asked, [all, tenth, hundredth, hundredth, hundredth]);
     let said = |case: usize| {
         let failure = report.cases[case].status.failure().unwrap();
         failure.sanitizer.clone().unwrap()
     };
-    assert_eq!(said(1), "out of fuel");
+    assert_eq!(said(0), "out of fuel");
+    insta::assert_snapshot!(said(1), @r"
+    out of fuel
+    this case had 1/10 of the usual time and instructions, because a case before it did not end: with those mended, it has all
+    ");
     insta::assert_snapshot!(said(2), @r"
     out of fuel
-    this case had 1/20 of the usual time and instructions, because 2 cases before it did not end: with those mended, it has all
+    this case had 1/100 of the usual time and instructions, because cases before it did not end: with those mended, it has all
     ");
     // A hidden case that does not end shortens no other that students see.
     let (asked, _) = given(&[
         "hidden", "hidden", "hidden", "small", "small", "small", "hidden",
     ]);
-    assert_eq!(asked, [all, all, part, all, all, part, part]);
+    assert_eq!(
+        asked,
+        [all, tenth, hundredth, all, tenth, hundredth, hundredth]
+    );
 }
 
 /// A case that ends is graded, with the smaller part too.
