@@ -21,11 +21,12 @@ use host::labs;
 
 use grading::engine::job::{CaseJob, DeviceName};
 use grading::engine::open::OpenJob;
-use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
+use grading::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show};
+use grading::engine::{WithSource, Workers};
 use grading::lab_spec::{self, LabSpec};
 use grading::outcome;
 use grading::pack::PackError;
-use grading::pack::job::{PackJob, PackProcesses};
+use grading::pack::job::{MessagesJob, PackJob, PackProcesses};
 use grading::report::{GradeReport, SubmissionId};
 use grading::worker::{self, Job};
 use output_files::ScratchFolder;
@@ -109,7 +110,7 @@ pub struct GradeSettings {
 /// job.
 #[derive(Debug, Clone, Args)]
 pub struct WorkerArgs {
-    /// The job: pack, open or case
+    /// The job: pack, messages, open or case
     job: String,
     /// The job's paths
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -197,6 +198,7 @@ pub fn work(args: WorkerArgs) -> Result<Ending, CommandError> {
     let WorkerArgs { job, paths } = args;
     match job.as_str() {
         PackJob::NAME => worker::serve::<PackJob>(paths)?,
+        MessagesJob::NAME => worker::serve::<MessagesJob>(paths)?,
         OpenJob::NAME => worker::serve::<OpenJob>(paths)?,
         CaseJob::NAME => worker::serve::<CaseJob>(paths)?,
         _ => return Err(CommandError::Input(format!("no job is called `{job}`"))),
@@ -306,6 +308,7 @@ impl Grader {
         };
         let mut options = self.options.clone();
         let scratch;
+        let mut printed = String::new();
         let (file, lab_spec) = if submission.is_dir() {
             let lab_spec = self.lab_spec(|| lab_of(submission))?;
             // Several at once would write over one another.
@@ -321,7 +324,10 @@ impl Grader {
             is_text(scratch.path())?;
             let file = scratch.path().join("packed.bundle");
             match self.packer()?.pack(submission, lab_spec, draw, &file) {
-                Ok(_) => (file, lab_spec),
+                Ok(packed) => {
+                    printed = packed.printed;
+                    (file, lab_spec)
+                }
                 Err(PackError::Failure(failure)) => {
                     let failure = without_folder(*failure, submission);
                     return Ok(self.refused(id, lab_spec, wanted, failure));
@@ -341,9 +347,16 @@ impl Grader {
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
         let device = (name, self.device(wanted)?);
-        Ok(engine::grade(
-            packed, id, lab_spec, device, runner, &options, show,
-        )?)
+        let with_source = WithSource {
+            runner,
+            compile_with_messages: &|ptx| {
+                let packer = self.packer();
+                packer.is_ok_and(|packer| packer.compile_with_messages(submission, ptx))
+            },
+        };
+        let runner = if packed.is_ours { &with_source } else { runner };
+        let report = engine::grade(packed, id, lab_spec, device, runner, &options, show)?;
+        Ok(GradeReport { printed, ..report })
     }
 
     /// The packer of submissions: the course is looked for when the first needs it.
@@ -479,6 +492,10 @@ impl Bars {
 impl Show for Bars {
     fn case(&mut self, name: &str, number: usize, of: usize) {
         self.spin(format!("case {number} of {of}: {name}"));
+    }
+
+    fn compiling_messages(&mut self) {
+        self.spin("compiling the kernels once more, for the panic's message".to_owned());
     }
 
     fn emulated_check(&mut self, name: &str) {

@@ -65,6 +65,11 @@ pub fn kernels_file(parts: &Path) -> PathBuf {
     parts.join("kernels.ptx")
 }
 
+/// The file of the same kernels, compiled so that a panic says which it is; there once it is needed.
+pub fn messages_file(parts: &Path) -> PathBuf {
+    parts.join("kernels-with-messages.ptx")
+}
+
 /// The file of the plan of the case of this number.
 pub fn plan_file(parts: &Path, case: usize) -> PathBuf {
     parts.join(format!("plan-{case}.json"))

@@ -11,7 +11,7 @@ use std::process::{Command, Output};
 use std::sync::OnceLock;
 
 use cuda_builder::toolchain::{self, Toolchain};
-use cuda_builder::{NvvmArch, Prebuilt};
+use cuda_builder::{NvvmArch, Panics, Prebuilt};
 
 use super::PackError;
 use output_files::digest::sha256;
@@ -73,7 +73,7 @@ impl Dependencies {
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
         // Two compilers, two folders: neither waits for the other.
         let (device, host) = std::thread::scope(|scope| {
-            let device = scope.spawn(|| prebuilt(&kernels, NvvmArch::Compute80, cache, tools));
+            let device = scope.spawn(|| prebuilt(&kernels, CODE, cache, tools));
             let host = HostCrates::build(&recorder, cache);
             (device.join().expect("no panic"), host)
         });
@@ -96,21 +96,40 @@ impl Dependencies {
             return Ok(built);
         }
         let tools = self.device.tools().clone();
-        let built = prebuilt(&self.kernels, NvvmArch::Compute90, &self.cache, tools)?;
+        let code = (NvvmArch::Compute90, Panics::Trap);
+        let built = prebuilt(&self.kernels, code, &self.cache, tools)?;
         Ok(self.newer.get_or_init(|| built))
+    }
+
+    /// For kernels whose panics say which they are; `newer` if they need a device of compute
+    /// capability 9.0.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dependencies::build`].
+    pub fn with_messages(&self, newer: bool) -> Result<Prebuilt, PackError> {
+        let arch = match newer {
+            true => NvvmArch::Compute90,
+            false => NvvmArch::Compute80,
+        };
+        let tools = self.device.tools().clone();
+        prebuilt(&self.kernels, (arch, Panics::Message), &self.cache, tools)
     }
 }
 
-/// The crates that kernels use, for this architecture.
+/// How most kernels are compiled.
+const CODE: (NvvmArch, Panics) = (NvvmArch::Compute80, Panics::Trap);
+
+/// The crates that kernels use, compiled like this.
 fn prebuilt(
     kernels: &Path,
-    arch: NvvmArch,
+    code: (NvvmArch, Panics),
     cache: &Path,
     tools: Toolchain,
 ) -> Result<Prebuilt, PackError> {
     let target_dir = cache.join("cuda-builder");
     let crates = ["cuda_std", "kernels_gpu"];
-    let built = Prebuilt::build(kernels, &crates, arch, &target_dir, tools)?;
+    let built = Prebuilt::build(kernels, &crates, code, &target_dir, tools)?;
     let to = alone(cache, built.libraries())?;
     Ok(built.moved(&to))
 }

@@ -46,6 +46,7 @@ pub fn plans(
             &input,
         )
         .map_err(PackError::io(recorder))?;
+    options.keep_printed(&finished);
     ended(&finished, options)?;
     let text = read_text(&file, options.record.file_bytes)?;
     Ok((parse(&text, tasks)?, finished.in_force))

@@ -182,6 +182,7 @@ fn paths_need_not_be_text() {
         samples: 1,
         stopping: Stopping::default(),
         checks: None,
+        with_messages: false,
     };
     let got = received(&case).unwrap();
     assert_eq!(format!("{got:?}"), format!("{case:?}"));

@@ -248,6 +248,7 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
             samples: 0,
             counts: Default::default(),
             performance: Vec::new(),
+            printed: String::new(),
         })),
         asked: Mutex::default(),
     };

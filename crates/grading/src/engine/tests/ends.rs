@@ -127,5 +127,6 @@ fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
         samples: 1,
         stopping: options().stopping,
         checks: None,
+        with_messages: false,
     }
 }
