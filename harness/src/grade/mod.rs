@@ -350,8 +350,8 @@ impl Grader {
         let with_source = WithSource {
             runner,
             compile_with_messages: &|ptx| {
-                let packer = self.packer();
-                packer.is_ok_and(|packer| packer.compile_with_messages(submission, ptx))
+                let packer = self.packer().map_err(|error| error.to_string())?;
+                packer.compile_with_messages(submission, ptx)
             },
         };
         let runner = if packed.is_ours { &with_source } else { runner };

@@ -219,6 +219,10 @@ pub fn grade(
         add(&mut report, spec, answer, checks);
     }
     in_file_order(&mut report.performance, lab_spec);
+    if let Some(Err(reason)) = grading.has_messages.get() {
+        let note = format!("the messages of panics are not known: {reason}");
+        report.notes.push(note);
+    }
     if !report.is_right() && options.seed.is_none() {
         let draw = report.draw.map(|draw| format!(" --draw {draw}"));
         let note = format!(
@@ -343,9 +347,9 @@ struct Grading<'a> {
     left: Cell<Duration>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
-    /// Whether the kernels were compiled once more, so that a panic says which it is. Empty until a
-    /// kernel panics.
-    has_messages: OnceCell<bool>,
+    /// Whether the kernels were compiled once more, so that a panic says which it is, or why not.
+    /// Empty until a kernel panics.
+    has_messages: OnceCell<Result<(), String>>,
 }
 
 impl Grading<'_> {
@@ -384,7 +388,7 @@ impl Grading<'_> {
             let file = open::messages_file(self.parts);
             self.runner.compile_with_messages(&file)
         });
-        if !has_messages {
+        if has_messages.is_err() {
             return Ok(failure);
         }
         let job = CaseJob {

@@ -20,9 +20,13 @@ pub trait CaseRunner {
     fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError>;
 
     /// Compiles the submission's kernels once more, so that a panic says which it is, and writes the
-    /// PTX to this file; `false` where that cannot be done, as of a bundle, which has no source.
-    fn compile_with_messages(&self, _to: &Path) -> bool {
-        false
+    /// PTX to this file.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be done.
+    fn compile_with_messages(&self, _to: &Path) -> Result<(), String> {
+        Err("a bundle has no source; grade the folder".to_owned())
     }
 
     /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in
@@ -48,7 +52,7 @@ pub struct WithSource<'s> {
     /// The other runner.
     pub runner: &'s dyn CaseRunner,
     /// See [`CaseRunner::compile_with_messages`].
-    pub compile_with_messages: &'s dyn Fn(&Path) -> bool,
+    pub compile_with_messages: &'s dyn Fn(&Path) -> Result<(), String>,
 }
 
 impl CaseRunner for WithSource<'_> {
@@ -56,7 +60,7 @@ impl CaseRunner for WithSource<'_> {
         self.runner.run(job, deadlines)
     }
 
-    fn compile_with_messages(&self, to: &Path) -> bool {
+    fn compile_with_messages(&self, to: &Path) -> Result<(), String> {
         (self.compile_with_messages)(to)
     }
 

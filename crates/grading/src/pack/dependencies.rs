@@ -223,7 +223,8 @@ fn template(
     }
     write("course.lock", &lock)?;
     write("Cargo.toml", manifest.as_bytes())?;
-    write("src/lib.rs", b"#![no_std]\n")?;
+    // It has the panic handler, which a library of kernels needs to be linked.
+    write("src/lib.rs", b"#![no_std]\nextern crate cuda_std;\n")?;
     Ok(folder)
 }
 

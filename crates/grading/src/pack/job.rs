@@ -258,13 +258,16 @@ impl PackProcesses {
 
 impl PackProcesses {
     /// Compiles the kernels of a submission that was packed so that a panic says which it is, and
-    /// writes their PTX to a file in a scratch folder; `false` if that is not possible.
-    pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> bool {
+    /// writes their PTX to a file in a scratch folder.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not possible.
+    pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> Result<(), String> {
         let options = &self.packer.options;
-        let prepare = || {
-            let newer = Sources::read(submission)?.names_capability();
-            self.packer.prepare()?.with_messages(newer).map(drop)
-        };
+        let newer = Sources::read(submission).map(|sources| sources.names_capability());
+        let prebuilt = newer.and_then(|newer| self.packer.prepare()?.with_messages(newer));
+        prebuilt.map_err(|error| error.to_string())?;
         let job = MessagesJob {
             submission: submission.to_owned(),
             course_root: options.course_root.clone(),
@@ -277,7 +280,12 @@ impl PackProcesses {
             all_runs: None,
             ours: DEADLINE,
         };
-        prepare().is_ok() && matches!(worker::run(&job, &deadlines), Ok(WorkerEnd::Answer(_)))
+        match worker::run(&job, &deadlines).map_err(|error| error.to_string())? {
+            WorkerEnd::Answer(_) => Ok(()),
+            WorkerEnd::NoAnswer(outcome) => Err(outcome.reason().to_owned()),
+            WorkerEnd::TimedOut(_) => Err("compiling them takes too long".to_owned()),
+            WorkerEnd::Died { exit, said, .. } => Err(describe_exit(&exit, &said)),
+        }
     }
 }
 
