@@ -34,6 +34,8 @@ fn lines(text: &str, indent: usize, columns: usize) -> Vec<String> {
     for line in text.trim_end().lines() {
         let indent = if lines.is_empty() { &first } else { &further };
         let options = textwrap::Options::new(columns)
+            // Names of cases and variants stay whole.
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .initial_indent(indent)
             .subsequent_indent(&further);
         let wrapped = textwrap::wrap(line.trim_end(), options).into_iter();

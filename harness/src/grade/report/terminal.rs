@@ -6,7 +6,7 @@ use grading::report::{CaseGrade, GradeReport};
 use page::escape;
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
-use units::grouped;
+use units::{count, grouped};
 
 /// The whole report.
 pub fn render(report: &GradeReport, look: Look) -> String {
@@ -67,7 +67,7 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
             let indent = 4 + line.len() - text.len();
             lines.push(match failing.kind {
                 // The compiler's marks point at what stands above them.
-                Kind::CompileError => format!("    {line}"),
+                Kind::CompileError if !line.starts_with("hint: ") => format!("    {line}"),
                 _ => look.wrapped(text, indent),
             });
         }
@@ -80,12 +80,21 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
     different.into_iter().map(block).collect()
 }
 
+/// The most lines of a text that a submission printed which are shown on a terminal.
+const MOST_PRINTED_LINES: usize = 20;
+
 /// A block for each text that the submission printed.
 fn printed(report: &GradeReport, look: Look) -> Vec<String> {
     let texts = figures::printed(report).into_iter();
     let blocks = texts.map(|(what, text)| {
         let mut lines = vec![look.wrapped(&what, 2)];
-        lines.extend(text.lines().map(|line| look.wrapped(line, 4)));
+        let shown = text.lines().take(MOST_PRINTED_LINES);
+        lines.extend(shown.map(|line| look.wrapped(line, 4)));
+        let more = text.lines().count().saturating_sub(MOST_PRINTED_LINES);
+        if more > 0 {
+            let more = format!("... ({}: --html, -o)", count(more, "more line"));
+            lines.push(look.wrapped(&look.faint(&more), 4));
+        }
         lines.join("\n")
     });
     blocks.collect()
