@@ -316,7 +316,12 @@ mod tests {
         let text = "each thread computes one element of the sum, and no other";
         table.row(["grid1d", text]);
         table.row(["long-name", "short"]);
-        insta::assert_snapshot!(table.render(2), @"");
+        insta::assert_snapshot!(table.render(2), @r"
+          grid1d     each thread computes one
+                     element of the sum, and no
+                     other
+          long-name  short
+        ");
     }
 
     #[test]

@@ -44,20 +44,36 @@ fn on_numbers(kernel: &'static str) -> impl Fn(&mut Scene) -> BufferId {
 
 #[test]
 fn an_index_out_of_a_slice() {
-    assert_snapshot!(panic(on_squares("slope")), @"");
+    assert_snapshot!(panic(on_squares("slope")), @r"
+    plan `demo`, command 0 (launch of `slope`)
+    panic: index out of bounds: the len is 64 but the index is 64
+      in kernel `slope` at tests/bad-kernels/src/endings.rs:11 (PTX line _), block (1, 0, 0), thread (31, 0, 0)
+    ");
 }
 
 #[test]
 fn a_message_with_values() {
-    assert_snapshot!(panic(on_squares("roots")), @"");
+    assert_snapshot!(panic(on_squares("roots")), @r"
+    plan `demo`, command 0 (launch of `roots`)
+    panic: x[32] is -24
+      in kernel `roots` at tests/bad-kernels/src/endings.rs:196 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
+    ");
 }
 
 #[test]
 fn a_division_by_zero() {
-    assert_snapshot!(panic(on_numbers("means")), @"");
+    assert_snapshot!(panic(on_numbers("means")), @r"
+    plan `demo`, command 0 (launch of `means`)
+    panic: attempt to divide by zero
+      in kernel `means` at tests/bad-kernels/src/endings.rs:29 (PTX line _), block (0, 0, 0), thread (2, 0, 0)
+    ");
 }
 
 #[test]
 fn a_value_that_is_not_there() {
-    assert_snapshot!(panic(on_numbers("places")), @"");
+    assert_snapshot!(panic(on_numbers("places")), @r"
+    plan `demo`, command 0 (launch of `places`)
+    panic: called `Option::unwrap()` on a `None` value
+      in kernel `places` at tests/bad-kernels/src/endings.rs:213 (PTX line _), block (0, 0, 0), thread (3, 0, 0)
+    ");
 }

@@ -20,6 +20,13 @@ fn threads_print_in_their_order() {
     session.run().unwrap();
     let printed = device.take_printed();
     assert!(!printed.is_cut);
-    assert_snapshot!(printed.text, @"");
+    assert_snapshot!(printed.text, @r"
+    thread 0: 0.1 0.100000001   0.100|1.000000e-01,    0 0 false %
+    thread 1: 1 1   1.000|1.000000e+00,   -1 ffffffff false %
+    thread 2: 2.5 2.5   2.500|2.500000e+00,   -2 fffffffe true %
+    thread 3: -1e+10 -1e+10 -10000000000.000|-1.000000e+10,   -3 fffffffd false %
+    thread 4: nan nan     nan|nan,   -4 fffffffc false %
+    thread 5: 1.67772e+07 16777216 16777216.000|1.677722e+07,   -5 fffffffb true %
+    ");
     assert_eq!(device.take_printed().text, "");
 }
