@@ -4,19 +4,23 @@
 //! println!("thread {}: x is {}, {:.3} of {n}", thread::thread_idx_x(), x, x / 3.0);
 //! ```
 //!
-//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++: the format becomes
-//! one of C's when the kernel is compiled, and no code in the kernel makes text. A GPU shows the text
-//! when the host next waits for it, in any order of threads, and keeps only the last megabyte
-//! (`cuCtxSetLimit`). The emulated device shows the threads in order, and the first 64 KiB of each
-//! launch. A call costs registers and time: take it out of kernels that are timed.
+//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++. The format becomes
+//! one of C's when the kernel is compiled, and no code in the kernel makes text.
+//!
+//! - A GPU shows the text when the host next waits for it, in any order of threads, and keeps only
+//!   the last megabyte (`cuCtxSetLimit`).
+//! - The emulated device shows the threads in order, and the first 64 KiB. Threads of one warp print
+//!   together: first all of them the text of one call, then all that of the next.
+//!
+//! A call costs registers and time: take it out of kernels that are timed.
 //!
 //! Values are integers of up to 64 bits, floats, `bool` and pointers. Formats are those of Rust, as
 //! far as C has them; two differ in what they show. `{}` of a float has six significant digits, and
 //! `{:?}` has nine (17 for `f64`), which distinguish any two values. `{:e}` has an exponent of two
 //! digits.
 //!
-//! On the host the macros print as those of `std` do. There the prelude leaves them out, since `std`
-//! has its own; a crate without `std` writes `cuda_std::println!`.
+//! On the host the macros print as those of `std` do. The prelude leaves them out there, since
+//! `std` has its own; a crate without `std` writes `cuda_std::println!`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
@@ -62,7 +66,7 @@ pub enum Style {
 pub enum Conversion {
     Signed,
     Unsigned,
-    /// With so many digits to distinguish any two values: `.9`.
+    /// With the precision that distinguishes any two values: `.9`.
     Float(&'static str),
     Text,
     Pointer,
@@ -279,7 +283,7 @@ mod of_c {
             (Conversion::Signed | Conversion::Unsigned, Style::UpperHex) => "llX",
             (Conversion::Signed | Conversion::Unsigned, Style::Octal) => "llo",
             (Conversion::Signed | Conversion::Unsigned, _) => {
-                panic!("an integer has neither digits after the point nor an exponent")
+                panic!("an integer has no digits after the point and no exponent")
             }
             (Conversion::Float(_), Style::Display) => "g",
             (Conversion::Float(digits), Style::Debug) => match digits.len() {

@@ -103,7 +103,7 @@ impl EmulatedDevice {
             } else {
                 ""
             };
-            // Where nobody reads, nothing is shown.
+            // A reader that is gone misses nothing.
             let _ = std::io::stdout().write_all((printed.text + end).as_bytes());
             return;
         };

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// is the text of the blocks up to the one at fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// The text. What is not UTF-8 is replaced.
+    /// The text. Bytes that are not UTF-8 are replaced.
     pub text: String,
     /// True if it was longer, and the end is left out.
     pub is_cut: bool,
@@ -39,8 +39,8 @@ pub(crate) struct ClusterText {
 }
 
 impl ClusterText {
-    /// Whether no more is kept, where a launch keeps so much: the rest need not be made. It depends
-    /// on what the cluster itself has printed, so not on the number of host threads.
+    /// Whether no more is kept, where a launch keeps `most_bytes`: the rest need not be made. It
+    /// depends on what the cluster itself has printed, so not on the number of host threads.
     pub(crate) fn is_full(&mut self, most_bytes: usize) -> bool {
         let is_full = self.bytes.len() >= most_bytes;
         self.is_cut |= is_full;

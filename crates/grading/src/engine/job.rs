@@ -83,7 +83,8 @@ pub struct Answer {
     pub counts: BTreeMap<String, u64>,
     /// The case's performance entries, in the file's order; none on the emulated device.
     pub performance: Vec<PerformanceGrade>,
-    /// The text that kernels printed: see [`CaseGrade::printed`](crate::report::CaseGrade::printed).
+    /// The text that kernels printed: see
+    /// [`CaseGrade::printed`](crate::report::CaseGrade::printed).
     #[serde(default)]
     pub printed: String,
 }

@@ -406,7 +406,7 @@ impl Grading<'_> {
             _ => return Ok(failure),
         };
         Ok(match said {
-            // What else it finds, the kernels as they are do not do.
+            // Another fault is not one of the kernels as they are.
             Outcome::Failed(said) if said.panic == Some(Panic::Told) => Failure {
                 panic: said.panic,
                 message: said.message,

@@ -19,8 +19,8 @@ pub trait CaseRunner {
     /// An error that keeps every case from being run.
     fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError>;
 
-    /// Compiles the submission's kernels once more, so that a panic says which it is, and writes the
-    /// PTX to this file.
+    /// Compiles the submission's kernels once more, so that a panic says which it is, and writes
+    /// the PTX to this file.
     ///
     /// # Errors
     ///

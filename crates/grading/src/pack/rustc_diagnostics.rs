@@ -18,7 +18,7 @@ pub struct Diagnostics {
     pub in_submission: bool,
     /// The code of the first error in the text of ours around it, `lib.rs`.
     pub around: Option<String>,
-    /// What kernels have instead of what the errors are about, each once.
+    /// Hints for names that kernels lack, each once.
     pub hints: Vec<&'static str>,
 }
 

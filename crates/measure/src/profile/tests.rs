@@ -167,7 +167,7 @@ fn a_real_lab() {
     assert!(text.contains(file), "{text}");
     // The line that reads neighbours, found in the source.
     assert!(text.contains("let last = |i: usize|"), "{text}");
-    // What is inlined out of `core` counts for the line that calls it.
+    // Code that is inlined out of `core` counts for the line that calls it.
     assert!(!text.contains("src/ops/arith.rs"), "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
 }

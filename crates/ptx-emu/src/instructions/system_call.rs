@@ -30,7 +30,7 @@ pub(super) enum System {
 }
 
 impl System {
-    /// The function of that name, with so many arguments and results.
+    /// The function of that name, with these numbers of arguments and results.
     pub(super) fn find(name: &str, args: usize, results: usize) -> Option<System> {
         match (name, args, results) {
             ("vprintf", 2, 1) => Some(System::Vprintf),

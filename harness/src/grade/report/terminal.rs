@@ -66,7 +66,7 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
             let text = line.trim_start();
             let indent = 4 + line.len() - text.len();
             lines.push(match failing.kind {
-                // The compiler's marks point at what stands above them.
+                // The compiler's marks point at the text above them.
                 Kind::CompileError if !line.starts_with("hint: ") => format!("    {line}"),
                 _ => look.wrapped(text, indent),
             });
