@@ -140,20 +140,21 @@ impl Item {
 /// The kernels that are part of this program.
 fn kernels(labs: &[&Lab]) -> Item {
     let mut names = BTreeSet::new();
+    let mut numbers = Vec::new();
     for lab in labs {
         match lab.module.program() {
-            Ok(program) => names.extend(program.kernels().map(|kernel| kernel.name.as_str())),
+            Ok(program) => {
+                names.extend(program.kernels().map(|kernel| kernel.name.as_str()));
+                numbers.push(format!("{} {}", lab.name, program.kernels().count()));
+            }
             Err(error) => {
                 let remedy = "build the program again: cargo build -p harness";
                 return Item::missing("kernels", error.to_string(), remedy);
             }
         }
     }
-    let list: Vec<&str> = names.into_iter().collect();
-    Item::ok(
-        "kernels",
-        format!("{} as PTX: {}", list.len(), list.join(", ")),
-    )
+    let found = format!("{} as PTX: {}", names.len(), numbers.join(", "));
+    Item::ok("kernels", found)
 }
 
 /// The compiler for kernels. Only changing kernels needs it, since this program contains them

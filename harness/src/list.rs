@@ -169,12 +169,8 @@ impl LabEntry {
                 table.row([heading, (name, Tone::Normal), (text, Tone::Normal)]);
             }
         }
-        format!(
-            "{}  {}\n\n{}",
-            look.title(self.name),
-            self.summary,
-            table.render(2)
-        )
+        let title = format!("{}  {}", look.title(self.name), self.summary);
+        format!("{}\n\n{}", look.wrapped(&title, 0), table.render(2))
     }
 }
 

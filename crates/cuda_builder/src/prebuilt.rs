@@ -143,6 +143,11 @@ impl Prebuilt {
             .arg("-Zunstable-options")
             .args(rustflags(self.arch, self.panics))
             .args(IR);
+        if self.panics == Panics::Message {
+            // Only what is to be linked has the functions of libraries in its IR. Kernels without
+            // messages need none: what they call of libraries is inlined.
+            rustc.args(["--emit=link", "-Zno-link"]);
+        }
         let output = run(&mut rustc).map_err(Error::io("run", &self.tools.rustc))?;
         if !output.status.success() {
             return Err(Error::KernelCompile {

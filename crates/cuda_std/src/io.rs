@@ -4,29 +4,28 @@
 //! println!("thread {}: x is {}, {:.3} of {n}", thread::thread_idx_x(), x, x / 3.0);
 //! ```
 //!
-//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++: the format becomes
-//! one of C's when the kernel is compiled, and no code in the kernel makes text. A GPU shows the text
-//! when the host next waits for it, in any order of threads, and keeps only the last megabyte
-//! (`cuCtxSetLimit`). The emulated device shows the threads in order, and the first 64 KiB of each
-//! launch. A call costs registers and time: take it out of kernels that are timed.
+//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++. The format becomes
+//! one of C's when the kernel is compiled, and no code in the kernel makes text.
+//!
+//! - A GPU shows the text when the host next waits for it, in any order of threads, and keeps only
+//!   the last megabyte (`cuCtxSetLimit`).
+//! - The emulated device shows the threads in order, and the first 64 KiB. Threads of one warp print
+//!   together: first all of them the text of one call, then all that of the next.
+//!
+//! A call costs registers and time: take it out of kernels that are timed.
 //!
 //! Values are integers of up to 64 bits, floats, `bool` and pointers. Formats are those of Rust, as
 //! far as C has them; two differ in what they show. `{}` of a float has six significant digits, and
 //! `{:?}` has nine (17 for `f64`), which distinguish any two values. `{:e}` has an exponent of two
 //! digits.
 //!
-//! On the host the macros print as those of `std` do. There the prelude leaves them out, since `std`
-//! has its own; a crate without `std` writes `cuda_std::println!`.
-
-use core::ffi::c_void;
-
-/// The longest format, in bytes, with the zero at its end.
-const MAX_BYTES: usize = 512;
+//! On the host the macros print as those of `std` do. The prelude leaves them out there, since
+//! `std` has its own; a crate without `std` writes `cuda_std::println!`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
     /// Prints, and gives the number of values (CUDA Programming Guide, "Formatted Output").
-    fn vprintf(format: *const u8, values: *const c_void) -> i32;
+    fn vprintf(format: *const u8, values: *const core::ffi::c_void) -> i32;
 }
 
 /// A format, as the macros make it.
@@ -67,7 +66,7 @@ pub enum Style {
 pub enum Conversion {
     Signed,
     Unsigned,
-    /// With so many digits to distinguish any two values: `.9`.
+    /// With the precision that distinguishes any two values: `.9`.
     Float(&'static str),
     Text,
     Pointer,
@@ -219,76 +218,85 @@ const fn is_signed<F: Format>(number: usize) -> bool {
     true
 }
 
-/// A format of C's under construction.
-struct Text {
-    bytes: [u8; MAX_BYTES],
-    len: usize,
-}
+/// Formats of C, made when a kernel is compiled.
+#[cfg(any(target_arch = "nvptx64", test))]
+mod of_c {
+    use super::{Conversion, Format, Piece, Style, Values};
 
-impl Text {
-    const fn push(&mut self, text: &str, doubled: u8) {
-        let text = text.as_bytes();
-        let mut i = 0;
-        while i < text.len() {
-            assert!(
-                self.len + 2 < MAX_BYTES,
-                "the format is too long: at most 500 bytes"
-            );
-            self.bytes[self.len] = text[i];
-            self.len += 1;
-            if text[i] == doubled {
-                self.bytes[self.len] = doubled;
+    /// The longest format, in bytes, with the zero at its end.
+    pub const MAX_BYTES: usize = 512;
+
+    /// A format of C's under construction.
+    struct Text {
+        bytes: [u8; MAX_BYTES],
+        len: usize,
+    }
+
+    impl Text {
+        const fn push(&mut self, text: &str, doubled: u8) {
+            let text = text.as_bytes();
+            let mut i = 0;
+            while i < text.len() {
+                assert!(
+                    self.len + 2 < MAX_BYTES,
+                    "the format is too long: at most 500 bytes"
+                );
+                self.bytes[self.len] = text[i];
                 self.len += 1;
-            }
-            i += 1;
-        }
-    }
-}
-
-/// The format of C's for values of these types.
-const fn format_of<F: Format, V: Values>() -> [u8; MAX_BYTES] {
-    let mut text = Text {
-        bytes: [0; MAX_BYTES],
-        len: 0,
-    };
-    let (mut piece, mut value) = (0, 0);
-    while piece < F::PIECES.len() {
-        match &F::PIECES[piece] {
-            Piece::Text(plain) => text.push(plain, b'%'),
-            Piece::Value { flags, style } => {
-                text.push("%", 0);
-                text.push(flags, 0);
-                text.push(conversion(V::CONVERSIONS[value], *style), 0);
-                value += 1;
+                if text[i] == doubled {
+                    self.bytes[self.len] = doubled;
+                    self.len += 1;
+                }
+                i += 1;
             }
         }
-        piece += 1;
     }
-    text.bytes
-}
 
-/// The end of a conversion, from the precision on.
-const fn conversion(of: Conversion, style: Style) -> &'static str {
-    match (of, style) {
-        (Conversion::Signed, Style::Display | Style::Debug) => "lld",
-        (Conversion::Unsigned, Style::Display | Style::Debug) => "llu",
-        (Conversion::Signed | Conversion::Unsigned, Style::Hex) => "llx",
-        (Conversion::Signed | Conversion::Unsigned, Style::UpperHex) => "llX",
-        (Conversion::Signed | Conversion::Unsigned, Style::Octal) => "llo",
-        (Conversion::Signed | Conversion::Unsigned, _) => {
-            panic!("an integer has neither digits after the point nor an exponent")
+    /// The format of C's for values of these types.
+    pub const fn format_of<F: Format, V: Values>() -> [u8; MAX_BYTES] {
+        let mut text = Text {
+            bytes: [0; MAX_BYTES],
+            len: 0,
+        };
+        let (mut piece, mut value) = (0, 0);
+        while piece < F::PIECES.len() {
+            match &F::PIECES[piece] {
+                Piece::Text(plain) => text.push(plain, b'%'),
+                Piece::Value { flags, style } => {
+                    text.push("%", 0);
+                    text.push(flags, 0);
+                    text.push(conversion(V::CONVERSIONS[value], *style), 0);
+                    value += 1;
+                }
+            }
+            piece += 1;
         }
-        (Conversion::Float(_), Style::Display) => "g",
-        (Conversion::Float(digits), Style::Debug) => match digits.len() {
-            2 => ".9g",
-            _ => ".17g",
-        },
-        (Conversion::Float(_), Style::Decimals) => "f",
-        (Conversion::Float(_), Style::Exponent) => "e",
-        (Conversion::Float(_), Style::UpperExponent) => "E",
-        (Conversion::Float(_), _) => panic!("a float has no hexadecimal or octal form"),
-        (Conversion::Text, _) => "s",
-        (Conversion::Pointer, _) => "p",
+        text.bytes
+    }
+
+    /// The end of a conversion, from the precision on.
+    const fn conversion(of: Conversion, style: Style) -> &'static str {
+        match (of, style) {
+            (Conversion::Signed, Style::Display | Style::Debug) => "lld",
+            (Conversion::Unsigned, Style::Display | Style::Debug) => "llu",
+            (Conversion::Signed | Conversion::Unsigned, Style::Hex) => "llx",
+            (Conversion::Signed | Conversion::Unsigned, Style::UpperHex) => "llX",
+            (Conversion::Signed | Conversion::Unsigned, Style::Octal) => "llo",
+            (Conversion::Signed | Conversion::Unsigned, _) => {
+                panic!("an integer has no digits after the point and no exponent")
+            }
+            (Conversion::Float(_), Style::Display) => "g",
+            (Conversion::Float(digits), Style::Debug) => match digits.len() {
+                2 => ".9g",
+                _ => ".17g",
+            },
+            (Conversion::Float(_), Style::Decimals) => "f",
+            (Conversion::Float(_), Style::Exponent) => "e",
+            (Conversion::Float(_), Style::UpperExponent) => "E",
+            (Conversion::Float(_), _) => panic!("a float has no hexadecimal or octal form"),
+            (Conversion::Text, _) => "s",
+            (Conversion::Pointer, _) => "p",
+        }
     }
 }
 
@@ -298,7 +306,7 @@ struct OfC<F, V>(core::marker::PhantomData<(F, V)>);
 
 #[cfg(target_arch = "nvptx64")]
 impl<F: Format, V: Values> OfC<F, V> {
-    const TEXT: &'static [u8; MAX_BYTES] = &format_of::<F, V>();
+    const TEXT: &'static [u8; of_c::MAX_BYTES] = &of_c::format_of::<F, V>();
 }
 
 /// Prints, on the device.
@@ -349,7 +357,7 @@ mod tests {
 
     #[test]
     fn formats_are_those_of_c() {
-        const TEXT: [u8; MAX_BYTES] = format_of::<Example, (i32, f32, i32, f32)>();
+        const TEXT: [u8; of_c::MAX_BYTES] = of_c::format_of::<Example, (i32, f32, i32, f32)>();
         let end = TEXT.iter().position(|&byte| byte == 0).unwrap();
         assert_eq!(&TEXT[..end], b"5 %% of %8lld, %.3f%#llx%.9g");
     }

@@ -30,14 +30,15 @@
 //! # Panics in kernels
 //!
 //! A panic executes `trap`: the launch fails and the CUDA context is lost. A GPU gives no message;
-//! the emulated device names the kernel, the thread and the source line. Nothing keeps the message
-//! for it: neither the index that is out of range nor the text of `panic!` costs a register.
+//! the emulated device names the kernel, the thread and the source line. The message is not there:
+//! an index that is out of range, or the text of `panic!`, costs no register.
 //!
 //! A crate that is compiled with `cuda_builder`'s `Panics::Message` says which panic it was, with
 //! its message and its line, on both devices. Its kernels are larger and slower, and its checks are
-//! the same. `harness grade` compiles a submission so a second time, where one of its kernels has
-//! panicked, for the message alone. Integer overflow wraps in either; only the division of the least
-//! number by -1 panics.
+//! the same. `harness grade` compiles a submission so a second time where one of its kernels has
+//! panicked, for the message alone.
+//!
+//! Integer overflow wraps, as in release builds. The division of the least number by -1 panics.
 
 #![no_std]
 #![cfg_attr(

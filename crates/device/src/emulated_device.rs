@@ -1,13 +1,14 @@
 //! The emulated device: plans on the PTX interpreter, with every access checked and every
 //! instruction counted.
 
+use std::io::Write;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use ptx_emu::{
     Accessed, Counts, DeviceLimits, LaunchReport, LoadedModule, Machine, Options, OutOfMemory,
-    Schedule,
+    Printed, Schedule,
 };
 
 use super::conflict::{Conflict, Group, Place};
@@ -37,6 +38,8 @@ pub struct EmulatedDevice {
     /// For each device of this process, to those of others.
     links: Vec<Arc<dyn Link>>,
     has_peer_access: bool,
+    /// The text that kernels have printed, where it is kept.
+    printed: Option<Mutex<Printed>>,
 }
 
 impl std::fmt::Debug for EmulatedDevice {
@@ -63,6 +66,7 @@ impl EmulatedDevice {
             share: Share::whole(1),
             links: Vec::new(),
             has_peer_access: true,
+            printed: None,
         }
     }
 
@@ -79,6 +83,33 @@ impl EmulatedDevice {
         assert_eq!(share.own.len(), links.len(), "each device has a link");
         (self.share, self.links) = (share, links);
         self
+    }
+
+    /// The same, keeping what kernels print for [`Device::take_printed`]. Otherwise it goes to
+    /// standard output after each launch, as a GPU's driver writes it.
+    pub fn keeping_printed(mut self) -> EmulatedDevice {
+        self.printed = Some(Mutex::default());
+        self
+    }
+
+    /// Keeps or writes what a launch has printed.
+    fn show(&self, printed: Printed) {
+        if printed == Printed::default() {
+            return;
+        }
+        let Some(kept) = &self.printed else {
+            let end = if printed.is_cut {
+                "\n(more is left out)\n"
+            } else {
+                ""
+            };
+            // A reader that is gone misses nothing.
+            let _ = std::io::stdout().write_all((printed.text + end).as_bytes());
+            return;
+        };
+        kept.lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .add(printed);
     }
 
     /// The same without peer access: a kernel cannot reach the memory of another device.
@@ -135,6 +166,13 @@ impl Device for EmulatedDevice {
             kernels.any(|kernel| executable.depends_on_order(kernel))
         });
         if depends { Self::ORDERS } else { 1 }
+    }
+
+    fn take_printed(&self) -> Printed {
+        let kept = self.printed.as_ref().map(|kept| kept.lock());
+        kept.map_or_else(Printed::default, |kept| {
+            std::mem::take(&mut *kept.unwrap_or_else(PoisonError::into_inner))
+        })
     }
 
     fn set_order(&self, number: u32, seed: u64) {
@@ -448,16 +486,17 @@ impl<'d> EmulatedSession<'d> {
                     cluster: launch.config.cluster,
                 };
                 let device = command.device(self.plan.buffers()) as usize;
-                let report = self
-                    .machine
-                    .launch(&self.modules[device], launch.kernel, &config, &params)
-                    .map_err(|fault| {
-                        let what = format_args!("launch of `{}`", launch.kernel);
-                        DeviceError::Emulated {
-                            place: self.plan.place(position, what),
-                            fault: Box::new(fault),
-                        }
-                    })?;
+                let ended =
+                    self.machine
+                        .launch(&self.modules[device], launch.kernel, &config, &params);
+                self.device.show(self.machine.take_printed());
+                let report = ended.map_err(|fault| {
+                    let what = format_args!("launch of `{}`", launch.kernel);
+                    DeviceError::Emulated {
+                        place: self.plan.place(position, what),
+                        fault: Box::new(fault),
+                    }
+                })?;
                 let kernel = &mut self.reports[launch.kernel_index];
                 kernel.launches += 1;
                 kernel.total.add(&report);

@@ -13,6 +13,7 @@ use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
 use plan::{Buffer, BufferId, Element, Plan};
+use ptx_emu::Printed;
 
 /// A byte that makes NaN of every float and nonsense of every index.
 pub const POISON: u8 = 0xff;
@@ -55,6 +56,13 @@ pub trait Device: Send + Sync {
     /// default one, which is number 0, or one of the others, which follow from the seed. Where
     /// buffers lie and what clocks show follows from it, too. Nothing on a device that has its own.
     fn set_order(&self, _number: u32, _seed: u64) {}
+
+    /// The text that kernels have printed since the last call, on a device that keeps it: see
+    /// [`EmulatedDevice::keeping_printed`](crate::EmulatedDevice::keeping_printed). Others write it
+    /// to standard output.
+    fn take_printed(&self) -> Printed {
+        Printed::default()
+    }
 
     /// As [`Device::prepare`], with the buffers of a pool, which several sessions of this device
     /// use in turn: buffers of one name, type and length are the same memory. A session finds in a

@@ -5,7 +5,7 @@ use device::module::ModuleError;
 use device::{DeviceError, DriverError, Fault, FaultKind};
 use exit::ErrorKind;
 
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, Outcome, Panic};
 
 /// How a submission fails that met this error, or, where it may be right elsewhere, what kept that
 /// from being decided. Another submission need not meet what this one does: it never takes points
@@ -24,7 +24,12 @@ impl From<Error> for Outcome {
                 Fault::Program(program) => {
                     let first = message.lines().next().unwrap_or_default();
                     let what = format!("{first}: {}", program.kind);
-                    let failure = Failure::new(of_program(&program.kind), what);
+                    let mut failure = Failure::new(of_program(&program.kind), what);
+                    failure.panic = match &program.kind {
+                        FaultKind::Trap => Some(Panic::Silent),
+                        FaultKind::Assertion { .. } => Some(Panic::Told),
+                        _ => None,
+                    };
                     return failure.with_sanitizer(message).into();
                 }
             },

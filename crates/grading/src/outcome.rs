@@ -105,6 +105,9 @@ pub(crate) use fail;
 /// may write what is quoted.
 pub const MAX_TEXT_BYTES: usize = 16 << 10;
 
+/// The longest text that is shown of what a submission printed, in bytes, for each case.
+pub const MAX_PRINTED_BYTES: usize = 4 << 10;
+
 /// The text, cut after `max_bytes`; says how many are left out.
 pub fn bounded(mut text: String, max_bytes: usize) -> String {
     if text.len() > max_bytes {
@@ -138,10 +141,23 @@ pub struct Failure {
     /// The diagnosis of the wrong values.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub diagnosis: Option<Box<Diagnosis>>,
+    /// Of a panic in a kernel, on the emulated device: whether the message says which it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub panic: Option<Panic>,
     /// Whether what is said here was written by code that knew hidden cases: no student may read
     /// it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub knew_hidden: bool,
+}
+
+/// Whether a panic says which it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Panic {
+    /// It does not: kernels are compiled without messages.
+    Silent,
+    /// It does: the kernels were compiled once more, with messages.
+    Told,
 }
 
 impl Failure {
@@ -155,6 +171,7 @@ impl Failure {
             sanitizer: None,
             sample: None,
             diagnosis: None,
+            panic: None,
             knew_hidden: false,
         }
     }

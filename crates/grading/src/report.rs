@@ -50,6 +50,10 @@ pub struct GradeReport {
     pub totals: Totals,
     /// The protections against interference with the grade, and those that this machine lacks.
     pub protections: Vec<Protection>,
+    /// The beginning of the text that launch.rs printed while plans were recorded for the cases
+    /// that are not hidden.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub printed: String,
     /// Further notes for the reader.
     pub notes: Vec<String>,
 }
@@ -84,6 +88,10 @@ pub struct CaseGrade {
     /// On a GPU: whether the emulated device has looked for what a GPU does not show.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checks: Option<Checks>,
+    /// The beginning of the text that kernels printed on the emulated device, in the first run or
+    /// in the one that failed. Always empty for a hidden case: it may tell of the case.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub printed: String,
 }
 
 /// Whether the emulated device has looked at a case that a GPU grades.
@@ -286,6 +294,7 @@ mod tests {
             samples: 3,
             counts: BTreeMap::new(),
             checks: None,
+            printed: String::new(),
         }
     }
 

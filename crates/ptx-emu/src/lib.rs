@@ -52,7 +52,8 @@
 //!   message; of several faults, a launch gives that of the block that starts first.
 //! - **Checked always:** bounds of every access in every space, alignment, null pointers, freed
 //!   buffers, stores to constant memory, barrier numbers, objects of `mbarrier`, masks of warp-wide
-//!   operations, deadlock, call depth and local memory, endless loops (fuel), traps and failed assertions.
+//!   operations, deadlock, call depth and local memory, endless loops (fuel), traps and failed
+//!   assertions.
 //! - **Checked with [`Sanitize`]:** reads of memory that nothing has written, use of values that
 //!   nothing has set, data races (module `check::race` states the model), accesses to memory that
 //!   asynchronous copies have under way, barriers that a part of the block reaches or that lanes of

@@ -310,7 +310,7 @@ impl Machine {
             proxies: launch::fences(config, sanitize.races && exchange.bulk),
             proxied_until: AtomicU32::new(0),
             fences: launch::fences(config, sanitize.races && code.orders_blocks),
-            printed: LaunchText::default(),
+            printed: LaunchText::after(&self.printed),
         };
         *next_block += blocks as u32;
         let ended = launch::run(

@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64 << 10;
 /// is the text of the blocks up to the one at fault.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Printed {
-    /// The text. What is not UTF-8 is replaced.
+    /// The text. Bytes that are not UTF-8 are replaced.
     pub text: String,
     /// True if it was longer, and the end is left out.
     pub is_cut: bool,
@@ -22,12 +22,11 @@ pub struct Printed {
 impl Printed {
     /// Adds what was printed later.
     pub fn add(&mut self, later: Printed) {
-        if self.text.len() + later.text.len() > MAX_BYTES {
-            self.is_cut = true;
-        }
         if !self.is_cut {
-            self.text += &later.text;
-            self.is_cut = later.is_cut;
+            let room = MAX_BYTES.saturating_sub(self.text.len());
+            let end = later.text.floor_char_boundary(room);
+            self.text += &later.text[..end];
+            self.is_cut = later.is_cut || end < later.text.len();
         }
     }
 }
@@ -40,30 +39,53 @@ pub(crate) struct ClusterText {
 }
 
 impl ClusterText {
+    /// Whether no more is kept, where a launch keeps `most_bytes`: the rest need not be made. It
+    /// depends on what the cluster itself has printed, so not on the number of host threads.
+    pub(crate) fn is_full(&mut self, most_bytes: usize) -> bool {
+        let is_full = self.bytes.len() >= most_bytes;
+        self.is_cut |= is_full;
+        is_full
+    }
+
     pub(crate) fn push(&mut self, text: &[u8]) {
-        let room = MAX_BYTES - self.bytes.len();
+        let room = MAX_BYTES.saturating_sub(self.bytes.len());
         self.is_cut |= text.len() > room;
         self.bytes.extend_from_slice(&text[..text.len().min(room)]);
     }
 }
 
 /// The text of a launch: of each cluster that printed, by its place in the order of their starts.
-#[derive(Debug, Default)]
-pub(crate) struct LaunchText(Mutex<(BTreeMap<u64, ClusterText>, bool)>);
+#[derive(Debug)]
+pub(crate) struct LaunchText {
+    texts: Mutex<(BTreeMap<u64, ClusterText>, bool)>,
+    /// The most that is kept, in bytes.
+    pub(crate) most_bytes: usize,
+}
 
 impl LaunchText {
+    /// That of a launch after which `earlier` was printed.
+    pub(crate) fn after(earlier: &Printed) -> LaunchText {
+        LaunchText {
+            texts: Mutex::default(),
+            most_bytes: match earlier.is_cut {
+                true => 0,
+                false => MAX_BYTES - earlier.text.len().min(MAX_BYTES),
+            },
+        }
+    }
+
     /// Takes the text of the cluster at that place.
     pub(crate) fn take(&self, place: u64, text: &mut ClusterText) {
-        if text.bytes.is_empty() {
+        if text.bytes.is_empty() && !text.is_cut {
             return;
         }
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = self.texts.lock().unwrap_or_else(PoisonError::into_inner);
         let (texts, is_cut) = &mut *kept;
         texts.insert(place, std::mem::take(text));
         // Those that no text before them can make room for.
         let mut bytes: usize = texts.values().map(|text| text.bytes.len()).sum();
         while let Some(last) = texts.last_entry()
-            && bytes - last.get().bytes.len() >= MAX_BYTES
+            && bytes - last.get().bytes.len() >= self.most_bytes.max(1)
         {
             bytes -= last.remove().bytes.len();
             *is_cut = true;
@@ -72,7 +94,10 @@ impl LaunchText {
 
     /// The text of the clusters up to that place.
     pub(crate) fn until(self, last: Option<u64>) -> Printed {
-        let (texts, mut is_cut) = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let (texts, mut is_cut) = self
+            .texts
+            .into_inner()
+            .unwrap_or_else(PoisonError::into_inner);
         let mut all = ClusterText::default();
         for (place, text) in texts {
             if last.is_some_and(|last| place > last) {

@@ -76,7 +76,7 @@ fn too_much_is_cut() {
     assert_eq!(printed(&print), one);
 }
 
-/// What blocks after the one at fault have printed depends on the number of host threads.
+/// How many blocks after the one at fault have printed depends on the number of host threads.
 #[test]
 fn after_a_fault_earlier_blocks_have_printed() {
     let body = format!("{PRINT}\nsetp.eq.u32 %p1, %r5, 1;\n@%p1 trap;");

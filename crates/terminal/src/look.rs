@@ -7,15 +7,17 @@ use anstyle::{AnsiColor, Style};
 /// Columns that reports keep to.
 pub const WIDTH: usize = 100;
 
-/// The text in lines of at most [`WIDTH`] columns: the first after `indent` spaces, further ones
-/// two to the right of it. Lines of its own stay apart.
+/// The fewest columns that text is wrapped to.
+const MIN_WIDTH: usize = 40;
+
+/// As [`Look::wrapped`], to [`WIDTH`] columns.
 pub fn wrapped(text: &str, indent: usize) -> String {
-    lines(text, indent).join("\n")
+    Look::PLAIN.wrapped(text, indent)
 }
 
-/// The first of these lines; the last of them ends in dots if there are more.
+/// The first lines of a wrapped text; the last of them ends in dots if there are more.
 pub fn first_lines(text: &str, indent: usize, most: usize) -> Vec<String> {
-    let mut lines = lines(text, indent);
+    let mut lines = lines(text, indent, WIDTH);
     if lines.len() > most {
         lines.truncate(most);
         let last = lines.last_mut().expect("at least one");
@@ -26,12 +28,14 @@ pub fn first_lines(text: &str, indent: usize, most: usize) -> Vec<String> {
     lines
 }
 
-fn lines(text: &str, indent: usize) -> Vec<String> {
+fn lines(text: &str, indent: usize, columns: usize) -> Vec<String> {
     let (first, further) = (" ".repeat(indent), " ".repeat(indent + 2));
     let mut lines = Vec::new();
     for line in text.trim_end().lines() {
         let indent = if lines.is_empty() { &first } else { &further };
-        let options = textwrap::Options::new(WIDTH)
+        let options = textwrap::Options::new(columns)
+            // Names of cases and variants stay whole.
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .initial_indent(indent)
             .subsequent_indent(&further);
         let wrapped = textwrap::wrap(line.trim_end(), options).into_iter();
@@ -40,13 +44,15 @@ fn lines(text: &str, indent: usize) -> Vec<String> {
     lines
 }
 
-/// Whether text may have colours, and characters beyond ASCII.
+/// Whether text may have colours, and characters beyond ASCII, and how wide it may be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
     /// Colours and bold type.
     pub colour: bool,
     /// Lines and bars drawn with Unicode characters.
     pub unicode: bool,
+    /// Columns of a line: the terminal's, and at most [`WIDTH`].
+    pub columns: usize,
 }
 
 impl Look {
@@ -54,11 +60,18 @@ impl Look {
     pub const PLAIN: Look = Look {
         colour: false,
         unicode: false,
+        columns: WIDTH,
     };
 
     /// As standard output can show it.
     pub fn of_stdout() -> Look {
-        Look::of(&std::io::stdout())
+        let columns = terminal_size::terminal_size_of(std::io::stdout());
+        Look {
+            columns: columns.map_or(WIDTH, |(width, _)| {
+                usize::from(width.0).clamp(MIN_WIDTH, WIDTH)
+            }),
+            ..Look::of(&std::io::stdout())
+        }
     }
 
     /// As standard error can show it.
@@ -72,7 +85,14 @@ impl Look {
         Look {
             colour: AutoStream::choice(stream) != ColorChoice::Never,
             unicode: stream.is_terminal() && is_utf8(|name| std::env::var(name).ok()),
+            columns: WIDTH,
         }
+    }
+
+    /// The text in lines of at most these columns: the first after `indent` spaces, further ones
+    /// two to the right of it. Lines of its own stay apart.
+    pub fn wrapped(self, text: &str, indent: usize) -> String {
+        lines(text, indent, self.columns).join("\n")
     }
 
     /// Green.
@@ -159,7 +179,7 @@ mod tests {
         assert_eq!(Look::PLAIN.bad("FAIL"), "FAIL");
         let colours = Look {
             colour: true,
-            unicode: false,
+            ..Look::PLAIN
         };
         assert_eq!(colours.good("ok"), "\x1b[32mok\x1b[0m");
     }

@@ -1,9 +1,11 @@
 //! Tables: aligned columns, a line under the header, nothing else.
 
-use comfy_table::{Attribute, Cell, CellAlignment, Color, TableStyle};
+use comfy_table::{
+    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, TableStyle,
+};
 use page::Page;
 
-use crate::look::{Look, WIDTH};
+use crate::look::Look;
 
 /// How a cell looks where there are colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,9 +96,10 @@ impl Columns {
         let look = self.look;
         let cells = cells.into_iter().map(|cell| {
             let TableCell(text, tone) = cell.into();
+            let is_plain = !look.colour || text.is_empty();
             let cell = Cell::new_owned(text);
             match tone {
-                _ if !look.colour => cell,
+                _ if is_plain => cell,
                 Tone::Normal => cell,
                 Tone::Good => cell.fg(Color::DarkGreen),
                 Tone::Bad => cell.fg(Color::DarkRed).add_attribute(Attribute::Bold),
@@ -108,14 +111,24 @@ impl Columns {
         self.align();
     }
 
-    /// The lines, each with `indent` spaces in front and none at its end.
+    /// The lines, each with `indent` spaces in front and none at its end. Where they are wider than
+    /// the look allows, the text of the last column is wrapped.
     pub fn render(&self, indent: usize) -> String {
-        let lines: Vec<String> = self
-            .table
-            .lines()
-            .map(|line| format!("{:indent$}{line}", "").trim_end().to_owned())
-            .collect();
-        lines.join("\n")
+        let lines = indented(&self.table, indent);
+        let width = lines.iter().map(|line| visible_width(line)).max();
+        if width.unwrap_or(0) <= self.look.columns || self.aligns.last() != Some(&Align::Left) {
+            return lines.join("\n");
+        }
+        let mut table = self.table.clone();
+        let columns = self.look.columns.saturating_sub(indent);
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(columns.try_into().unwrap_or(u16::MAX));
+        let last = self.aligns.len() - 1;
+        for column in table.column_iter_mut().take(last) {
+            column.set_constraint(ColumnConstraint::ContentWidth);
+        }
+        indented(&table, indent).join("\n")
     }
 
     fn align(&mut self) {
@@ -129,6 +142,18 @@ impl Columns {
             });
         }
     }
+}
+
+/// The lines of a table, without blanks at their ends.
+fn indented(table: &comfy_table::Table, indent: usize) -> Vec<String> {
+    let lines = table.lines();
+    let lines = lines.map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
+    lines.collect()
+}
+
+/// The columns of a terminal that a line takes.
+fn visible_width(line: &str) -> usize {
+    textwrap::core::display_width(line)
 }
 
 /// A table of rows, made column by column, for the terminal or for a page.
@@ -195,7 +220,7 @@ impl<'r, T> Table<'r, T> {
     /// as must be left out for it to fit a terminal.
     pub fn render_within(mut self, look: Look, indent: usize, spare: &[&str]) -> String {
         for header in spare {
-            if self.width(indent) > WIDTH {
+            if self.width(indent) > look.columns {
                 self.columns
                     .retain(|column| !column.header.starts_with(header));
             }
@@ -205,7 +230,11 @@ impl<'r, T> Table<'r, T> {
 
     /// Columns of the terminal that it takes.
     pub fn width(&self, indent: usize) -> usize {
-        let text = self.render(Look::PLAIN, indent);
+        let wide = Look {
+            columns: usize::from(u16::MAX),
+            ..Look::PLAIN
+        };
+        let text = self.render(wide, indent);
         let widths = text.lines().map(|line| line.chars().count());
         widths.max().unwrap_or(0)
     }
@@ -266,7 +295,7 @@ mod tests {
     fn colours_do_not_move_columns() {
         let look = Look {
             colour: true,
-            unicode: false,
+            ..Look::PLAIN
         };
         let mut table = Columns::new(look, [Align::Left, Align::Left]);
         table.row([("a", Tone::Good), ("b", Tone::Normal)]);
@@ -275,5 +304,35 @@ mod tests {
         let (first, second) = lines.split_once('\n').unwrap();
         assert!(first.contains("\x1b["), "{first:?}");
         assert_eq!(second, "long  b");
+    }
+
+    #[test]
+    fn the_last_column_is_wrapped_to_the_terminal() {
+        let look = Look {
+            columns: 40,
+            ..Look::PLAIN
+        };
+        let mut table = Columns::new(look, [Align::Left, Align::Left]);
+        let text = "each thread computes one element of the sum, and no other";
+        table.row(["grid1d", text]);
+        table.row(["long-name", "short"]);
+        insta::assert_snapshot!(table.render(2), @r"
+          grid1d     each thread computes one
+                     element of the sum, and no
+                     other
+          long-name  short
+        ");
+    }
+
+    #[test]
+    fn an_empty_cell_has_no_width() {
+        let look = Look {
+            colour: true,
+            ..Look::PLAIN
+        };
+        let mut table = Columns::new(look, [Align::Left, Align::Left]);
+        table.row([("a", Tone::Normal), ("", Tone::Faint)]);
+        table.row([("b", Tone::Normal), ("text", Tone::Faint)]);
+        assert_eq!(table.render(0).lines().next(), Some("a"));
     }
 }

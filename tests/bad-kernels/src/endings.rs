@@ -187,3 +187,46 @@ pub unsafe fn tensor_product_fixed(out: *mut f32) {
         *out.add(4 * lane + k) = 4.0;
     }
 }
+
+/// Says which value it does not take.
+#[kernel]
+pub unsafe fn roots(x: &[f32], out: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if x[i] < 0.0 {
+        panic!("x[{i}] is {}", x[i]); //~ fault
+    }
+    *out.add(i) = x[i].sqrt();
+}
+
+/// Takes 0 for what is negative.
+#[kernel]
+pub unsafe fn roots_fixed(x: &[f32], out: *mut f32) {
+    let i = thread::index_1d() as usize;
+    *out.add(i) = x[i].max(0.0).sqrt();
+}
+
+/// Assumes that each value is there.
+#[kernel]
+pub unsafe fn places(sorted: &[u32], wanted: &[u32], out: *mut u32) {
+    let i = thread::index_1d() as usize;
+    let place = sorted.iter().position(|&value| value == wanted[i]);
+    *out.add(i) = place.unwrap() as u32; //~ fault
+}
+
+/// Prints what it computes.
+#[kernel]
+pub unsafe fn double(x: &[f32], out: *mut f32) {
+    let i = thread::index_1d() as usize;
+    if i < x.len() {
+        let (is_large, n) = (x[i] > 1.0, -(i as i32));
+        cuda_std::print!("thread {i}: ");
+        cuda_std::println!(
+            "{} {:?} {:7.3}|{:e}, {n:4} {n:x} {is_large} %",
+            x[i],
+            x[i],
+            x[i],
+            x[i]
+        );
+        *out.add(i) = 2.0 * x[i];
+    }
+}

@@ -326,6 +326,7 @@ mod tests {
                 samples: 2,
                 counts: BTreeMap::new(),
                 checks: None,
+                printed: String::new(),
             })
             .collect();
         report.with_totals()

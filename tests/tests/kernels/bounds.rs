@@ -3,7 +3,7 @@
 use insta::assert_snapshot;
 use plan::{LaunchConfig, args};
 
-use crate::message::fault;
+use crate::message::{fault, redact};
 use crate::scene::{Scene, ramp, squares};
 
 #[test]
@@ -107,9 +107,11 @@ fn a_vector_that_is_not_aligned() {
         scene.launch(kernel, LaunchConfig::new(2, 32), args![x, out]);
         scene.run::<f32>(out)
     };
-    assert_snapshot!(fault(run("sum_of_four")), @r"
+    // Where a buffer lies depends on the variables that the compiler makes.
+    let message = fault(run("sum_of_four"));
+    assert_snapshot!(redact(&message, ", address ", ","), @r"
     plan `demo`, command 0 (launch of `sum_of_four`)
-    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x7f0134800004, which is 4 bytes past a multiple of 16
+    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address _, which is 4 bytes past a multiple of 16
       in kernel `sum_of_four` at tests/bad-kernels/src/bounds.rs:103 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
     ");
     let sums: Vec<f32> = (0..64).map(|i| (4 * i + 6) as f32).collect();

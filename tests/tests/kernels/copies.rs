@@ -4,7 +4,7 @@ use device::Error;
 use insta::assert_snapshot;
 use plan::{LaunchConfig, args};
 
-use crate::message::fault;
+use crate::message::{fault, redact};
 use crate::scene::{Scene, ramp};
 
 #[test]
@@ -76,9 +76,11 @@ fn other_bytes_expected_than_copied() {
 
 #[test]
 fn rows_that_do_not_begin_at_16_bytes() {
-    assert_snapshot!(fault(rows("rows_aslant", 3)), @r"
+    // Where a buffer lies depends on the variables that the compiler makes.
+    let message = fault(rows("rows_aslant", 3));
+    assert_snapshot!(redact(&message, ", address ", ","), @r"
     plan `demo`, command 0 (launch of `rows_aslant`)
-    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address 0x7f0134800004, which is 4 bytes past a multiple of 16
+    misaligned access: load of 16 bytes at byte 4 of buffer `x`, address _, which is 4 bytes past a multiple of 16
       in kernel `rows_aslant` at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:112 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

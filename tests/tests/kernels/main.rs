@@ -13,6 +13,8 @@ mod endings;
 mod global_races;
 mod grids;
 mod message;
+mod panics;
+mod prints;
 mod scene;
 mod shared_races;
 mod unwritten;

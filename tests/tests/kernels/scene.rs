@@ -11,6 +11,12 @@ use crate::message::kind;
 pub static KERNELS: Module =
     Module::from_static("bad_kernels", include_str!(env!("BAD_KERNELS_PTX")));
 
+/// The same, compiled so that a panic says which it is.
+pub static WITH_MESSAGES: Module = Module::from_static(
+    "bad_kernels",
+    include_str!(env!("BAD_KERNELS_WITH_MESSAGES_PTX")),
+);
+
 /// Warp instructions of a block: more than any of these kernels needs.
 const FUEL: u64 = 100_000;
 

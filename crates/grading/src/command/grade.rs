@@ -12,11 +12,12 @@ use host::labs;
 
 use crate::engine::job::{CaseJob, DeviceName};
 use crate::engine::open::OpenJob;
-use crate::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show, Workers};
+use crate::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show};
+use crate::engine::{WithSource, Workers};
 use crate::lab_spec::{self, LabSpec};
 use crate::outcome;
 use crate::pack::PackError;
-use crate::pack::job::{PackJob, PackProcesses};
+use crate::pack::job::{MessagesJob, PackJob, PackProcesses};
 use crate::report::{GradeReport, SubmissionId};
 use crate::worker::{self, Job};
 use output_files::ScratchFolder;
@@ -110,7 +111,7 @@ pub struct GradeSettings {
 /// job.
 #[derive(Debug, Clone, Args)]
 pub struct WorkerArgs {
-    /// The job: pack, open or case
+    /// The job: pack, messages, open or case
     job: String,
     /// The job's paths
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
@@ -212,6 +213,7 @@ pub fn work(args: WorkerArgs) -> Result<Ending, CommandError> {
     let WorkerArgs { job, paths } = args;
     match job.as_str() {
         PackJob::NAME => worker::serve::<PackJob>(paths)?,
+        MessagesJob::NAME => worker::serve::<MessagesJob>(paths)?,
         OpenJob::NAME => worker::serve::<OpenJob>(paths)?,
         CaseJob::NAME => worker::serve::<CaseJob>(paths)?,
         _ => return Err(CommandError::Input(format!("no job is called `{job}`"))),
@@ -351,6 +353,7 @@ impl Grader {
         };
         let mut options = self.options.clone();
         let scratch;
+        let mut printed = String::new();
         let (file, lab_spec) = if submission.is_dir() {
             let lab_spec = self.lab_spec(|| lab_of(submission))?;
             show.packing(&shown.to_string());
@@ -364,7 +367,10 @@ impl Grader {
             is_text(scratch.path())?;
             let file = scratch.path().join("packed.bundle");
             match self.packer()?.pack(submission, lab_spec, draw, &file) {
-                Ok(_) => (file, lab_spec),
+                Ok(packed) => {
+                    printed = packed.printed;
+                    (file, lab_spec)
+                }
                 Err(PackError::Failure(failure)) => {
                     let failure = without_folder(*failure, submission);
                     return Ok(self.refused(id, lab_spec, wanted, failure));
@@ -384,9 +390,16 @@ impl Grader {
             Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
         };
         let device = (name, self.device(wanted)?);
-        Ok(engine::grade(
-            packed, id, lab_spec, device, runner, &options, show,
-        )?)
+        let with_source = WithSource {
+            runner,
+            compile_with_messages: &|ptx| {
+                let packer = self.packer().map_err(|error| error.to_string())?;
+                packer.compile_with_messages(submission, ptx)
+            },
+        };
+        let runner = if packed.is_ours { &with_source } else { runner };
+        let report = engine::grade(packed, id, lab_spec, device, runner, &options, show)?;
+        Ok(GradeReport { printed, ..report })
     }
 
     /// The packer of submissions: the course is looked for when the first needs it.
@@ -526,6 +539,10 @@ impl Show for Bars {
 
     fn case(&mut self, name: &str, number: usize, of: usize) {
         self.spin(format!("case {number} of {of}: {name}"));
+    }
+
+    fn compiling_messages(&mut self) {
+        self.spin("compiling the kernels once more, for the panic's message".to_owned());
     }
 
     fn emulated_check(&mut self, name: &str) {

@@ -14,7 +14,7 @@ use super::expected;
 use super::run::{Sample, Subject, run_isolated};
 use super::seeds::Seeds;
 use crate::lab_spec::{CaseSpec, ToleranceRule};
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, Outcome, bounded};
 use crate::worker::{Phase, Watch};
 
 /// The inputs of one sample.
@@ -56,6 +56,8 @@ pub struct CaseWork<'a> {
     pub samples: u32,
     /// Exact counts of the first run.
     pub counts: BTreeMap<String, u64>,
+    /// The text that kernels printed in the first run, or in the one that failed.
+    pub printed: String,
 }
 
 impl<'a> CaseWork<'a> {
@@ -83,6 +85,7 @@ impl<'a> CaseWork<'a> {
             orders: device.orders(subject.module, subject.plan),
             samples: 0,
             counts: BTreeMap::new(),
+            printed: String::new(),
         }
     }
 
@@ -98,6 +101,7 @@ impl<'a> CaseWork<'a> {
             self.watch.enter(Phase::Submission);
             let found = extent.check(self.device, self.subject, &of.inputs);
             self.watch.enter(Phase::Ours);
+            self.keep_printed(sample == 0 || found.is_err());
             let Some(outputs) = found? else {
                 continue;
             };
@@ -148,10 +152,23 @@ impl<'a> CaseWork<'a> {
         self.watch.enter(Phase::Submission);
         let ran = run_isolated(self.device, self.subject, &of.inputs, settle);
         self.watch.enter(Phase::Ours);
+        self.keep_printed(of.sample == 0 || ran.is_err());
         ran.map_err(|outcome| match outcome {
             Outcome::Failed(failure) => failure.with_sample(of.sample).into(),
             lacking => lacking,
         })
+    }
+
+    /// Keeps the text that kernels have printed in a run, if it is to be shown.
+    fn keep_printed(&mut self, is_shown: bool) {
+        let printed = self.device.take_printed();
+        if !is_shown {
+            return;
+        }
+        self.printed = bounded(printed.text, MAX_PRINTED_BYTES);
+        if printed.is_cut {
+            self.printed += "\n(the device keeps no more)";
+        }
     }
 
     /// One sample, compared with the CPU.

@@ -68,6 +68,7 @@ impl Extent {
             most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
             ..Options::default()
         })
+        .keeping_printed()
     }
 
     /// The most memory that doing it may take, in bytes: far more than an honest plan needs.

@@ -16,7 +16,7 @@ use super::open;
 use super::run::Subject;
 use super::sampling::Stopping;
 use super::seeds::Seeds;
-use crate::lab_spec::{CaseSpec, LabSpec, PerformanceSpec};
+use crate::lab_spec::{CaseSpec, Group, LabSpec, PerformanceSpec};
 use crate::outcome::{Category, Failure, Outcome};
 use crate::report::PerformanceGrade;
 use crate::worker::{Job, Watch};
@@ -70,6 +70,9 @@ pub struct CaseJob {
     /// Not to be graded, but checked on the emulated device, to this extent.
     #[serde(default)]
     pub checks: Option<Extent>,
+    /// With the kernels whose panics say which they are, in the parts' folder.
+    #[serde(default)]
+    pub with_messages: bool,
 }
 
 fn whole_fuel() -> u64 {
@@ -87,6 +90,10 @@ pub struct Answer {
     pub counts: BTreeMap<String, u64>,
     /// The case's performance entries, in the file's order; none on the emulated device.
     pub performance: Vec<PerformanceGrade>,
+    /// The text that kernels printed: see
+    /// [`CaseGrade::printed`](crate::report::CaseGrade::printed).
+    #[serde(default)]
+    pub printed: String,
 }
 
 impl Answer {
@@ -100,6 +107,7 @@ impl Answer {
             status,
             samples: 0,
             counts: BTreeMap::new(),
+            printed: String::new(),
         }
     }
 }
@@ -168,22 +176,33 @@ impl CaseJob {
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;
         let plan: Plan = serde_json::from_str(&plan).map_err(|error| bad(error.to_string()))?;
-        let module = Module::new("submission", part(open::kernels_file(&self.parts))?);
+        let kernels = match self.with_messages {
+            true => open::messages_file(&self.parts),
+            false => open::kernels_file(&self.parts),
+        };
+        let module = Module::new("submission", part(kernels)?);
         let subject = Subject {
             module: &module,
             plan: &plan,
         };
         let rule = lab_spec.tolerance;
         let mut work = CaseWork::new(device, lab, spec, rule, subject, Seeds(self.seed), watch);
-        match self.checks {
+        let answer = match self.checks {
             None => self.grade(&mut work, lab_spec.timed(spec)),
             Some(extent) => Ok(Answer {
                 status: passed(work.check_on_emulated(extent))?,
                 samples: 0,
                 counts: BTreeMap::new(),
                 performance: Vec::new(),
+                printed: String::new(),
             }),
-        }
+        };
+        let printed = match spec.group {
+            // Inputs of hidden cases are printed too.
+            Group::Hidden => String::new(),
+            Group::Small | Group::Large => std::mem::take(&mut work.printed),
+        };
+        answer.map(|answer| Answer { printed, ..answer })
     }
 
     fn grade<'c>(
@@ -228,6 +247,7 @@ impl CaseJob {
             samples: work.samples,
             counts: std::mem::take(&mut work.counts),
             performance,
+            printed: String::new(),
         })
     }
 }

@@ -54,7 +54,7 @@ mod speed;
 mod tests;
 mod wrong_result;
 
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
@@ -65,7 +65,7 @@ use lab::Lab;
 use output_files::ScratchFolder;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Category, Failure, Kind, Outcome};
+use crate::outcome::{Category, Failure, Kind, Outcome, Panic};
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
 use crate::worker::{Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
@@ -74,7 +74,7 @@ pub use error::GradeError;
 use job::{Answer, CaseJob, DeviceName};
 use open::{LARGE, OpenJob, Opened};
 use patience::Patience;
-pub use runner::{CaseRunner, Workers};
+pub use runner::{CaseRunner, WithSource, Workers};
 use sampling::Stopping;
 pub use seeds::Seeds;
 
@@ -128,6 +128,9 @@ pub trait Show {
 
     /// The case that is graded now, and which of how many it is.
     fn case(&mut self, _name: &str, _number: usize, _of: usize) {}
+
+    /// The kernels are compiled once more, for the messages of panics.
+    fn compiling_messages(&mut self) {}
 
     /// The case that the emulated device checks now.
     fn emulated_check(&mut self, _name: &str) {}
@@ -192,6 +195,7 @@ pub fn grade(
         patience: RefCell::default(),
         runner,
         options,
+        has_messages: OnceCell::new(),
     };
     let plans_checked = opened.cases;
     let mut checked_on_emulated = BTreeMap::new();
@@ -209,7 +213,7 @@ pub fn grade(
             (Ok(()), Some(fault)) if fault.category != Category::Wrong => {
                 Answer::without_samples(Outcome::Failed(fault), lab_spec, spec)
             }
-            (Ok(()), wrong) => match (grading.run(spec)?, wrong) {
+            (Ok(()), wrong) => match (grading.run(spec, show)?, wrong) {
                 (answer, Some(wrong)) if answer.status == Outcome::Passed => {
                     let failure = correct_by_chance(wrong);
                     Answer::without_samples(Outcome::Failed(failure), lab_spec, spec)
@@ -217,9 +221,17 @@ pub fn grade(
                 (answer, _) => answer,
             },
         };
+        let (checks, printed) = checks.unzip();
+        let mut answer = answer;
+        // A GPU's driver writes it elsewhere.
+        answer.printed += &printed.unwrap_or_default();
         add(&mut report, spec, answer, checks);
     }
     in_file_order(&mut report.performance, lab_spec);
+    if let Some(Err(reason)) = grading.has_messages.get() {
+        let note = format!("the messages of panics are not known: {reason}");
+        report.notes.push(note);
+    }
     if !report.is_right() && options.seed.is_none() {
         let draw = report.draw.map(|draw| format!(" --draw {draw}"));
         let note = format!(
@@ -321,6 +333,7 @@ fn add(report: &mut GradeReport, spec: &CaseSpec, answer: Answer, checks: Option
         samples: answer.samples,
         counts: answer.counts,
         checks,
+        printed: answer.printed,
     });
     report.performance.extend(answer.performance);
 }
@@ -332,6 +345,10 @@ fn in_file_order(performance: &mut [PerformanceGrade], lab_spec: &LabSpec) {
         entries.position(|entry| entry.case == timed.case && entry.against == timed.against)
     });
 }
+
+/// The emulated device's checks of a case that a GPU grades, the text that kernels printed
+/// meanwhile, and the failure that was found.
+type Checked = ((Checks, String), Option<Failure>);
 
 /// The context of all cases of a submission.
 struct Grading<'a> {
@@ -347,6 +364,9 @@ struct Grading<'a> {
     patience: RefCell<Patience>,
     runner: &'a dyn CaseRunner,
     options: &'a Options,
+    /// Whether the kernels were compiled once more, so that a panic says which it is, or why not.
+    /// Empty until a kernel panics.
+    has_messages: OnceCell<Result<(), String>>,
 }
 
 impl Grading<'_> {
@@ -371,7 +391,55 @@ impl Grading<'_> {
             stopping: self.options.stopping,
             fuel,
             checks,
+            with_messages: false,
         }
+    }
+
+    /// The failure of this job with the message of the panic that it is, if it is one: the job is
+    /// done once more with kernels that say so. The verdict is that of the kernels as they are;
+    /// nothing is looked for in a hidden case.
+    fn explained(
+        &self,
+        job: &CaseJob,
+        spec: &CaseSpec,
+        failure: Failure,
+        show: &mut dyn Show,
+    ) -> Result<Failure, GradeError> {
+        if failure.panic != Some(Panic::Silent) || spec.group == Group::Hidden {
+            return Ok(failure);
+        }
+        let has_messages = self.has_messages.get_or_init(|| {
+            show.compiling_messages();
+            let file = open::messages_file(self.parts);
+            self.runner.compile_with_messages(&file)
+        });
+        if has_messages.is_err() {
+            return Ok(failure);
+        }
+        let job = CaseJob {
+            with_messages: true,
+            ..job.clone()
+        };
+        let deadlines = Deadlines {
+            submission: self.options.deadline,
+            all_runs: None,
+            ours: OURS,
+        };
+        let said = match self.runner.run(&job, &deadlines)? {
+            WorkerEnd::Answer(answer) => answer.status,
+            WorkerEnd::NoAnswer(outcome) => outcome,
+            _ => return Ok(failure),
+        };
+        Ok(match said {
+            // Another fault is not one of the kernels as they are.
+            Outcome::Failed(said) if said.panic == Some(Panic::Told) => Failure {
+                panic: said.panic,
+                message: said.message,
+                sanitizer: said.sanitizer,
+                ..failure
+            },
+            _ => failure,
+        })
     }
 
     /// The failures that the emulated device finds in these cases, the quick ones first. A failure
@@ -381,7 +449,7 @@ impl Grading<'_> {
         &self,
         mut cases: Vec<&CaseSpec>,
         show: &mut dyn Show,
-    ) -> Result<BTreeMap<String, (Checks, Option<Failure>)>, GradeError> {
+    ) -> Result<BTreeMap<String, Checked>, GradeError> {
         cases.sort_by_cached_key(|spec| {
             let case = spec.with_seed(self.lab, 0);
             let updates = case.map_or(u64::MAX, |case| case.work().updates);
@@ -395,6 +463,7 @@ impl Grading<'_> {
             let share = patience.share(spec.group);
             let extent = Extent::of(spec.group);
             let left = at_most.saturating_sub(began.elapsed());
+            let job = self.job(spec, DeviceName::Emulated, share.fuel(), Some(extent));
             let ended = if left.is_zero() {
                 WorkerEnd::TimedOut(Phase::Submission)
             } else {
@@ -404,11 +473,14 @@ impl Grading<'_> {
                     all_runs: None,
                     ours: left,
                 };
-                let job = self.job(spec, DeviceName::Emulated, share.fuel(), Some(extent));
                 self.runner.run(&job, &deadlines)?
             };
+            let mut printed = String::new();
             let outcome = match ended {
-                WorkerEnd::Answer(answer) => answer.status,
+                WorkerEnd::Answer(answer) => {
+                    printed = answer.printed;
+                    answer.status
+                }
                 WorkerEnd::NoAnswer(outcome) => outcome,
                 WorkerEnd::TimedOut(_) => Outcome::undecided(format!(
                     "the emulated device looks at a submission for {} s, and was not done by then",
@@ -431,18 +503,22 @@ impl Grading<'_> {
                     let reason = outcome.reason().to_owned();
                     (Checks::NotMade { reason }, None)
                 }
-                Outcome::Failed(failure) => (made, Some(failure.with_device("emulated"))),
+                Outcome::Failed(failure) => {
+                    let failure = self.explained(&job, spec, failure, show)?;
+                    (made, Some(failure.with_device("emulated")))
+                }
                 Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
                     (Checks::NotMade { reason }, None)
                 }
                 Outcome::Passed | Outcome::Measured => (made, None),
             };
-            all.insert(spec.name.clone(), checked);
+            let (checks, failure) = checked;
+            all.insert(spec.name.clone(), ((checks, printed), failure));
         }
         Ok(all)
     }
 
-    fn run(&self, spec: &CaseSpec) -> Result<Answer, GradeError> {
+    fn run(&self, spec: &CaseSpec, show: &mut dyn Show) -> Result<Answer, GradeError> {
         let share = self.patience.borrow().share(spec.group);
         let deadline = share.time(self.options.deadline);
         let all_runs = (self.name == DeviceName::Emulated).then_some(&self.left);
@@ -459,16 +535,17 @@ impl Grading<'_> {
             }
             other => other,
         };
+        let job = self.job(spec, self.name, share.fuel(), None);
         let ended = match is_over() {
             true => WorkerEnd::TimedOut(Phase::Submission),
-            false => {
-                let job = self.job(spec, self.name, share.fuel(), None);
-                self.runner.run(&job, &deadlines)?
-            }
+            false => self.runner.run(&job, &deadlines)?,
         };
         let outcome = match ended {
             WorkerEnd::Answer(mut answer) => {
-                answer.status = told(answer.status);
+                answer.status = match told(answer.status) {
+                    Outcome::Failed(failure) => self.explained(&job, spec, failure, show)?.into(),
+                    other => other,
+                };
                 return Ok(*answer);
             }
             WorkerEnd::NoAnswer(outcome) => outcome,

@@ -70,6 +70,12 @@ pub fn kernels_file(parts: &Path) -> PathBuf {
     parts.join("kernels.ptx")
 }
 
+/// The file of the same kernels, compiled so that a panic says which it is. It is made when a kernel
+/// has panicked.
+pub fn messages_file(parts: &Path) -> PathBuf {
+    parts.join("kernels-with-messages.ptx")
+}
+
 /// The file of the plan of the case of this number.
 pub fn plan_file(parts: &Path, case: usize) -> PathBuf {
     parts.join(format!("plan-{case}.json"))

@@ -1,5 +1,7 @@
 //! Where the engine's jobs run: each in a worker process, or, in tests, in this process.
 
+use std::path::Path;
+
 use super::error::GradeError;
 use super::job::{Answer, CaseJob};
 use super::open::{OpenJob, Opened};
@@ -17,6 +19,16 @@ pub trait CaseRunner {
     /// An error that keeps every case from being run.
     fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError>;
 
+    /// Compiles the submission's kernels once more, so that a panic says which it is, and writes
+    /// the PTX to this file.
+    ///
+    /// # Errors
+    ///
+    /// Why that cannot be done.
+    fn compile_with_messages(&self, _to: &Path) -> Result<(), String> {
+        Err("a bundle has no source; grade the folder".to_owned())
+    }
+
     /// Opens a bundle. Unless it is overridden, in this process: for tests, which know what is in
     /// their bundles.
     ///
@@ -32,6 +44,32 @@ pub trait CaseRunner {
             Ok(opened) => WorkerEnd::Answer(Box::new(opened)),
             Err(outcome) => WorkerEnd::NoAnswer(outcome),
         })
+    }
+}
+
+/// As another runner, for a submission whose source is at hand.
+pub struct WithSource<'s> {
+    /// The other runner.
+    pub runner: &'s dyn CaseRunner,
+    /// See [`CaseRunner::compile_with_messages`].
+    pub compile_with_messages: &'s dyn Fn(&Path) -> Result<(), String>,
+}
+
+impl CaseRunner for WithSource<'_> {
+    fn run(&self, job: &CaseJob, deadlines: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
+        self.runner.run(job, deadlines)
+    }
+
+    fn compile_with_messages(&self, to: &Path) -> Result<(), String> {
+        (self.compile_with_messages)(to)
+    }
+
+    fn open(
+        &self,
+        job: &OpenJob,
+        deadlines: &Deadlines<'_>,
+    ) -> Result<WorkerEnd<Opened>, GradeError> {
+        self.runner.open(job, deadlines)
     }
 }
 

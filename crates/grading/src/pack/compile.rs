@@ -108,7 +108,9 @@ pub fn ptx(
     }
     let ptx = built.map_err(|error| match error {
         Error::KernelCompile { output, .. } if diagnostics.in_submission => {
-            compile_error("kernels.rs", &output)
+            let hints = diagnostics.hints.iter();
+            let hints: String = hints.map(|hint| format!("\n\nhint: {hint}")).collect();
+            compile_error("kernels.rs", &output, &hints)
         }
         Error::NoKernels { .. } => PackError::failure(
             Kind::CompileError,
@@ -204,7 +206,7 @@ fn library(
             said = format!("{sentence}\n{said}");
         }
         if diagnostics.in_submission {
-            return Err(compile_error("launch.rs", &said));
+            return Err(compile_error("launch.rs", &said, ""));
         }
         return Err(
             no_space(folder, &said).unwrap_or_else(|| PackError::HostCompiler {
@@ -464,9 +466,9 @@ fn no_space(folder: &Path, said: &str) -> Option<PackError> {
     })
 }
 
-/// The compiler's message, without its summary.
-fn compile_error(file: &str, output: &str) -> PackError {
-    let message = format!("{file} does not compile:\n{}", shortened(output));
+/// The compiler's message, without its summary, and hints after it.
+fn compile_error(file: &str, output: &str, hints: &str) -> PackError {
+    let message = format!("{file} does not compile:\n{}{hints}", shortened(output));
     PackError::failure(Kind::CompileError, message)
 }
 

@@ -100,6 +100,21 @@ impl Dependencies {
         let built = prebuilt(&self.kernels, code, &self.cache, tools)?;
         Ok(self.newer.get_or_init(|| built))
     }
+
+    /// For kernels whose panics say which they are; `newer` if they need a device of compute
+    /// capability 9.0.
+    ///
+    /// # Errors
+    ///
+    /// As [`Dependencies::build`].
+    pub fn with_messages(&self, newer: bool) -> Result<Prebuilt, PackError> {
+        let arch = match newer {
+            true => NvvmArch::Compute90,
+            false => NvvmArch::Compute80,
+        };
+        let tools = self.device.tools().clone();
+        prebuilt(&self.kernels, (arch, Panics::Message), &self.cache, tools)
+    }
 }
 
 /// How most kernels are compiled.
@@ -208,7 +223,8 @@ fn template(
     }
     write("course.lock", &lock)?;
     write("Cargo.toml", manifest.as_bytes())?;
-    write("src/lib.rs", b"#![no_std]\n")?;
+    // It has the panic handler, which a library of kernels needs to be linked.
+    write("src/lib.rs", b"#![no_std]\nextern crate cuda_std;\n")?;
     Ok(folder)
 }
 

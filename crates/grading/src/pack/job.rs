@@ -12,7 +12,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{HIDDEN_BEGUN, Options, PackError, Packer, Sources, of_hidden_case, plans_too_large};
+use super::{
+    HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, of_hidden_case, plans_too_large,
+};
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Kind, Outcome};
@@ -74,6 +76,8 @@ pub struct PackedFile {
     pub built_with: BuiltWith,
     /// The sandbox's layers while it was built.
     pub protections: Vec<Protection>,
+    /// The beginning of the text that the recorder has printed for known cases.
+    pub printed: String,
 }
 
 impl Job for PackJob {
@@ -143,7 +147,68 @@ impl PackJob {
             lab: bundle.lab,
             built_with: bundle.built_with,
             protections: bundle.protections,
+            printed: self
+                .bundle
+                .parent()
+                .and_then(|scratch| fs::read_to_string(scratch.join(PRINTED)).ok())
+                .unwrap_or_default(),
         })
+    }
+}
+
+/// A submission's kernels to compile so that a panic says which it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct MessagesJob {
+    /// As of [`PackJob`].
+    #[serde(skip)]
+    pub submission: PathBuf,
+    /// See [`Options::course_root`].
+    #[serde(skip)]
+    pub course_root: PathBuf,
+    /// See [`Options::cache`].
+    #[serde(skip)]
+    pub cache: PathBuf,
+    /// See [`Options::without_landlock`].
+    pub without_landlock: bool,
+    /// The PTX file to write. Its folder is [`Options::scratch`].
+    #[serde(skip)]
+    pub ptx: PathBuf,
+}
+
+impl Job for MessagesJob {
+    const NAME: &'static str = "messages";
+    type Answer = ();
+
+    fn paths(&mut self) -> Vec<&mut PathBuf> {
+        vec![
+            &mut self.submission,
+            &mut self.course_root,
+            &mut self.cache,
+            &mut self.ptx,
+        ]
+    }
+
+    fn max_memory_bytes(&self) -> Option<u64> {
+        Some(MAX_MEMORY_BYTES)
+    }
+
+    fn work(&self, _: &mut dyn Watch) -> Result<(), Outcome> {
+        self.compile()
+            .map_err(|error| Outcome::not_graded_here(error.to_string()))
+    }
+}
+
+impl MessagesJob {
+    /// Compiles them, in this process.
+    fn compile(&self) -> Result<(), PackError> {
+        let packer = Packer::new(Options {
+            cache: Some(self.cache.clone()),
+            without_landlock: self.without_landlock,
+            scratch: self.ptx.parent().map(Path::to_owned),
+            ..Options::new(self.course_root.clone())
+        });
+        let ptx = packer.compile_with_messages(&Sources::read(&self.submission)?)?;
+        fs::write(&self.ptx, ptx).map_err(PackError::io(&self.ptx))
     }
 }
 
@@ -202,6 +267,39 @@ impl PackProcesses {
         let packed = pack_result(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
         self.able.store(true, Ordering::Relaxed);
         Ok(packed)
+    }
+}
+
+impl PackProcesses {
+    /// Compiles the kernels of a submission that was packed so that a panic says which it is, and
+    /// writes their PTX to a file in a scratch folder.
+    ///
+    /// # Errors
+    ///
+    /// Why that is not possible.
+    pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> Result<(), String> {
+        let options = &self.packer.options;
+        let newer = Sources::read(submission).map(|sources| sources.names_capability());
+        let prebuilt = newer.and_then(|newer| self.packer.prepare()?.with_messages(newer));
+        prebuilt.map_err(|error| error.to_string())?;
+        let job = MessagesJob {
+            submission: submission.to_owned(),
+            course_root: options.course_root.clone(),
+            cache: options.cache_folder(),
+            without_landlock: options.without_landlock,
+            ptx: ptx.to_owned(),
+        };
+        let deadlines = Deadlines {
+            submission: DEADLINE,
+            all_runs: None,
+            ours: DEADLINE,
+        };
+        match worker::run(&job, &deadlines).map_err(|error| error.to_string())? {
+            WorkerEnd::Answer(_) => Ok(()),
+            WorkerEnd::NoAnswer(outcome) => Err(outcome.reason().to_owned()),
+            WorkerEnd::TimedOut(_) => Err("compiling them takes too long".to_owned()),
+            WorkerEnd::Died { exit, said, .. } => Err(describe_exit(&exit, &said)),
+        }
     }
 }
 

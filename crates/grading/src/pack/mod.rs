@@ -21,6 +21,7 @@
 
 mod compile;
 mod dependencies;
+mod hints;
 pub mod job;
 pub mod own;
 mod record;
@@ -42,7 +43,7 @@ use lab::CaseError;
 use output_files::ScratchFolder;
 use plan::{InterfaceInfo, Task};
 use record::{Allowance, Recorded};
-use sandbox::{InForce, Layer, ResourceLimits};
+use sandbox::{Finished, InForce, Layer, ResourceLimits};
 use thiserror::Error;
 
 pub use dependencies::Dependencies;
@@ -50,7 +51,7 @@ pub use screen::Sources;
 
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, Outcome, bounded};
 use crate::plan_check;
 use crate::report::Protection;
 
@@ -209,7 +210,25 @@ pub struct Options {
 /// nothing may be told of a failure.
 const HIDDEN_BEGUN: &str = "hidden-cases-begun";
 
+/// The file in [`Options::scratch`] that holds the text that the recorder has printed for known
+/// cases.
+const PRINTED: &str = "printed.txt";
+
 impl Options {
+    /// Keeps what a recorder has printed, unless it knew hidden cases: inputs are printed too.
+    fn keep_printed(&self, finished: &Finished) {
+        let Some(scratch) = &self.scratch else {
+            return;
+        };
+        if scratch.join(HIDDEN_BEGUN).exists() {
+            return;
+        }
+        let text = [&finished.stdout[..], &finished.stderr].concat();
+        let text = self.within_course(&String::from_utf8_lossy(&text));
+        // It is of use to its author alone.
+        let _ = std::fs::write(scratch.join(PRINTED), bounded(text, MAX_PRINTED_BYTES));
+    }
+
     /// The usual limits, for the course in this folder.
     pub fn new(course_root: PathBuf) -> Options {
         Options {
@@ -355,6 +374,26 @@ impl Packer {
             },
             protections: protections(in_force),
         })
+    }
+
+    /// Compiles a submission's kernels so that a panic says which it is. They are known to compile
+    /// without that.
+    ///
+    /// # Errors
+    ///
+    /// As [`Packer::pack`].
+    pub fn compile_with_messages(&self, sources: &Sources) -> Result<String, PackError> {
+        let dependencies = self.prepare()?;
+        let prebuilt = {
+            let _guard = self.building();
+            dependencies.with_messages(sources.names_capability())?
+        };
+        let above = self.options.scratch.clone();
+        let above = above.unwrap_or_else(std::env::temp_dir);
+        let folder = ScratchFolder::new_in(&above, "messages").map_err(PackError::io(&above))?;
+        let folder = folder.path();
+        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        compile::ptx(sources, &prebuilt, &root, &self.options).map(|(ptx, _)| ptx)
     }
 
     /// Whose fault an error of a submission's build is. A compiler's words do not decide that: a

@@ -158,6 +158,7 @@ fn run(
             &input,
         )
         .map_err(PackError::io(recorder))?;
+    options.keep_printed(&finished);
     let text = read_text(&file, limits.file_bytes)?;
     Ok((text, finished))
 }

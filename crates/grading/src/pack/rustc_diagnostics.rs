@@ -6,6 +6,7 @@ use std::path::Path;
 
 use plan::InterfaceInfo;
 
+use super::hints;
 use super::screen::tokens::{self, TokenKind};
 
 /// The text that rustc printed, as people read it.
@@ -17,6 +18,8 @@ pub struct Diagnostics {
     pub in_submission: bool,
     /// The code of the first error in the text of ours around it, `lib.rs`.
     pub around: Option<String>,
+    /// Hints for names that kernels lack, each once.
+    pub hints: Vec<&'static str>,
 }
 
 impl Diagnostics {
@@ -39,6 +42,10 @@ impl Diagnostics {
                 continue;
             }
             read.in_submission |= points_at_submission(&message);
+            let marked = hints::marked(&message);
+            let hint = marked.and_then(|marked| hints::hint(code, &marked));
+            read.hints
+                .extend(hint.filter(|hint| !read.hints.contains(hint)));
             let mut spans = message["spans"].as_array().into_iter().flatten();
             if spans.any(|span| span["is_primary"] == true && span["file_name"] == "lib.rs") {
                 read.around.get_or_insert_with(|| code.to_owned());

@@ -218,6 +218,7 @@ fn paths_need_not_be_text() {
         stopping: Stopping::default(),
         fuel: 7,
         checks: None,
+        with_messages: false,
     };
     let got = received(&case).unwrap();
     assert_eq!(format!("{got:?}"), format!("{case:?}"));

@@ -12,6 +12,9 @@ use units::{count, grouped, percent};
 /// Longest text of a source line that is shown.
 const TEXT_WIDTH: usize = 44;
 
+/// Columns of the table of lines before the line's place.
+const BEFORE_PLACE: usize = 43;
+
 /// A kernel.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KernelProfile {
@@ -155,14 +158,18 @@ impl KernelProfile {
 
     fn line_table(&self, shown: usize, look: Look) -> String {
         let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
+        let place = |line: &LineProfile| match (&line.file, line.line) {
+            (Some(file), Some(number)) => format!("{}:{number}", end_of(file)),
+            _ => "(no source line)".to_owned(),
+        };
+        let widest = shown.iter().map(|line| place(line).chars().count()).max();
+        let room = look
+            .columns
+            .saturating_sub(BEFORE_PLACE + widest.unwrap_or(0) + 2);
         let mut rows = Vec::new();
         for line in shown {
-            let text = line.text.as_deref().map(|text| excerpt(text, look));
-            let place = match (&line.file, line.line) {
-                (Some(file), Some(number)) => format!("{file}:{number}"),
-                _ => "(no source line)".to_owned(),
-            };
-            rows.push((line.counts.clone(), place, text.unwrap_or_default()));
+            let text = line.text.as_deref().map(|text| excerpt(text, room, look));
+            rows.push((line.counts.clone(), place(line), text.unwrap_or_default()));
         }
         if !rest.is_empty() {
             let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
@@ -203,15 +210,28 @@ fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
     share(line.all_shared().excess(), kernel.all_shared().units)
 }
 
+/// The end of a path: enough to know which of the course's files it is.
+fn end_of(path: &str) -> &str {
+    let start = path.rmatch_indices('/').nth(2);
+    start.map_or(path, |(at, _)| &path[at + 1..])
+}
+
 /// The start of a line, as much as there is room for.
-fn excerpt(text: &str, look: Look) -> String {
+fn excerpt(text: &str, room: usize, look: Look) -> String {
     let printable = |c: char| match c {
         '\t' => ' ',
         c if c.is_ascii_graphic() || c == ' ' || look.unicode && !c.is_control() => c,
         _ => '?',
     };
-    let mut shown: String = text.chars().map(printable).take(TEXT_WIDTH).collect();
-    if text.chars().count() > TEXT_WIDTH {
+    let all = text.chars().count();
+    let room = room.min(TEXT_WIDTH);
+    let kept = if all > room {
+        room.saturating_sub(4)
+    } else {
+        all
+    };
+    let mut shown: String = text.chars().map(printable).take(kept).collect();
+    if all > room {
         shown.truncate(shown.trim_end().len());
         shown += " ...";
     }

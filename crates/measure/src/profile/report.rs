@@ -95,7 +95,7 @@ impl Report {
             "floating\npoint",
             "operations\nneeded",
             "bytes in\nsectors",
-            "bytes that\nmust move",
+            "bytes\nto move",
             "coalesced\n%",
             "conflicts\n%",
         ];
@@ -111,7 +111,7 @@ impl Report {
         let unit = self.unit;
         format!(
             "{}\n\n  update: one of the {} {unit}",
-            table.render(look, 2),
+            table.render_within(look, 2, &["conflicts", "coalesced"]),
             self.updates
         )
     }

@@ -19,6 +19,9 @@ use crate::warp::{Frame, Warp};
 /// The longest text that is read, in bytes.
 const MAX_TEXT: usize = 4096;
 
+/// The result of `vprintf` where the text is not kept: -2, an error of the system.
+const NOT_KEPT: u64 = 0xffff_fffe;
+
 /// A function of the driver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum System {
@@ -27,7 +30,7 @@ pub(super) enum System {
 }
 
 impl System {
-    /// The function of that name, with so many arguments and results.
+    /// The function of that name, with these numbers of arguments and results.
     pub(super) fn find(name: &str, args: usize, results: usize) -> Option<System> {
         match (name, args, results) {
             ("vprintf", 2, 1) => Some(System::Vprintf),
@@ -47,7 +50,12 @@ pub(super) struct SystemCall {
 impl Execute for SystemCall {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let frame = warp.frames[warp.groups[at.group].frame as usize];
+        let most_bytes = runner.launch.printed.most_bytes;
         for lane in lanes(at.active) {
+            if self.system == System::Vprintf && runner.cluster.printed.is_full(most_bytes) {
+                self.call.return_value(warp, frame, lane, NOT_KEPT);
+                continue;
+            }
             let memory = Memory {
                 runner,
                 warp,

@@ -124,6 +124,7 @@ fn grade_by_content(path: &Path, name: String) -> Result<GradeReport, CommandErr
             samples: 1,
             counts: Default::default(),
             checks: None,
+            printed: String::new(),
         })
         .collect();
     Ok(report.with_totals())

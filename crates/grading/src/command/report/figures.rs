@@ -141,6 +141,23 @@ pub fn explanation(failing: &Failure) -> Vec<String> {
     lines
 }
 
+/// The text that a submission printed, by what printed it: `launch.rs`, or kernels in a case. The
+/// same text in several cases is there once.
+pub fn printed(report: &GradeReport) -> Vec<(String, String)> {
+    let lines = |text: &str| escape::plain(text.trim_end());
+    let recorder = (!report.printed.is_empty()).then(|| {
+        let text = lines(&report.printed);
+        ("launch.rs printed".to_owned(), text)
+    });
+    let cases = report.cases.iter().filter(|case| !case.printed.is_empty());
+    let cases = grouped(cases.map(|case| (lines(&case.printed), escape::line(&case.name))));
+    let cases = cases.into_iter().map(|(text, names)| {
+        let names = names.join(", ");
+        (format!("kernels printed in {names}"), text)
+    });
+    recorder.into_iter().chain(cases).collect()
+}
+
 /// Why things were not graded here: each reason once, with what it is about.
 pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
     by_reason(report, Outcome::not_graded)

@@ -87,6 +87,10 @@ pub fn results(report: &GradeReport) -> Results {
         );
     }
     output.extend(report.refused.as_ref().map(for_students));
+    if !report.printed.is_empty() {
+        let printed = escape::plain(report.printed.trim_end());
+        output.push(format!("\nlaunch.rs printed:\n{printed}"));
+    }
     Results {
         score: report.totals.earned,
         output: output.join("\n"),
@@ -123,6 +127,11 @@ fn case(case: &CaseGrade) -> Test {
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
     };
+    let mut output = output;
+    if !case.printed.is_empty() && !is_hidden {
+        let printed = escape::plain(case.printed.trim_end());
+        output += &format!("\n\nkernels printed:\n{printed}");
+    }
     Test::new(
         &format!("{} ({})", case.name, case.group.name()),
         status.map(|_| (case.earned, case.points)),

@@ -33,6 +33,14 @@ pub fn page(report: &GradeReport) -> String {
         performance(&mut page, report);
     }
     failures(&mut page, report);
+    let printed = figures::printed(report);
+    if !printed.is_empty() {
+        page.section("What was printed");
+    }
+    for (what, text) in printed {
+        page.part(&what);
+        page.verbatim(&text);
+    }
     let reasons = figures::reasons(report);
     let unchecked = figures::unchecked(report);
     if !(reasons.is_empty() && unchecked.is_empty() && report.notes.is_empty()) {

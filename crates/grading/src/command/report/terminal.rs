@@ -1,12 +1,12 @@
 //! A grade on a terminal.
 
 use super::figures;
-use crate::outcome::Failure;
+use crate::outcome::{Failure, Kind};
 use crate::report::{CaseGrade, GradeReport};
 use page::escape;
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
-use units::grouped;
+use units::{count, grouped};
 
 /// The whole report.
 pub fn render(report: &GradeReport, look: Look) -> String {
@@ -17,6 +17,7 @@ pub fn render(report: &GradeReport, look: Look) -> String {
         blocks.extend((!report.performance.is_empty()).then(|| performance(report, look)));
     }
     blocks.extend(failures(report, look));
+    blocks.extend(printed(report, look));
     blocks.extend(remarks(report, look));
     blocks.push(score(report, look));
     blocks.join("\n\n")
@@ -27,6 +28,7 @@ pub fn brief(report: &GradeReport, look: Look) -> String {
     let mut blocks = vec![heading(report, look)];
     blocks.extend(undecided(report, look));
     blocks.extend(failures(report, look).into_iter().next());
+    blocks.extend(printed(report, look).into_iter().next());
     blocks.push(score(report, look));
     blocks.join("\n\n")
 }
@@ -37,7 +39,7 @@ fn undecided(report: &GradeReport, look: Look) -> Option<String> {
     let lines = figures::undecided(report).into_iter();
     let lines = lines.map(|(reason, names)| {
         let label = look.caution("undecided here:");
-        format!("  {label} {}: {reason}", names.join(", "))
+        look.wrapped(&format!("{label} {}: {reason}", names.join(", ")), 2)
     });
     let lines: Vec<String> = lines.collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
@@ -58,16 +60,44 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
         } else {
             names.join(", ")
         };
-        let mut block = format!("  {} {}", names, look.bad(&format!("[{}]", failing.kind)));
+        let heading = format!("{} {}", names, look.bad(&format!("[{}]", failing.kind)));
+        let mut lines = vec![look.wrapped(&heading, 2)];
         for line in figures::explanation(failing) {
-            block += &format!("\n    {line}");
+            let text = line.trim_start();
+            let indent = 4 + line.len() - text.len();
+            lines.push(match failing.kind {
+                // The compiler's marks point at the text above them.
+                Kind::CompileError if !line.starts_with("hint: ") => format!("    {line}"),
+                _ => look.wrapped(text, indent),
+            });
         }
         if !others.is_empty() {
-            block += &format!("\n    {} {}", look.faint("alike:"), others.join(", "));
+            let others = format!("{} {}", look.faint("alike:"), others.join(", "));
+            lines.push(look.wrapped(&others, 4));
         }
-        block
+        lines.join("\n")
     };
     different.into_iter().map(block).collect()
+}
+
+/// The most lines of a text that a submission printed which are shown on a terminal.
+const MOST_PRINTED_LINES: usize = 20;
+
+/// A block for each text that the submission printed.
+fn printed(report: &GradeReport, look: Look) -> Vec<String> {
+    let texts = figures::printed(report).into_iter();
+    let blocks = texts.map(|(what, text)| {
+        let mut lines = vec![look.wrapped(&what, 2)];
+        let shown = text.lines().take(MOST_PRINTED_LINES);
+        lines.extend(shown.map(|line| look.wrapped(line, 4)));
+        let more = text.lines().count().saturating_sub(MOST_PRINTED_LINES);
+        if more > 0 {
+            let more = format!("... ({}: --html, -o)", count(more, "more line"));
+            lines.push(look.wrapped(&look.faint(&more), 4));
+        }
+        lines.join("\n")
+    });
+    blocks.collect()
 }
 
 /// The counts of the emulated device in the first run of each case.
@@ -87,7 +117,7 @@ pub fn counts(report: &GradeReport, look: Look) -> String {
             })
         })
     });
-    table.render(look, 2)
+    table.render_within(look, 2, &["divergent", "at least", "launches", "barriers"])
 }
 
 /// Counts, as the report names them, and their columns.
@@ -149,36 +179,27 @@ fn performance(report: &GradeReport, look: Look) -> String {
 fn remarks(report: &GradeReport, look: Look) -> Option<String> {
     let mut lines = Vec::new();
     for (reason, names) in figures::reasons(report) {
-        lines.push(format!(
-            "  {} {}: {reason}",
-            look.caution("not graded here:"),
-            names.join(", ")
-        ));
+        let label = look.caution("not graded here:");
+        lines.push(look.wrapped(&format!("{label} {}: {reason}", names.join(", ")), 2));
     }
     for (reason, names) in figures::unchecked(report) {
-        lines.push(format!(
-            "  {} {}: {reason}",
-            look.caution("not checked on the emulated device:"),
-            names.join(", ")
-        ));
+        let label = look.caution("not checked on the emulated device:");
+        lines.push(look.wrapped(&format!("{label} {}: {reason}", names.join(", ")), 2));
     }
     for protection in report
         .protections
         .iter()
         .filter(|protection| !protection.in_force)
     {
-        lines.push(format!(
-            "  {} {}: {}",
-            look.caution("not in force:"),
-            escape::line(&protection.name),
-            escape::line(&protection.detail)
-        ));
+        let [name, detail] = [&protection.name, &protection.detail].map(|text| escape::line(text));
+        let label = look.caution("not in force:");
+        lines.push(look.wrapped(&format!("{label} {name}: {detail}"), 2));
     }
     lines.extend(
         report
             .notes
             .iter()
-            .map(|note| format!("  note: {}", escape::line(note))),
+            .map(|note| look.wrapped(&format!("note: {}", escape::line(note)), 2)),
     );
     (!lines.is_empty()).then(|| lines.join("\n"))
 }

@@ -22,6 +22,7 @@ fn case(name: &str, group: Group, status: Outcome) -> CaseGrade {
         samples: 3,
         counts: BTreeMap::new(),
         checks: None,
+        printed: String::new(),
     }
 }
 

@@ -58,6 +58,7 @@ fn report(failing: &[(&str, Failure)]) -> GradeReport {
                 0.0
             },
             samples: 2,
+            printed: String::new(),
             counts: match status {
                 Outcome::Passed => counts.map(|(name, count)| (name.to_owned(), count)).into(),
                 _ => BTreeMap::new(),

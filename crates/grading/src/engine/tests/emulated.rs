@@ -192,6 +192,7 @@ fn a_fault_that_the_gpu_decides_is_left_to_it() {
         ended: CaseEnd::Answer(Box::new(Answer {
             status: Outcome::failed(Kind::Deadline, "is there an endless loop?"),
             samples: 0,
+            printed: String::new(),
             counts: Default::default(),
             performance: Vec::new(),
         })),
@@ -245,6 +246,7 @@ fn what_is_right_on_the_gpu_alone_is_right_by_luck() {
             samples: 0,
             counts: Default::default(),
             performance: Vec::new(),
+            printed: String::new(),
         })),
         asked: Mutex::default(),
     };

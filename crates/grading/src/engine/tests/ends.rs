@@ -123,6 +123,7 @@ impl CaseRunner for Endless {
         Ok(CaseEnd::Answer(Box::new(Answer {
             status: failure.into(),
             samples: 0,
+            printed: String::new(),
             counts: Default::default(),
             performance: Vec::new(),
         })))
@@ -217,5 +218,6 @@ fn job(lab_spec: &LabSpec, parts: &Path) -> CaseJob {
         stopping: options().stopping,
         fuel: 1 << 30,
         checks: None,
+        with_messages: false,
     }
 }

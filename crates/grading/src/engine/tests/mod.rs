@@ -5,6 +5,7 @@ pub(super) mod clocked;
 mod emulated;
 mod ends;
 mod kernels;
+mod panics;
 mod refused;
 mod right;
 mod time;

@@ -243,7 +243,7 @@ fn several_devices_have_a_column() {
 fn colours_do_not_count() {
     let look = Look {
         colour: true,
-        unicode: false,
+        ..Look::PLAIN
     };
     let plain = brief(&poisson());
     let coloured = rendered(&poisson(), false, look);
