@@ -9,6 +9,7 @@ mod help;
 mod lacking;
 #[cfg(target_os = "linux")]
 mod launch;
+mod own;
 #[cfg(target_os = "linux")]
 mod ranks;
 mod run;

@@ -116,8 +116,8 @@ impl Packer {
 ///
 /// # Errors
 ///
-/// [`CommandError::Wrong`] for a submission that does not compile or may not do what it does;
-/// otherwise what the machine lacks.
+/// [`CommandError::Input`] for a folder that is not there; [`CommandError::Wrong`] for a submission
+/// that does not compile or uses what it may not; otherwise what the machine lacks.
 pub fn submit(
     lab: &'static Lab,
     folders: &[PathBuf],
@@ -138,6 +138,11 @@ pub fn submit(
         if variants.iter().any(|variant| variant.name == name) {
             return Err(CommandError::Input(format!(
                 "--submission {shown}: is named twice"
+            )));
+        }
+        if !folder.is_dir() {
+            return Err(CommandError::Input(format!(
+                "--submission {shown}: there is no such folder; name one with kernels.rs and launch.rs"
             )));
         }
         let bar = terminal::progress::Bar::new(format!("building {name}"));

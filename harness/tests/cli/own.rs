@@ -1,0 +1,122 @@
+//! `--submission`: a student's folder in the commands that have built-in solutions.
+
+use std::path::Path;
+use std::process::Output;
+
+use crate::run::{describe, harness};
+
+const RIGHT: &str = concat!(
+    env!("CARGO_MANIFEST_DIR"),
+    "/../tests/submissions/programs/matadd"
+);
+const STARTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../labs/matadd/starter");
+
+fn run(folder: &Path, args: &[&str]) -> Output {
+    let mut command = harness(folder, args);
+    // The program may be outside of the course: cargo's target folder can be anywhere.
+    command.env("HARNESS_COURSE", concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    command.output().unwrap()
+}
+
+fn json(output: &Output) -> serde_json::Value {
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|_| panic!("{}", describe(output)))
+}
+
+#[test]
+fn a_submission_is_tested_like_a_variant() {
+    let folder = tempfile::tempdir().unwrap();
+    let test = |submission, more: &[&str]| {
+        let mut args = vec!["test", "matadd", "--device=emulated", "--json"];
+        args.extend(["--submission", submission]);
+        args.extend(more);
+        run(folder.path(), &args)
+    };
+    let right = test(RIGHT, &["--variant=grid2d_block2d_32x8"]);
+    assert_eq!(right.status.code(), Some(0), "{}", describe(&right));
+    let report = json(&right);
+    let results = report["labs"][0]["results"].as_array().unwrap();
+    let cases = host::find_lab("matadd").unwrap().small_cases().len();
+    let of = |variant: &str| {
+        results
+            .iter()
+            .filter(|one| one["variant"] == variant)
+            .count()
+    };
+    assert_eq!((of(RIGHT), of("grid2d_block2d_32x8")), (cases, cases));
+
+    let wrong = test(STARTER, &[]);
+    assert_eq!(wrong.status.code(), Some(1), "{}", describe(&wrong));
+    let report = json(&wrong);
+    let results = report["labs"][0]["results"].as_array().unwrap();
+    assert!(results.iter().all(|one| one["variant"] == STARTER));
+}
+
+#[test]
+fn a_submission_is_profiled_and_timed_beside_variants() {
+    let folder = tempfile::tempdir().unwrap();
+    for command in ["profile", "perf"] {
+        let args = [
+            command,
+            "matadd",
+            "--param=n_x=64",
+            "--param=n_y=8",
+            "--variant=grid2d_block2d_32x8",
+            "--submission",
+            RIGHT,
+        ];
+        let output = run(folder.path(), &args);
+        assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+        let text = String::from_utf8_lossy(&output.stdout);
+        for name in ["grid2d_block2d_32x8", RIGHT] {
+            assert!(text.contains(name), "{command}: no {name} in\n{text}");
+        }
+    }
+}
+
+#[test]
+fn a_submission_runs_a_problem() {
+    let folder = tempfile::tempdir().unwrap();
+    let own = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/submissions/programs/wave2d"
+    );
+    let args = [
+        "run",
+        "wave2d",
+        "--shape=40,30",
+        "--steps=6",
+        "--device=emulated",
+        "--submission",
+        own,
+        "--gif=own.png",
+    ];
+    let output = run(folder.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains(own), "{text}");
+    assert!(folder.path().join("own.png").is_file());
+}
+
+#[test]
+fn a_submission_that_cannot_be_used_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |args: &[&str]| {
+        let output = run(folder.path(), args);
+        let text = String::from_utf8_lossy(&output.stderr).trim().to_owned();
+        (output.status.code(), text)
+    };
+    insta::assert_debug_snapshot!(said(&["test", "--submission=mine"]), @r#"
+    (
+        Some(
+            2,
+        ),
+        "error: --submission mine: name the lab that it solves, as in `harness test wave2d --submission mine`",
+    )
+    "#);
+    let (code, text) = said(&["test", "matadd", "--submission=mine"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(
+        text.contains("--submission mine: there is no such folder"),
+        "{text}"
+    );
+}
