@@ -24,7 +24,7 @@ fn main() {
     });
     let mut modules = String::new();
     for (lab, newer) in &newer {
-        // A lab all of whose kernels need the newer generation has one text.
+        // Where all kernels of a lab need the newer generation, that text serves both.
         let older = older.get(lab).unwrap_or(newer);
         writeln!(
             modules,

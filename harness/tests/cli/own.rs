@@ -116,7 +116,7 @@ fn a_submission_that_cannot_be_used_is_named() {
     let (code, text) = said(&["test", "matadd", "--submission=mine"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(
-        text.contains("--submission mine: there is no such folder"),
+        text.contains("--submission mine: the folder does not exist"),
         "{text}"
     );
 }

@@ -142,7 +142,7 @@ pub fn submit(
         }
         if !folder.is_dir() {
             return Err(CommandError::Input(format!(
-                "--submission {shown}: there is no such folder; name one with kernels.rs and launch.rs"
+                "--submission {shown}: the folder does not exist; name one with kernels.rs and launch.rs"
             )));
         }
         let bar = terminal::progress::Bar::new(format!("building {name}"));
