@@ -42,7 +42,7 @@ pub fn places(message: &str) -> Vec<Place> {
     places
 }
 
-/// These lines of the two files, each with `around` lines before and after it, `indent` to the right
+/// These lines of the two files, each with `around` lines before and after it, indented by `indent`
 /// and at most `columns` wide. Places that the files do not have are left out.
 pub fn excerpts(
     places: &[Place],
