@@ -42,11 +42,12 @@ pub fn places(message: &str) -> Vec<Place> {
     places
 }
 
-/// These lines of the two files, each with one before and one after it, `indent` to the right and
-/// at most `columns` wide. Places that the files do not have are left out.
+/// These lines of the two files, each with `around` lines before and after it, indented by `indent`
+/// and at most `columns` wide. Places that the files do not have are left out.
 pub fn excerpts(
     places: &[Place],
     files: &[String; 2],
+    around: usize,
     indent: usize,
     columns: usize,
 ) -> Vec<String> {
@@ -59,13 +60,13 @@ pub fn excerpts(
         wanted.sort_unstable();
         let mut last_shown = 0;
         for &line in &wanted {
-            let from = line.saturating_sub(1).max(1);
+            let from = line.saturating_sub(around).max(1);
             if last_shown == 0 {
                 lines.push(format!("{:indent$}{name}", ""));
-            } else if from > last_shown + 1 {
+            } else if around > 0 && from > last_shown + 1 {
                 lines.push(format!("{:indent$}     ...", ""));
             }
-            for shown in from.max(last_shown + 1)..=(line + 1).min(text.len()) {
+            for shown in from.max(last_shown + 1)..=(line + around).min(text.len()) {
                 let mark = if wanted.contains(&shown) { '>' } else { ' ' };
                 let source = escape::plain(text[shown - 1]).replace('\t', "    ");
                 let source = format!("{:indent$}{mark}{shown:4} | {source}", "");
@@ -100,7 +101,7 @@ mod tests {
     #[test]
     fn lines_are_shown_with_their_neighbours() {
         let files = ["a\n\tb\nc\nd\ne\nf\x1b[2J\n".to_owned(), "x\n".to_owned()];
-        let show = |message: &str| excerpts(&places(message), &files, 2, 20).join("\n");
+        let show = |message: &str| excerpts(&places(message), &files, 1, 2, 20).join("\n");
         let shown = [
             "kernels.rs:2",
             "kernels.rs:6 kernels.rs:1 launch.rs:1",
@@ -108,5 +109,7 @@ mod tests {
         ];
         insta::assert_snapshot!(shown.map(show).join("\n\n"));
         assert_eq!(show("kernels.rs:7"), "");
+        let alone = excerpts(&places("kernels.rs:5 kernels.rs:1"), &files, 0, 2, 20);
+        assert_eq!(alone, ["  kernels.rs", "  >   1 | a", "  >   5 | e"]);
     }
 }

@@ -63,8 +63,8 @@ fn about(failing: &Failure) -> &'static str {
             "write this value before it is read: scratch buffers and shared memory hold nothing at first"
         }
         Kind::Race => {
-            "put something between the two accesses: for threads of one block a barrier (thread::sync_threads()), \
-             for several blocks a launch of its own, or another buffer to write to"
+            "order the two accesses: within a block by a barrier (thread::sync_threads()), between blocks by a launch of its own \
+             or another buffer"
         }
         Kind::Barrier => {
             "let every thread of the block reach this barrier: no `return` before it, and no branch around it that only some take"

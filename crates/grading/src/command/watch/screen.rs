@@ -29,10 +29,13 @@ const MOST_PLACES: usize = 3;
 
 /// The blocks that a low window shortens, and the fewest lines that it leaves of each. Heading and
 /// points come before them: the first failure, its source lines, the next step.
-const SHORTENED: [(usize, usize); 3] = [(2, 3), (3, 3), (4, 2)];
+const SHORTENED: [(usize, usize); 3] = [(2, 5), (SOURCE, 3), (4, 2)];
+
+/// The number of the block of source lines.
+const SOURCE: usize = 3;
 
 /// The most names in a list.
-const MOST_NAMES: usize = 8;
+const MOST_NAMES: usize = 4;
 
 /// The watched submission.
 pub struct Subject {
@@ -163,7 +166,7 @@ impl Screen {
             blocks.extend(match &first {
                 Some(first) => [
                     explanation(first, look, columns),
-                    source(first, verdict, look, columns),
+                    source(first, verdict, 1, look, columns),
                 ],
                 None => [Vec::new(), Vec::new()],
             });
@@ -182,12 +185,27 @@ impl Screen {
             let lines = wrapped(&text, "  not graded: ", 4, columns);
             blocks.push(painted(lines, |line| look.bad(line)));
         }
-        let needed: usize = blocks
-            .iter()
-            .map(|block| block.len() + usize::from(!block.is_empty()))
-            .sum();
         // The last block has no empty line after it.
-        let mut over = (needed - 1).saturating_sub(room);
+        let over = |blocks: &[Vec<String>]| {
+            let heights = blocks
+                .iter()
+                .map(|block| block.len() + usize::from(!block.is_empty()));
+            (heights.sum::<usize>() - 1).saturating_sub(room)
+        };
+        let first = self.verdict.as_ref().and_then(|verdict| {
+            let first = first_failure(&verdict.report)?;
+            Some((verdict, first))
+        });
+        if over(&blocks) > 0
+            && !self.with_counts
+            && let Some((verdict, first)) = first
+            && let Some(lines) = blocks.get_mut(SOURCE)
+            && !lines.is_empty()
+        {
+            // Their neighbours go first.
+            *lines = source(&first, verdict, 0, look, columns);
+        }
+        let mut over = over(&blocks);
         for (index, least) in SHORTENED {
             if let Some(block) = blocks.get_mut(index).filter(|_| over > 0) {
                 let before = block.len();
@@ -402,7 +420,7 @@ fn explanation(first: &First<'_>, look: Look, columns: usize) -> Vec<String> {
         false => format!("{} {kind}", first.names[0]),
     };
     if !first.is_of_all && first.names.len() > 1 {
-        heading += &format!("; alike: {}", names(&first.names[1..], MOST_NAMES));
+        heading += &format!("; alike: {}", names(&first.names[1..], 2));
     }
     if first.others > 0 {
         let more = units::count(first.others, "more case");
@@ -441,7 +459,13 @@ fn explained(failing: &Failure) -> Vec<String> {
 }
 
 /// The source lines that the first failure names; none of a compiler's message, which has them.
-fn source(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> Vec<String> {
+fn source(
+    first: &First<'_>,
+    verdict: &Verdict,
+    around: usize,
+    look: Look,
+    columns: usize,
+) -> Vec<String> {
     let message = &first.failing.message;
     if message
         .lines()
@@ -451,7 +475,7 @@ fn source(first: &First<'_>, verdict: &Verdict, look: Look, columns: usize) -> V
     }
     let mut places = excerpt::places(&explained(first.failing).join("\n"));
     places.truncate(MOST_PLACES);
-    let lines = excerpt::excerpts(&places, &verdict.files, 4, columns);
+    let lines = excerpt::excerpts(&places, &verdict.files, around, 4, columns);
     let paint = |line: &str| match line.trim_start().starts_with('>') {
         true => look.title(line),
         false => line.to_owned(),

@@ -241,6 +241,7 @@ fn hints_and_counts_on_request() {
     assert_snapshot!(seen(&screen));
     screen.toggle_counts();
     assert_snapshot!("counts", sized(&screen, 80, 24));
+    assert!(sized(&screen, 80, 12).contains("counts of"));
     // In a pipe, everything is there.
     let block = screen.block(Look::PLAIN, 80).join("\n");
     assert!(block.contains("next: ") && block.contains("hint 1") && block.contains("counts of"));
@@ -262,7 +263,7 @@ fn hints_and_counts_on_request() {
 #[test]
 fn a_low_or_narrow_window_keeps_the_next_step_and_the_keys() {
     let screen = shown([report(&[("one-step", race())])]);
-    let low = sized(&screen, 80, 20);
+    let low = sized(&screen, 80, 22);
     assert_snapshot!(low);
     assert!(low.contains("next:") && low.contains("q quit"));
     sized(&screen, 100, 24);
