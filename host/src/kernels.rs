@@ -24,7 +24,7 @@ static MODULES: LazyLock<BTreeMap<&str, Arc<Module>>> = LazyLock::new(|| {
 /// PTX without kernels.
 pub const NO_KERNELS: &str = ".version 7.0\n.target sm_80\n.address_size 64\n";
 
-/// The kernels whose names begin with a lab's: `wave2d` has `wave2d_naive`. A module without
+/// The kernels whose names begin with a lab's name and `_`. A module without
 /// kernels for a lab that has none, as in a student's copy of the course.
 pub fn kernels_of(lab: &'static str) -> Arc<Module> {
     match MODULES.get(lab) {
@@ -41,4 +41,23 @@ pub fn variant<C: InterfaceCase>(
 ) -> Variant {
     let kernels = kernels_of(<C::Interface as plan::Interface>::NAME);
     Variant::new(name, summary, kernels, solution)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lab_has_the_kernels_of_its_name_and_no_others() {
+        for lab in crate::labs() {
+            let module = kernels_of(lab.name);
+            for kernel in module.program().unwrap().kernels() {
+                let own = kernel.name.split('_').next().unwrap();
+                let gathers = (lab.name, own) == ("stencil25", "gather");
+                assert!(own == lab.name || gathers, "{}: {}", lab.name, kernel.name);
+            }
+        }
+        let none = kernels_of("frobnicate");
+        assert_eq!(none.program().unwrap().kernels().count(), 0);
+    }
 }
