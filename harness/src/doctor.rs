@@ -140,21 +140,16 @@ impl Item {
 /// The kernels that are part of this program.
 fn kernels(labs: &[&Lab]) -> Item {
     let mut names = BTreeSet::new();
-    let mut numbers = Vec::new();
     for lab in labs {
         match lab.module.program() {
-            Ok(program) => {
-                names.extend(program.kernels().map(|kernel| kernel.name.as_str()));
-                numbers.push(format!("{} {}", lab.name, program.kernels().count()));
-            }
+            Ok(program) => names.extend(program.kernels().map(|kernel| kernel.name.as_str())),
             Err(error) => {
                 let remedy = "build the program again: cargo build -p harness";
                 return Item::missing("kernels", error.to_string(), remedy);
             }
         }
     }
-    let found = format!("{} as PTX: {}", names.len(), numbers.join(", "));
-    Item::ok("kernels", found)
+    Item::ok("kernels", format!("{} as PTX", names.len()))
 }
 
 /// The compiler for kernels. Only changing kernels needs it, since this program contains them

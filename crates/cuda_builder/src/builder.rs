@@ -152,8 +152,8 @@ impl CudaBuilder {
         })
     }
 
-    /// A folder for each architecture, treatment of panics and set of features. The IR's file name depends on none
-    /// of them: in one folder, cargo would take another build's file for its own.
+    /// A folder for each architecture, treatment of panics and set of features. The IR's file name
+    /// depends on none of them: in one folder, cargo would take another build's file for its own.
     fn folder_name(&self) -> String {
         let of_code = format!("{}{}", self.arch, self.panics.of_folder());
         match &self.features {

@@ -194,7 +194,7 @@ pub const PROFILE: [(&str, &str); 8] = [
 /// in all; LLVM's default is 300.
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
-/// What a panic in a kernel does.
+/// The effect of a panic in a kernel.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Panics {
     /// It executes `trap`, and says nothing.

@@ -40,6 +40,14 @@
 //!
 //! Library functions that only such kernels call need neither of the two.
 //!
+//! # Panics
+//!
+//! A panic in a kernel is a `trap` and says nothing, so that its message costs no registers and no
+//! code ([`Panics::Trap`]). A crate that is built with [`Panics::Message`] says which panic it
+//! was, by the driver's `__assertfail`: a GPU prints it, and the emulated device names it. Its
+//! kernels are others than those that are fast, so take them for the message alone. `harness grade`
+//! does that: kernels without messages decide, and one that panics runs once more, with messages.
+//!
 //! # Many kernel crates with the same dependencies
 //!
 //! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, Error, NvvmArch, Prebuilt};
+use cuda_builder::{CudaBuilder, Error, NvvmArch, Panics, Prebuilt};
 
 /// A kernel crate named `name` whose library is `source`.
 fn krate(name: &str, source: &str) -> PathBuf {
@@ -26,10 +26,15 @@ fn build(folder: &Path) -> Result<PathBuf, Error> {
 }
 
 fn build_for(folder: &Path, arch: NvvmArch) -> Result<PathBuf, Error> {
+    build_with(folder, arch, Panics::Trap)
+}
+
+fn build_with(folder: &Path, arch: NvvmArch, panics: Panics) -> Result<PathBuf, Error> {
     // The folder for the workspace's own kernels. It already holds a compiled `core`.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     CudaBuilder::new(folder)
         .arch(arch)
+        .panics(panics)
         .target_dir(target.join("cuda-builder"))
         .copy_to(folder.join("out.ptx"))
         .build()
@@ -759,7 +764,7 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     let prebuilt = Prebuilt::build(
         &folder,
         &["cuda_std"],
-        (NvvmArch::Compute80, cuda_builder::Panics::Trap),
+        (NvvmArch::Compute80, Panics::Trap),
         &root.parent().unwrap().join("cuda-builder"),
         tools,
     )
@@ -794,6 +799,41 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     assert_eq!(programs, 1);
     let message = broken.unwrap_err().to_string();
     assert!(message.contains("--> lib.rs:6:30"), "{message}");
+}
+
+/// By cargo, and with dependencies that are already compiled: then no linker runs.
+#[test]
+fn a_panic_with_a_message_calls_the_driver() {
+    let kernel = format!(
+        "{PRELUDE}
+        #[kernel]
+        pub unsafe fn pick(x: &[u32], out: *mut u32) {{
+            let i = thread::index_1d() as usize;
+            unsafe {{ *out.add(i) = x[x[i] as usize] }}
+        }}"
+    );
+    let folder = krate("fixture_message", &kernel);
+    let built = build_with(&folder, NvvmArch::Compute80, Panics::Message).unwrap();
+    let by_cargo = std::fs::read_to_string(built).unwrap();
+
+    let tools = cuda_builder::toolchain::find().unwrap();
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let target = root.parent().unwrap().join("cuda-builder");
+    let code = (NvvmArch::Compute80, Panics::Message);
+    let prebuilt = Prebuilt::build(&folder, &["cuda_std"], code, &target, tools).unwrap();
+    let kernels = root.join("prebuilt-kernels-with-messages");
+    std::fs::create_dir_all(&kernels).unwrap();
+    std::fs::write(kernels.join("lib.rs"), &kernel).unwrap();
+    let mut programs = Vec::new();
+    let prebuilt = prebuilt.compile(&kernels, &mut |command| {
+        programs.push(command.get_program().to_owned());
+        command.output()
+    });
+    assert_eq!(programs.len(), 3, "{programs:?}");
+    for ptx in [by_cargo, prebuilt.unwrap()] {
+        assert!(!instructions(&ptx, "call.uni __assertfail").is_empty());
+        assert!(ptx.contains(".extern .func __assertfail"));
+    }
 }
 
 #[test]

@@ -4,13 +4,13 @@
 //! println!("thread {}: x is {}, {:.3} of {n}", thread::thread_idx_x(), x, x / 3.0);
 //! ```
 //!
-//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++. The format becomes
-//! one of C's when the kernel is compiled, and no code in the kernel makes text.
+//! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++. The format
+//! becomes one of C's when the kernel is compiled, and no code in the kernel makes text.
 //!
 //! - A GPU shows the text when the host next waits for it, in any order of threads, and keeps only
 //!   the last megabyte (`cuCtxSetLimit`).
-//! - The emulated device shows the threads in order, and the first 64 KiB. Threads of one warp print
-//!   together: first all of them the text of one call, then all that of the next.
+//! - The emulated device shows the threads in order, and the first 64 KiB. Threads of one warp
+//!   print together: first all of them the text of one call, then all that of the next.
 //!
 //! A call costs registers and time: take it out of kernels that are timed.
 //!

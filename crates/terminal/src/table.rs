@@ -112,11 +112,15 @@ impl Columns {
     }
 
     /// The lines, each with `indent` spaces in front and none at its end. Where they are wider than
-    /// the look allows, the text of the last column is wrapped.
+    /// the look allows, the text of the last column is wrapped, if there is room for some words.
     pub fn render(&self, indent: usize) -> String {
         let lines = indented(&self.table, indent);
         let width = lines.iter().map(|line| visible_width(line)).max();
-        if width.unwrap_or(0) <= self.look.columns || self.aligns.last() != Some(&Align::Left) {
+        let too_wide = width.unwrap_or(0).saturating_sub(self.look.columns);
+        let widths = self.table.column_max_content_widths();
+        let text = usize::from(widths.last().copied().unwrap_or(0));
+        let is_text = self.aligns.last() == Some(&Align::Left);
+        if too_wide == 0 || !is_text || text < too_wide + MIN_TEXT {
             return lines.join("\n");
         }
         let mut table = self.table.clone();
@@ -143,6 +147,9 @@ impl Columns {
         }
     }
 }
+
+/// The fewest columns that the text of a last column is wrapped to.
+const MIN_TEXT: usize = 20;
 
 /// The lines of a table, without blanks at their ends.
 fn indented(table: &comfy_table::Table, indent: usize) -> Vec<String> {

@@ -70,8 +70,8 @@ pub fn kernels_file(parts: &Path) -> PathBuf {
     parts.join("kernels.ptx")
 }
 
-/// The file of the same kernels, compiled so that a panic says which it is. It is made when a kernel
-/// has panicked.
+/// The file of the same kernels, compiled so that a panic says which it is. It is made when a
+/// kernel has panicked.
 pub fn messages_file(parts: &Path) -> PathBuf {
     parts.join("kernels-with-messages.ptx")
 }

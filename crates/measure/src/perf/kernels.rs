@@ -5,7 +5,7 @@ use units::three;
 
 use super::counters::{Counted, KernelCounts};
 use super::results::Row;
-use terminal::look::{Look, wrapped};
+use terminal::look::Look;
 use terminal::table::Table;
 
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one.
@@ -29,7 +29,7 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
             ));
         }
         let failures = counted.failures.iter();
-        parts.extend(failures.map(|failure| wrapped(&format!("not counted: {failure}"), 2)));
+        parts.extend(failures.map(|failure| look.wrapped(&format!("not counted: {failure}"), 2)));
     }
     (!parts.is_empty()).then(|| parts.join("\n"))
 }

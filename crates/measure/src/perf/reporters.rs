@@ -13,7 +13,7 @@ use exit::{CommandError, Ending};
 use output_files::OutputDocument;
 use output_files::interrupt::OnInterrupt;
 use terminal::json::{JsonArg, JsonOut};
-use terminal::look::{Look, wrapped};
+use terminal::look::Look;
 use terminal::stdout::Out;
 
 use super::results::{CaseResults, Reference, Results};
@@ -143,7 +143,7 @@ impl<'o, 'w> Reporters<'o, 'w> {
     /// [`CommandError::Environment`] if the terminal is gone.
     pub fn remark(&mut self, remark: &str) -> Result<(), CommandError> {
         match self.text {
-            Some(_) => self.out.line(wrapped(remark, 0)),
+            Some(_) => self.out.line(self.out.look().wrapped(remark, 0)),
             None => Ok(()),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use units::{bytes, bytes_per_s, count, three};
 
 use crate::perf::results::{Correctness, Figures, OnSeveral, Outcome, Results, Row, Scaling};
-use terminal::look::{Look, wrapped};
+use terminal::look::Look;
 use terminal::table::{Align, Columns, Table, Tone};
 
 /// Says so where times say nothing.
@@ -60,7 +60,7 @@ pub fn body(results: &Results, run: &Scaling, look: Look) -> String {
     ];
     let notes = notes(results, run);
     if !notes.is_empty() {
-        let notes = notes.iter().map(|note| wrapped(note, 2));
+        let notes = notes.iter().map(|note| look.wrapped(note, 2));
         parts.push(notes.collect::<Vec<String>>().join("\n"));
     }
     parts.join("\n\n") + "\n"

@@ -32,7 +32,6 @@ use lab::catalogue;
 use lab::devices::{Machine, Wanted};
 pub use table::Table;
 use table::{Entry, Measured, Tried, cells};
-use terminal::look::wrapped;
 use terminal::stdout::Out;
 
 /// The arguments of `harness tune`.
@@ -143,7 +142,7 @@ fn run_on(
     let explorer = Explorer::new(lab, device, Watch::new(telemetry.ok()), args.settings())?;
     if !explorer.has_times() {
         let note = "The emulated device's times mean nothing: shapes are compared by the instructions that threads execute, a proxy.";
-        out.line(wrapped(note, 0))?;
+        out.line(out.look().wrapped(note, 0))?;
     }
     let mut tuning = Tuning {
         lab,
