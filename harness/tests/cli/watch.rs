@@ -37,7 +37,7 @@ fn one_verdict_in_a_pipe() {
     assert_eq!(output.status.code(), Some(1), "{text}");
     for part in [
         "6 / 40 points, 3 of 8 cases right; 40 points more for speed, on a GPU",
-        "whole-blocks [non_finite]; alike: one-row",
+        "whole-blocks [wrong_result]; alike: one-row",
         "next: let some thread write every cell",
         "harness grade . --lab matadd --device emulated --seed",
     ] {
