@@ -23,10 +23,11 @@
 //! 2. [`engine::job::CaseJob::run_on`] runs the case. `CaseWork::checked` compares every value of
 //!    every output with the reference; the first wrong value is a [`Failure`].
 //! 3. `add` in `engine/mod.rs` gives a case that passed all of its points, and any other case none.
-//! 4. `CaseWork::time` in `engine/speed.rs` measures the ratio to a reference or to the device's
+//!    A case that passed on a GPU fails if the emulated device finds a fault in it.
+//! 4. `CaseWork::time_beside` in `engine/speed.rs` measures the ratio to a reference or to the device's
 //!    limit. [`lab_spec::PerformanceSpec::earned`] maps the ratio to points, linearly from `zero`
 //!    to `full`.
-//! 5. `GradeReport::with_totals` in `report.rs` adds them up.
+//! 5. `Totals::of` in `report.rs` adds them up.
 //!
 //! # Spine
 //!

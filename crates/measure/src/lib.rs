@@ -10,7 +10,8 @@
 //! - Everything that is compared is timed in turns on one device, in memory that it shares.
 //! - A sample is discarded where it is taken (`perf/interleaved.rs`, `Sampled::sample`), for one
 //!   reason: the device lowered its clocks (`perf/watch.rs`, `Watch::discard`). Discarded samples
-//!   stay in the document with their reason. Nothing is discarded for its value.
+//!   stay in the document with their reason; `stats::sampling` leaves them out of the median.
+//!   Nothing is discarded for its value.
 //! - The result of a timed run is checked. A wrong result is shown, and compared with nothing.
 //! - A figure that cannot be trusted is shown with its doubts: `stats::Doubt`. A figure is a result
 //!   if it has no doubts (`perf/results.rs`, `Figures::is_result`), and only results are compared

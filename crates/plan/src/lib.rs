@@ -43,7 +43,7 @@
 //! 4. `serial`: the saved form;
 //! 5. `independent`, `order`: which commands may run at the same time;
 //! 6. `scatter`, `slabs`: fields over several devices;
-//! 7. `lab`, `recorder`: the interface of labs, and the program that records plans.
+//! 7. `interface`, `recorder`: the interface of labs, and the program that records plans.
 //!
 //! # Limits
 //!
@@ -58,7 +58,7 @@ mod command;
 mod error;
 mod independent;
 mod inspect;
-mod lab;
+mod interface;
 pub mod matadd;
 pub mod membench;
 mod nearest;
@@ -79,7 +79,7 @@ pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUS
 pub use error::PlanError;
 pub use independent::{Dependence, Does};
 pub use inspect::MAX_DEVICES;
-pub use lab::{Interface, InterfaceInfo, Solution};
+pub use interface::{Interface, InterfaceInfo, Solution};
 pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};

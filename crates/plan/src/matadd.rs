@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, lab::lab};
+use crate::{BufferId, Element, interface::lab};
 
 /// The problem. A matrix has n_y rows of n_x contiguous values of `f32`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

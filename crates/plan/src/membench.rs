@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, lab::lab};
+use crate::{BufferId, Element, interface::lab};
 
 /// The problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, PlanError, lab::lab};
+use crate::{BufferId, Element, PlanError, interface::lab};
 
 /// The problem. A field has n^3 values of `f64`, x contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

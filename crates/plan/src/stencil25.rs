@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, lab::lab};
+use crate::{BufferId, Element, interface::lab};
 
 /// The problem. All five arrays have one layout: (n_x + 8) (n_y + 8) rows of `pitch` values, the
 /// rows contiguous; point (x, y, z) is element ((x + 4) (n_y + 8) + y + 4) pitch + z. The other

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, lab::lab};
+use crate::{BufferId, Element, interface::lab};
 
 /// The problem. A field has n_x * n_y values of `f32`, x contiguous.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, lab::lab};
+use crate::{BufferId, Element, interface::lab};
 
 /// The problem. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

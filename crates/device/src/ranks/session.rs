@@ -465,6 +465,8 @@ impl Session {
     /// Its connections break, as when the process is killed.
     pub fn dies(mut self) {
         self.is_over = true;
+        // A process that is killed does not tell of the connections that break with it.
+        self.shared.state().is_losing = true;
         self.shared.close();
     }
 }

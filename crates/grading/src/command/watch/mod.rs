@@ -19,6 +19,7 @@ mod lines;
 mod next_step;
 pub mod screen;
 mod session;
+mod subject;
 #[cfg(test)]
 mod tests;
 
@@ -44,8 +45,9 @@ use crate::engine::{CaseRunner, GradeError, Quiet, Seeds, Workers};
 use crate::lab_spec;
 use crate::report::GradeReport;
 use crate::worker::{self, Deadlines, WorkerEnd};
-use screen::{Screen, Subject};
-use session::{Action, Files, Session};
+use screen::Screen;
+use session::{Action, Session};
+use subject::{Files, Subject};
 
 /// How often the two files are read.
 const POLL: Duration = Duration::from_millis(200);

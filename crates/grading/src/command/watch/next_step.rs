@@ -1,6 +1,6 @@
 //! The next step: after a failure, or when all is right.
 
-use super::screen::Subject;
+use super::subject::Subject;
 use crate::diagnose::{Diagnosis, Pattern};
 use crate::outcome::{Category, Failure, Kind};
 use crate::report::GradeReport;

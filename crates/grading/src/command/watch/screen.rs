@@ -11,10 +11,10 @@ use units::grouped;
 use super::change::{Change, is_right};
 use super::lines::{command, cut, names, wrapped};
 use super::next_step::{NextStep, after};
-use super::session::Files;
+use super::subject::{Files, Subject};
 use super::{excerpt, lines};
 use crate::command::report::figures;
-use crate::lab_spec::{Group, Hint, Hints};
+use crate::lab_spec::{Group, Hint};
 use crate::outcome::{Failure, Kind};
 use crate::report::{CaseGrade, GradeReport};
 
@@ -36,20 +36,6 @@ const SOURCE: usize = 3;
 
 /// The most names in a list.
 const MOST_NAMES: usize = 4;
-
-/// The watched submission.
-pub struct Subject {
-    /// The lab.
-    pub lab: String,
-    /// The submission's folder, as the user names it.
-    pub folder: String,
-    /// Whether commands with that folder need `--lab`.
-    pub needs_lab_flag: bool,
-    /// The device that grades, as `--device` has it.
-    pub device: String,
-    /// The lab's hints.
-    pub hints: &'static Hints,
-}
 
 /// A verdict.
 struct Verdict {

@@ -6,10 +6,8 @@ use std::time::Duration;
 use exit::CommandError;
 
 use super::screen::Screen;
+use super::subject::Files;
 use crate::report::GradeReport;
-
-/// The contents of kernels.rs and launch.rs; none of a file that cannot be read.
-pub type Files = [Option<Vec<u8>>; 2];
 
 /// How long a changed file must stay as it is before it is graded: editors write in several steps.
 pub const SETTLED: Duration = Duration::from_millis(60);
