@@ -83,7 +83,7 @@
 //! | `schedule.rs` | gives each warp of a block its turn, and chooses the lanes that run |
 //! | `step.rs` | executes the instructions of these lanes |
 //! | `access/mod.rs` | takes the accesses of a warp to their memory, past the checks |
-//! | `access/shadow.rs` | **reports races** (`race`) and reads of unwritten memory; model: `check/race/` |
+//! | `access/shadow.rs` | **reports races** (`race`), unwritten reads; model: `check/race/` |
 //! | `fault/kind.rs` | every fault with its message |
 //!
 //! Beside the spine: `access/bounds.rs` reports accesses out of bounds, `access/claims.rs` those
