@@ -46,16 +46,16 @@ fn main() {
 fn build(arch: NvvmArch, folder: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
     CudaBuilder::new("../kernels-gpu")
         .arch(arch)
-        .build_groups(folder, labs_of)
+        .build_groups(folder, lab_of)
 }
 
-/// The modules that have a kernel: that of the lab whose name the kernel's begins with.
-fn labs_of(kernel: &str) -> Vec<String> {
-    let labs = match kernel.split('_').next() {
+/// The module of a kernel: the lab whose name the kernel's begins with.
+fn lab_of(kernel: &str) -> String {
+    match kernel.split_once('_') {
         // Receivers gather between the launches of this lab.
-        Some("gather") => vec!["stencil25"],
-        Some(lab) => vec![lab],
-        None => Vec::new(),
-    };
-    labs.into_iter().map(str::to_owned).collect()
+        Some(("gather", _)) => "stencil25",
+        Some((lab, _)) => lab,
+        None => kernel,
+    }
+    .to_owned()
 }

@@ -88,7 +88,7 @@ impl CudaBuilder {
     }
 
     /// Builds a PTX module per group of kernels instead of one of all: `GROUP.ptx` in `folder`.
-    /// `groups_of` gives the groups of a kernel, by its name. Returns each group's name and file.
+    /// `group_of` gives the group of a kernel, by its name. Returns each group's name and file.
     ///
     /// A program that needs the kernels of one group reads these alone, and an edit of one group's
     /// kernels generates code for that group alone.
@@ -98,7 +98,7 @@ impl CudaBuilder {
     pub fn build_groups(
         self,
         folder: impl AsRef<Path>,
-        groups_of: impl Fn(&str) -> Vec<String>,
+        group_of: impl Fn(&str) -> String,
     ) -> Result<BTreeMap<String, PathBuf>, Error> {
         let folder = folder.as_ref();
         std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
@@ -106,7 +106,7 @@ impl CudaBuilder {
         let modules = compiled.codegen().ptx_of_groups(
             &compiled.module,
             &compiled.krate.folder,
-            &groups_of,
+            &group_of,
             &mut Command::output,
         )?;
         let written = modules.into_iter().map(|(group, ptx)| {

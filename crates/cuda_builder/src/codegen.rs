@@ -44,13 +44,13 @@ impl Codegen<'_> {
         self.generate(&prepared, module, run)
     }
 
-    /// The same as a module per group of kernels: each group's name, and its PTX. `groups_of`
-    /// gives the groups of a kernel. The code of a kernel is the same as in one module of all.
+    /// The same as a module per group of kernels: each group's name, and its PTX. `group_of` gives
+    /// the group of a kernel. The code of a kernel is the same as in one module of all.
     pub fn ptx_of_groups(
         &self,
         module: &Path,
         krate: &Path,
-        groups_of: &dyn Fn(&str) -> Vec<String>,
+        group_of: &dyn Fn(&str) -> String,
         run: &mut Run<'_>,
     ) -> Result<BTreeMap<String, String>, Error> {
         let prepared = prepare(module, krate)?;
@@ -64,9 +64,7 @@ impl Codegen<'_> {
         succeed(run, &mut keep_all)?;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
         for kernel in prepared.kernels {
-            for group in groups_of(&kernel) {
-                groups.entry(group).or_default().push(kernel.clone());
-            }
+            groups.entry(group_of(&kernel)).or_default().push(kernel);
         }
         let generated = groups.into_iter().map(|(group, kernels)| {
             let stem = format!(

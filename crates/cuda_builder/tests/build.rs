@@ -894,8 +894,8 @@ fn groups_of_kernels_are_modules_of_their_own() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let build_groups = |folder: &Path| {
         let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
-        let groups = |kernel: &str| vec![kernel.split('_').next().unwrap().to_owned()];
-        builder.build_groups(folder.join("out"), groups).unwrap()
+        let group = |kernel: &str| kernel.split('_').next().unwrap().to_owned();
+        builder.build_groups(folder.join("out"), group).unwrap()
     };
     let folder = krate("fixture_groups", &source("1.0"));
     let groups = build_groups(&folder);
