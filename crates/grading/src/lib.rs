@@ -25,8 +25,8 @@
 //! 3. `add` in `engine/mod.rs` gives a case that passed all of its points, and any other case none.
 //!    A case that passed on a GPU fails if the emulated device finds a fault in it.
 //! 4. `CaseWork::time_beside` in `engine/speed.rs` measures the ratio to a reference or to the
-//!    device's limit. [`lab_spec::PerformanceSpec::earned`] maps the ratio to points, linearly from `zero`
-//!    to `full`.
+//!    device's limit. [`lab_spec::PerformanceSpec::earned`] maps the ratio to points, linearly from
+//!    `zero` to `full`.
 //! 5. `Totals::of` in `report.rs` adds them up.
 //!
 //! # Spine

@@ -581,24 +581,8 @@ fn bundled(
     let mut room = Room::half();
     let case = |(task, recorded): (&Task, Recorded)| {
         let Task { name, problem } = task.clone();
-        let fits = |plan: plan::Plan| match plan_check::fits(
-            lab,
-            &problem,
-            &plan,
-            module,
-            &LaunchLimits::SM_90,
-        ) {
-            Err(Outcome::Failed(failure)) => {
-                let mut message = format!("case `{name}`: {}", failure.message);
-                let limits = &LaunchLimits::SM_90;
-                if let Some(place) = signature::of_wrong_argument(sources, module, &plan, limits) {
-                    message += &format!(": {place}");
-                }
-                Err(Failure::new(failure.kind, message))
-            }
-            _ => Ok(plan),
-        };
-        let plan = recorded.and_then(fits).map_err(NotRecorded::from);
+        let fitting = recorded.and_then(|plan| fitting(lab, sources, module, task, plan));
+        let plan = fitting.map_err(NotRecorded::from);
         let mut case = BundledCase {
             name,
             problem,
@@ -610,6 +594,26 @@ fn bundled(
         case
     };
     tasks.iter().zip(recorded).map(case).collect()
+}
+
+/// The plan for this task, if it fits the lab's buffers and the kernels.
+fn fitting(
+    lab: &str,
+    sources: &Sources,
+    module: &Module,
+    task: &Task,
+    plan: plan::Plan,
+) -> Recorded {
+    let limits = &LaunchLimits::SM_90;
+    let Err(Outcome::Failed(failure)) = plan_check::fits(lab, &task.problem, &plan, module, limits)
+    else {
+        return Ok(plan);
+    };
+    let mut message = format!("case `{}`: {}", task.name, failure.message);
+    if let Some(place) = signature::of_wrong_argument(sources, module, &plan, limits) {
+        message += &format!(": {place}");
+    }
+    Err(Failure::new(failure.kind, message))
 }
 
 /// The failure of plans that fill a bundle.

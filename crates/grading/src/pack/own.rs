@@ -8,17 +8,16 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use device::{Error, LaunchLimits, Module};
+use device::{Error, Module};
 use exit::CommandError;
 use lab::{Lab, LabCase, Variant};
 use output_files::ScratchFolder;
 use plan::{Plan, Task};
+use sandbox::InForce;
 use thiserror::Error as ThisError;
 
 use super::record::{self, Allowance};
-use super::{Options, PackError, Packer, Sources, Workshop};
-use crate::outcome::Outcome;
-use crate::plan_check;
+use super::{Options, PackError, Packer, Sources, Workshop, fitting};
 
 /// A plan that a submission did not record, or that does not fit.
 #[derive(Debug, ThisError)]
@@ -32,6 +31,7 @@ struct NotRecorded {
 struct Recorder {
     submission: String,
     lab: &'static str,
+    sources: Sources,
     module: Arc<Module>,
     program: PathBuf,
     /// Where it runs.
@@ -61,12 +61,8 @@ impl Recorder {
         );
         let (mut recorded, _) = recorded.map_err(|error| failed(error.to_string()))?;
         let plan = recorded.pop().expect("a plan or a failure for each task");
-        let plan = plan.map_err(|failure| failed(failure.message))?;
-        let (problem, limits) = (&tasks[0].problem, &LaunchLimits::SM_90);
-        match plan_check::fits(self.lab, problem, &plan, &self.module, limits) {
-            Err(Outcome::Failed(failure)) => Err(failed(failure.message)),
-            _ => Ok(plan),
-        }
+        plan.and_then(|plan| fitting(self.lab, &self.sources, &self.module, &tasks[0], plan))
+            .map_err(|failure| failed(failure.message))
     }
 }
 
@@ -85,17 +81,14 @@ impl Packer {
     ) -> Result<(Variant, ScratchFolder), PackError> {
         let dependencies = self.prepare()?;
         let workshop = Workshop::new(&self.options)?;
-        let no_plan = |program: &Path| {
-            let mut allowance = Allowance::default();
-            let folder = &workshop.record;
-            record::cases(program, &[], folder, &self.options, &mut allowance)
-        };
+        let nothing = |_: &Path| Ok(((), InForce::ALL));
         let (module, program, ..) =
-            self.compile(sources, lab.name, dependencies, &workshop, no_plan)?;
+            self.compile(sources, lab.name, dependencies, &workshop, nothing)?;
         let module = Arc::new(module);
         let recorder = Recorder {
             submission: name.to_owned(),
             lab: lab.name,
+            sources: sources.clone(),
             module: Arc::clone(&module),
             program,
             folder: workshop.record,
