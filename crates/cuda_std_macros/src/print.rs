@@ -174,8 +174,7 @@ fn value(spec: &str) -> Option<TokenStream> {
         flags = format!("{flags}.{}", digits(&mut rest));
     }
     let style = match rest {
-        "" if has_precision => quote!(Decimals),
-        "?" if has_precision => quote!(Decimals),
+        "" | "?" if has_precision => quote!(Decimals),
         "" => quote!(Display),
         "?" => quote!(Debug),
         "x" => quote!(Hex),
