@@ -6,12 +6,10 @@ use grading::GradeReport;
 use test_support::{Means, lacking};
 
 use crate::grade::Folder;
-use crate::run::{describe, harness};
+use crate::run::{describe, harness_of_course};
 
 fn run_lacking(means: &[Means], folder: &Folder, args: &[&str]) -> Output {
-    let mut command = harness(folder.folder.path(), args);
-    // The program may be outside of the course: cargo's target folder can be anywhere.
-    command.env("HARNESS_COURSE", concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+    let mut command = harness_of_course(folder.folder.path(), args);
     lacking(&mut command, means);
     command.output().unwrap()
 }

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::process::Output;
 
-use crate::run::{describe, harness};
+use crate::run::{describe, harness_of_course};
 
 const RIGHT: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
@@ -12,10 +12,7 @@ const RIGHT: &str = concat!(
 const STARTER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../labs/matadd/starter");
 
 fn run(folder: &Path, args: &[&str]) -> Output {
-    let mut command = harness(folder, args);
-    // The program may be outside of the course: cargo's target folder can be anywhere.
-    command.env("HARNESS_COURSE", concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
-    command.output().unwrap()
+    harness_of_course(folder, args).output().unwrap()
 }
 
 fn json(output: &Output) -> serde_json::Value {
