@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// A virtual architecture: the oldest compute capability that the PTX runs on.
 ///
 /// A driver compiles PTX for any GPU of that capability or a newer one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[non_exhaustive]
 pub enum NvvmArch {
     /// Turing (compute capability 7.5).

@@ -3,6 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde::{Deserialize, Serialize};
+
 use crate::process::{capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch};
@@ -195,7 +197,7 @@ pub const PROFILE: [(&str, &str); 8] = [
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
 /// The effect of a panic in a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Panics {
     /// It executes `trap`, and says nothing.
     ///

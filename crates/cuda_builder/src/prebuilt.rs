@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::codegen::{self, Codegen, Reuse};
 use crate::compile::{IR, PROFILE, Panics, TARGET, cargo_rustc, rustflags};
 use crate::process::{Run, capture, command};
@@ -9,7 +11,9 @@ use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch};
 
 /// The compiled dependencies of a kernel crate.
-#[derive(Clone, Debug)]
+///
+/// It is serialised for another process, which then compiles against the same files.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Prebuilt {
     tools: Toolchain,
     arch: NvvmArch,
@@ -54,7 +58,11 @@ impl Prebuilt {
                 output: String::from_utf8_lossy(&output.stderr).into_owned(),
             });
         }
-        let libraries = libraries(&String::from_utf8_lossy(&output.stdout));
+        let messages = String::from_utf8_lossy(&output.stdout);
+        fill_in_linked(&messages, &target_dir)?;
+        let mut libraries = libraries(&messages);
+        // cargo names them in the order in which it was done with them.
+        libraries.sort();
         let find = |name: &str| {
             let found = libraries.iter().find(|(library, _)| library == name);
             found.cloned().ok_or_else(|| Error::Manifest {
@@ -167,13 +175,34 @@ impl Prebuilt {
     }
 }
 
+/// What cargo's messages say of each crate that it built or found unchanged.
+fn artifacts(messages: &str) -> impl Iterator<Item = serde_json::Value> {
+    messages
+        .lines()
+        .filter_map(|line| serde_json::from_str(line).ok())
+        .filter(|message: &serde_json::Value| message["reason"] == "compiler-artifact")
+}
+
+/// Writes the file that linking would have made, empty. No linker runs, and without that file cargo
+/// would compile the crate again in each build.
+fn fill_in_linked(messages: &str, target_dir: &Path) -> Result<(), Error> {
+    let folder = target_dir.join("nvptx64-nvidia-cuda/release/deps");
+    for artifact in artifacts(messages) {
+        let Some(name) = artifact["target"]["name"].as_str() else {
+            continue;
+        };
+        let linked = folder.join(name.replace('-', "_")).with_extension("ptx");
+        let is_kernels = artifact["target"]["crate_types"][0] == "cdylib";
+        if is_kernels && !linked.exists() {
+            std::fs::write(&linked, "").map_err(Error::io("write", &linked))?;
+        }
+    }
+    Ok(())
+}
+
 /// The libraries that cargo's messages name, each with its file.
 fn libraries(messages: &str) -> Vec<(String, PathBuf)> {
-    let artifact = |line: &str| {
-        let message: serde_json::Value = serde_json::from_str(line).ok()?;
-        if message["reason"] != "compiler-artifact" {
-            return None;
-        }
+    let library = |message: serde_json::Value| {
         let name = message["target"]["name"].as_str()?.replace('-', "_");
         let files = message["filenames"].as_array()?;
         let file = files
@@ -182,5 +211,5 @@ fn libraries(messages: &str) -> Vec<(String, PathBuf)> {
             .find(|file| file.ends_with(".rlib") || file.ends_with(std::env::consts::DLL_SUFFIX))?;
         Some((name, PathBuf::from(file)))
     };
-    messages.lines().filter_map(artifact).collect()
+    artifacts(messages).filter_map(library).collect()
 }

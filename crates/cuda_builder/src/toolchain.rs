@@ -13,11 +13,13 @@
 
 use std::path::{Path, PathBuf};
 
+use serde::{Deserialize, Serialize};
+
 use crate::Error;
 use crate::process::{command, stdout_of};
 
 /// A complete set of tools for kernels.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Toolchain {
     /// The name that users read: "rustup toolchain nightly", "distribution".
     pub name: String,

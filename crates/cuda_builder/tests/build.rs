@@ -801,6 +801,25 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     assert!(message.contains("--> lib.rs:6:30"), "{message}");
 }
 
+/// The second build finds everything as the first has left it.
+#[test]
+fn unchanged_dependencies_are_not_compiled_again() {
+    let folder = krate("fixture_dependencies", &format!("{PRELUDE}\n"));
+    let tools = cuda_builder::toolchain::find().unwrap();
+    let root = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let target = root.parent().unwrap().join("cuda-builder");
+    let built = || {
+        let code = (NvvmArch::Compute80, Panics::Trap);
+        Prebuilt::build(&folder, &["cuda_std"], code, &target, tools.clone()).unwrap()
+    };
+    let first = built();
+    let module = target.join("sm_80/nvptx64-nvidia-cuda/release/deps/fixture_dependencies.ll");
+    let compiled = || module.metadata().unwrap().modified().unwrap();
+    let at_first = compiled();
+    assert_eq!(first, built());
+    assert_eq!(compiled(), at_first);
+}
+
 /// By cargo, and with dependencies that are already compiled: then no linker runs.
 #[test]
 fn a_panic_with_a_message_calls_the_driver() {

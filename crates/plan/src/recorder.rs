@@ -43,19 +43,35 @@ pub struct Recording {
 /// a recording.
 pub fn record_all<L: Interface>(
     solution: &(impl Solution<L> + ?Sized),
-    input: impl Read,
-    output: impl Write,
+    mut input: impl Read,
+    mut output: impl Write,
 ) -> io::Result<()> {
-    let mut output = BufWriter::new(output);
-    for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
-        let Task { name, problem } = task?;
+    record_each(&mut input, &mut output, &|name, problem| {
         let problem: L::Problem = serde_json::from_value(problem).map_err(|error| {
             io::Error::other(format!(
                 "problem `{name}` is not a problem of {}: {error}",
                 L::NAME
             ))
         })?;
-        let (plan, error) = match L::record(name.as_str(), &problem, solution) {
+        Ok(L::record(name, &problem, solution))
+    })
+}
+
+/// The plan of a task with this name and problem, or why there is none. The outer error is that the
+/// problem is none of the lab.
+type Record<'s> = dyn Fn(&str, serde_json::Value) -> io::Result<Result<Plan, PlanError>> + 's;
+
+/// [`record_all`] without types of a lab or a solution, so that it is compiled with this crate and
+/// not again with each submission.
+fn record_each(
+    input: &mut dyn Read,
+    output: &mut dyn Write,
+    record: &Record<'_>,
+) -> io::Result<()> {
+    let mut output = BufWriter::new(output);
+    for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
+        let Task { name, problem } = task?;
+        let (plan, error) = match record(&name, problem)? {
             Ok(plan) => (Some(plan), None),
             Err(error) => (None, Some(error)),
         };

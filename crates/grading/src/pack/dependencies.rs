@@ -10,6 +10,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
+use serde::{Deserialize, Serialize};
+
 use cuda_builder::toolchain::{self, Toolchain};
 use cuda_builder::{NvvmArch, Panics, Prebuilt};
 
@@ -30,11 +32,12 @@ const STD: &str = include_str!("host_std.rs");
 const OF_KERNELS: usize = 2;
 
 /// The course's crates, compiled for both machines.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Dependencies {
     /// For kernels.
     pub device: Prebuilt,
     /// For kernels that need a newer device; compiled when the first submission has some.
+    #[serde(skip)]
     newer: OnceLock<Prebuilt>,
     /// The sources of [`Dependencies::newer`], and its folder.
     kernels: PathBuf,
@@ -44,7 +47,7 @@ pub struct Dependencies {
 }
 
 /// The course's crates, compiled for the recorder.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct HostCrates {
     /// The compiler.
     pub rustc: PathBuf,
@@ -68,12 +71,11 @@ impl Dependencies {
     ///
     /// Compilers, or crates that were never downloaded, are missing.
     pub fn build(course_root: &Path, cache: &Path) -> Result<Dependencies, PackError> {
-        let tools = toolchain::find()?;
         let kernels = template(course_root, cache, "kernels", OF_KERNELS)?;
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
         // Two compilers, two folders: neither waits for the other.
         let (device, host) = std::thread::scope(|scope| {
-            let device = scope.spawn(|| prebuilt(&kernels, CODE, cache, tools));
+            let device = scope.spawn(|| prebuilt(&kernels, CODE, cache, toolchain::find()?));
             let host = HostCrates::build(&recorder, cache);
             (device.join().expect("no panic"), host)
         });

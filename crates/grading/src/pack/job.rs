@@ -13,7 +13,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, of_hidden_case, plans_too_large,
+    Dependencies, HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, of_hidden_case,
+    plans_too_large,
 };
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
@@ -50,6 +51,8 @@ pub struct PackJob {
     pub without_landlock: bool,
     /// Whether some submission was built here before.
     pub able: bool,
+    /// What it is compiled against, which the process that starts this one has built.
+    pub dependencies: Dependencies,
     /// The file to write. Its folder is [`Options::scratch`].
     #[serde(skip)]
     pub bundle: PathBuf,
@@ -117,7 +120,7 @@ impl PackJob {
             scratch: self.bundle.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
         };
-        let packer = Packer::new(options);
+        let packer = Packer::with_dependencies(options, self.dependencies.clone());
         if self.able {
             packer.able.get_or_init(|| ());
         }
@@ -245,7 +248,7 @@ impl PackProcesses {
         draw: u64,
         bundle: &Path,
     ) -> Result<PackedFile, PackError> {
-        self.packer.prepare()?;
+        let dependencies = self.packer.prepare()?;
         let options = &self.packer.options;
         let job = PackJob {
             submission: submission.to_owned(),
@@ -256,6 +259,7 @@ impl PackProcesses {
             cache: options.cache_folder(),
             without_landlock: options.without_landlock,
             able: self.able.load(Ordering::Relaxed),
+            dependencies: dependencies.clone(),
             bundle: bundle.to_owned(),
         };
         let deadlines = Deadlines {

@@ -29,7 +29,7 @@ mod rustc_diagnostics;
 mod screen;
 mod signature;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -306,6 +306,14 @@ impl Packer {
             building: Mutex::new(()),
             able: OnceLock::new(),
             options,
+        }
+    }
+
+    /// A packer whose dependencies another process has built.
+    fn with_dependencies(options: Options, dependencies: Dependencies) -> Packer {
+        Packer {
+            dependencies: OnceLock::from(dependencies),
+            ..Packer::new(options)
         }
     }
 

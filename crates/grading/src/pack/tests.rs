@@ -51,7 +51,7 @@ fn options() -> Options {
 }
 
 /// The crates that are built once for all tests.
-fn dependencies() -> &'static Dependencies {
+pub fn dependencies() -> &'static Dependencies {
     static BUILT: OnceLock<Dependencies> = OnceLock::new();
     BUILT.get_or_init(|| {
         let packer = Packer::new(options());
@@ -61,12 +61,7 @@ fn dependencies() -> &'static Dependencies {
 }
 
 fn packer(options: Options) -> Packer {
-    Packer {
-        dependencies: OnceLock::from(dependencies().clone()),
-        building: Mutex::default(),
-        able: OnceLock::new(),
-        options,
-    }
+    Packer::with_dependencies(options, dependencies().clone())
 }
 
 /// With this as the body of the function that records.

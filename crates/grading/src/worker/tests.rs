@@ -192,6 +192,7 @@ fn paths_need_not_be_text() {
         cache: path(b"/cache\xfc"),
         without_landlock: false,
         able: false,
+        dependencies: crate::pack::tests::dependencies().clone(),
         bundle: path(b"/tmp\xfd/x.bundle"),
     };
     assert_eq!(received(&pack).unwrap(), pack);
