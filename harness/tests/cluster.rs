@@ -1,4 +1,4 @@
-//! `docs/cluster.md` and its scripts: what a shell, Slurm and this program make of them.
+//! The book's pages on clusters and their scripts: what a shell, Slurm and this program make of them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -21,6 +21,14 @@ const OF_SBATCH: &str = "
 
 fn docs() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs")
+}
+
+/// The pages that name the scripts: a class on a cluster, and several GPUs.
+fn pages() -> String {
+    let pages = ["teach/cluster.md", "measure/several-gpus.md"];
+    pages
+        .map(|page| std::fs::read_to_string(docs().join(page)).unwrap())
+        .concat()
 }
 
 /// The scripts, by name.
@@ -137,7 +145,7 @@ fn slurm_has_every_option() {
             assert!(is_of_sbatch(option), "{name}: sbatch has no {option}");
         }
     }
-    let page = std::fs::read_to_string(docs().join("cluster.md")).unwrap();
+    let page = pages();
     let commands = commands(&page).into_iter();
     let calls: Vec<Vec<String>> = commands
         .filter_map(|command| words_from(&command, |word| word == "sbatch"))
@@ -162,7 +170,7 @@ fn this_program_has_every_flag() {
         assert_eq!(calls.len(), 1, "{name} calls the program once");
         assert_eq!(refusal(&calls[0]), None, "{name}: {:?}", calls[0]);
     }
-    let page = std::fs::read_to_string(docs().join("cluster.md")).unwrap();
+    let page = pages();
     let in_blocks = page.lines().filter(|line| line.starts_with("    "));
     let in_blocks: Vec<&str> = in_blocks.collect();
     let calls = calls(&in_blocks.join("\n"));
@@ -184,9 +192,9 @@ fn this_program_has_every_flag() {
 
 #[test]
 fn the_page_has_every_script() {
-    let page = std::fs::read_to_string(docs().join("cluster.md")).unwrap();
+    let page = pages();
     for (name, _) in scripts() {
-        assert!(page.contains(&format!("(cluster/{name})")), "{name}");
+        assert!(page.contains(&format!("(../cluster/{name})")), "{name}");
     }
 }
 

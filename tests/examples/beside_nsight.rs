@@ -1,5 +1,5 @@
 //! The emulated device's counts of some kernels, to compare with those of Nsight Compute.
-//! docs/emulator.md has both.
+//! docs/measure/counts.md has both.
 //!
 //! Prints the counts. On a machine with a CUDA device, it also launches each kernel there once, for
 //! `ncu` to profile.

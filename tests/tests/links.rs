@@ -67,7 +67,8 @@ fn links_and_paths_of_the_documents_exist() {
         .collect();
     folders.retain(|name| name != "target" && root.join(name).is_dir());
     let below = ["docs", "labs", "tests"].map(|folder| documents(&root.join(folder)));
-    let documents = [vec![root.join("README.md")], below.concat()].concat();
+    let above = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"].map(|name| root.join(name));
+    let documents = [above.to_vec(), below.concat()].concat();
     let mut missing = Vec::new();
     for document in &documents {
         let text = std::fs::read_to_string(document).unwrap();
@@ -88,6 +89,20 @@ fn links_and_paths_of_the_documents_exist() {
         "these do not exist:\n{}",
         missing.join("\n")
     );
+}
+
+#[test]
+fn the_book_has_every_page() {
+    let docs = root().join("docs");
+    let summary = std::fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    let (links, _) = targets(&summary, &[]);
+    let missing: Vec<PathBuf> = documents(&docs)
+        .into_iter()
+        .map(|page| page.strip_prefix(&docs).unwrap().to_owned())
+        .filter(|page| page != Path::new("SUMMARY.md"))
+        .filter(|page| !links.iter().any(|link| page == Path::new(link)))
+        .collect();
+    assert!(missing.is_empty(), "SUMMARY.md lacks {missing:?}");
 }
 
 #[test]

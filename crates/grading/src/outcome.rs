@@ -371,12 +371,12 @@ mod tests {
 
     #[test]
     fn every_kind_is_documented() {
-        let page = include_str!("../../../docs/grading.md");
+        let page = include_str!("../../../docs/reference/failures.md");
         for kind in Kind::ALL {
             let category = serde_json::to_string(&kind.category()).unwrap();
             let category = category.trim_matches('"');
             let row = format!("| `{kind}` | {category} | {} |", kind.summary());
-            assert!(page.contains(&row), "docs/grading.md lacks the line: {row}");
+            assert!(page.contains(&row), "docs/reference/failures.md lacks the line: {row}");
         }
     }
 

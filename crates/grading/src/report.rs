@@ -1,5 +1,5 @@
-//! A submission's grade, as `report.json` holds it; `docs/grading.md` describes it for other
-//! programs.
+//! A submission's grade, as `report.json` holds it. `docs/reference/report-json.md` describes it
+//! for other programs.
 
 use std::collections::BTreeMap;
 

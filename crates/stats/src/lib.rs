@@ -8,7 +8,7 @@
 //! | [`SamplingRule`] | when enough samples are taken                                          |
 //! | [`synthetic`]    | made-up times, for tests                                               |
 //!
-//! The choices and their sources are in `docs/measuring.md`.
+//! The choices and their sources are in `docs/measure/method.md`.
 
 mod doubt;
 pub mod interval;
@@ -24,7 +24,7 @@ pub use summary::{Discarded, Summary};
 /// Medians of another run of the program, on the same machine, may differ by this share more than
 /// the intervals of one run say. In another run, buffers are at other places in memory, and their
 /// places in L2 are nearer or farther. Medians of an H100 were up to 0.75 % apart between runs
-/// (`docs/measuring.md`); each of two medians may be off by this share.
+/// (`docs/measure/method.md`); each of two medians may be off by this share.
 pub const BETWEEN_RUNS: f64 = 0.0075;
 
 /// The value below which the share `q` of the sorted samples lies, by linear interpolation.

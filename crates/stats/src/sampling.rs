@@ -581,7 +581,7 @@ mod tests {
     #[test]
     fn stopping_at_will_costs_little_coverage() {
         // Sampling stops when the interval happens to be narrow. Such an interval misses more often
-        // than one of a fixed number of samples; docs/measuring.md has the figures.
+        // than one of a fixed number of samples; docs/measure/method.md has the figures.
         let coverage = |first: usize, deviation: f64| {
             let rule = SamplingRule {
                 min_samples: first,

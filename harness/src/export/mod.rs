@@ -32,7 +32,7 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 11] = [
+const PLAIN: [&str; 23] = [
     ".cargo/config.toml",
     ".gitignore",
     "Cargo.lock",
@@ -41,10 +41,25 @@ const PLAIN: [&str; 11] = [
     "setup",
     "tuned.toml",
     "labs/README.md",
-    "docs/grading.md",
-    "docs/measuring.md",
-    "docs/packing.md",
+    "docs/setup.md",
+    "docs/first-kernel.md",
+    "docs/six-figures.md",
+    "docs/cuda-to-rust.md",
+    "docs/reading-a-grade.md",
+    "docs/write-up.md",
+    "docs/glossary.md",
+    "docs/troubleshooting.md",
+    "docs/measure/method.md",
+    "docs/reference/failures.md",
+    "docs/reference/ordering.md",
+    "docs/reference/perf-json.md",
+    "docs/reference/report-json.md",
+    "docs/reference/sandbox.md",
+    "docs/reference/submissions.md",
 ];
+
+/// Figures of the handouts and of the documents above.
+const FIGURES: &str = "docs/figures";
 
 /// Packages of the workspace that the copy has, beside those in `crates`.
 const PACKAGES: [&str; 3] = ["kernels-gpu", "host", "harness"];
@@ -110,6 +125,9 @@ impl Copy<'_> {
             self.folder(package)?;
         }
         members.push("tests".into());
+        if self.root.join(FIGURES).is_dir() {
+            self.folder(Path::new(FIGURES))?;
+        }
         let workspace = self.read(Path::new("Cargo.toml"))?;
         let workspace = edits::with_members(&workspace, &members)?;
         self.write(Path::new("Cargo.toml"), workspace.as_bytes())?;

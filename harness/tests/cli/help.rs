@@ -7,38 +7,86 @@ fn program() {
     insta::assert_snapshot!(run(&["--help"]));
 }
 
+const COMMANDS: [&str; 14] = [
+    "list",
+    "doctor",
+    "test",
+    "perf",
+    "tune",
+    "compare",
+    "report",
+    "profile",
+    "grade",
+    "watch",
+    "run",
+    "occupancy",
+    "pack",
+    "launch",
+];
+
+const LABS_OF_RUN: [&str; 6] = [
+    "poisson",
+    "stencil25",
+    "wave2d",
+    "wave3d",
+    "membench",
+    "matadd",
+];
+
 #[test]
 fn commands() {
-    for command in [
-        "list",
-        "doctor",
-        "test",
-        "perf",
-        "tune",
-        "compare",
-        "report",
-        "profile",
-        "grade",
-        "watch",
-        "run",
-        "occupancy",
-        "pack",
-        "launch",
-    ] {
+    for command in COMMANDS {
         insta::assert_snapshot!(command, run(&[command, "--help"]));
     }
 }
 
 #[test]
 fn labs_of_run() {
-    for lab in [
-        "poisson",
-        "stencil25",
-        "wave2d",
-        "wave3d",
-        "membench",
-        "matadd",
-    ] {
+    for lab in LABS_OF_RUN {
         insta::assert_snapshot!(format!("run-{lab}"), run(&["run", lab, "--help"]));
     }
+}
+
+/// The texts of `--help`, as the book has them.
+fn page() -> String {
+    let mut page =
+        "# Commands\n\nThe texts of `--help`. A test writes and compares this page:\n\n    \
+                    BLESS=1 cargo test -p harness --test cli the_page_of_commands\n"
+            .to_owned();
+    let mut section = |words: &[&str]| {
+        let text = run(&[words, &["--help"]].concat());
+        let (_, help) = text.split_once("--- stdout ---\n").unwrap();
+        let title = [&["harness"][..], words].concat().join(" ");
+        page += &format!("\n## {title}\n\n```text\n");
+        for line in help.lines() {
+            page += line.trim_end();
+            page += "\n";
+        }
+        page += "```\n";
+    };
+    section(&[]);
+    for command in COMMANDS {
+        section(&[command]);
+    }
+    for command in ["check-course", "export"] {
+        section(&[command]);
+    }
+    for lab in LABS_OF_RUN {
+        section(&["run", lab]);
+    }
+    page
+}
+
+#[test]
+fn the_page_of_commands_is_the_help() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/reference/commands.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(file, &page).unwrap();
+    }
+    let written = std::fs::read_to_string(file).unwrap();
+    assert!(
+        written == page,
+        "docs/reference/commands.md is stale: run this test with BLESS=1"
+    );
 }

@@ -230,4 +230,17 @@ mod tests {
             }
         }
     }
+
+    #[test]
+    fn the_books_page_of_peers_has_every_kernel() {
+        let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measure/peers.md");
+        let page = std::fs::read_to_string(page).unwrap();
+        for source in SOURCES {
+            for kernel in source.kernels {
+                let (lab, variant, language) = (source.lab, kernel.variant, kernel.language);
+                let row = format!("| {lab} | `{variant}` | {language} |");
+                assert!(page.contains(&row), "the page lacks {row}");
+            }
+        }
+    }
 }

@@ -17,7 +17,7 @@
 //! | `kernels`      | these counts, and the device compiler's figures, as a table      |
 //! | `report`       | tables                                                           |
 //!
-//! The method and its sources are in `docs/measuring.md`.
+//! The method and its sources are in `docs/measure/method.md`.
 
 mod bench;
 pub(crate) mod bound;
@@ -161,8 +161,8 @@ stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers
 --check full as long as the CPU needs, which is minutes for one large size.
 
 Without a GPU, instructions and sectors are counted instead of times. --json=FILE has what is
-finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measuring.md has the
-method.";
+finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measure/method.md has
+the method.";
 
 /// Times the labs; with `--gpus`, one lab on more and more GPUs.
 ///

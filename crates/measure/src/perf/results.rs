@@ -1,7 +1,7 @@
 //! The results of a measurement: the document that `--json` writes, and that `compare` and `report`
 //! read.
 //!
-//! `docs/measuring.md` describes it field by field.
+//! `docs/reference/perf-json.md` describes it field by field.
 
 mod document;
 pub(crate) mod earlier;

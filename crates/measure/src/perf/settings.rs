@@ -30,7 +30,7 @@ pub struct Settings {
     pub cpu: SamplingRule,
 }
 
-/// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measuring.md` has the
+/// As many samples as it takes to tell 1.5 % apart with certainty: `docs/measure/method.md` has the
 /// arithmetic.
 const DEVICE: SamplingRule = SamplingRule {
     min_samples: 30,

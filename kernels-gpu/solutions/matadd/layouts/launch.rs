@@ -21,7 +21,7 @@ pub struct Layout {
 const GRID_STRIDE_BLOCKS: u32 = 4096;
 
 impl Layout {
-    /// The best layout of those tried; docs/performance.md has the reasons.
+    /// The best layout of those tried; docs/log/matadd.md has the reasons.
     pub const DEFAULT: Layout = Layout {
         mapping: Mapping::GridStride,
         block: [256, 1],

@@ -13,7 +13,7 @@ pub struct Loads {
 }
 
 impl Loads {
-    /// The best shape of those tried; docs/performance.md has the reasons.
+    /// The best shape of those tried; docs/log/membench.md has the reasons.
     pub const DEFAULT: Loads = Loads {
         kernel: "membench_vector_load",
         block: 256,

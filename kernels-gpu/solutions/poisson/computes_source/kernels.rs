@@ -18,7 +18,7 @@ use cuda_std::prelude::*;
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, jacobi};
 
-/// Threads of a block. This and [`LAYERS`] are the best of those tried; docs/performance.md has the
+/// Threads of a block. This and [`LAYERS`] are the best of those tried; docs/log/poisson.md has the
 /// reasons.
 pub const BLOCK: [u32; 3] = [32, 8, 1];
 /// Layers of points that a thread computes, one above the other.

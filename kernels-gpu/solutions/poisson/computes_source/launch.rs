@@ -16,7 +16,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The best shape of those tried; docs/performance.md has the reasons.
+    /// The best shape of those tried; docs/log/poisson.md has the reasons.
     pub const DEFAULT: Shape = Shape {
         block: BLOCK,
         layers: LAYERS,

@@ -14,7 +14,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// The best shape of those tried on an H100; docs/performance.md has the figures.
+    /// The best shape of those tried on an H100; docs/log/wave2d.md has the figures.
     pub const DEFAULT: Shape = Shape { steps: 10 };
 
     /// The shapes that `harness tune` tries.

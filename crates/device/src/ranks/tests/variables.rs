@@ -81,7 +81,7 @@ fn torchrun() {
     assert_eq!(told(&free), told(TORCHRUN));
 }
 
-/// docs/cluster.md sets these in a script around other launchers.
+/// docs/cluster/plan-mpirun.sbatch sets these in a script around other launchers.
 #[test]
 fn torchruns_variables_without_torchrun() {
     let set = "RANK=1\nWORLD_SIZE=4\nLOCAL_RANK=1\nLOCAL_WORLD_SIZE=2\nMASTER_ADDR=fd00::2\nMASTER_PORT=29400";

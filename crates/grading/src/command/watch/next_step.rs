@@ -32,7 +32,7 @@ fn about(failing: &Failure) -> &'static str {
             "put kernels.rs and launch.rs into the folder; the lab's starter has both"
         }
         Kind::ForbiddenConstruct => {
-            "do without it: docs/packing.md says what a submission may use, and what to write instead of the rest"
+            "do without it: docs/reference/submissions.md says what a submission may use, and what to write instead of the rest"
         }
         Kind::CompileError => {
             "put this line right and save: no case runs before both files compile"
