@@ -1,4 +1,4 @@
-//! The book's pages on clusters and their scripts: what a shell, Slurm and this program make of them.
+//! The book's pages on clusters, and their scripts, as a shell, Slurm and this program read them.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

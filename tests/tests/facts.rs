@@ -1,4 +1,4 @@
-//! What pages claim and files can know.
+//! Facts that a page claims and a file can know.
 
 use std::path::Path;
 

@@ -59,7 +59,7 @@
 //! Packing and workers need Linux; the sandbox reports a layer that the system lacks. Speed is
 //! graded on a GPU only. A submission can know the lab's public cases, so that a course's defence
 //! against special treatment of them is hidden cases. The book's page "Threats and academic
-//! integrity" lists the attacks. `docs/reference/report-json.md` has the schema of `report.json`, and
+//! integrity" lists the attacks, `docs/reference/report-json.md` the fields of `report.json`, and
 //! `docs/reference/submissions.md` what a submission may use.
 
 pub mod bundle;
