@@ -390,6 +390,28 @@ mod tests {
     }
 
     #[test]
+    fn the_books_page_has_the_sizes() {
+        let page = concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/../../docs/measure/several-gpus.md"
+        );
+        let page = std::fs::read_to_string(page).unwrap();
+        let listed = |sizes: &[u32]| {
+            let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
+            sizes.join(", ")
+        };
+        for (lab, what) in [
+            ("poisson", "N ="),
+            ("wave3d", "cubes of"),
+            ("stencil25", "cubes of"),
+        ] {
+            let Series { short, long, .. } = series(lab);
+            let row = format!("| {lab} | {what} {} | {} |", listed(short), listed(long));
+            assert!(page.contains(&row), "the page lacks {row}");
+        }
+    }
+
+    #[test]
     fn the_largest_is_found() {
         for most in [64, 65, 1290, 2413] {
             assert_eq!(largest(|n| n <= most), Some(most));
