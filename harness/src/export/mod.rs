@@ -32,7 +32,7 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 23] = [
+const PLAIN: [&str; 8] = [
     ".cargo/config.toml",
     ".gitignore",
     "Cargo.lock",
@@ -41,6 +41,10 @@ const PLAIN: [&str; 23] = [
     "setup",
     "tuned.toml",
     "labs/README.md",
+];
+
+/// The book's pages for students, which are copied too. They link to each other alone.
+const PAGES: [&str; 15] = [
     "docs/setup.md",
     "docs/first-kernel.md",
     "docs/six-figures.md",
@@ -58,7 +62,7 @@ const PLAIN: [&str; 23] = [
     "docs/reference/submissions.md",
 ];
 
-/// Figures of the handouts and of the documents above.
+/// Figures of the handouts and of these pages.
 const FIGURES: &str = "docs/figures";
 
 /// Packages of the workspace that the copy has, beside those in `crates`.
@@ -114,7 +118,7 @@ struct Copy<'a> {
 
 impl Copy<'_> {
     fn course(&mut self) -> Result<(), CommandError> {
-        for name in PLAIN {
+        for name in PLAIN.into_iter().chain(PAGES) {
             if self.root.join(name).is_file() {
                 self.plain(Path::new(name))?;
             }

@@ -11,7 +11,7 @@
 //! | `measure` | times them, and compares their results              |
 //! | `text`    | the report in the terminal                          |
 //!
-//! The book's page "Several GPUs and nodes" has the method.
+//! The method is in `docs/measuring.md`, under "Several GPUs".
 
 mod measure;
 mod sizes;
