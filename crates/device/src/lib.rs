@@ -67,6 +67,19 @@
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
 //!
+//! # In a workspace of one's own
+//!
+//! This crate launches with `cust`, whose build scripts fail without a CUDA toolkit. A workspace
+//! that uses this crate therefore has the line that the course's `Cargo.toml` has:
+//!
+//! ```toml
+//! [patch.crates-io]
+//! find_cuda_helper = { git = "URL of this repository" }
+//! ```
+//!
+//! It needs nothing else: no toolkit and no variable. cargo refuses a workspace without the line,
+//! and names it. `tests/own-crate` is an example, with a kernel.
+//!
 //! # Limits
 //!
 //! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the

@@ -1,10 +1,9 @@
 //! The CUDA driver, opened on first use.
 //!
 //! `cust` needs `libcuda` when the program is linked, which would tie the program to machines that
-//! have a driver. `.cargo/config.toml` points its build scripts at `crates/device/driver-link`,
-//! where `libcuda.so` is a linker script that links nothing; [`forward`] defines the functions
-//! instead, and passes each call on to the driver that this file opens. Without a driver every
-//! function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
+//! have a driver. `crates/find_cuda_helper` makes its build scripts link nothing; [`forward`]
+//! defines the functions instead, and passes each call on to the driver that this file opens.
+//! Without a driver every function returns `CUDA_ERROR_SHARED_OBJECT_INIT_FAILED`.
 //!
 //! The rest of the crate calls [`call`], [`stream`] and [`graph`], which wrap each function once.
 
