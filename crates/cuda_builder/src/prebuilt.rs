@@ -31,8 +31,9 @@ pub struct Prebuilt {
 const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
 
 impl Prebuilt {
-    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`, without using
-    /// the network. Kernels can use those named in `dependencies`.
+    /// Compiles the dependencies of the kernel crate in `folder`, in `target_dir`. Kernels can use
+    /// those named in `dependencies`. The network is used only for crates that were never
+    /// downloaded.
     ///
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
@@ -46,12 +47,19 @@ impl Prebuilt {
         let folder = std::path::absolute(folder).map_err(Error::io("use", folder))?;
         let target_dir = target_dir.join(format!("{arch}{}", panics.of_folder()));
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
-        let output = capture(
-            cargo_rustc(&folder, (arch, panics), &target_dir, &tools)
-                .args(["--offline", "--message-format=json-render-diagnostics"])
-                .arg("--")
-                .args(IR),
-        )?;
+        let compile = |network: &[&str]| {
+            capture(
+                cargo_rustc(&folder, (arch, panics), &target_dir, &tools)
+                    .arg("--message-format=json-render-diagnostics")
+                    .args(network)
+                    .arg("--")
+                    .args(IR),
+            )
+        };
+        let mut output = compile(&["--offline"])?;
+        if !output.status.success() {
+            output = compile(&[])?;
+        }
         if !output.status.success() {
             return Err(Error::KernelCompile {
                 krate: folder,

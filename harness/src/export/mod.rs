@@ -4,8 +4,12 @@
 //! found out. The folder of built-in solutions, hidden cases, and the course's tests, which know
 //! the answers, are missing. Folders are left out; sources are not edited. Without the folder, the
 //! same sources make a program without variants.
+//!
+//! Its `bin/harness` is that program where one is at hand (`--program`): then a student builds
+//! kernels alone. Else it is a script that builds the program when it is first used.
 
 mod edits;
+mod program;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +33,14 @@ pub struct ExportArgs {
     /// The course's folder [default: the working folder, or the nearest above it that is a course]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
+    /// Put this program into the copy, so that students build only their kernels: one that was built
+    /// in an exported copy, without solutions [default: a script that builds it there]
+    #[arg(long, value_name = "FILE")]
+    program: Option<PathBuf>,
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 8] = [
-    ".cargo/config.toml",
+const PLAIN: [&str; 7] = [
     ".gitignore",
     "Cargo.lock",
     "LICENSE-APACHE",
@@ -81,12 +88,15 @@ const NEW: [(&str, &str); 3] = [
     ("tests/src/main.rs", include_str!("student/main.rs")),
 ];
 
+/// What students call.
+const PROGRAM: &str = "bin/harness";
+
 /// Writes the copy.
 ///
 /// # Errors
 ///
 /// A folder that is not empty, or no course; a file that cannot be read or written; a copy instead
-/// of the course.
+/// of the course; a program with solutions.
 pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         host::labs(),
@@ -94,6 +104,10 @@ pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         "this is one",
     )?;
     let root = course_root::find(args.course.as_deref(), Path::new("."))?;
+    let program = match &args.program {
+        Some(file) => program::for_students(file)?,
+        None => include_bytes!("student/harness.sh").to_vec(),
+    };
     let folder = OutputFolder::create("--out", &args.out)?;
     let mut copy = Copy {
         root: &root,
@@ -101,6 +115,8 @@ pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         files: 0,
     };
     copy.course()?;
+    copy.write(Path::new(PROGRAM), &program)?;
+    copy.executable(Path::new(PROGRAM))?;
     let files = copy.files;
     let target = folder.finish()?;
     out.line(format!(
@@ -187,6 +203,17 @@ impl Copy<'_> {
         let permissions = fs::metadata(&from).map_err(|error| unreadable(&from, &error))?;
         fs::set_permissions(&to, permissions.permissions())
             .map_err(|error| CommandError::not_written(&to, &error))
+    }
+
+    fn executable(&self, name: &Path) -> Result<(), CommandError> {
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let to = self.target.join(name);
+            fs::set_permissions(&to, fs::Permissions::from_mode(0o755))
+                .map_err(|error| CommandError::not_written(&to, &error))?;
+        }
+        Ok(())
     }
 
     fn read(&self, name: &Path) -> Result<String, CommandError> {

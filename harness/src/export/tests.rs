@@ -4,15 +4,18 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use plan::Command;
-
 use super::*;
 use terminal::look::Look;
 
 fn exported(out: &Path) -> Result<Ending, CommandError> {
+    exported_with(out, None)
+}
+
+fn exported_with(out: &Path, program: Option<PathBuf>) -> Result<Ending, CommandError> {
     let args = ExportArgs {
         out: out.to_owned(),
         course: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")),
+        program,
     };
     let mut text = Vec::new();
     run(&args, &mut Out::new(&mut text, Look::PLAIN))
@@ -32,36 +35,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
     all
 }
 
-/// The names of all kernels that built-in variants launch.
-fn kernels() -> BTreeSet<String> {
-    let mut kernels = BTreeSet::new();
-    for lab in host::labs() {
-        for case in lab.small_cases() {
-            for variant in &lab.variants {
-                let plan = variant.record(case.as_ref()).unwrap();
-                for command in plan.commands() {
-                    if let Command::Launch(launch) = command {
-                        kernels.insert(launch.kernel.to_owned());
-                    }
-                }
-            }
-        }
-    }
-    kernels
-}
-
 #[test]
 fn nothing_of_a_solution_is_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     assert_eq!(exported(&copy).unwrap(), Ending::Fine);
-    let kernels = kernels();
+    let kernels = program::kernels();
     assert!(kernels.contains("wave2d_shmem") && kernels.len() > 15);
-    let hidden: Vec<String> = grading::lab_spec::embedded_files()
-        .flat_map(|(_, _, text)| text.lines())
-        .filter(|line| line.starts_with("name = \"hidden"))
-        .map(|line| line.trim_start_matches("name = ").to_owned())
-        .collect();
+    let hidden: Vec<String> = program::hidden_cases().collect();
     assert!(!hidden.is_empty());
     let mut found = Vec::new();
     for file in files(&copy) {
@@ -109,14 +90,14 @@ fn a_student_finds_what_the_handouts_name() {
         "README.md",
         "setup",
         "Cargo.lock",
-        ".cargo/config.toml",
         "LICENSE-MIT",
         "labs/README.md",
         "labs/wave2d/lab.toml",
         "labs/wave2d/starter/kernels.rs",
         "labs/wave2d/solution/README.md",
         "kernels-gpu/src/wave2d/update.rs",
-        "crates/device/driver-link/lib64/libcuda.so",
+        "crates/find_cuda_helper/src/lib.rs",
+        "bin/harness",
         "tests/tests/labs.rs",
     ] {
         assert!(copy.join(name).is_file(), "{name}");
@@ -124,11 +105,10 @@ fn a_student_finds_what_the_handouts_name() {
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(copy.join("setup"))
-            .unwrap()
-            .permissions()
-            .mode();
-        assert_eq!(mode & 0o111, 0o111, "setup can be run");
+        for name in ["setup", "bin/harness"] {
+            let mode = fs::metadata(copy.join(name)).unwrap().permissions().mode();
+            assert_eq!(mode & 0o111, 0o111, "{name} can be run");
+        }
     }
     let manifest = fs::read_to_string(copy.join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
@@ -231,6 +211,26 @@ fn links_and_paths_lead_somewhere() {
         }
     }
     assert!(broken.is_empty(), "{}", broken.join("\n"));
+}
+
+#[test]
+fn a_program_with_what_is_to_be_found_out_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("program");
+    let out = folder.path().join("copy");
+    let refused = |content: &[u8]| {
+        fs::write(&file, content).unwrap();
+        let failure = exported_with(&out, Some(file.clone())).unwrap_err();
+        assert!(!out.exists());
+        failure.to_string().replace(&file.display().to_string(), "FILE")
+    };
+    insta::assert_snapshot!(refused(b"#!/bin/sh\n"), @"--program FILE: is not a Linux program; build it in an exported copy, as .ci/release does");
+    insta::assert_snapshot!(refused(b"\x7fELF .visible .entry wave2d_shmem("), @"--program FILE: has the built-in kernel `wave2d_shmem` inside; build it in an exported copy, as .ci/release does");
+    insta::assert_snapshot!(refused(b"\x7fELF name = \"hidden-1\""), @r#"--program FILE: has the hidden case "hidden-1" inside; build it in an exported copy, as .ci/release does"#);
+    let clean = b"\x7fELF .visible .entry mine(";
+    fs::write(&file, clean).unwrap();
+    exported_with(&out, Some(file.clone())).unwrap();
+    assert_eq!(fs::read(out.join("bin/harness")).unwrap(), clean);
 }
 
 #[test]

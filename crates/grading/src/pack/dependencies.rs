@@ -69,7 +69,7 @@ impl Dependencies {
     ///
     /// # Errors
     ///
-    /// Compilers, or crates that were never downloaded, are missing.
+    /// Compilers are missing, or crates that were never downloaded and cannot be now.
     pub fn build(course_root: &Path, cache: &Path) -> Result<Dependencies, PackError> {
         let kernels = template(course_root, cache, "kernels", OF_KERNELS)?;
         let recorder = template(course_root, cache, "recorder", CRATES.len())?;
@@ -261,12 +261,17 @@ impl HostCrates {
         };
         let rustc = or_path("rustc");
         let version = ask(&rustc, &["--version"])?;
-        let messages = run(cuda_builder::command(&or_path("cargo"))
-            .env("RUSTC", &rustc)
-            .env("CARGO_TARGET_DIR", cache.join("pack"))
-            .args(["build", "--release", "--lib", "--offline", "--quiet"])
-            .arg("--message-format=json-render-diagnostics"))
-        .map(text)?;
+        let build = |network: &[&str]| {
+            run(cuda_builder::command(&or_path("cargo"))
+                .env("RUSTC", &rustc)
+                .env("CARGO_TARGET_DIR", cache.join("pack"))
+                .args(["build", "--release", "--lib", "--quiet"])
+                .args(network)
+                .arg("--message-format=json-render-diagnostics"))
+            .map(text)
+        };
+        // Where the program was not built, nothing is downloaded yet.
+        let messages = build(&["--offline"]).or_else(|_| build(&[]))?;
         let libraries = libraries(&messages);
         let files: Vec<PathBuf> = libraries.iter().map(|(_, file)| file.clone()).collect();
         let crates = alone(cache, &files)?;

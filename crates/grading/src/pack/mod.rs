@@ -338,7 +338,8 @@ impl Packer {
     ///
     /// # Errors
     ///
-    /// [`PackError::NotConfined`]; compilers, or crates that were never downloaded, are missing.
+    /// [`PackError::NotConfined`]; compilers are missing, or crates that cannot be
+    /// downloaded.
     pub fn prepare(&self) -> Result<&Dependencies, PackError> {
         let can_confine =
             sandbox::confines_files() && !self.options.without.contains(&Layer::Files);
