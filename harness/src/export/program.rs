@@ -26,7 +26,9 @@ pub fn for_students(file: &Path) -> Result<Vec<u8>, CommandError> {
     }
     let kernels = kernels();
     if let Some(kernel) = entries(&bytes).find(|name| kernels.contains(*name)) {
-        return Err(refused(&format!("has the built-in kernel `{kernel}` inside")));
+        return Err(refused(&format!(
+            "has the built-in kernel `{kernel}` inside"
+        )));
     }
     if let Some(case) = hidden_cases().find(|case| contains(&bytes, case.as_bytes())) {
         return Err(refused(&format!("has the hidden case {case} inside")));

@@ -222,7 +222,9 @@ fn a_program_with_what_is_to_be_found_out_is_refused() {
         fs::write(&file, content).unwrap();
         let failure = exported_with(&out, Some(file.clone())).unwrap_err();
         assert!(!out.exists());
-        failure.to_string().replace(&file.display().to_string(), "FILE")
+        failure
+            .to_string()
+            .replace(&file.display().to_string(), "FILE")
     };
     insta::assert_snapshot!(refused(b"#!/bin/sh\n"), @"--program FILE: is not a Linux program; build it in an exported copy, as .ci/release does");
     insta::assert_snapshot!(refused(b"\x7fELF .visible .entry wave2d_shmem("), @"--program FILE: has the built-in kernel `wave2d_shmem` inside; build it in an exported copy, as .ci/release does");
