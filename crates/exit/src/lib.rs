@@ -76,13 +76,25 @@ impl CommandError {
 
     /// The same with `context: ` in front: a flag, a device, a case.
     pub fn context(mut self, context: impl Display) -> CommandError {
+        let text = self.text_mut();
+        *text = format!("{context}: {text}");
+        self
+    }
+
+    /// The same with `; more` at its end: what there is nevertheless.
+    pub fn followed_by(mut self, more: impl Display) -> CommandError {
+        let text = self.text_mut();
+        *text = format!("{text}; {more}");
+        self
+    }
+
+    fn text_mut(&mut self) -> &mut String {
         let (CommandError::Wrong(text)
         | CommandError::Input(text)
         | CommandError::Environment(text)
         | CommandError::Bug(text)
-        | CommandError::Rank { text, .. }) = &mut self;
-        *text = format!("{context}: {text}");
-        self
+        | CommandError::Rank { text, .. }) = self;
+        text
     }
 }
 

@@ -11,13 +11,29 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Files and folders to remove when the program is interrupted.
-static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+/// Files and folders to remove when the program is interrupted, in the order they were made.
+static UNFINISHED: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
 
-/// The act to do before that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Leftover {
+    path: PathBuf,
+    /// Whether it is a folder that stays if something is in it.
+    is_kept_if_full: bool,
+}
+
+/// The act that takes from the terminal's last lines what does not stay.
+static CLEAR_SCREEN: Mutex<Option<fn()>> = Mutex::new(None);
+
+/// The act to do before files are removed.
 static LAST_ACT: Mutex<Option<LastAct>> = Mutex::new(None);
 
 type LastAct = Box<dyn FnOnce() + Send>;
+
+/// Does this first when the program is interrupted: whatever is said then stands in clear lines.
+pub fn clear_screen_first(clear: fn()) {
+    watch_signals();
+    *lock(&CLEAR_SCREEN) = Some(clear);
+}
 
 /// An act to do if the program is interrupted before this is dropped.
 #[derive(Debug)]
@@ -43,27 +59,57 @@ impl Drop for OnInterrupt {
 /// A file or folder that an interrupted program must not leave behind. The owner drops this after
 /// the file is renamed or removed.
 #[derive(Debug)]
-pub(crate) struct Unfinished {
-    path: PathBuf,
-}
+pub(crate) struct Unfinished(Leftover);
 
 impl Unfinished {
     /// Makes a file or folder and registers it. An interruption comes before both or after both.
     pub(crate) fn make<T: AsRef<Path>>(
         make: impl FnOnce() -> io::Result<T>,
     ) -> io::Result<(T, Unfinished)> {
+        Unfinished::register(make, |made| Leftover {
+            path: made.as_ref().to_owned(),
+            is_kept_if_full: false,
+        })
+    }
+
+    /// The same for a file of this path.
+    pub(crate) fn file<T>(
+        path: &Path,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(T, Unfinished)> {
+        Unfinished::register(make, |_| Leftover {
+            path: path.to_owned(),
+            is_kept_if_full: false,
+        })
+    }
+
+    /// The same for a folder of this path, which stays if something is in it.
+    pub(crate) fn if_empty<T>(
+        path: &Path,
+        make: impl FnOnce() -> io::Result<T>,
+    ) -> io::Result<(T, Unfinished)> {
+        Unfinished::register(make, |_| Leftover {
+            path: path.to_owned(),
+            is_kept_if_full: true,
+        })
+    }
+
+    fn register<T>(
+        make: impl FnOnce() -> io::Result<T>,
+        leftover: impl FnOnce(&T) -> Leftover,
+    ) -> io::Result<(T, Unfinished)> {
         watch_signals();
         let mut unfinished = lock(&UNFINISHED);
         let made = make()?;
-        let path = made.as_ref().to_owned();
-        unfinished.push(path.clone());
-        Ok((made, Unfinished { path }))
+        let leftover = leftover(&made);
+        unfinished.push(leftover.clone());
+        Ok((made, Unfinished(leftover)))
     }
 }
 
 impl Drop for Unfinished {
     fn drop(&mut self) {
-        lock(&UNFINISHED).retain(|path| *path != self.path);
+        lock(&UNFINISHED).retain(|leftover| *leftover != self.0);
     }
 }
 
@@ -154,6 +200,9 @@ mod signals {
     /// Ends the program at once, as a signal does but with this exit code. Any thread may call it,
     /// whatever the other threads are waiting for.
     pub fn end_program(code: i32) -> ! {
+        if let Some(clear) = lock(&CLEAR_SCREEN).take() {
+            let _ = catch_unwind(clear);
+        }
         // Both locks are held until the program has ended. Other threads run on only until they
         // begin or finish a file, and cannot end the program too early.
         let mut act = lock(&LAST_ACT);
@@ -162,14 +211,19 @@ mod signals {
             let _ = catch_unwind(AssertUnwindSafe(act));
         }
         let unfinished = lock(&UNFINISHED);
-        for path in unfinished.iter() {
+        // What is in a folder was made after it.
+        for Leftover {
+            path,
+            is_kept_if_full,
+        } in unfinished.iter().rev()
+        {
             // Another thread may add a file while its folder is removed. If removal fails a few
             // times, the rest stays.
             let removed = || {
-                let result = if path.is_dir() {
-                    std::fs::remove_dir_all(path)
-                } else {
-                    std::fs::remove_file(path)
+                let result = match (path.is_dir(), is_kept_if_full) {
+                    (true, true) => std::fs::remove_dir(path),
+                    (true, false) => std::fs::remove_dir_all(path),
+                    (false, _) => std::fs::remove_file(path),
                 };
                 result.is_ok()
             };

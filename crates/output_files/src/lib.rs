@@ -1,11 +1,13 @@
 //! Files and folders that appear complete or not at all.
 //!
 //! Both get a temporary name beside their target before any work starts: a path that cannot be
-//! written is thus known at once. They are renamed when they are complete. Only an
-//! [`OutputDocument`] exists before that: it is written whole, again and again.
+//! written is thus known at once. They are renamed when they are complete. Two exist before that.
+//! An [`OutputDocument`] is written whole, again and again. A [`GrowingFolder`] gets files that
+//! each appear complete.
 
 pub mod digest;
 mod document;
+mod growing;
 pub mod interrupt;
 mod scratch;
 
@@ -20,6 +22,7 @@ use thiserror::Error;
 use interrupt::Unfinished;
 
 pub use document::OutputDocument;
+pub use growing::GrowingFolder;
 pub use scratch::ScratchFolder;
 
 /// Why a file or folder is not written.
@@ -68,7 +71,7 @@ impl From<OutputError> for CommandError {
 /// An unfinished file. If it is dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
-    writer: BufWriter<NamedTempFile>,
+    writer: BufWriter<Named>,
     target: PathBuf,
     _unfinished: Unfinished,
 }
@@ -94,9 +97,10 @@ impl OutputFile {
     }
 
     fn beside(folder: &Path, target: &Path) -> io::Result<OutputFile> {
-        let (file, unfinished) = Unfinished::make(|| builder(0o666).tempfile_in(folder))?;
+        let make = || builder(0o666).tempfile_in(folder).map_err(without_path);
+        let (file, unfinished) = Unfinished::make(make)?;
         Ok(OutputFile {
-            writer: BufWriter::new(file),
+            writer: BufWriter::new(Named(file)),
             target: target.to_owned(),
             _unfinished: unfinished,
         })
@@ -111,7 +115,8 @@ impl OutputFile {
         let failed = |error: io::Error| not_written(&self.target, error);
         let file = self.writer.into_inner();
         let file = file.map_err(|error| failed(error.into_error()))?;
-        file.persist(&self.target)
+        file.0
+            .persist(&self.target)
             .map_err(|error| failed(error.error))?;
         Ok(self.target)
     }
@@ -139,6 +144,28 @@ impl OutputFile {
     }
 }
 
+/// A file whose errors do not name it: its name is temporary.
+#[derive(Debug)]
+struct Named(NamedTempFile);
+
+impl Write for Named {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.as_file_mut().write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.0.as_file_mut().flush()
+    }
+}
+
+/// The system's error in one that names a temporary file.
+fn without_path(error: io::Error) -> io::Error {
+    let inner = error.get_ref().and_then(|named| named.source());
+    let inner = inner.and_then(|inner| inner.downcast_ref::<io::Error>());
+    let code = inner.and_then(io::Error::raw_os_error);
+    code.map_or(error, io::Error::from_raw_os_error)
+}
+
 /// An unfinished folder. If it is dropped without [`OutputFolder::finish`], it leaves nothing
 /// behind.
 #[derive(Debug)]
@@ -157,8 +184,7 @@ impl OutputFolder {
     /// [`OutputError::Path`] if it cannot be written, or holds something.
     pub fn create(flag: &str, target: &Path) -> Result<OutputFolder, OutputError> {
         if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
-            let reason = "the folder is not empty; remove it, or name another";
-            return Err(OutputError::path(flag, target, reason));
+            return Err(OutputError::path(flag, target, growing::NOT_EMPTY));
         }
         if target.is_file() {
             let reason = "is a file; name a folder";

@@ -1,9 +1,11 @@
 //! Progress of long work: the trait that computations report to, and bars on standard error.
 
+use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use output_files::interrupt;
 
 use crate::look::Look;
 use page::escape;
@@ -20,6 +22,21 @@ pub struct NoProgress;
 
 impl Progress for NoProgress {
     fn update(&self, _done: u64, _total: u64) {}
+}
+
+/// All bars that are shown. They are drawn only if standard error is a terminal.
+static SHOWN: LazyLock<MultiProgress> = LazyLock::new(|| {
+    interrupt::clear_screen_first(|| {
+        let _ = SHOWN.clear();
+        SHOWN.set_draw_target(ProgressDrawTarget::hidden());
+    });
+    MultiProgress::new()
+});
+
+/// Does something that writes to the terminal, with all bars out of the way. It shows no bar
+/// itself.
+pub fn aside<T>(write: impl FnOnce() -> T) -> T {
+    SHOWN.suspend(write)
 }
 
 /// Work that is done sooner than this shows no bar.
@@ -65,7 +82,9 @@ impl Bar {
         } else {
             "|/-\\ "
         };
-        let bar = ProgressBar::new_spinner()
+        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+        let bar = SHOWN
+            .add(bar)
             .with_style(style("{spinner} {msg}  {elapsed}").tick_chars(ticks))
             .with_message(escape::line(&label.into()));
         bar.enable_steady_tick(Duration::from_millis(100));
@@ -76,9 +95,9 @@ impl Bar {
         }
     }
 
-    /// Does something that writes to the terminal, with the bar out of the way.
-    pub fn aside<T>(&self, write: impl FnOnce() -> T) -> T {
-        self.bar.suspend(write)
+    /// Names the part of the work that is done now.
+    pub fn label(&self, label: &str) {
+        self.bar.set_message(escape::line(label));
     }
 }
 
@@ -90,8 +109,9 @@ fn style(template: &str) -> ProgressStyle {
 impl Progress for Bar {
     fn update(&self, done: u64, total: u64) {
         if self.began.elapsed() >= APPEARS_AFTER && !self.is_shown.swap(true, Ordering::Relaxed) {
-            // Draws nothing unless standard error is a terminal.
-            self.bar.set_draw_target(ProgressDrawTarget::stderr());
+            SHOWN.add(self.bar.clone());
+            // The time that is left gets shorter between two steps too.
+            self.bar.enable_steady_tick(Duration::from_millis(500));
         }
         self.bar.set_length(total);
         self.bar.set_position(done);
@@ -101,5 +121,6 @@ impl Progress for Bar {
 impl Drop for Bar {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+        SHOWN.remove(&self.bar);
     }
 }

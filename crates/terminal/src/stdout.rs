@@ -1,9 +1,10 @@
 //! Standard output.
 
 use std::fmt::Display;
-use std::io::{ErrorKind, Write};
+use std::io::{ErrorKind, IsTerminal, Write};
 
 use crate::look::Look;
+use crate::progress;
 use exit::CommandError;
 
 /// Where a command writes its report.
@@ -14,12 +15,17 @@ pub struct Out<'w> {
     writer: Box<dyn Write + 'w>,
     look: Look,
     is_closed: bool,
+    /// Whether bars may be on the same screen.
+    is_terminal: bool,
 }
 
 impl<'w> Out<'w> {
     /// Standard output.
     pub fn stdout() -> Out<'static> {
-        Out::new(std::io::stdout(), Look::of_stdout())
+        Out {
+            is_terminal: std::io::stdout().is_terminal(),
+            ..Out::new(std::io::stdout(), Look::of_stdout())
+        }
     }
 
     /// Any writer.
@@ -28,6 +34,7 @@ impl<'w> Out<'w> {
             writer: Box::new(writer),
             look,
             is_closed: false,
+            is_terminal: false,
         }
     }
 
@@ -51,7 +58,13 @@ impl<'w> Out<'w> {
         if self.is_closed {
             return Ok(());
         }
-        match writeln!(self.writer, "{text}").and_then(|()| self.writer.flush()) {
+        let writer = &mut self.writer;
+        let mut write = || writeln!(writer, "{text}").and_then(|()| writer.flush());
+        let written = match self.is_terminal {
+            true => progress::aside(write),
+            false => write(),
+        };
+        match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {
                 self.is_closed = true;
                 Ok(())

@@ -12,7 +12,7 @@ use lab::LabCase;
 use plan::Element;
 
 use exit::CommandError;
-use output_files::OutputFolder;
+use output_files::{GrowingFolder, OutputFile};
 use terminal::progress::Bar;
 use units::count;
 
@@ -202,9 +202,9 @@ _"#
 }
 
 /// A folder with a file of each recorded field, and beside `.vti` files a `.pvd` that names them
-/// with their times. It appears when it is complete.
+/// with their times. From the first field on, it can be looked at.
 pub struct FieldSeries {
-    folder: OutputFolder,
+    folder: GrowingFolder,
     lattice: Lattice,
     format: FieldFormat,
     /// The name of the `.pvd`, without the ending.
@@ -221,7 +221,7 @@ impl FieldSeries {
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] if it cannot be written, or is not empty.
+    /// [`CommandError::Input`] if it cannot be written, is not empty, or another run has it.
     pub fn create(
         folder: &Path,
         name: &'static str,
@@ -233,7 +233,7 @@ impl FieldSeries {
             super::flags::create_folder(above)?;
         }
         Ok(FieldSeries {
-            folder: OutputFolder::create("--out", folder)?,
+            folder: GrowingFolder::create("--out", folder)?,
             lattice,
             format,
             name,
@@ -256,34 +256,49 @@ impl FieldSeries {
         let _bar = Bar::spinner(format!("writing {file}"));
         let values = device::check::find(fields, self.lattice.name);
         let values = values.ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
-        self.lattice
-            .write(self.format, &mut self.folder.file(&file)?, values)
-            .map_err(|error| {
-                CommandError::not_written(&self.folder.target().join(&file), &error)
-            })?;
+        let field = self.folder.file(&file)?;
+        written(field, |writer| {
+            self.lattice.write(self.format, writer, values)
+        })?;
         self.files.push((f64::from(step) * self.timestep, file));
-        Ok(())
+        match self.format {
+            FieldFormat::Vti => written(self.folder.file(&self.list())?, |writer| {
+                write_pvd(writer, &self.files)
+            }),
+            FieldFormat::Npy => Ok(()),
+        }
     }
 
-    /// Completes the files, and says what they are.
-    ///
-    /// # Errors
-    ///
-    /// As [`FieldSeries::record`].
-    pub fn finish(self) -> Result<String, CommandError> {
-        let fields = count(self.files.len(), "field");
-        if self.format != FieldFormat::Vti {
-            return Ok(format!("{}: {fields}", self.folder.finish()?.display()));
-        }
-        let name = format!("{}.pvd", self.name);
-        let mut writer = self.folder.file(&name)?;
-        write_pvd(&mut writer, &self.files).map_err(|error| {
-            CommandError::not_written(&self.folder.target().join(&name), &error)
-        })?;
-        drop(writer);
-        let path = self.folder.finish()?.join(name);
-        Ok(format!("{} and {fields}", path.display()))
+    /// Whether no field is recorded yet.
+    pub fn is_empty(&self) -> bool {
+        self.files.is_empty()
     }
+
+    /// Says what the files are.
+    pub fn finish(self) -> String {
+        let fields = count(self.files.len(), "field");
+        let folder = self.folder.target();
+        match self.format {
+            FieldFormat::Vti => format!("{} and {fields}", folder.join(self.list()).display()),
+            FieldFormat::Npy => format!("{}: {fields}", folder.display()),
+        }
+    }
+
+    /// The name of the `.pvd`.
+    fn list(&self) -> String {
+        format!("{}.pvd", self.name)
+    }
+}
+
+/// Writes a file and gives it its name.
+fn written(
+    mut file: OutputFile,
+    write: impl FnOnce(&mut &mut dyn Write) -> io::Result<()>,
+) -> Result<(), CommandError> {
+    let mut writer: &mut dyn Write = file.writer();
+    write(&mut writer).map_err(|error| CommandError::not_written(file.target(), &error))?;
+    file.finish()?;
+    Ok(())
 }
 
 /// Writes the list of files beside it, each with its time.

@@ -15,6 +15,7 @@ pub mod processor;
 mod ranks;
 pub mod receivers;
 pub mod recordings;
+pub mod records;
 mod stencil25;
 pub mod stepper;
 pub mod timesteps;
@@ -95,6 +96,27 @@ pub(crate) mod test_command {
         }
         let args = std::iter::once("run").chain(args.iter().copied());
         <Parser<A> as clap::Parser>::parse_from(args).args
+    }
+
+    /// The error of a command whose second line cannot be printed, since the disk is full.
+    pub fn unprinted(
+        command: impl FnOnce(&mut Out<'_>) -> Result<Ending, CommandError>,
+    ) -> CommandError {
+        struct Full(usize);
+        impl std::io::Write for Full {
+            fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+                match self.0 {
+                    0 => Err(std::io::ErrorKind::StorageFull.into()),
+                    _ => Ok(bytes.len()),
+                }
+            }
+
+            fn flush(&mut self) -> std::io::Result<()> {
+                self.0 -= 1;
+                Ok(())
+            }
+        }
+        command(&mut Out::new(Full(1), Look::PLAIN)).unwrap_err()
     }
 
     /// A command's ending, and the text that it prints.

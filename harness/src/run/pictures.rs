@@ -11,11 +11,11 @@ use terminal::progress::Progress;
 
 use exit::CommandError;
 use film::Film;
-use output_files::{OutputFile, OutputFolder};
+use output_files::{GrowingFolder, OutputFile};
 use terminal::progress::Bar;
 use units::{bytes, count};
 
-/// Where the pictures go. They appear there when they are complete.
+/// Where the pictures go. Each appears when it is complete.
 #[derive(Debug)]
 enum Target {
     /// All frames in one file.
@@ -23,7 +23,7 @@ enum Target {
     /// The last frame.
     Still(OutputFile),
     /// A file for each frame.
-    Folder(OutputFolder),
+    Folder(GrowingFolder),
 }
 
 /// Frames, and the file or folder that they go to.
@@ -60,7 +60,7 @@ impl Animation {
                     "{flag} {text}: name a .gif, a .png, or a folder that ends in /"
                 )));
             }
-            _ => Target::Folder(OutputFolder::create(flag, path)?),
+            _ => Target::Folder(GrowingFolder::create(flag, path)?),
         };
         Ok(Animation { film, target, fps })
     }
@@ -103,14 +103,15 @@ impl Animation {
                 let digits = frames.to_string().len().max(4);
                 for (index, picture) in film.pictures().enumerate() {
                     let name = format!("{index:0digits$}.png");
-                    write_png(&mut folder.file(&name)?, &picture, film.size()).map_err(
-                        |error| CommandError::not_written(&folder.target().join(&name), &error),
-                    )?;
+                    let mut file = folder.file(&name)?;
+                    write_png(file.writer(), &picture, film.size())
+                        .map_err(|error| CommandError::not_written(file.target(), &error))?;
+                    file.finish()?;
                     bar.update(index as u64 + 1, frames as u64);
                 }
                 Ok(format!(
                     "{}: {} of {width}x{height}",
-                    folder.finish()?.display(),
+                    folder.target().display(),
                     count(frames, "PNG frame")
                 ))
             }

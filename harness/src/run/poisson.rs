@@ -1,11 +1,13 @@
 //! `harness run poisson`.
 
+use std::io::{Write, stderr};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
-use device::buffer::{replace, take};
-use device::{Device, Error, HostBuffer};
+use device::Device;
+use device::buffer::replace;
+use device::check::find;
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use lab::{Cpu, LabCase};
 
@@ -16,6 +18,7 @@ use super::stepper::{Chunk, Comparison, Stepper, once};
 use super::timesteps::report_comparison;
 use exit::{CommandError, Ending};
 use output_files::OutputFile;
+use output_files::interrupt::OnInterrupt;
 use stats::SamplingRule;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -129,6 +132,14 @@ fn solve(
         false => None,
     };
 
+    let unfinished = file.as_ref().map(|(file, _)| {
+        let path = file.target().display().to_string();
+        OnInterrupt::new(move || {
+            let told = format!("interrupted before the last iteration; {path} is not written");
+            // The terminal may be gone.
+            let _ = writeln!(stderr(), "{told}");
+        })
+    });
     let mut stepper = Stepper::new(problem, processor, args.threads)?;
     stepper.reads_results = !args.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
@@ -139,6 +150,8 @@ fn solve(
             (Some(chunk), Some(convergence))
         }
     };
+    drop(unfinished);
+    let written = file.map(|(file, format)| write(file, format, &stepper));
     let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
     out.line(out.look().title(&title))?;
     if let Some(chunk) = chunk {
@@ -157,10 +170,8 @@ fn solve(
             ending = Ending::Wrong;
         }
     }
-    if let Some((file, format)) = file {
-        let u = take(&mut stepper.fields, "u").map_err(Error::from)?;
-        let path = write(file, format, &stepper.problem, &u)?;
-        out.line(format!("  wrote {path}"))?;
+    if let Some(written) = written {
+        out.line(format!("  wrote {}", written?))?;
     }
     Ok(ending)
 }
@@ -266,12 +277,13 @@ impl PoissonArgs {
 fn write(
     mut file: OutputFile,
     format: FieldFormat,
-    problem: &Poisson,
-    u: &HostBuffer,
+    solved: &Stepper<'_, Poisson>,
 ) -> Result<String, CommandError> {
     let bar = Bar::spinner(format!("writing {}", file.target().display()));
-    let spacing = 2.0 / f64::from(problem.n() - 1);
-    Lattice::of(problem, "u", -1.0, spacing)
+    let u = find(&solved.fields, "u");
+    let u = u.ok_or_else(|| CommandError::Bug("the solution has no field u".to_owned()))?;
+    let spacing = 2.0 / f64::from(solved.problem.n() - 1);
+    Lattice::of(&solved.problem, "u", -1.0, spacing)
         .write(format, file.writer(), u)
         .map_err(|error| CommandError::not_written(file.target(), &error))?;
     drop(bar);

@@ -57,6 +57,11 @@ impl Slices {
         Ok(())
     }
 
+    /// Whether there are no frames yet.
+    pub fn is_empty(&self) -> bool {
+        self.animation.film.len() == 0
+    }
+
     /// Writes the film, and says what was written.
     ///
     /// # Errors
@@ -104,16 +109,27 @@ impl Seismogram {
         self.receivers.clone()
     }
 
+    /// Takes the samples of these receivers, which follow those until now.
+    pub fn take(&mut self, receivers: &mut Receivers) {
+        self.receivers.samples.append(&mut receivers.samples);
+    }
+
+    /// Whether there are no samples yet.
+    pub fn is_empty(&self) -> bool {
+        self.receivers.samples.is_empty()
+    }
+
     /// Writes what they recorded: samples by receivers, receivers contiguous. Says what was
     /// written.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`], typically since the disk is full.
-    pub fn finish(mut self, recorded: &Receivers) -> Result<String, CommandError> {
-        let width = recorded.len as usize;
-        let samples = recorded.samples.len() / width;
-        let values: HostBuffer = recorded.samples.clone().into();
+    pub fn finish(mut self) -> Result<String, CommandError> {
+        let width = self.receivers.len as usize;
+        let recorded = std::mem::take(&mut self.receivers.samples);
+        let samples = recorded.len() / width;
+        let values: HostBuffer = recorded.into();
         write_npy(self.array.writer(), &[samples, width], &values)
             .map_err(|error| CommandError::not_written(self.array.target(), &error))?;
         let array = self.array.finish()?;
@@ -127,7 +143,8 @@ impl Seismogram {
         if samples == 0 {
             return Ok(shape);
         }
-        let (picture, size) = picture(&recorded.samples, width);
+        let recorded = values.as_slice().map_err(Error::from)?;
+        let (picture, size) = picture(recorded, width);
         write_png(self.picture.writer(), &picture, size)
             .map_err(|error| CommandError::not_written(self.picture.target(), &error))?;
         Ok(format!("{shape}; {}", self.picture.finish()?.display()))

@@ -16,7 +16,8 @@ use super::pictures::film::Film;
 use super::processor::DeviceArg;
 use super::receivers::Receivers;
 use super::recordings::{Plane, Seismogram, Slices};
-use super::timesteps::{self, Records};
+use super::records::Records;
+use super::timesteps;
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
 
@@ -48,7 +49,7 @@ pub struct Stencil25Args {
     #[arg(long, value_enum, default_value = "rest")]
     start: InitialFields,
     /// Timesteps from one output to the next: what is timed in one piece [default: a twentieth of
-    /// them with --out or --gif, else all]
+    /// them with --out, --gif or --receivers, else all]
     #[arg(long, value_name = "STEPS", value_parser = at_least_1())]
     out_period: Option<u32>,
     /// A new folder for the field: a .vti each, and stencil25.pvd, which ParaView opens [default:
@@ -144,8 +145,8 @@ pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandErr
 
 /// Timesteps of a chunk.
 fn period(args: &Stencil25Args) -> u32 {
-    let has_frames = args.out.is_some() || args.gif.is_some();
-    let usual = if has_frames {
+    let has_files = args.out.is_some() || args.gif.is_some() || args.receivers.is_some();
+    let usual = if has_files {
         args.steps.div_ceil(20)
     } else {
         args.steps

@@ -19,6 +19,7 @@ use exit::CommandError;
 use lab::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
+use units::count;
 
 /// A GPU computes this long before it is timed, so that clocks have risen and code is loaded, in
 /// plans of at most this many timesteps.
@@ -74,6 +75,8 @@ pub struct Stepper<'p, P> {
     /// The receivers that record meanwhile, if there are any.
     pub receivers: Option<Receivers>,
     telemetry: Option<Box<dyn Telemetry>>,
+    /// How far the whole is.
+    bar: Bar,
     began: Instant,
 }
 
@@ -100,6 +103,8 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let cores = cores.build().map_err(|error| {
             CommandError::Environment(format!("--threads: cannot start threads: {error}"))
         })?;
+        let all = problem.timesteps().unwrap_or(0) as usize;
+        let bar = Bar::new(format!("{} on {}", count(all, "timestep"), processor.name));
         Ok(Stepper {
             problem,
             processor,
@@ -112,6 +117,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
             telemetry: processor
                 .device()
                 .and_then(|device| telemetry::open(device.info()).ok()),
+            bar,
             began: Instant::now(),
         })
     }
@@ -134,22 +140,18 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         }
         let part = part(&self.problem, self.steps_done, steps);
         let last = self.steps_done + steps;
-        let label = format!("{last} of {all} timesteps on {}", self.processor.name);
+        self.bar.update(self.steps_done.into(), all.into());
         let computed = match self.processor.device() {
             Some(device) => {
                 // A device does not tell how far a plan is.
-                let bar = if steps == all {
-                    Bar::spinner(label)
-                } else {
-                    Bar::since(label, self.began)
-                };
-                bar.update(self.steps_done.into(), all.into());
+                let name = self.processor.name;
+                let whole = || Bar::spinner(format!("{all} timesteps on {name}"));
+                let _bar = (steps == all).then(whole);
                 self.on_device(device, part.as_ref(), rule)
             }
             None => {
-                let bar = Bar::since(label, self.began);
                 let began = Instant::now();
-                let time = self.on_cpu(part.as_ref(), &bar);
+                let time = self.on_cpu(part.as_ref());
                 time.map(|time| (once(time), began.elapsed(), None))
             }
         };
@@ -164,19 +166,25 @@ impl<'p, P: LabCase> Stepper<'p, P> {
     }
 
     /// Computes the timesteps that are next; with receivers, up to each of their samples in turn.
-    fn on_cpu(&mut self, next: &dyn LabCase, bar: &dyn Progress) -> Result<Duration, Error> {
-        let advance = |part: &dyn LabCase, fields: &mut NamedBuffers| {
-            let all = || part.advance(fields, Cpu::Parallel, bar);
+    fn on_cpu(&mut self, next: &dyn LabCase) -> Result<Duration, Error> {
+        let all = self.problem.timesteps().unwrap_or(0);
+        let advance = |part: &dyn LabCase, before: u32, fields: &mut NamedBuffers| {
+            let progress = Within {
+                bar: &self.bar,
+                before: before.into(),
+                all,
+            };
+            let all = || part.advance(fields, Cpu::Parallel, &progress);
             self.cores.install(all)
         };
         let Some(receivers) = &mut self.receivers else {
-            return advance(next, &mut self.fields);
+            return advance(next, self.steps_done, &mut self.fields);
         };
         let steps = next.timesteps().unwrap_or(0) as u32;
         let mut time = Duration::ZERO;
         for piece in receivers.pieces(self.steps_done, steps) {
             let part = part(&self.problem, piece.first, piece.steps);
-            time += advance(part.as_ref(), &mut self.fields)?;
+            time += advance(part.as_ref(), piece.first, &mut self.fields)?;
             if piece.is_sampled {
                 receivers.sample(&self.fields)?;
             }
@@ -362,6 +370,21 @@ impl Comparison {
             other => format!("after step {step}: {other}"),
         };
         self.first.get_or_insert(first);
+    }
+}
+
+/// Shows steps of a part as steps of the whole.
+struct Within<'b> {
+    bar: &'b Bar,
+    /// Steps before the part.
+    before: u64,
+    /// Steps of the whole.
+    all: u64,
+}
+
+impl Progress for Within<'_> {
+    fn update(&self, done: u64, _of_part: u64) {
+        self.bar.update(self.before + done, self.all);
     }
 }
 

@@ -3,40 +3,29 @@
 
 use lab::LabCase;
 
-use super::field_files::FieldSeries;
 use super::processor::Processor;
-use super::recordings::{Seismogram, Slices};
+use super::recordings::Seismogram;
+use super::records::{Keeper, Records};
 use super::stepper::{Chunk, Comparison, Stepper, part};
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
 use terminal::table::Table;
 use units::{count, grouped, three};
 
-/// The files that a run writes, if any.
-#[derive(Default)]
-pub struct Records {
-    /// The fields after each chunk.
-    pub series: Option<FieldSeries>,
-    /// A slice of a field after each chunk.
-    pub slices: Option<Slices>,
-    /// The recording of the receivers.
-    pub seismogram: Option<Seismogram>,
-}
-
 /// Computes the problem in chunks of these timesteps, until all are done, and records it. Compares
 /// the fields after each chunk with the CPU's if that is wanted and they are not the CPU's own, and
-/// reports.
+/// reports. The files are complete before the report begins, and after an error or a signal.
 ///
 /// # Errors
 ///
-/// The device's error, or a file that cannot be written. A wrong result is not an error: the report
-/// has it.
+/// The device's error, or a file that cannot be written, with what is kept. A wrong result is not
+/// an error: the report has it.
 pub fn run<P: LabCase + Clone>(
     problem: &P,
     processor: &Processor,
     chunk_steps: impl IntoIterator<Item = u32>,
     is_compared: bool,
-    mut records: Records,
+    records: Records,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let lab = processor.lab.name;
@@ -44,6 +33,35 @@ pub fn run<P: LabCase + Clone>(
     out.line(out.look().title(&title))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
     stepper.receivers = records.seismogram.as_ref().map(Seismogram::receivers);
+    let keeper = Keeper::new(records, problem.timesteps().unwrap_or(0) as u32);
+    let is_compared = is_compared && processor.is_first() && processor.device().is_some();
+    let (chunks, comparison) = match compute(&mut stepper, chunk_steps, is_compared, &keeper) {
+        Ok(computed) => computed,
+        Err(failure) => return Err(keeper.keep_after(failure)),
+    };
+    let written = keeper.finish();
+    out.line(rates(problem, &chunks, processor, out))?;
+    if let Some(energy) = energy(&chunks) {
+        out.line(energy)?;
+    }
+    let ending = report_comparison(&comparison, out)?;
+    let mut failed = None;
+    for written in written {
+        match written {
+            Ok(written) => out.line(format!("  wrote {written}"))?,
+            Err(failure) => failed = failed.or(Some(failure)),
+        }
+    }
+    failed.map_or(Ok(ending), Err)
+}
+
+/// Computes all chunks, and adds what there is after each of them.
+fn compute<P: LabCase>(
+    stepper: &mut Stepper<'_, P>,
+    chunk_steps: impl IntoIterator<Item = u32>,
+    is_compared: bool,
+    keeper: &Keeper,
+) -> Result<(Vec<Chunk>, Comparison), CommandError> {
     stepper.warm_up()?;
     let mut chunks = Vec::new();
     let mut comparison = Comparison::default();
@@ -52,37 +70,13 @@ pub fn run<P: LabCase + Clone>(
             break;
         };
         chunks.push(chunk);
-        if let Some(series) = &mut records.series {
-            series.record(stepper.steps_done, &stepper.fields)?;
-        }
-        if let Some(slices) = &mut records.slices {
-            slices.record(&stepper.fields)?;
-        }
-        if is_compared && processor.is_first() && processor.device().is_some() {
+        let receivers = stepper.receivers.as_mut();
+        keeper.add(stepper.steps_done, &stepper.fields, receivers)?;
+        if is_compared {
             stepper.compare(&mut comparison)?;
         }
     }
-    out.line(rates(problem, &chunks, processor, out))?;
-    if let Some(energy) = energy(&chunks) {
-        out.line(energy)?;
-    }
-    let ending = report_comparison(&comparison, out)?;
-    let Records {
-        series,
-        slices,
-        seismogram,
-    } = records;
-    let written = [
-        series.map(FieldSeries::finish),
-        slices.map(Slices::finish),
-        seismogram
-            .zip(stepper.receivers)
-            .map(|(seismogram, receivers)| seismogram.finish(&receivers)),
-    ];
-    for written in written.into_iter().flatten() {
-        out.line(format!("  wrote {}", written?))?;
-    }
-    Ok(ending)
+    Ok((chunks, comparison))
 }
 
 /// Prints how much of the result differs from the CPU's, if any of it was compared.

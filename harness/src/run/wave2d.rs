@@ -13,7 +13,8 @@ use super::pictures::Animation;
 use super::pictures::film::Film;
 use super::processor::DeviceArg;
 use super::recordings::{Plane, Slices};
-use super::timesteps::{self, Records};
+use super::records::Records;
+use super::timesteps;
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
 

@@ -10,7 +10,8 @@ use lab::CaseError;
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::{DeviceArg, Processor};
-use super::timesteps::{self, Records};
+use super::records::Records;
+use super::timesteps;
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
 

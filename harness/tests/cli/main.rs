@@ -6,6 +6,8 @@ mod files;
 mod grade;
 mod help;
 #[cfg(target_os = "linux")]
+mod kept;
+#[cfg(target_os = "linux")]
 mod lacking;
 #[cfg(target_os = "linux")]
 mod launch;

@@ -19,13 +19,13 @@ fn start(folder: &Path, args: &str) -> Child {
     command.stdout(Stdio::null()).spawn().unwrap()
 }
 
-fn send(signal: &str, child: &Child) {
+pub fn send(signal: &str, child: &Child) {
     let pid = child.id().to_string();
     let sent = Command::new("kill").args([signal, &pid]).status();
     assert!(sent.unwrap().success());
 }
 
-fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+pub fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
     let began = Instant::now();
     while !is_there() {
         assert!(began.elapsed() < Duration::from_secs(60), "no {what}");

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::test_command::{parse, printed};
+use crate::run::test_command::{parse, printed, unprinted};
 
 /// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
@@ -62,6 +62,16 @@ fn npy_and_vti_hold_the_field() {
     let tail = b"\n  </AppendedData>\n</VTKFile>\n";
     assert!(vti.strip_suffix(tail).unwrap().ends_with(expected));
     assert_eq!(std::fs::read_dir(&deep).unwrap().count(), 2);
+}
+
+#[test]
+fn a_report_that_cannot_be_printed_loses_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = format!("--out={}", folder.path().display());
+    let args = [&SMALL[..], &["--device=cpu", "--output=npy", &out]].concat();
+    let failure = unprinted(|out| run(&parse(&args), out));
+    insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
+    assert!(folder.path().join("poisson-11.npy").is_file());
 }
 
 #[test]

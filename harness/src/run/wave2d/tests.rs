@@ -1,6 +1,6 @@
 use super::*;
 use crate::run::npy;
-use crate::run::test_command::{parse, printed};
+use crate::run::test_command::{parse, printed, unprinted};
 use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
 
@@ -93,6 +93,21 @@ fn paraviews_files_hold_the_fields() {
         failure.to_string().contains("the folder is not empty"),
         "{failure}"
     );
+}
+
+#[test]
+fn a_report_that_cannot_be_printed_loses_no_file() {
+    let parent = tempfile::tempdir().unwrap();
+    let path = |name: &str| parent.path().join(name).display().to_string();
+    let [out, gif] = [path("w"), path("w.gif")];
+    let args = ["--frames=3", "--out", &out, "--gif", &gif];
+    let failure = unprinted(|out| run(&parse(&[&SMALL[..], &args].concat()), out));
+    assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
+    insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
+    let gif = std::fs::read(gif).unwrap();
+    assert!(gif.starts_with(b"GIF89a") && gif.ends_with(b";"));
+    // Three fields, and the list of them.
+    assert_eq!(std::fs::read_dir(out).unwrap().count(), 4);
 }
 
 #[test]

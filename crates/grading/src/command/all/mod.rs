@@ -150,8 +150,7 @@ fn grade_these(
         |worker: usize, index: usize| grade_one(&these[index], store, &|path| grade(worker, path));
     let mut show = |one: &Graded, done: usize| {
         bar.update(done as u64, total as u64);
-        let line = summary::line(one, out.look());
-        bar.aside(|| out.line(line))
+        out.line(summary::line(one, out.look()))
     };
     let graded = share(workers, by_content(these, store), &work, &mut show)?;
     graded.map_err(|stopped| {
