@@ -1,5 +1,8 @@
 //! Progress of long work: the trait that computations report to, and bars on standard error.
 
+mod screen;
+
+use std::io::IsTerminal;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -9,6 +12,7 @@ use output_files::interrupt;
 
 use crate::look::Look;
 use page::escape;
+use screen::Screen;
 
 /// Receives the progress of a long computation. Called from any thread.
 pub trait Progress: Sync {
@@ -26,12 +30,15 @@ impl Progress for NoProgress {
 
 /// All bars that are shown. They are drawn only if standard error is a terminal.
 static SHOWN: LazyLock<MultiProgress> = LazyLock::new(|| {
-    interrupt::clear_screen_first(|| {
-        let _ = SHOWN.clear();
-        SHOWN.set_draw_target(ProgressDrawTarget::hidden());
-    });
-    MultiProgress::new()
+    // They are off the screen when it closes, and are not drawn again.
+    interrupt::clear_screen_first(|| SHOWN.suspend(screen::close));
+    MultiProgress::with_draw_target(match std::io::stderr().is_terminal() {
+        true => ProgressDrawTarget::term_like_with_hz(Box::<Screen>::default(), FRAMES_PER_S),
+        false => ProgressDrawTarget::hidden(),
+    })
 });
+
+const FRAMES_PER_S: u8 = 20;
 
 /// Does something that writes to the terminal, with all bars out of the way. It shows no bar
 /// itself.
