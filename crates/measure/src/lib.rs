@@ -27,14 +27,14 @@
 //! | `perf/mod.rs`             | the arguments; `run_in`, the measurement as a plan            |
 //! | `perf/results.rs`         | the document: results, cases, rows, figures                   |
 //! | `perf/bench.rs`           | all rows of a case, on every device                           |
-//! | `perf/bench/contenders.rs`| what takes turns: variants, caps of registers, peers          |
+//! | `perf/bench/contenders.rs`| what takes turns: variants, caps, peers, numbers of devices   |
+//! | `perf/bench/rows.rs`      | the maker of rows: contenders on devices become timed rows    |
 //! | `perf/timed_run.rs`       | a prepared run, ours or a peer's                              |
 //! | `perf/interleaved.rs`     | runs timed in turns: warm-up, samples, batches, energy        |
 //! | `perf/watch.rs`           | clocks and throttling: which samples count                    |
 //! | `perf/bench/check.rs`     | whether results are right                                     |
 //! | `perf/ratios.rs`          | a row, and what it may be compared with                       |
 //! | `perf/reporters.rs`       | events, and who consumes them: terminal, JSON, HTML           |
-//! | `scaling/measure.rs`      | rows on more and more GPUs, timed by the same engine          |
 //! | `compare/rows.rs`         | which rows of two documents belong together, and the verdict  |
 //!
 //! # Limits
@@ -53,5 +53,5 @@ mod peer;
 pub mod perf;
 pub mod profile;
 pub mod report;
-mod scaling;
 pub mod tune;
+pub mod tuned;

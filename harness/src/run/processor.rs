@@ -14,7 +14,7 @@ use exit::{CommandError, Ending};
 use lab::catalogue::{SubmissionArg, variant_of_run};
 use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
-use measure::tune::Table;
+use measure::tuned::Table;
 use terminal::stdout::Out;
 
 /// The flags.

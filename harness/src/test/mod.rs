@@ -15,7 +15,7 @@ use lab::Lab;
 use exit::{CommandError, Ending};
 use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Machine, Wanted};
-use measure::tune::Table;
+use measure::tuned::Table;
 use report::{LabReport, Report};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;

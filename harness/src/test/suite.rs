@@ -11,7 +11,7 @@ use super::report::{Status, TestResult};
 use exit::CommandError;
 use lab::devices::{Chosen, Wanted};
 use lab::memory_advice;
-use measure::tune::Table;
+use measure::tuned::Table;
 use terminal::look::Look;
 use terminal::progress::Bar;
 use terminal::stdout::Out;

@@ -43,6 +43,9 @@ pub struct RowName {
     pub device: String,
     /// The variant, or a peer of it, and how it was run.
     pub name: String,
+    /// The number of GPUs that took part, where that is what rows differ by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
 }
 
 impl fmt::Display for RowName {
@@ -62,6 +65,7 @@ fn rows(results: &Results) -> impl Iterator<Item = (RowName, &Row)> {
             case: row.case.clone(),
             device: row.device.clone(),
             name: row.name(),
+            gpus: row.gpus,
         };
         (name, row)
     })
@@ -200,6 +204,11 @@ fn differences(old: &Results, new: &Results) -> Vec<String> {
         let [old, new] = [device, other].map(|record| record.telemetry.as_ref()?.driver.as_deref());
         differ(&format!("driver of {name}"), old, new);
     }
+    let [old_link, new_link] = [old, new].map(|results| {
+        let link = results.scaling.as_ref()?.link?;
+        Some(link.to_string())
+    });
+    differ("link", old_link.as_deref(), new_link.as_deref());
     let versions = [old, new].map(|results| Some(results.harness_version.as_str()));
     differ("harness", versions[0], versions[1]);
     let has_changed = |(name, figures): &(RowName, &Figures)| {

@@ -5,7 +5,7 @@ use super::rows::Pair;
 use super::*;
 use crate::cpu::CpuInfo;
 use crate::perf::results::{
-    CaseResults, Clock, Correctness, Figures, Outcome, Row, SCHEMA_VERSION,
+    self, CaseResults, Clock, Correctness, Figures, Outcome, Row, SCHEMA_VERSION,
 };
 use stats::synthetic::Noise;
 use stats::{BETWEEN_RUNS, SamplingRule, Summary};
@@ -241,6 +241,42 @@ fn compare_files(
         other => other,
     });
     (ending, String::from_utf8(text).unwrap())
+}
+
+/// A document of `--gpus`: a row for each number of them.
+fn on_gpus(machine: &mut Machine, times_s: &[(u32, f64)]) -> Results {
+    let rows = times_s.iter().map(|(gpus, time_s)| Row {
+        gpus: Some(*gpus),
+        ..row("split", machine.time(*time_s))
+    });
+    let link = results::Link::Nvlink { links: Some(18) };
+    Results {
+        scaling: Some(results::Scaling {
+            variant: "split".to_owned(),
+            weak: false,
+            devices: 4,
+            link: Some(link),
+            start_s: 1.0,
+            rate_unit: "updates".to_owned(),
+        }),
+        ..document(rows.collect())
+    }
+}
+
+#[test]
+fn rows_match_by_the_number_of_gpus_too() {
+    let mut machine = Machine::new(16);
+    let old = on_gpus(&mut machine, &[(1, 8e-3), (2, 4e-3), (4, 2e-3)]);
+    let mut new = on_gpus(&mut machine, &[(1, 8e-3), (2, 4.4e-3), (8, 1e-3)]);
+    new.scaling.as_mut().unwrap().link = Some(results::Link::Pcie);
+    let compared = Compared::new(&old, &new, MARGIN);
+    insta::assert_snapshot!(report::render(&compared, Look::PLAIN));
+    assert_eq!(ending(&compared, false), Ending::Wrong);
+    let json = serde_json::to_value(&compared).unwrap();
+    assert_eq!(json["rows"][1]["gpus"], 2);
+    // A document of one GPU has no row of several.
+    let one = machine.results(&[8e-3]);
+    assert!(Compared::new(&old, &one, MARGIN).rows.is_empty());
 }
 
 #[test]

@@ -1,9 +1,12 @@
-//! All rows of one case: every variant and peer on every device. And the CPU references, which a
-//! lab has once.
+//! All rows of one case: every variant and peer on every device, or a variant on more and more
+//! devices. And the CPU references, which a lab has once.
 
 mod check;
 mod contenders;
 mod cpu;
+mod fewer;
+mod room;
+mod rows;
 mod speedups;
 
 use device::registers::RegisterCap;
@@ -16,16 +19,19 @@ use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
 use super::timed_run::Peer;
 use super::watch::Watch;
-use crate::tune::Table;
+use crate::tuned::Table;
 use exit::CommandError;
 use lab::devices::Chosen;
 use lab::memory_advice;
+use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
-use speedups::{compare_with_cpu, mark_fastest};
 
 pub use check::CheckArg;
 use check::Computed;
+pub use contenders::OnGpus;
 pub use cpu::References;
+pub use room::Room;
+pub use rows::Place;
 
 pub struct Bench<'b> {
     pub lab: &'static Lab,
@@ -36,6 +42,9 @@ pub struct Bench<'b> {
     /// The shapes in which variants are timed.
     pub tuned: &'b Table,
     pub case: Box<dyn LabCase>,
+    /// The axis of devices: each number of them, and the case there. Empty where rows are of one
+    /// device, and differ by variant.
+    pub gpus: Vec<OnGpus>,
     pub settings: Settings,
     pub check: CheckArg,
     /// The text of progress bars: its place among the others, and its name.
@@ -61,22 +70,28 @@ impl Bench<'_> {
         let mut results = self.empty();
         let references_rows = references.map_or(&[][..], |references| &references.rows);
         if !chosen.devices.is_empty() {
-            // Made once for all variants: they can be gigabytes.
-            let inputs = self.inputs()?;
+            // Made once for all variants: they can be gigabytes. On several devices, they are made
+            // for each case, and dropped once they are written.
+            let inputs = self.gpus.is_empty().then(|| self.inputs()).transpose()?;
+            let inputs = inputs.as_ref();
             let computed = match references {
                 _ if self.check == CheckArg::None || self.variants.is_empty() => None,
                 Some(known) if known.case == results.case => {
                     Some(Computed::Whole(known.outputs.clone()))
                 }
-                _ => Some(self.compute(&inputs)?),
+                _ => inputs.map(|inputs| self.compute(inputs)).transpose()?,
             };
             for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
-                let recorder = watch.record();
+                // The counters of several devices are slow to read.
+                let recorder = inputs.and_then(|_| watch.record());
                 let began_s = reporters.elapsed_s();
-                let mut rows =
-                    self.device_rows(named, record, watch, &inputs, computed.as_ref())?;
+                let place = Place {
+                    named,
+                    record,
+                    watch,
+                };
+                let mut rows = self.rows(place, inputs, computed.as_ref())?;
                 compare_with_cpu(&mut rows, references_rows);
-                mark_fastest(&mut rows);
                 results.rows.extend(rows);
                 results.traces.extend(recorder.map(|recorder| DeviceTrace {
                     device: named.name.to_string(),
@@ -94,7 +109,9 @@ impl Bench<'_> {
             }));
         }
         let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
-        results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
+        if self.gpus.is_empty() {
+            results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
+        }
         reporters.tell(Event::CaseDone(results))
     }
 
@@ -111,10 +128,13 @@ impl Bench<'_> {
         }
     }
 
-    /// The name of the variant that others are compared with; empty in a copy without built-in
-    /// solutions.
+    /// The name of the variant that others are compared with: the only one on several devices;
+    /// empty in a copy without built-in solutions.
     fn first_variant(&self) -> &'static str {
-        let first = self.lab.variants.first();
+        let first = match &self.gpus[..] {
+            [] => self.lab.variants.first(),
+            _ => self.variants.first().copied(),
+        };
         first.map_or("", |variant| &variant.name)
     }
 

@@ -33,6 +33,9 @@ impl Estimate {
             copy.map_or(BYTES_PER_S, |rate| rate.best_per_s)
         };
         let on_device = |bench: &Bench<'_>, record: &DeviceRecord| {
+            if !bench.gpus.is_empty() {
+                return CASE_S + VARIANT_S * bench.gpus.len() as f64;
+            }
             let case = bench.case.as_ref();
             let run_s = |variant: &&Variant| variant.work(case).bytes as f64 / rate(record);
             let variants = bench.variants.iter().map(run_s);
@@ -40,18 +43,10 @@ impl Estimate {
             let ours: f64 = variants.map(|run_s| VARIANT_S + RUNS * run_s).sum();
             CASE_S + ours * rows / bench.variants.len().max(1) as f64
         };
-        Estimate::new(benches.iter().map(|bench| {
+        let expected_s = benches.iter().map(|bench| {
             let devices = devices.iter();
             devices.map(|(record, _)| on_device(bench, record)).sum()
-        }))
-    }
-
-    /// Cases with this number of rows of short runs each, none of them done.
-    pub fn of_rows(rows: impl Iterator<Item = usize>) -> Estimate {
-        Estimate::new(rows.map(|rows| CASE_S + VARIANT_S * rows as f64))
-    }
-
-    fn new(expected_s: impl Iterator<Item = f64>) -> Estimate {
+        });
         Estimate {
             expected_s: expected_s.collect(),
             done: 0,

@@ -7,6 +7,7 @@
 //! | `settings`     | how long is measured, and how well                               |
 //! | `probe`        | the device's limits and telemetry, before anything is timed      |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and their speedups     |
+//! | `gpus`         | `--gpus`: the number of devices as one more axis of rows          |
 //! | `timed_run`    | a run that is timed, ours or a peer's                            |
 //! | `interleaved`, `watch` | a device's runs, timed in turns; its clocks              |
 //! | `estimate`     | how long the rest will take                                      |
@@ -23,6 +24,7 @@ mod bench;
 pub(crate) mod bound;
 pub(crate) mod counters;
 pub(crate) mod estimate;
+pub(crate) mod gpus;
 pub(crate) mod interleaved;
 pub(crate) mod kernels;
 pub(crate) mod probe;
@@ -63,8 +65,8 @@ use timed_run::Peers;
 use watch::Watch;
 
 use crate::cpu::CpuInfo;
-use crate::tune::Table;
-use crate::{peer, scaling};
+use crate::peer;
+use crate::tuned::Table;
 
 /// The arguments of `harness perf`.
 #[derive(Debug, Clone, Default, Args)]
@@ -172,7 +174,7 @@ the method.";
 /// the report has it.
 pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     if !args.gpus.is_empty() {
-        return scaling::run(args, out);
+        return gpus::run(args, out);
     }
     if args.device.contains(&Wanted::Emulated) {
         if !args.registers.is_empty() {
@@ -276,6 +278,7 @@ fn benches<'b>(
             peers: peers.clone(),
             tuned: environment.tuned,
             case,
+            gpus: Vec::new(),
             settings: args.settings(),
             check: args.check,
             place: String::new(),

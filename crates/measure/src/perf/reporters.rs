@@ -17,8 +17,7 @@ use terminal::look::Look;
 use terminal::stdout::Out;
 
 use super::results::{CaseResults, Reference, Results};
-use super::{probe, report};
-use crate::scaling;
+use super::{gpus, probe, report};
 
 /// News of a measurement while it goes on.
 pub enum Event {
@@ -162,14 +161,14 @@ impl<'o, 'w> Reporters<'o, 'w> {
 fn head(results: &Results, look: Look) -> String {
     match &results.scaling {
         None => probe::render(results, look),
-        Some(run) => scaling::text::head(results, run, look),
+        Some(run) => gpus::text::head(results, run, look),
     }
 }
 
 /// The tables of the last lab.
 fn body(results: &Results, has_notes: bool, look: Look) -> String {
     if let Some(run) = &results.scaling {
-        return scaling::text::body(results, run, look);
+        return gpus::text::body(results, run, look);
     }
     let mut labs = results.cases.chunk_by(|a, b| a.lab == b.lab);
     let cases = labs.next_back().unwrap_or_default();

@@ -1,7 +1,7 @@
 //! A run that is timed: a variant's, or a peer's from another language.
 
 use device::run::{outputs_into, restore};
-use device::{BufferPool, Segments};
+use device::{BufferPool, DeviceError, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
 };
@@ -76,6 +76,22 @@ pub enum RunError {
     Failed(String),
     #[error("{0}")]
     Unsuited(String),
+    /// The devices have less memory than it needs, beside what else is there.
+    #[error("the devices have less memory than the case needs")]
+    DoesNotFit,
+}
+
+impl RunError {
+    /// Whether device memory is short.
+    pub fn is_for_memory(&self) -> bool {
+        let is_short =
+            |error: &Error| matches!(error, Error::Device(DeviceError::OutOfMemory { .. }));
+        match self {
+            RunError::DoesNotFit => true,
+            RunError::Host(error) => is_short(error),
+            RunError::Lacking(_) | RunError::Failed(_) | RunError::Unsuited(_) => false,
+        }
+    }
 }
 
 /// How a peer's own program failed, as its [`Session`] says it.
@@ -189,6 +205,10 @@ impl<'d> TimedRun<'d> {
         let kernels = self.plan.kernels().iter().filter(|_| self.is_ours);
         let infos = kernels.map(|kernel| self.session.kernel_info(kernel));
         Ok(infos.collect::<Result<_, Error>>()?)
+    }
+
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Launches and copies of one run.

@@ -85,6 +85,14 @@ impl Watch {
         }
     }
 
+    /// The telemetry of the first so many devices alone.
+    pub fn of_first(&self, devices: Option<u32>) -> Watch {
+        let mut first = self.clone();
+        let devices = devices.map_or(usize::MAX, |devices| devices as usize);
+        first.telemetry.truncate(devices);
+        first
+    }
+
     /// Why a sample that ended with this reading does not count.
     pub fn discard(&self, reading: &Reading) -> Option<String> {
         let is_slow = match (reading.sm_clock_mhz, self.max_sm_clock_mhz) {
@@ -94,6 +102,11 @@ impl Watch {
         slowed_by(reading, |reason| {
             is_slow || reason != ThrottleReason::PowerCap
         })
+    }
+
+    /// What is known of the first device.
+    pub fn about(&self) -> Option<About> {
+        Some(self.telemetry.first()?.about().clone())
     }
 
     pub fn read(&self) -> Option<Reading> {

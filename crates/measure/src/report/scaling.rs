@@ -4,8 +4,8 @@ use page::plot::{tick, whole};
 use page::{Axis, Page, Plot, Series, Shape};
 
 use super::shell_line;
+use crate::perf::gpus::text;
 use crate::perf::results::{OnSeveral, Results, Row, Scaling};
-use crate::scaling::text;
 
 /// A plot of efficiency and one of speedup, where there are times; what it was measured on; all
 /// rows.

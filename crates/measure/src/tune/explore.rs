@@ -7,12 +7,12 @@ use exit::ErrorKind;
 use lab::run::run_from;
 use lab::{Cpu, Lab, LabCase, Variant};
 
-use super::table::{Measured, Tried};
 use crate::perf::interleaved::{self, DistinctOutputs};
 use crate::perf::settings::Settings;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
 use crate::perf::watch::Watch;
+use crate::tuned::{Measured, Tried};
 use exit::CommandError;
 use lab::memory_advice;
 use lab::run::explain;

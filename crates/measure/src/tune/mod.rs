@@ -4,10 +4,10 @@
 //! | module    | what it holds                                              |
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
-//! | `table`   | what was found: `tuned.toml`, which other commands use     |
+//!
+//! What was found is in `tuned.toml`, which other commands use: [`tuned`](crate::tuned).
 
 mod explore;
-mod table;
 #[cfg(test)]
 mod tests;
 
@@ -26,12 +26,11 @@ use units::{significant, utc};
 use crate::perf::probe::{Probe, Real};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
+use crate::tuned::{self, Entry, Measured, Table, Tried, cells};
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
 use lab::catalogue;
 use lab::devices::{Machine, Wanted};
-pub use table::Table;
-use table::{Entry, Measured, Tried, cells};
 use terminal::stdout::Out;
 
 /// The arguments of `harness tune`.
@@ -128,7 +127,7 @@ fn run_on(
             other => other,
         })?;
     let device = chosen.devices[0].device;
-    let path = args.table.clone().unwrap_or_else(table::path);
+    let path = args.table.clone().unwrap_or_else(tuned::path);
     let table = Table::read(&path)?;
     // An emulated device's counts are of use where they were asked for.
     let file = match is_emulated && args.table.is_none() {
@@ -285,7 +284,7 @@ impl Tuning<'_> {
             };
             entries.push(Entry {
                 gpu: info.name.clone(),
-                compute_capability: table::compute_capability(info),
+                compute_capability: tuned::compute_capability(info),
                 lab: lab.to_owned(),
                 variant: variant.to_owned(),
                 cells: cells(case),

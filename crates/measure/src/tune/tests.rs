@@ -11,8 +11,8 @@ use host::limits::MeasuredLimits;
 use lab::CaseParams;
 use terminal::progress::Progress;
 
-use super::table::Measured;
 use super::*;
+use crate::tuned::Measured;
 use terminal::look::Look;
 
 struct Silent;

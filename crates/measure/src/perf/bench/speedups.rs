@@ -61,3 +61,79 @@ pub(super) fn mark_fastest(rows: &mut [Row]) {
         }
     }
 }
+
+/// Notes how each row compares with that of the fewest devices.
+pub(super) fn compare_with_fewest(rows: &mut [Row]) {
+    let usable = |row: &Row| {
+        let figures = row.figures().filter(|figures| figures.is_result())?;
+        Some(figures.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12))
+    };
+    let mut timed = rows.iter().filter(|row| row.figures().is_some());
+    let Some(first) = timed.next() else { return };
+    let (fewest, base) = (first.gpus.unwrap_or(1), usable(first));
+    for row in rows {
+        let gpus = row.gpus.unwrap_or(1);
+        let speedup = usable(row).zip(base).map(|(rate, base)| rate / base);
+        let times = f64::from(gpus) / f64::from(fewest);
+        if let Some(known) = row.figures_mut().and_then(|own| own.on_several.as_mut()) {
+            known.speedup = speedup.filter(|_| gpus != fewest);
+            known.efficiency = known.speedup.map(|speedup| speedup / times);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::perf::results::{Clock, Figures, OnSeveral, Outcome};
+
+    fn row(gpus: u32, points: u64, run_s: f64) -> Row {
+        let figures = Figures {
+            timesteps: Some(2),
+            updates: 2 * points,
+            result: Correctness::Equal,
+            on_several: Some(OnSeveral::default()),
+            ..Figures::new(Summary::new(vec![run_s; 6]), Clock::Device, run_s)
+        };
+        let outcome = Outcome::Timed(Box::new(figures));
+        Row {
+            gpus: Some(gpus),
+            ..Row::new("cuda", "split", "8^3, 2 iterations".to_owned(), outcome)
+        }
+    }
+
+    /// Speedup and efficiency of each row.
+    fn compared(rows: Vec<Row>) -> Vec<Option<[f64; 2]>> {
+        let mut rows = rows;
+        compare_with_fewest(&mut rows);
+        let rows = rows.iter();
+        rows.map(|row| {
+            let known = row.figures()?.on_several.as_ref()?;
+            Some([known.speedup?, known.efficiency?])
+        })
+        .collect()
+    }
+
+    #[test]
+    fn efficiency_is_against_the_fewest_that_fit() {
+        let strong = vec![row(1, 100, 8.0), row(2, 100, 5.0), row(4, 100, 2.5)];
+        assert_eq!(compared(strong), [None, Some([1.6, 0.8]), Some([3.2, 0.8])]);
+        let does_not_fit = Row {
+            outcome: Outcome::DoesNotFit,
+            ..row(1, 100, 1.0)
+        };
+        let large = vec![does_not_fit, row(2, 100, 8.0), row(4, 100, 5.0)];
+        assert_eq!(compared(large), [None, None, Some([1.6, 0.8])]);
+        // Of four times the work in twice the time, on four devices.
+        let weak = vec![row(1, 100, 1.0), row(4, 400, 2.0)];
+        assert_eq!(compared(weak), [None, Some([2.0, 0.5])]);
+    }
+
+    #[test]
+    fn what_is_no_result_is_compared_with_nothing() {
+        let mut wrong = row(2, 100, 4.0);
+        wrong.figures_mut().unwrap().result = Correctness::Wrong;
+        let rows = vec![row(1, 100, 8.0), wrong, row(4, 100, 2.0)];
+        assert_eq!(compared(rows), [None, None, Some([4.0, 1.0])]);
+    }
+}

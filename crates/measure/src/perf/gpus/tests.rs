@@ -7,19 +7,19 @@ use std::time::Duration;
 use device::telemetry::{About, Reading, Telemetry};
 use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
 use device::{DeviceInfo, EmulatedDevice, Session};
-use host::limits::MeasuredLimits;
 use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
 use stats::Summary;
 
-use super::measure::Bench;
-use super::sizes::{self, Sizes};
-use super::{done_by, rate_unit, text};
+use super::sizes::{self, Sizes, done_by, rate_unit};
+use super::text;
 use crate::cpu::CpuInfo;
-use crate::perf::results::{CaseResults, Correctness, DeviceRecord, Link, Results, Row, Scaling};
+use crate::perf::bench::Place;
+use crate::perf::results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
+use crate::tuned::Table;
 use exit::Ending;
 use terminal::look::Look;
 
@@ -146,23 +146,31 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
         params: Some(params),
         is_long: false,
     };
-    let items = sizes.items(gpus).unwrap();
-    let bench = Bench {
-        lab,
-        variant: sizes.variant,
-        device: gpus,
-        watches: &[(); 3].map(|()| Watch::new(Some(Arc::new(Meter::default())))),
-        settings: Settings {
-            device_warm_up: Duration::ZERO,
-            // One run.
-            energy: Some(Duration::ZERO),
-            ..Settings::usual().with_samples(6)
-        },
-        is_timed: true,
+    let settings = Settings {
+        device_warm_up: Duration::ZERO,
+        // One run.
+        energy: Some(Duration::ZERO),
+        ..Settings::usual().with_samples(6)
     };
-    let cases = items
-        .iter()
-        .map(|item| super::measured(&bench, item).unwrap());
+    let table = Table::default();
+    let watches = [(); 3].map(|()| Watch::new(Some(Arc::new(Meter::default()))));
+    let about = About {
+        driver: Some("580.0".to_owned()),
+        ..About::default()
+    };
+    let record = super::record(gpus, Some(about));
+    let benches = super::benches(&sizes, gpus, settings, &table).unwrap();
+    let cases = benches.iter().map(|bench| {
+        let place = Place {
+            named: super::named(gpus),
+            record: &record,
+            watch: &Watch::joined(&watches),
+        };
+        CaseResults {
+            rows: bench.rows(place, None, None).unwrap(),
+            ..bench.empty()
+        }
+    });
     let mut cases: Vec<CaseResults> = cases.collect();
     let rows = cases.iter_mut().flat_map(|case| &mut case.rows);
     for figures in rows.filter_map(Row::figures_mut) {
@@ -174,16 +182,6 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
         cores: 2,
         clock_mhz: None,
         is_virtual: false,
-    };
-    let record = DeviceRecord {
-        device: "cuda".to_owned(),
-        info: gpus.info.clone(),
-        telemetry: Some(About {
-            driver: Some("580.0".to_owned()),
-            ..About::default()
-        }),
-        no_telemetry: None,
-        limits: MeasuredLimits::default(),
     };
     Results {
         cases,

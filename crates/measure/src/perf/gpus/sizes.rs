@@ -9,6 +9,8 @@ use plan::Plan;
 use exit::CommandError;
 use lab::catalogue;
 
+use crate::perf::bench::{OnGpus, Room};
+
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";
 
@@ -24,11 +26,8 @@ const EMULATED_STEPS: u64 = 4;
 /// Points that a warp computes side by side.
 const ROW: u32 = 32;
 
-/// The part of a device's memory for graphs, modules and the driver is 1 / this.
-const FREE_ON_DEVICE: u64 = 16;
 /// The fields that the host holds at once: inputs and results, and a little more.
 const HOST_COPIES: u64 = 2;
-const HOST_SHARE: f64 = 0.9;
 
 /// Points along each axis, of a lab's cubes.
 struct Series {
@@ -53,18 +52,10 @@ fn series(lab: &str) -> Series {
 
 /// A size, and its case for each number of GPUs.
 pub struct Item {
-    /// Timesteps of each run.
-    pub steps: u64,
-    /// One for each number of GPUs, in order.
-    pub runs: Vec<Run>,
-}
-
-/// A case on a number of GPUs.
-pub struct Run {
-    pub gpus: u32,
+    /// The case on the fewest GPUs.
     pub case: Box<dyn LabCase>,
-    /// Whether each device's memory holds its buffers.
-    pub fits: bool,
+    /// One for each number of GPUs, in order.
+    pub runs: Vec<OnGpus>,
 }
 
 /// The sizes of a lab, whatever they are.
@@ -148,7 +139,7 @@ impl Sizes<'_> {
         let room = Room::of(device);
         let series = series(self.lab.name);
         if self.params.is_some() {
-            return Ok(vec![self.item(None, &room)?]);
+            return Ok(vec![self.item(None, room.is_emulated)?]);
         }
         let extents = match (room.is_emulated, self.is_long) {
             (true, _) => series.emulated,
@@ -161,15 +152,17 @@ impl Sizes<'_> {
             let largest = largest(|n| self.is_held(n, &room)).filter(|largest| *largest > last);
             extents.extend(largest);
         }
-        let items = extents.into_iter().map(|n| self.item(Some(n), &room));
+        let items = extents
+            .into_iter()
+            .map(|n| self.item(Some(n), room.is_emulated));
         items.collect()
     }
 
     /// The case of `extent` points along each axis, or of `--param`, for each number of devices.
-    fn item(&self, extent: Option<u32>, room: &Room) -> Result<Item, CommandError> {
+    fn item(&self, extent: Option<u32>, is_emulated: bool) -> Result<Item, CommandError> {
         let steps = match self.given_steps() {
             Some(steps) => steps,
-            None if room.is_emulated => EMULATED_STEPS,
+            None if is_emulated => EMULATED_STEPS,
             None => {
                 let one = self.case(extent, self.counts[0], Some(1))?;
                 let s = self.variant.work(one.as_ref()).bytes as f64 / BYTES_PER_S;
@@ -179,12 +172,14 @@ impl Sizes<'_> {
         };
         let runs = self.counts.iter().map(|&gpus| {
             let case = self.case(extent, gpus, Some(steps))?;
-            let plan = self.plan(case.as_ref(), gpus)?;
-            let fits = room.has(&plan);
-            Ok(Run { gpus, case, fits })
+            // Whether the variant uses all of them is known before anything is timed.
+            self.plan(case.as_ref(), gpus)?;
+            let done = done_by(self.lab, case.as_ref());
+            Ok(OnGpus { gpus, case, done })
         });
-        let runs = runs.collect::<Result<Vec<Run>, CommandError>>()?;
-        Ok(Item { steps, runs })
+        let runs = runs.collect::<Result<Vec<OnGpus>, CommandError>>()?;
+        let case = self.case(extent, self.counts[0], Some(steps))?;
+        Ok(Item { case, runs })
     }
 
     /// The plan for `gpus` devices, which uses all of them.
@@ -289,6 +284,28 @@ impl Sizes<'_> {
     }
 }
 
+/// The lab whose rate is usually quoted in bytes, as if each timestep moved three fields.
+const IN_BYTES: &str = "poisson";
+const BYTES_OF_POINT: f64 = 24.0;
+
+/// The unit of [`done_by`].
+pub fn rate_unit<'u>(lab: &Lab, updates: &'u str) -> &'u str {
+    match lab.name {
+        IN_BYTES => "byte",
+        _ => updates,
+    }
+}
+
+/// The work of a run of the case, from which its rate follows.
+pub fn done_by(lab: &Lab, case: &dyn LabCase) -> f64 {
+    if lab.name != IN_BYTES {
+        return case.work().updates as f64;
+    }
+    let axes = case.axes("u");
+    let points: f64 = axes.iter().map(|(_, extent)| *extent as f64).product();
+    BYTES_OF_POINT * points * case.timesteps().unwrap_or(1) as f64
+}
+
 /// Points along each axis of a cube with `times` as many points, about: whole rows of a
 /// warp, or a size whose rows begin beside those of memory would seem to scale badly.
 fn grown(n: u32, times: u32) -> u64 {
@@ -324,52 +341,6 @@ fn largest(fits: impl Fn(u32) -> bool) -> Option<u32> {
         }
     }
     Some(fitting)
-}
-
-/// Memory that there is.
-pub struct Room {
-    is_emulated: bool,
-    /// Of each device.
-    device_bytes: Option<u64>,
-    host_bytes: Option<u64>,
-}
-
-impl Room {
-    pub fn of(device: &dyn Device) -> Room {
-        let info = device.info();
-        let memory = info.memory_bytes;
-        Room {
-            is_emulated: info.kind == device::DeviceKind::Emulated,
-            device_bytes: memory.map(|bytes| bytes - bytes / FREE_ON_DEVICE),
-            host_bytes: device::memory::available_bytes(),
-        }
-    }
-
-    /// Whether each device holds the buffers of these plans together.
-    pub fn has_all<'p>(&self, plans: impl Iterator<Item = &'p Plan> + Clone) -> bool {
-        let devices = plans.clone().map(Plan::devices).max().unwrap_or(0);
-        let Some(room) = self.device_bytes else {
-            return true;
-        };
-        let used = |device| plans.clone().map(|plan| plan.bytes_on(device)).sum::<u64>();
-        (0..devices).all(|device| used(device) <= room)
-    }
-
-    /// Whether each device holds the plan's buffers.
-    pub fn has(&self, plan: &Plan) -> bool {
-        self.has_all(std::iter::once(plan))
-    }
-
-    fn host_has(&self, bytes: u64) -> bool {
-        let is_less = |room: u64| bytes as f64 <= HOST_SHARE * room as f64;
-        self.host_bytes.is_none_or(is_less)
-    }
-}
-
-/// Whether it is of device memory that is short.
-pub fn is_out_of_memory(error: &Error) -> bool {
-    use device::DeviceError;
-    matches!(error, Error::Device(DeviceError::OutOfMemory { .. }))
 }
 
 #[cfg(test)]

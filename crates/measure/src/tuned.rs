@@ -20,7 +20,7 @@ use host::course_root;
 
 /// The file's name.
 const NAME: &str = "tuned.toml";
-const BUILT_IN: &str = include_str!("../../../../tuned.toml");
+const BUILT_IN: &str = include_str!("../../../tuned.toml");
 
 const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant and case. `perf`, `run` and `test` use them.\n";
 
@@ -40,7 +40,7 @@ struct File {
 /// The shape that was found for a variant and a case on a GPU.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// As the driver names it.
     pub gpu: String,
     /// The GPU's generation: `9.0`.
@@ -69,14 +69,14 @@ pub struct Entry {
 /// A shape that was tried.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub enum Tried {
+pub(crate) enum Tried {
     Measured(Measured),
     PassedOver { shape: String, passed_over: String },
 }
 
 /// The time of a timestep in a shape.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct Measured {
+pub(crate) struct Measured {
     pub shape: String,
     pub step: f64,
     /// In the default shape, in turns with this one.
@@ -139,18 +139,18 @@ impl Entry {
 }
 
 /// The device's generation, as entries have it.
-pub fn compute_capability(info: &DeviceInfo) -> Option<String> {
+pub(crate) fn compute_capability(info: &DeviceInfo) -> Option<String> {
     let (major, minor) = info.compute_capability?;
     Some(format!("{major}.{minor}"))
 }
 
 /// Updates of a timestep.
-pub fn cells(case: &dyn LabCase) -> u64 {
+pub(crate) fn cells(case: &dyn LabCase) -> u64 {
     case.work().updates / case.timesteps().unwrap_or(1).max(1)
 }
 
 /// Where the table is on disk, if it is: in the course's root, or else in the working folder.
-pub fn path() -> PathBuf {
+pub(crate) fn path() -> PathBuf {
     let root = course_root::find(None, Path::new("."));
     root.map_or_else(|_| NAME.into(), |root| root.join(NAME))
 }

@@ -1,0 +1,202 @@
+//! `harness perf LAB --gpus 1,2,4`: one lab on more and more GPUs, of one size or of a size that
+//! grows with them.
+//!
+//! The number of GPUs is an axis of the rows that [`bench`](super::bench) makes: the maker of rows,
+//! the samples, the document and the reporters are those of `perf`. What is here is which cases
+//! there are, on which devices, and the table.
+//!
+//! | module  | what it holds                         |
+//! |---------|---------------------------------------|
+//! | `sizes` | which sizes, timesteps, cases         |
+//! | `text`  | the report in the terminal            |
+//!
+//! The method is in `docs/measuring.md`, under "Several GPUs".
+
+pub(crate) mod sizes;
+#[cfg(test)]
+mod tests;
+pub(crate) mod text;
+
+use std::time::Instant;
+
+use device::telemetry::{self, About};
+use device::{Device, DeviceKind, Error};
+use exit::{CommandError, Ending};
+use host::labs;
+use host::limits::MeasuredLimits;
+use lab::LabCase;
+use lab::catalogue;
+use lab::devices::{Chosen, Gpus, Joined, Named, Wanted};
+use terminal::progress::Bar;
+use terminal::stdout::Out;
+
+use super::bench::{Bench, CheckArg};
+use super::estimate::Estimate;
+use super::reporters::{Outputs, Reporters};
+use super::results::{DeviceRecord, Link, Results, Scaling};
+use super::settings::Settings;
+use super::watch::Watch;
+use super::{PerfArgs, measure};
+use crate::cpu::CpuInfo;
+use crate::tuned::Table;
+use sizes::{Sizes, rate_unit};
+
+/// How many times as long as for one GPU energy is counted: counters are read one after the other,
+/// 15 ms each, while the GPUs wait, and each moves in steps of its own.
+const ENERGY_WINDOWS: u32 = 8;
+
+/// Measures how the lab scales.
+///
+/// # Errors
+///
+/// Arguments that make no sense, and fewer GPUs than asked for. A wrong result is not an error: the
+/// report has it.
+pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    let began = Instant::now();
+    let lab = catalogue::select(labs(), args.lab.as_deref())?[0];
+    let mut counts = args.gpus.clone();
+    counts.sort_unstable();
+    counts.dedup();
+    let sizes = Sizes {
+        lab,
+        variant: sizes::variant(lab, &args.variant)?,
+        counts: &counts,
+        is_weak: args.weak,
+        params: catalogue::params(&args.param)?,
+        is_long: args.large,
+    };
+    let Joined {
+        device,
+        gpus,
+        route,
+    } = joined(args, &counts)?;
+    let device = device.as_ref();
+    let mut start = began.elapsed();
+    let no_shapes = Table::default();
+    let mut benches = benches(&sizes, device, args.settings(), &no_shapes)?;
+    let outputs = Outputs::open(&args.json, args.html.as_deref(), crate::report::of)?;
+
+    let telemetry = gpus.iter().map(|gpu| telemetry::open(gpu).ok());
+    let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
+    let watches: Vec<Watch> = watches.collect();
+    let about = watches.first().and_then(Watch::about);
+    let most = benches.iter().filter_map(|bench| bench.gpus.last());
+    let smallest = most.min_by_key(|on| on.case.work().updates);
+    let has_times = device.info().kind != DeviceKind::Emulated;
+    if let Some(smallest) = smallest.filter(|_| has_times) {
+        let _bar = Bar::spinner("loading the kernels");
+        let began = Instant::now();
+        load(&sizes, smallest.case.as_ref(), device)?;
+        start += began.elapsed();
+    }
+    let link = route.map(|route| Link::new(route, about.as_ref().and_then(|about| about.nvlinks)));
+    let record = record(device, about);
+    let results = Results {
+        scaling: Some(Scaling {
+            variant: sizes.variant.name.to_owned(),
+            weak: args.weak,
+            devices: device.count(),
+            link,
+            start_s: start.as_secs_f64(),
+            rate_unit: rate_unit(lab, benches[0].case.work().unit).to_owned(),
+        }),
+        ..Results::begun(
+            args.quick,
+            Some(CpuInfo::read()),
+            vec![record.clone()],
+            Vec::new(),
+        )
+    };
+    let chosen = Chosen {
+        cpu: false,
+        devices: vec![named(device)],
+        absent: Vec::new(),
+    };
+    let devices = [(record, Watch::joined(&watches))];
+    let mut reporters = Reporters::begin(results, outputs, began, args.notes, out)?;
+    let mut estimate = Estimate::of_benches(&benches, &devices);
+    measure(
+        &mut benches,
+        false,
+        &chosen,
+        &devices,
+        &mut estimate,
+        &mut reporters,
+    )?;
+    reporters.finish()
+}
+
+/// The bench of every size. Runs are whole and one by one; then their energy is counted for longer.
+fn benches<'b>(
+    sizes: &Sizes<'_>,
+    device: &dyn Device,
+    settings: Settings,
+    no_shapes: &'b Table,
+) -> Result<Vec<Bench<'b>>, CommandError> {
+    let items = sizes.items(device)?.into_iter();
+    let benches = items.map(|item| Bench {
+        lab: sizes.lab,
+        variants: vec![sizes.variant],
+        caps: Vec::new(),
+        peers: Vec::new(),
+        tuned: no_shapes,
+        case: item.case,
+        gpus: item.runs,
+        settings: Settings {
+            batch: None,
+            energy: settings.energy.map(|least| least * ENERGY_WINDOWS),
+            ..settings
+        },
+        check: CheckArg::None,
+        place: String::new(),
+    });
+    Ok(benches.collect())
+}
+
+/// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed
+/// again.
+fn load(sizes: &Sizes<'_>, case: &dyn LabCase, device: &dyn Device) -> Result<(), Error> {
+    let plan = sizes.variant.record_for(case, device.count())?;
+    device.prepare(&sizes.variant.module, &plan)?;
+    Ok(())
+}
+
+/// The devices as rows name them.
+fn named(device: &dyn Device) -> Named<'_> {
+    let name = match device.info().kind {
+        DeviceKind::Cuda => Wanted::Cuda(0),
+        DeviceKind::Emulated => Wanted::Emulated,
+    };
+    Named { name, device }
+}
+
+/// The devices as the document describes them. Limits are not measured.
+fn record(device: &dyn Device, telemetry: Option<About>) -> DeviceRecord {
+    DeviceRecord {
+        device: device.info().kind.name().to_owned(),
+        info: device.info().clone(),
+        telemetry,
+        no_telemetry: None,
+        limits: MeasuredLimits::default(),
+    }
+}
+
+/// As many devices as the highest of the numbers.
+fn joined(args: &PerfArgs, counts: &[u32]) -> Result<Joined, CommandError> {
+    let device = match args.device[..] {
+        [] => None,
+        [one] => Some(one),
+        _ => {
+            let reason = "--device: with --gpus, name one: cuda or emulated";
+            return Err(CommandError::Input(reason.to_owned()));
+        }
+    };
+    let most = counts.last().copied().unwrap_or(1);
+    let joined = Gpus::Count(most).joined(device);
+    joined.map_err(|failure| match failure {
+        CommandError::Environment(text) => CommandError::Environment(format!(
+            "{text}, or compare results alone with `--device emulated`"
+        )),
+        other => other,
+    })
+}
