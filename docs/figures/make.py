@@ -428,7 +428,7 @@ def semi_stencil():
 
 def wavefront():
     """A pipeline of levels over the rows of a field."""
-    f = Figure(740, 280, "A pipeline of levels: each timestep follows the one before it at a distance of two rows")
+    f = Figure(740, 296, "A pipeline of levels: each timestep follows the one before it at a distance of two rows")
     left, top, w, h = 110, 50, 56, 34
     names = ["load", "timestep 1", "timestep 2", "timestep 3"]
     fills = ["plain", "blue", "orange", "green"]
@@ -504,7 +504,7 @@ def memory():
         f.text(440, y + 27, latency)
         f.text(600, y + 27, bandwidth)
     f.line((20, 36 + 3 * 54 - 5), (720, 36 + 3 * 54 - 5), thin=True, dash=True)
-    f.text(20, 322, "Above the dashed line: one per multiprocessor (132). Below: one per GPU. Bandwidth is that of the whole GPU.", 13, soft=True)
+    f.text(20, 322, "Above the dashed line: one per multiprocessor (132). Below: one per GPU. Bandwidth: whole GPU.", 13, soft=True)
     return f
 
 
