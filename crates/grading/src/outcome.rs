@@ -376,7 +376,10 @@ mod tests {
             let category = serde_json::to_string(&kind.category()).unwrap();
             let category = category.trim_matches('"');
             let row = format!("| `{kind}` | {category} | {} |", kind.summary());
-            assert!(page.contains(&row), "docs/reference/failures.md lacks the line: {row}");
+            assert!(
+                page.contains(&row),
+                "docs/reference/failures.md lacks the line: {row}"
+            );
         }
     }
 

@@ -11,6 +11,8 @@ use plan::InterfaceInfo;
 use plan::Plan;
 use plan::{Buffer, Role};
 
+use units::count;
+
 use crate::outcome::{Failure, Kind, Outcome, fail};
 
 /// The most device memory that a plan's buffers may take together, in bytes; no device has more.
@@ -24,9 +26,9 @@ const SCRATCH_TIMES: u64 = 4;
 /// Buffers of its own that a plan may have.
 const MAX_SCRATCH_BUFFERS: usize = 256;
 
-/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, asks
-/// for no more memory than any device has, and its launches fit the kernels and the device's
-/// limits.
+/// Whether the plan is one for this problem of the lab: it has the lab's buffers and outputs, uses
+/// this number of devices, asks for no more memory than any device has, and its launches fit the
+/// kernels and the device's limits.
 ///
 /// # Errors
 ///
@@ -41,6 +43,7 @@ pub fn fits(
     plan: &Plan,
     module: &Module,
     limits: &LaunchLimits,
+    devices: u32,
 ) -> Result<(), Outcome> {
     let of_lab = InterfaceInfo::find(lab).expect("a case's lab exists");
     let declared = of_lab
@@ -48,11 +51,12 @@ pub fn fits(
         .expect("a case's problem is its lab's");
     plan.check().map_err(device::Error::from)?;
     lab_buffers(&declared, of_lab.outputs, plan)?;
-    let devices = plan.devices();
-    if devices > 1 {
+    let used = plan.devices();
+    if used != devices {
         fail!(
             Kind::PlanInvalid,
-            "the plan uses {devices} devices; a submission computes on one"
+            "the plan uses {}; this case has {devices} (`Plan::available_devices`)",
+            count(used as usize, "device")
         );
     }
     let bytes = bytes(plan.buffers().iter());

@@ -14,6 +14,13 @@ pub struct Task {
     pub name: String,
     /// The lab's `Problem`.
     pub problem: serde_json::Value,
+    /// The number of devices that it is for.
+    #[serde(default = "one_device")]
+    pub devices: u32,
+}
+
+fn one_device() -> u32 {
+    1
 }
 
 /// The result of a [`Task`]: one line of the recorder's output, with either a plan or an error.
@@ -46,20 +53,20 @@ pub fn record_all<L: Interface>(
     mut input: impl Read,
     mut output: impl Write,
 ) -> io::Result<()> {
-    record_each(&mut input, &mut output, &|name, problem| {
+    record_each(&mut input, &mut output, &|name, problem, devices| {
         let problem: L::Problem = serde_json::from_value(problem).map_err(|error| {
             io::Error::other(format!(
                 "problem `{name}` is not a problem of {}: {error}",
                 L::NAME
             ))
         })?;
-        Ok(L::record(name, &problem, solution))
+        Ok(L::record_for(devices, name, &problem, solution))
     })
 }
 
-/// The plan of a task with this name and problem, or why there is none. The outer error is that the
-/// problem is none of the lab.
-type Record<'s> = dyn Fn(&str, serde_json::Value) -> io::Result<Result<Plan, PlanError>> + 's;
+/// The plan of a task with this name and problem, for this number of devices, or why there is none.
+/// The outer error is that the problem is none of the lab.
+type Record<'s> = dyn Fn(&str, serde_json::Value, u32) -> io::Result<Result<Plan, PlanError>> + 's;
 
 /// [`record_all`] without types of a lab or a solution, so that it is compiled with this crate and
 /// not again with each submission.
@@ -70,8 +77,12 @@ fn record_each(
 ) -> io::Result<()> {
     let mut output = BufWriter::new(output);
     for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
-        let Task { name, problem } = task?;
-        let (plan, error) = match record(&name, problem)? {
+        let Task {
+            name,
+            problem,
+            devices,
+        } = task?;
+        let (plan, error) = match record(&name, problem, devices)? {
             Ok(plan) => (Some(plan), None),
             Err(error) => (None, Some(error)),
         };

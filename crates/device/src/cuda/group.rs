@@ -9,6 +9,7 @@ use cust::sys::CUdevice_P2PAttribute as P2pAttribute;
 use super::commands::Wire;
 use super::gpu::CudaDevice;
 use super::kernels::Gpu;
+use super::memory::Bands;
 use super::session::{CudaSession, Use};
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::{call, check};
@@ -170,7 +171,12 @@ impl CudaGroup {
         for device in &self.gpus[..needed] {
             let module = validate(module, plan, &device.info.limits)?;
             let opened = device.enter()?;
-            gpus.push(Gpu::new(device, opened, device.load(module)?, plan)?);
+            gpus.push(Gpu::new(
+                device,
+                opened,
+                device.load_for(module, &memory)?,
+                plan,
+            )?);
         }
         let wire = self.wire.as_ref().map(|(nccl, comms)| Wire {
             nccl: *nccl,
@@ -232,5 +238,13 @@ impl Device for CudaGroup {
         pool: &BufferPool,
     ) -> Result<Box<dyn Session + 'd>, Error> {
         self.session(module, plan, Use::Pool(pool.clone()))
+    }
+
+    fn prepare_isolated<'d>(
+        &'d self,
+        module: &Module,
+        plan: &Plan,
+    ) -> Result<Box<dyn Session + 'd>, Error> {
+        self.session(module, plan, Use::Banded(Bands::new()))
     }
 }

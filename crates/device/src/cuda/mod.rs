@@ -85,17 +85,28 @@ impl CudaDevice {
         let module = validate(module, plan, &self.info.limits)?;
         validate_devices(plan, 1, |_, _| true)?;
         let opened = self.enter()?;
-        let loaded = match memory {
+        let gpus = vec![Gpu::new(
+            self,
+            opened,
+            self.load_for(module, &memory)?,
+            plan,
+        )?];
+        let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;
+        Ok(Box::new(session))
+    }
+}
+
+impl CudaDevice {
+    /// The module for a session with this memory. Its context is current.
+    fn load_for(&self, module: &Module, memory: &Use) -> Result<Arc<LoadedModule>, DeviceError> {
+        match memory {
             // Not among the modules that are kept: its globals have their initial values.
             Use::Banded(_) => {
                 reset_settings()?;
-                Arc::new(LoadedModule::new(module, &self.info)?)
+                Ok(Arc::new(LoadedModule::new(module, &self.info)?))
             }
-            Use::Own | Use::Pool(_) => self.load(module)?,
-        };
-        let gpus = vec![Gpu::new(self, opened, loaded, plan)?];
-        let session = CudaSession::new(gpus, Share::whole(1), None, plan, memory)?;
-        Ok(Box::new(session))
+            Use::Own | Use::Pool(_) => self.load(module),
+        }
     }
 }
 

@@ -14,7 +14,7 @@ const L2_OVER_COPY: f64 = 6.0;
 /// Clever algebra saves some operations, but not more than half.
 const SAVED_FLOPS: f64 = 0.5;
 
-/// A device's highest rates.
+/// A device's highest rates; of several as one, all together.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ceiling {
     /// Device memory, in bytes read and written per second.
@@ -26,7 +26,7 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Of a device that copies so fast. `None` for the emulated device, whose time means nothing.
+    /// Of a device that copies so fast, which may be several as one. `None` for the emulated device, whose time means nothing.
     pub fn new(device: &dyn Device, copy_bytes_per_s: f64) -> Option<Ceiling> {
         let info = device.info();
         if info.kind == DeviceKind::Emulated {
@@ -35,8 +35,10 @@ impl Ceiling {
         let clock = info.multiprocessors.zip(info.clock_khz);
         Some(Ceiling {
             copy_bytes_per_s,
-            l2_bytes: info.l2_bytes.unwrap_or(0),
-            multiprocessor_hz: clock.map(|(count, khz)| f64::from(count) * f64::from(khz) * 1e3),
+            l2_bytes: u64::from(device.count()) * info.l2_bytes.unwrap_or(0),
+            multiprocessor_hz: clock
+                .map(|(count, khz)| f64::from(count) * f64::from(khz) * 1e3)
+                .map(|hz| f64::from(device.count()) * hz),
         })
     }
 

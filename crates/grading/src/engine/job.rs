@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use device::discover;
 use device::{Device, DeviceKind, Module};
 use host::find_lab;
+use lab::devices::Gpus;
 use plan::Plan;
 use serde::{Deserialize, Serialize};
 
@@ -128,7 +129,9 @@ impl Job for CaseJob {
     }
 
     fn work(&self, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
-        self.run_on(self.device()?.as_ref(), watch)
+        let lab_spec = self.lab_spec()?;
+        let devices = lab_spec.cases[self.number(&lab_spec)?].devices;
+        self.run_on(self.device(devices)?.as_ref(), watch)
     }
 }
 
@@ -138,12 +141,39 @@ impl CaseJob {
         self.checks.unwrap_or(Extent::Whole)
     }
 
-    /// The device that the job names.
-    fn device(&self) -> Result<Box<dyn Device>, Outcome> {
+    /// The lab file, with drawn parameters.
+    fn lab_spec(&self) -> Result<LabSpec, Outcome> {
+        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
+            .map_err(|error| Outcome::undecided(error.to_string()))?;
+        Ok(match self.draw {
+            Some(draw) => lab_spec.drawn(draw),
+            None => lab_spec,
+        })
+    }
+
+    /// The case's number in it.
+    fn number(&self, lab_spec: &LabSpec) -> Result<usize, Outcome> {
+        let mut cases = lab_spec.cases.iter();
+        cases
+            .position(|spec| spec.name == self.case)
+            .ok_or_else(|| Outcome::undecided(format!("there is no case `{}`", self.case)))
+    }
+
+    /// The device that the job names; for several, that one and those after it, as one.
+    fn device(&self, devices: u32) -> Result<Box<dyn Device>, Outcome> {
         let ordinal = match self.device {
-            DeviceName::Emulated => return Ok(Box::new(self.extent().device(self.fuel))),
+            DeviceName::Emulated => {
+                let device = self.extent().device(self.fuel).with_devices(devices);
+                return Ok(Box::new(device));
+            }
             DeviceName::Cuda(ordinal) => ordinal,
         };
+        if devices > 1 {
+            let numbers = (ordinal..ordinal + devices).collect();
+            return Gpus::List(numbers).group(None).map_err(|error| {
+                Outcome::not_graded_here(format!("the case has {devices} GPUs: {error}"))
+            });
+        }
         let lacking =
             |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", self.device));
         let devices =
@@ -161,17 +191,9 @@ impl CaseJob {
     /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
     pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
         let bad = |error: String| Outcome::undecided(error);
-        let lab_spec = LabSpec::parse(&self.lab_text, &self.lab_file)
-            .map_err(|error| bad(error.to_string()))?;
-        let lab_spec = self
-            .draw
-            .map_or(lab_spec.clone(), |draw| lab_spec.drawn(draw));
+        let lab_spec = self.lab_spec()?;
         let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
-        let number = lab_spec
-            .cases
-            .iter()
-            .position(|spec| spec.name == self.case);
-        let number = number.ok_or_else(|| bad(format!("there is no case `{}`", self.case)))?;
+        let number = self.number(&lab_spec)?;
         let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;

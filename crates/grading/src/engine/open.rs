@@ -179,7 +179,8 @@ impl OpenJob {
             ));
         }
         plan_check::is_affordable(plan, module)?;
-        plan_check::fits(lab.name, problem, plan, module, &self.device.limits)?;
+        let limits = &self.device.limits;
+        plan_check::fits(lab.name, problem, plan, module, limits, spec.devices)?;
         Ok(plan)
     }
 

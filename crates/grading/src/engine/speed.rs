@@ -52,11 +52,12 @@ impl CaseWork<'_> {
     ) -> Result<(), Outcome> {
         let any_case = self.spec.with_seed(self.lab, 0).map_err(Error::from)?;
         let record = |variant: &'static Variant| {
-            let plan = variant.record(any_case.as_ref())?;
+            let plan = variant.record_for(any_case.as_ref(), self.spec.devices)?;
             Ok::<_, Error>(Trusted { variant, plan })
         };
         let trusted = variant.map(record).transpose()?;
-        let copy = copy_rate(self.device)?;
+        let devices = f64::from(self.spec.devices);
+        let copy = devices * copy_rate(self.device)?;
         let bytes = self.necessary_bytes;
         // The shortest time in which the device can do the case's work.
         let shortest_s = Ceiling::new(self.device, copy).map_or(0.0, |ceiling| {

@@ -10,7 +10,9 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::draw::{MAX_CORNERS, MAX_DRAWN, Range as DrawnFrom, Ranges};
-use super::{Against, CaseSpec, Group, LabSpec, LabSpecError, PerformanceSpec, ToleranceRule};
+use super::{
+    Against, CaseSpec, Group, LabSpec, LabSpecError, MAX_DEVICES, PerformanceSpec, ToleranceRule,
+};
 
 /// The only version of the format.
 const FORMAT_VERSION: u64 = 1;
@@ -41,6 +43,7 @@ struct TomlCase {
     name: Spanned<String>,
     group: Group,
     points: Spanned<f64>,
+    devices: Option<Spanned<u32>>,
     most_updates: Option<Spanned<u64>>,
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
@@ -189,6 +192,7 @@ impl Checker<'_> {
             name: name.clone(),
             group: case.group,
             points: self.points(&case.points)?,
+            devices: self.devices(case.devices.as_ref())?,
             params,
             ranges,
         };
@@ -311,6 +315,16 @@ impl Checker<'_> {
         }
         let message = format!("points are {value}; they are 0 or more");
         self.fail(points.span(), message)
+    }
+
+    fn devices(&self, devices: Option<&Spanned<u32>>) -> Result<u32, LabSpecError> {
+        let Some(devices) = devices else { return Ok(1) };
+        let value = *devices.get_ref();
+        if (1..=MAX_DEVICES).contains(&value) {
+            return Ok(value);
+        }
+        let message = format!("devices are {value}; a case has 1 to {MAX_DEVICES}");
+        self.fail(devices.span(), message)
     }
 
     fn performance(

@@ -115,6 +115,9 @@ pub enum ToleranceRule {
     },
 }
 
+/// The most devices of a case.
+pub const MAX_DEVICES: u32 = 8;
+
 /// One tested problem.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CaseSpec {
@@ -124,6 +127,8 @@ pub struct CaseSpec {
     pub group: Group,
     /// The points of right results.
     pub points: f64,
+    /// The number of devices that its plan is for, and uses: 1 to [`MAX_DEVICES`].
+    pub devices: u32,
     /// The lab's parameters, without a seed. Those that are drawn have their least values until
     /// then.
     pub params: CaseParams,

@@ -589,7 +589,7 @@ fn bundled(
 ) -> Vec<BundledCase> {
     let mut room = Room::half();
     let case = |(task, recorded): (&Task, Recorded)| {
-        let Task { name, problem } = task.clone();
+        let Task { name, problem, .. } = task.clone();
         let fitting = recorded.and_then(|plan| fitting(lab, sources, module, task, plan));
         let plan = fitting.map_err(NotRecorded::from);
         let mut case = BundledCase {
@@ -614,8 +614,8 @@ fn fitting(
     plan: plan::Plan,
 ) -> Recorded {
     let limits = &LaunchLimits::SM_90;
-    let Err(Outcome::Failed(failure)) = plan_check::fits(lab, &task.problem, &plan, module, limits)
-    else {
+    let fits = plan_check::fits(lab, &task.problem, &plan, module, limits, task.devices);
+    let Err(Outcome::Failed(failure)) = fits else {
         return Ok(plan);
     };
     let mut message = format!("case `{}`: {}", task.name, failure.message);
@@ -681,6 +681,7 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
         Ok(Task {
             name: case.name.clone(),
             problem: made.problem_json(),
+            devices: case.devices,
         })
     };
     let cases = lab_spec.cases.iter();

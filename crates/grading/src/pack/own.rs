@@ -41,7 +41,7 @@ struct Recorder {
 
 impl Recorder {
     /// The plan of a case, recorded now: a process that takes milliseconds.
-    fn plan(&self, case: &dyn LabCase) -> Result<Plan, NotRecorded> {
+    fn plan(&self, case: &dyn LabCase, devices: u32) -> Result<Plan, NotRecorded> {
         let failed = |message: String| NotRecorded {
             submission: self.submission.clone(),
             message,
@@ -49,6 +49,7 @@ impl Recorder {
         let task = Task {
             name: case.label(),
             problem: case.problem_json(),
+            devices,
         };
         let tasks = [task];
         let mut allowance = Allowance::default();
@@ -67,8 +68,8 @@ impl Recorder {
 }
 
 impl Packer {
-    /// Builds a submission, as a variant of this name whose plans are recorded on demand, for one
-    /// device. They are, for as long as the folder is there.
+    /// Builds a submission, as a variant of this name whose plans are recorded on demand, for as long
+    /// as the folder is there.
     ///
     /// # Errors
     ///
@@ -94,9 +95,9 @@ impl Packer {
             folder: workshop.record,
             options: self.options.clone(),
         };
-        let record = move |case: &dyn LabCase, _devices| {
+        let record = move |case: &dyn LabCase, devices| {
             recorder
-                .plan(case)
+                .plan(case, devices)
                 .map_err(|error| Error::Input(Box::new(error)))
         };
         let variant = Variant::recorded(name, "a submission", module, record);

@@ -27,7 +27,14 @@ fn said(record: impl FnOnce(&mut Plan)) -> (Option<Kind>, String) {
     let mut plan = Plan::new("case");
     record(&mut plan);
     let module = Module::new("kernels.rs", PTX);
-    match fits("poisson", &problem(), &plan, &module, &LaunchLimits::SM_90) {
+    match fits(
+        "poisson",
+        &problem(),
+        &plan,
+        &module,
+        &LaunchLimits::SM_90,
+        1,
+    ) {
         Ok(()) => (None, String::new()),
         Err(Outcome::Failed(failure)) => (Some(failure.kind), failure.message),
         Err(other) => panic!("{other:?}"),
@@ -114,7 +121,7 @@ fn outputs_have_buffers_of_their_own() {
     plan.output("u1", u1);
     let module = Module::new("kernels.rs", PTX);
     let problem = serde_json::to_value(problem).unwrap();
-    let refused = fits("wave2d", &problem, &plan, &module, &LaunchLimits::SM_90).unwrap_err();
+    let refused = fits("wave2d", &problem, &plan, &module, &LaunchLimits::SM_90, 1).unwrap_err();
     assert_eq!(refused.kind(), Some(Kind::PlanInvalid));
     insta::assert_snapshot!(refused.reason(), @"outputs `u0` and `u1` are the same buffer `u1`; each needs one of its own");
 }

@@ -8,6 +8,7 @@ mod kernels;
 mod panics;
 mod refused;
 mod right;
+mod several;
 mod time;
 mod tolerance;
 mod wrong;
@@ -68,13 +69,22 @@ pub(super) fn lab_spec(text: &str) -> LabSpec {
 
 /// A submission with these kernels, whose plans `record` makes from each case's own.
 fn bundle(lab_spec: &LabSpec, ptx: &str, record: impl Fn(&dyn lab::LabCase) -> Plan) -> Bundle {
+    bundle_for(lab_spec, ptx, |case, _| record(case))
+}
+
+/// The same, where `record` knows for how many devices.
+fn bundle_for(
+    lab_spec: &LabSpec,
+    ptx: &str,
+    record: impl Fn(&dyn lab::LabCase, u32) -> Plan,
+) -> Bundle {
     let lab = find_lab(&lab_spec.lab).unwrap();
     let cases = lab_spec.cases.iter().map(|spec| {
         let case = spec.with_seed(lab, 0).unwrap();
         BundledCase {
             name: spec.name.clone(),
             problem: case.problem_json(),
-            plan: Ok(record(case.as_ref())),
+            plan: Ok(record(case.as_ref(), spec.devices)),
         }
     });
     Bundle {

@@ -149,12 +149,12 @@ fn plans_that_are_too_large_are_refused() {
 }
 
 #[test]
-fn plans_over_several_devices_are_refused() {
+fn plans_over_more_devices_than_the_case_has_are_refused() {
     let failure = refused_plan(&elementwise(SUM), |plan, _| {
         plan.scratch_on(1, "there", Element::U8, 8);
     });
     assert_eq!(failure.kind, Kind::PlanInvalid);
-    insta::assert_snapshot!(failure.message, @"the plan uses 2 devices; a submission computes on one");
+    insta::assert_snapshot!(failure.message, @"the plan uses 2 devices; this case has 1 (`Plan::available_devices`)");
 }
 
 #[test]

@@ -7,6 +7,7 @@ fn tasks() -> Vec<Task> {
     let task = |name: &str| Task {
         name: name.into(),
         problem: json!({}),
+        devices: 1,
     };
     vec![task("a"), task("b")]
 }
