@@ -387,11 +387,10 @@ def stencil25():
     f.text(x0 + 26, 122, "along y: one row (pitch) apart")
     f.circle(x0 + 8, 147, 8, "green")
     f.text(x0 + 26, 152, "along x: one plane apart")
-    f.text(x0, 194, "From memory, per point inside:", 14, bold=True)
-    f.text(x0, 216, "read u, vp, v and write v: 16 bytes")
-    f.text(x0, 238, "The other 24 values of u must come")
-    f.text(x0, 256, "from registers, shared memory,")
-    f.text(x0, 274, "L1 or L2.")
+    f.text(x0, 194, "Reuse", 14, bold=True)
+    f.text(x0, 216, "Each value of u is read by 25 points.")
+    f.text(x0, 238, "Registers, shared memory, L1 or L2")
+    f.text(x0, 256, "must serve most of these reads.")
     return f
 
 
@@ -659,13 +658,13 @@ def boxes():
     f.label(left + w / 2, top + h - s / 2, "back", 12)
     f.text(left, top + h + 24, "top and bottom (y) are before and behind this slice", 13, soft=True)
     x0 = 400
-    f.text(x0, 70, "inside: u, vp, v read; v written", 14, bold=True)
-    f.text(x0, 92, "16 bytes per point, 41 operations")
-    f.text(x0, 130, "shell: eta and phi read too, phi written", 14, bold=True)
-    f.text(x0, 152, "28 bytes per point")
-    f.text(x0, 190, "1000^3 points, a shell of 16:", 14, bold=True)
-    f.text(x0, 212, "9.3 % of the points, 15 % of the bytes")
-    f.text(x0, 234, "17.1 GB per timestep: 5.67 ms at 3.02 TB/s")
+    f.text(x0, 70, "inside: u, v and vp", 14, bold=True)
+    f.text(x0, 92, "one launch, 41 operations per point")
+    f.text(x0, 130, "shell: eta and phi too", 14, bold=True)
+    f.text(x0, 152, "six launches; left and right have all of y and z,")
+    f.text(x0, 170, "the others what is left")
+    f.text(x0, 208, "1000^3 points, a shell of 16:", 14, bold=True)
+    f.text(x0, 230, "9.3 % of the points are in the shell")
     return f
 
 
@@ -692,10 +691,9 @@ def planes():
     f.text(x0 + 22, 98, "its neighbours: from L2 or new")
     f.rect(x0, 112, 14, 14, "blue")
     f.text(x0 + 22, 124, "no longer needed")
-    f.text(x0, 160, "8 bytes * n_y * n_z per plane:", 14, bold=True)
-    f.text(x0, 182, "512 x 128 x 512: 0.5 MB")
-    f.text(x0, 202, "128 x 512 x 512: 2.1 MB")
-    f.text(x0, 222, "L2 of an H100: 50 MiB")
+    f.text(x0, 160, "one plane:", 14, bold=True)
+    f.text(x0, 182, "8 bytes * n_y * n_z")
+    f.text(x0, 210, "L2 of an H100: 50 MiB")
     return f
 
 
