@@ -368,7 +368,7 @@ def streaming():
 
 def stencil25():
     """The 25 points."""
-    f = Figure(740, 320, "The 25 points of the stencil: the middle and four on each side along x, y and z")
+    f = Figure(740, 340, "The 25 points of the stencil: the middle and four on each side along x, y and z")
     cx, cy, s = 200, 165, 30
     axes = [("z", (1, 0), "blue"), ("y", (0, 1), "orange"), ("x", (0.62, -0.5), "green")]
     for name, (dx, dy), fill in axes:
@@ -662,7 +662,7 @@ def boxes():
     f.text(x0, 92, "one launch, 41 operations per point")
     f.text(x0, 130, "shell: eta and phi too", 14, bold=True)
     f.text(x0, 152, "six launches; left and right have all of y and z,")
-    f.text(x0, 170, "the others what is left")
+    f.text(x0, 170, "the other four have the rest")
     f.text(x0, 208, "1000^3 points, a shell of 16:", 14, bold=True)
     f.text(x0, 230, "9.3 % of the points are in the shell")
     return f
