@@ -64,7 +64,10 @@ fn nothing_of_a_solution_is_in_the_copy() {
         }
         // Packing builds this file to see whether the machine can; it solves nothing. Lab 0 is a page.
         let is_probe = name.ends_with("pack/known_good/launch.rs");
-        let is_apart = ["labs", "docs"].iter().any(|folder| name.starts_with(folder)) || is_probe;
+        let is_apart = ["labs", "docs"]
+            .iter()
+            .any(|folder| name.starts_with(folder))
+            || is_probe;
         if text.contains("impl Solution for") && !is_apart {
             found.push(format!("{}: a solution", name.display()));
         }
