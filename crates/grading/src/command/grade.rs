@@ -1,6 +1,7 @@
 //! `harness grade`: its arguments, and what it does with them. How a grade comes about is in
 //! [`crate::engine`].
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 use std::time::Duration;
@@ -14,7 +15,7 @@ use crate::engine::job::{CaseJob, DeviceName};
 use crate::engine::open::OpenJob;
 use crate::engine::{self, CaseRunner, GradeError, Options, Packed, Quiet, Seeds, Show};
 use crate::engine::{WithSource, Workers};
-use crate::lab_spec::{self, LabSpec};
+use crate::lab_spec::LabSpec;
 use crate::outcome;
 use crate::pack::PackError;
 use crate::pack::job::{MessagesJob, PackJob, PackProcesses};
@@ -27,7 +28,7 @@ use super::all::folder;
 use super::all::shard::Shard;
 use super::all::store::{self, Store, Terms};
 use super::all::{Class, grade_all};
-use super::pack::{course_root, read_lab_file};
+use super::pack::{course_root, lab_file_here, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
 use lab::devices::{Gpus, Machine, Wanted};
@@ -45,7 +46,7 @@ pub struct GradeArgs {
     submission: Option<PathBuf>,
     /// Grade every submission in this folder; -o names the folder for the results, where a second
     /// call goes on after an interruption
-    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "heat_maps", "brief", "counts"])]
+    #[arg(long, value_name = "DIR", requires = "json", conflicts_with_all = ["submission", "html", "gradescope", "student_report", "heat_maps", "brief", "counts"])]
     all: Option<PathBuf>,
     /// With --all: grade on several GPUs at once, a submission on each: all, how many, or their
     /// numbers as in 0,2
@@ -79,7 +80,7 @@ pub struct GradeSettings {
     /// The lab [default: of a submission LAB/NAME the one of that name]
     #[arg(long)]
     pub lab: Option<String>,
-    /// Grade by this file instead of the lab's own lab.toml
+    /// Grade by this file instead of the lab's own lab.toml, which is the course folder's
     #[arg(long, value_name = "FILE")]
     pub lab_file: Option<PathBuf>,
     /// cuda, cuda:N or emulated [default: cuda, or without a GPU emulated]
@@ -225,6 +226,8 @@ pub fn work(args: WorkerArgs) -> Result<Ending, CommandError> {
 pub struct Grader {
     lab: Option<String>,
     lab_file: Option<LabSpec>,
+    /// The named lab's, if none was given.
+    lab_file_here: OnceLock<Cow<'static, LabSpec>>,
     machine: Machine,
     /// At least one, where something is graded.
     devices: Vec<Wanted>,
@@ -283,6 +286,7 @@ impl Grader {
         Ok(Grader {
             lab: settings.lab.clone(),
             lab_file,
+            lab_file_here: OnceLock::new(),
             machine: Machine::new(Vec::new()),
             devices: Vec::new(),
             options: Options {
@@ -445,8 +449,8 @@ impl Grader {
         engine::refused(report, lab_spec, failure)
     }
 
-    /// The lab file: the one that was given, or else the named lab's, or else that which `found`
-    /// finds.
+    /// The lab file: the one that was given, or else the named lab's, or else that of the lab which
+    /// `found` finds: a grader is for one lab.
     fn lab_spec(&self, found: impl FnOnce() -> Option<String>) -> Result<&LabSpec, CommandError> {
         if let Some(lab_spec) = &self.lab_file {
             return Ok(lab_spec);
@@ -454,7 +458,11 @@ impl Grader {
         let lab = self.lab.clone().or_else(found).ok_or_else(|| {
             CommandError::Input("which lab is this for? name it: --lab wave2d".to_owned())
         })?;
-        Ok(lab_spec::embedded(&lab)?)
+        if let Some(lab_spec) = self.lab_file_here.get() {
+            return Ok(lab_spec);
+        }
+        let lab_spec = lab_file_here(&lab, None)?;
+        Ok(self.lab_file_here.get_or_init(|| lab_spec))
     }
 }
 

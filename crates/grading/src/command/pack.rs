@@ -1,5 +1,6 @@
 //! `harness pack`: a submission, built in isolation, as one file.
 
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -15,6 +16,7 @@ use exit::{CommandError, Ending};
 use host::course_root;
 use output_files::{OutputFile, ScratchFolder};
 use page::escape;
+use terminal::look::Look;
 use terminal::stdout::Out;
 use units::{bytes, count};
 
@@ -68,6 +70,31 @@ pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
     })
 }
 
+/// The lab file of a lab: that of the course's folder, or without one, or where it is the same, the
+/// one inside this program. One line on standard error says that they differ.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for an unknown lab, or the first mistake in the folder's file.
+pub fn lab_file_here(lab: &str, course: Option<&Path>) -> Result<Cow<'static, LabSpec>, CommandError> {
+    let own = lab_spec::embedded(lab)?;
+    // Bundles are graded where there is no course.
+    let Ok(root) = course_root(course) else {
+        return Ok(Cow::Borrowed(own));
+    };
+    let edited = lab_spec::edited(&root, lab);
+    let Some(edited) = edited.map_err(|error| CommandError::Input(error.to_string()))? else {
+        return Ok(Cow::Borrowed(own));
+    };
+    let look = Look::of_stderr();
+    eprintln!(
+        "{} {} counts; the lab file inside this program is another",
+        look.caution("note:"),
+        escape::line(&edited.file)
+    );
+    Ok(Cow::Owned(edited))
+}
+
 /// The course's root: `given` (by `--course`), else what is above this program's file, else what is
 /// above the working folder. Never a submission's folder: its crates would be built, and trusted.
 ///
@@ -92,12 +119,11 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 /// the flags or the machine. A case without a plan costs that case: the bundle is written, and the
 /// end is [`Ending::Wrong`].
 pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    let read;
-    let lab_spec: &LabSpec = match &args.lab_file {
-        None => lab_spec::embedded(&args.lab)
-            .map_err(|error| CommandError::Input(format!("--lab {}: {error}", args.lab)))?,
+    let lab_spec: Cow<'_, LabSpec> = match &args.lab_file {
+        None => lab_file_here(&args.lab, args.course.as_deref())
+            .map_err(|failure| failure.context(&format!("--lab {}", args.lab)))?,
         Some(file) => {
-            read = read_lab_file("--lab-file", file)?;
+            let read = read_lab_file("--lab-file", file)?;
             if read.lab != args.lab {
                 return Err(CommandError::Input(format!(
                     "--lab-file {}: is of lab `{}`, and --lab is `{}`",
@@ -106,7 +132,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
                     args.lab
                 )));
             }
-            &read
+            Cow::Owned(read)
         }
     };
     // A path that cannot be written is refused before minutes of building.
@@ -121,7 +147,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     };
     let scratch = ScratchFolder::new("pack").map_err(GradeError::NoScratch)?;
     let file = scratch.path().join("packed.bundle");
-    let bundle = PackProcesses::new(options).pack(&args.dir, lab_spec, draw, &file)?;
+    let bundle = PackProcesses::new(options).pack(&args.dir, &lab_spec, draw, &file)?;
     let elapsed = start.elapsed();
     let packed = std::fs::read(&file).map_err(|error| {
         CommandError::Environment(format!("cannot read {}: {error}", file.display()))

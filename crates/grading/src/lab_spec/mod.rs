@@ -2,8 +2,10 @@
 //!
 //! A [`LabSpec`] has passed every check: its names are unique, the lab accepts its parameters, its
 //! points make sense. A mistake is refused with file and line. The labs' own files are
-//! part of the program; `--lab-file` replaces one.
+//! part of the program; where it is used in a course's folder, the folder's files count, and
+//! `--lab-file` replaces one.
 
+mod course;
 mod draw;
 mod embedded;
 mod file;
@@ -19,6 +21,7 @@ use lab::{CaseParams, Lab, LabCase};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+pub use course::edited;
 pub use draw::{Range, Ranges};
 pub use embedded::{embedded, embedded_files, embedded_hints};
 pub use hints::{Hint, Hints};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::command::report::{figures, html};
+use crate::command::report::{self, figures, html, student};
 use crate::outcome::{Kind, Outcome};
 use crate::report::GradeReport;
 use exit::{CommandError, Ending};
@@ -19,6 +19,9 @@ use units::{count, three};
 const BINS: usize = 10;
 /// Width of a full bar on a terminal.
 const BAR: usize = 40;
+
+/// The folder of what students may read.
+const STUDENTS: &str = "students";
 
 /// A submission and its grade.
 #[derive(Debug, Clone, PartialEq)]
@@ -284,7 +287,8 @@ impl Summary {
         lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// Writes `summary.html`, `scores.csv` and a page for each submission into the results folder.
+    /// Writes `summary.html`, `scores.csv` and a page for each submission into the results folder,
+    /// and into its folder `students` the part of each that its student may read.
     ///
     /// # Errors
     ///
@@ -297,9 +301,16 @@ impl Summary {
         };
         put("summary.html", &self.page(graded))?;
         put("scores.csv", &csv(graded))?;
+        let students = results.join(STUDENTS);
+        std::fs::create_dir_all(&students)
+            .map_err(|error| CommandError::not_written(&students, &error))?;
         for one in graded {
             if let Ok(report) = &one.report {
-                put(&page_name(one), &html::page(report))?;
+                put(&page_name(one, "html"), &html::page(report))?;
+                let safe = student::safe(report);
+                let name = |ending| format!("{STUDENTS}/{}", page_name(one, ending));
+                put(&name("html"), &html::page(&safe))?;
+                put(&name("json"), &report::json(&safe)?)?;
             }
         }
         Ok(())
@@ -371,7 +382,7 @@ impl Summary {
                 };
                 let (score, _) = figures::score(report);
                 vec![
-                    Cell::text(&one.name).with_link(page_name(one)),
+                    Cell::text(&one.name).with_link(page_name(one, "html")),
                     Cell::number(score),
                     result,
                 ]
@@ -389,9 +400,9 @@ impl Summary {
 
 /// Unique, since no two submissions have the same name. The digest tells apart names that differ in
 /// other characters only, and it is long enough that no two names with the same one are found.
-fn page_name(graded: &Graded) -> String {
+fn page_name(graded: &Graded, ending: &str) -> String {
     let digest = &sha256(&graded.name)[..32];
-    format!("{}-{digest}.html", escape::file_name(&graded.name))
+    format!("{}-{digest}.{ending}", escape::file_name(&graded.name))
 }
 
 /// For a spreadsheet: no cell of a submission's choosing is a formula.

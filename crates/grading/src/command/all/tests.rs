@@ -189,6 +189,9 @@ fn a_class() {
         name.to_string_lossy().starts_with("ada-")
     });
     assert_eq!(pages.count(), 1);
+    // Students' own: a page and JSON for each.
+    let students = fs::read_dir(class.results().join("students")).unwrap();
+    assert_eq!(students.count(), 6);
 }
 
 #[test]

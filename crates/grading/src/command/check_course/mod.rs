@@ -115,22 +115,22 @@ struct Checker<'a> {
 impl Checker<'_> {
     fn lab_file(&self) -> Result<String, CommandError> {
         let lab_file = read_lab_file("lab.toml", &self.folder.join("lab.toml"))?;
-        if lab_file.text != lab_spec::embedded(self.lab)?.text {
-            return Err(CommandError::Wrong(
-                "is not the one that this program has inside; build harness again".to_owned(),
-            ));
-        }
         let points: f64 = lab_file.cases.iter().map(|case| case.points).sum();
+        // A program that is carried to another machine has its own.
+        let older = match lab_spec::edited(self.root, self.lab) {
+            Ok(Some(_)) => "; this program has another inside, which counts outside of the course",
+            _ => "",
+        };
         Ok(format!(
-            "{} cases, {points} points for being right",
+            "{} cases, {points} points for being right{older}",
             lab_file.cases.len()
         ))
     }
 
     fn hints(&self) -> Result<String, CommandError> {
         let name = self.folder.join("hints.toml");
-        let lab_spec = lab_spec::embedded(self.lab)?;
-        let hints = Hints::parse(&read(&name)?, &name.display().to_string(), lab_spec)
+        let lab_spec = read_lab_file("lab.toml", &self.folder.join("lab.toml"))?;
+        let hints = Hints::parse(&read(&name)?, &name.display().to_string(), &lab_spec)
             .map_err(|error| CommandError::Wrong(error.to_string()))?;
         if hints != *lab_spec::embedded_hints(self.lab)? {
             return Err(CommandError::Wrong(

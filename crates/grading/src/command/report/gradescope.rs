@@ -5,19 +5,16 @@
 //! `status`, `output` and `visibility`, where one without a score only informs. All texts are of
 //! format `text`: nothing of a submission is ever interpreted.
 //!
-//! Students read it. What they may not know of hidden cases is in a test whose visibility is
-//! `hidden`, which Gradescope shows to instructors alone: the wrong values of a hidden case tell
-//! its sizes, and what a recorder says may tell its parameters. That a hidden case passed or failed
-//! is shown once grades are published; until then Gradescope does not show the total. `output` and
-//! the lines on undecided points do not show it either. The time that grading took is never shown:
-//! hidden cases are part of it. A failure of code that knew hidden cases is shown as a failure in a
-//! hidden case, without more.
+//! Students read it: what [`student`](super::student) leaves of the grade. The rest is in a test
+//! whose visibility is `hidden`, which Gradescope shows to instructors alone. That a hidden case
+//! passed or failed is shown once grades are published; until then Gradescope does not show the
+//! total. `output` and the lines on undecided points do not show it either.
 
 use serde::Serialize;
 
-use super::figures;
+use super::{figures, student};
 use crate::lab_spec::Group;
-use crate::outcome::{Failure, Kind, Outcome};
+use crate::outcome::{Failure, Outcome};
 use crate::report::{CaseGrade, GradeReport, PerformanceGrade};
 use page::escape;
 
@@ -56,9 +53,10 @@ const HIDDEN: &str = "hidden";
 
 /// The results.
 pub fn results(report: &GradeReport) -> Results {
+    let for_instructors = for_instructors(report);
+    let report = &student::safe(report);
     let mut tests: Vec<Test> = report.cases.iter().map(case).collect();
     tests.extend(report.performance.iter().map(speed));
-    let for_instructors = for_instructors(report);
     if !for_instructors.is_empty() {
         let output = for_instructors.join("\n\n");
         tests.push(Test::new("for the instructor", None, None, output, HIDDEN));
@@ -119,16 +117,12 @@ fn case(case: &CaseGrade) -> Test {
     let is_hidden = case.group == Group::Hidden;
     let (status, output) = match &case.status {
         Outcome::Passed | Outcome::Measured => (Some("passed"), "every value is right".to_owned()),
-        Outcome::Failed(failing) if is_hidden && !is_secret(failing) => {
-            (Some("failed"), summary(failing))
-        }
-        Outcome::Undecided { .. } if is_hidden => (Some("failed"), "undecided here".to_owned()),
         Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
         Outcome::Failed(failing) => (Some("failed"), for_students(failing)),
         Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
     };
     let mut output = output;
-    if !case.printed.is_empty() && !is_hidden {
+    if !case.printed.is_empty() {
         let printed = escape::plain(case.printed.trim_end());
         output += &format!("\n\nkernels printed:\n{printed}");
     }
@@ -188,7 +182,8 @@ impl Test {
 
 /// The part for instructors, and notes.
 fn for_instructors(report: &GradeReport) -> Vec<String> {
-    let refused = report.refused.iter().filter(|failing| is_secret(failing));
+    let refused = report.refused.iter();
+    let refused = refused.filter(|failing| student::is_secret(failing));
     let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));
     let hidden = report.cases.iter().filter_map(|case| {
         let is_told = case.group == Group::Hidden && report.refused.is_none();
@@ -203,28 +198,17 @@ fn for_instructors(report: &GradeReport) -> Vec<String> {
     refused.chain(hidden).chain(notes).collect()
 }
 
-/// Whether it may tell of hidden cases. A bundle of the student's own making has the names that it
-/// is asked for.
-fn is_secret(failing: &Failure) -> bool {
-    failing.knew_hidden || failing.kind == Kind::BundleMismatch
-}
-
+/// The failure as students have it.
 fn for_students(failing: &Failure) -> String {
-    if is_secret(failing) {
-        // Not even how: a recorder that ends in one way or another would tell what it was asked
-        // for.
-        "it failed in a hidden case; the instructor can see how".to_owned()
+    if failing.knew_hidden {
+        failing.message.clone()
     } else {
         explained(failing)
     }
 }
 
-fn summary(failing: &Failure) -> String {
-    format!("{} [{}]", failing.kind.summary(), failing.kind)
-}
-
 fn explained(failing: &Failure) -> String {
-    let mut lines = vec![summary(failing)];
+    let mut lines = vec![format!("{} [{}]", failing.kind.summary(), failing.kind)];
     lines.extend(figures::explanation(failing));
     lines.join("\n")
 }

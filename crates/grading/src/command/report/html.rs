@@ -20,10 +20,12 @@ pub fn page(report: &GradeReport) -> String {
         Some(info) => format!("{} ({})", report.device, info.name),
         None => report.device.clone(),
     };
-    page.remark(&format!(
-        "Graded on {device} in {} s.",
-        three(report.elapsed_s)
-    ));
+    let elapsed = match report.elapsed_s {
+        // A student's: see `student`.
+        0.0 => String::new(),
+        elapsed => format!(" in {} s", three(elapsed)),
+    };
+    page.remark(&format!("Graded on {device}{elapsed}."));
     if !report.cases.is_empty() {
         page.section("Correctness");
         cases(&mut page, report);
@@ -180,7 +182,10 @@ fn failures(page: &mut Page, report: &GradeReport) {
     for (names, failing) in failures {
         page.part(&names.join(", "));
         page.paragraph(&format!("{} ({})", failing.kind.summary(), failing.kind));
-        page.verbatim(&figures::explanation(failing).join("\n"));
+        let explanation = figures::explanation(failing);
+        if !explanation.is_empty() {
+            page.verbatim(&explanation.join("\n"));
+        }
         let diagnosis = failing.diagnosis.as_ref();
         if let Some(heat_map) = diagnosis.and_then(|diagnosis| diagnosis.heat_map.as_ref()) {
             let scale = if heat_map.cells_per_pixel > 1 {

@@ -5,11 +5,13 @@
 //! | [`terminal`]   | tables and messages                                |
 //! | [`html`]       | one self-contained page                            |
 //! | [`gradescope`] | the `results.json` that Gradescope reads           |
+//! | [`student`]    | the part of a grade that its student may read      |
 //! | [`figures`]    | points, ratios and statuses as people read them    |
 
 pub mod figures;
 pub mod gradescope;
 pub mod html;
+pub mod student;
 pub mod terminal;
 #[cfg(test)]
 pub mod tests;
@@ -37,6 +39,10 @@ pub struct ReportArgs {
     /// Write the results.json that Gradescope reads
     #[arg(long, value_name = "FILE")]
     pub gradescope: Option<PathBuf>,
+    /// Write the part that the student may read, without what tells of hidden cases, for any learning
+    /// platform: as JSON if the name ends in .json, else as a page
+    #[arg(long, value_name = "FILE")]
+    pub student_report: Vec<PathBuf>,
     /// Write a picture of each wrong field into this new folder
     #[arg(long, value_name = "DIR")]
     pub heat_maps: Option<PathBuf>,
@@ -55,6 +61,8 @@ pub struct ReportFiles {
     json: Option<OutputFile>,
     html: Option<OutputFile>,
     gradescope: Option<OutputFile>,
+    /// Each with whether it is JSON.
+    student_reports: Vec<(OutputFile, bool)>,
     heat_maps: Option<OutputFolder>,
     brief: bool,
     counts: bool,
@@ -76,6 +84,14 @@ impl ReportArgs {
             json: file("-o", &self.json)?,
             html: file("--html", &self.html)?,
             gradescope: file("--gradescope", &self.gradescope)?,
+            student_reports: self
+                .student_report
+                .iter()
+                .map(|path| {
+                    let is_json = path.extension().is_some_and(|ending| ending == "json");
+                    Ok((OutputFile::create("--student-report", path)?, is_json))
+                })
+                .collect::<Result<_, CommandError>>()?,
             heat_maps: self
                 .heat_maps
                 .as_deref()
@@ -113,6 +129,11 @@ impl ReportFiles {
         if let Some(file) = self.gradescope {
             let results = serde_json::to_string_pretty(&gradescope::results(report));
             let text = results.map_err(|error| no_json(&error))? + "\n";
+            file.write_all(text.as_bytes())?;
+        }
+        for (file, is_json) in self.student_reports {
+            let safe = student::safe(report);
+            let text = if is_json { json(&safe)? } else { html::page(&safe) };
             file.write_all(text.as_bytes())?;
         }
         if let Some(folder) = self.heat_maps {

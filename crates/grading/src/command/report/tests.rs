@@ -310,6 +310,14 @@ fn students_are_told_nothing_of_hidden_cases() {
         assert!(!shown.contains(secret), "{secret}: {shown}");
     }
     assert!(shown.contains("[wrong_result]"));
+    let safe = student::safe(&report);
+    for text in [html::page(&safe), json(&safe).unwrap()] {
+        for secret in ["265 of", "1,961", "x = 32", "--seed", "landlock", "image/png"] {
+            assert!(!text.contains(secret), "{secret}: {text}");
+        }
+        assert!(text.contains("wrong_result") && text.contains("tall"), "{text}");
+    }
+    assert_eq!(safe.totals, report.totals);
     let tests = results["tests"].as_array().unwrap();
     let told = tests.last().unwrap()["output"].as_str().unwrap();
     assert!(
@@ -322,6 +330,11 @@ fn students_are_told_nothing_of_hidden_cases() {
     assert!(!shown.contains("131"), "{shown}");
     assert!(shown.contains("the instructor can see how"), "{shown}");
     assert!(results["tests"].to_string().contains("n is 131"));
+    let safe = student::safe(&secretly_refused());
+    for text in [html::page(&safe), json(&safe).unwrap()] {
+        assert!(!text.contains("131"), "{text}");
+        assert!(text.contains("the instructor can see how"), "{text}");
+    }
 }
 
 /// A recorder could end in another way for each of the parameters that it is asked for: nothing but
@@ -486,6 +499,9 @@ fn every_file_is_written() {
         json: path("report.json"),
         html: path("report.html"),
         gradescope: path("results.json"),
+        student_report: ["student.json", "student.html"]
+            .map(|name| folder.path().join(name))
+            .to_vec(),
         heat_maps: path("pictures"),
         brief: true,
         counts: true,
@@ -505,6 +521,9 @@ fn every_file_is_written() {
     let report: GradeReport = serde_json::from_slice(&read("report.json")).unwrap();
     assert_eq!(report.totals, full().totals);
     assert!(read("report.html").starts_with(b"<!DOCTYPE html>"));
+    let report: GradeReport = serde_json::from_slice(&read("student.json")).unwrap();
+    assert_eq!(report, student::safe(&full()));
+    assert!(read("student.html").starts_with(b"<!DOCTYPE html>"));
     assert!(read("results.json").starts_with(b"{\n  \"score\""));
     assert!(read("pictures/odd-37x53.png").starts_with(b"\x89PNG"));
 }
