@@ -33,7 +33,7 @@ fn grade(lab: &str) -> Result<(), Unsolved> {
         Some(0 | 5) => Ok(()),
         Some(1) => Err(Unsolved(format!(
             "{starter} is not solved yet.\n\n{said}\n  what to do   labs/{lab}/README.md\n  \
-             all of it    cargo run -p harness -- grade {starter}\n"
+             all of it    bin/harness grade {starter}\n"
         ))),
         _ => Err(Unsolved(format!("{starter} could not be graded.\n\n{said}{errors}"))),
     }
