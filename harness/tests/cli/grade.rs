@@ -13,7 +13,7 @@ use host::find_lab;
 use lab::LabCase;
 use plan::{LaunchConfig, Plan, args};
 
-use crate::run::run;
+use crate::run::{harness, run};
 
 const LAB_FILE: &str = r#"format_version = 1
 lab = "matadd"
@@ -469,4 +469,43 @@ fn a_worker_wants_a_job() {
     assert_eq!(child.status.code(), Some(2));
     let said = String::from_utf8(child.stderr).unwrap();
     insta::assert_snapshot!(said.trim(), @"error: standard input holds no job of `harness grade`: EOF while parsing a value at line 1 column 0");
+}
+
+/// An instructor edits it there, and builds nothing again.
+#[test]
+fn the_lab_file_of_the_course_s_folder_counts() {
+    let folder = tempfile::tempdir().unwrap();
+    let lab = folder.path().join("labs/matadd");
+    for part in ["crates/plan", "kernels-gpu", "labs/matadd"] {
+        std::fs::create_dir_all(folder.path().join(part)).unwrap();
+    }
+    std::fs::write(folder.path().join("x.bundle"), "no bundle").unwrap();
+    let grade = |file: &str| {
+        std::fs::write(lab.join("lab.toml"), file).unwrap();
+        let arguments = [
+            "grade",
+            "x.bundle",
+            "--lab=matadd",
+            "--device=emulated",
+            "-o=r.json",
+        ];
+        let output = harness(folder.path(), &arguments)
+            .env("HARNESS_COURSE", folder.path())
+            .output()
+            .unwrap();
+        assert_eq!(output.status.code(), Some(1), "{output:?}");
+        let report = std::fs::read(folder.path().join("r.json")).unwrap();
+        let report: GradeReport = serde_json::from_slice(&report).unwrap();
+        (
+            report.cases.len(),
+            String::from_utf8(output.stderr).unwrap(),
+        )
+    };
+    let (cases, said) = grade(LAB_FILE);
+    assert_eq!(cases, 3);
+    let told = "matadd/lab.toml counts; the lab file inside this program is another";
+    assert_eq!(said.matches(told).count(), 1, "{said}");
+    let own = &grading::lab_spec::embedded("matadd").unwrap().text;
+    let (cases, said) = grade(own);
+    assert!(cases > 3 && !said.contains(told), "{said}");
 }

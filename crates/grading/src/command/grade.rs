@@ -87,20 +87,25 @@ pub struct GradeSettings {
     #[arg(long)]
     pub device: Option<Wanted>,
     /// Take the inputs from this seed, as a report names it, instead of a secret one
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub seed: Option<u64>,
     /// Draw the hidden cases from this number: for a bundle, the one that it was packed with
     /// [default: the seed, or secret, with --all one for the class, which the results folder keeps;
     /// of a bundle packed with an unknown number the drawn cases are
     /// not graded]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
     pub draw: Option<u64>,
     /// How long a single run of the submission may take
-    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 60.0,
+        allow_negative_numbers = true
+    )]
     pub deadline: f64,
     /// How long all runs of the submission may take together on the emulated device [default: ten
     /// times --deadline]
-    #[arg(long, value_name = "SECONDS")]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
     pub total_deadline: Option<f64>,
     /// Grade folders even where nothing keeps a submission from reading files while it is compiled,
     /// the reference among them
@@ -176,6 +181,12 @@ fn run_all(
     let mut grader = Grader::new(&args.settings, args.gpus.as_ref())?;
     // No results folder is made for a class that is not there.
     store::submissions(submissions, results)?;
+    if results.exists() && !results.is_dir() {
+        return Err(CommandError::Input(format!(
+            "-o {}: is a file, and the results of a class are a folder; name another",
+            results.display()
+        )));
+    }
     std::fs::create_dir_all(results).map_err(|error| {
         let results = results.display();
         CommandError::Input(format!("cannot make the folder {results}: {error}"))
@@ -466,6 +477,16 @@ impl Grader {
     }
 }
 
+/// A seed, or the number of a draw.
+///
+/// # Errors
+///
+/// A text that is no such number.
+pub fn number(text: &str) -> Result<u64, String> {
+    let bad = |_| format!("a whole number from 0 to {}", u64::MAX);
+    text.parse().map_err(bad)
+}
+
 /// The value of a flag.
 fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
     if number > 0.0 && number <= 1e6 {
@@ -576,6 +597,15 @@ mod tests {
         assert_eq!(folder_within(&starter), None);
         assert_eq!(name(&starter), "starter");
         assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+
+    #[test]
+    fn numbers_are_asked_for_in_plain_words() {
+        assert_eq!(number("7"), Ok(7));
+        for text in ["abc", "-1", "18446744073709551616", ""] {
+            let message = number(text).unwrap_err();
+            assert_eq!(message, "a whole number from 0 to 18446744073709551615");
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
+use std::sync::Once;
 use std::time::Instant;
 
 use super::report::figures::LONGEST_MESSAGE;
@@ -41,7 +42,7 @@ pub struct PackArgs {
     lab_file: Option<PathBuf>,
     /// Draw the hidden cases from this number, which `harness grade --draw` needs to know [default:
     /// a random one]
-    #[arg(long, value_name = "NUMBER")]
+    #[arg(long, value_name = "NUMBER", value_parser = super::grade::number, allow_negative_numbers = true)]
     draw: Option<u64>,
     /// The course's folder, with crates/ [default: the one that this program was built in, or the
     /// working folder or one above]
@@ -76,7 +77,10 @@ pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
 /// # Errors
 ///
 /// [`CommandError::Input`] for an unknown lab, or the first mistake in the folder's file.
-pub fn lab_file_here(lab: &str, course: Option<&Path>) -> Result<Cow<'static, LabSpec>, CommandError> {
+pub fn lab_file_here(
+    lab: &str,
+    course: Option<&Path>,
+) -> Result<Cow<'static, LabSpec>, CommandError> {
     let own = lab_spec::embedded(lab)?;
     // Bundles are graded where there is no course.
     let Ok(root) = course_root(course) else {
@@ -97,6 +101,7 @@ pub fn lab_file_here(lab: &str, course: Option<&Path>) -> Result<Cow<'static, La
 
 /// The course's root: `given` (by `--course`), else what is above this program's file, else what is
 /// above the working folder. Never a submission's folder: its crates would be built, and trusted.
+/// Where the first two are courses and differ, one line on standard error says which counts.
 ///
 /// # Errors
 ///
@@ -106,6 +111,17 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
         && let Ok(program) = std::env::current_exe()
         && let Ok(root) = course_root::find(None, &program)
     {
+        static TOLD: Once = Once::new();
+        let here = course_root::find(None, Path::new("."));
+        if let Ok(here) = here.map(|here| here.canonicalize().unwrap_or(here))
+            && here != root.canonicalize().unwrap_or_else(|_| root.clone())
+        {
+            TOLD.call_once(|| {
+                let (note, root) = (Look::of_stderr().caution("note:"), root.display());
+                let variable = course_root::COURSE_VARIABLE;
+                eprintln!("{note} the course that counts is this program's, {root}; {variable} names another");
+            });
+        }
         return Ok(root);
     }
     course_root::find(given, Path::new("."))

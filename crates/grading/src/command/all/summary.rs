@@ -411,11 +411,10 @@ fn csv(graded: &[Graded]) -> String {
     for one in graded {
         let cell = |text: &str| {
             let text = escape::line(text).replace('"', "\"\"");
-            let guard = if text.starts_with(['=', '+', '-', '@']) {
-                "'"
-            } else {
-                ""
-            };
+            // Wide ones are the same to some programs.
+            let marks = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+            let is_formula = text.trim_start().starts_with(marks);
+            let guard = if is_formula { "'" } else { "" };
             format!("\"{guard}{text}\"")
         };
         let name = cell(&one.name);

@@ -133,7 +133,11 @@ impl ReportFiles {
         }
         for (file, is_json) in self.student_reports {
             let safe = student::safe(report);
-            let text = if is_json { json(&safe)? } else { html::page(&safe) };
+            let text = if is_json {
+                json(&safe)?
+            } else {
+                html::page(&safe)
+            };
             file.write_all(text.as_bytes())?;
         }
         if let Some(folder) = self.heat_maps {

@@ -312,10 +312,20 @@ fn students_are_told_nothing_of_hidden_cases() {
     assert!(shown.contains("[wrong_result]"));
     let safe = student::safe(&report);
     for text in [html::page(&safe), json(&safe).unwrap()] {
-        for secret in ["265 of", "1,961", "x = 32", "--seed", "landlock", "image/png"] {
+        for secret in [
+            "265 of",
+            "1,961",
+            "x = 32",
+            "--seed",
+            "landlock",
+            "image/png",
+        ] {
             assert!(!text.contains(secret), "{secret}: {text}");
         }
-        assert!(text.contains("wrong_result") && text.contains("tall"), "{text}");
+        assert!(
+            text.contains("wrong_result") && text.contains("tall"),
+            "{text}"
+        );
     }
     assert_eq!(safe.totals, report.totals);
     let tests = results["tests"].as_array().unwrap();
