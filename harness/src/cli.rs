@@ -59,12 +59,7 @@ enum Command {
 }
 
 /// The commands and flags that only the instructor's program has.
-const FOR_INSTRUCTORS: [&[&str]; 4] = [
-    &["check-course"],
-    &["export"],
-    &["run", "matadd"],
-    &["tune"],
-];
+const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["tune"]];
 
 impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.

@@ -1,6 +1,8 @@
 //! The emulated device: plans on the PTX interpreter, with every access checked and every
 //! instruction counted.
 
+pub mod stores;
+
 use std::io::Write;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -474,6 +476,21 @@ impl<'d> EmulatedSession<'d> {
             })
     }
 
+    /// No kernel has run yet.
+    fn clear_reports(&mut self) {
+        let empty = |kernel: &String| KernelReport {
+            launches: 0,
+            total: LaunchReport {
+                kernel: kernel.clone(),
+                blocks: 0,
+                threads: 0,
+                counts: Counts::default(),
+                instructions: Vec::new(),
+            },
+        };
+        self.reports = self.plan.kernels().iter().map(empty).collect();
+    }
+
     /// Executes the command at this position of the plan.
     fn execute(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
         match command {
@@ -566,17 +583,7 @@ impl Session for EmulatedSession<'_> {
     }
 
     fn run(&mut self) -> Result<Timing, Error> {
-        let empty = |kernel: &String| KernelReport {
-            launches: 0,
-            total: LaunchReport {
-                kernel: kernel.clone(),
-                blocks: 0,
-                threads: 0,
-                counts: Counts::default(),
-                instructions: Vec::new(),
-            },
-        };
-        self.reports = self.plan.kernels().iter().map(empty).collect();
+        self.clear_reports();
         let began = Instant::now();
         let plan = Arc::clone(&self.plan);
         let mut commands = plan.commands().enumerate();

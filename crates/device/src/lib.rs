@@ -119,6 +119,7 @@ pub use check::{CheckError, Mismatch};
 pub use cuda::{CudaDevice, CudaGroup, Link};
 pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::EmulatedDevice;
+pub use emulated_device::stores::Stored;
 pub use error::Error;
 pub use info::{
     Capture, DeviceInfo, DeviceKind, Flushed, KernelInfo, LaunchLimits, Launching, Side, Spills,

@@ -1,6 +1,6 @@
 //! Which labs, variants and cases a command is about.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use exit::CommandError;
@@ -77,8 +77,7 @@ pub fn variant_of_run(
             ))),
         };
     }
-    let variant = lab.find(name);
-    let variant = variant.map_err(|error| CommandError::from(error).context("--variant"))?;
+    let variant = lab.find(name).map_err(|error| unknown(error, name))?;
     Ok((Some(variant), device))
 }
 
@@ -98,7 +97,7 @@ pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, 
         )));
     }
     for name in names {
-        check_name(labs, name).map_err(|error| CommandError::from(error).context("--variant"))?;
+        check_name(labs, name).map_err(|error| unknown(error, name))?;
     }
     let chosen = labs.iter().map(|&lab| {
         let is_named = |variant: &&Variant| names.contains(&variant.name);
@@ -112,6 +111,16 @@ pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, 
     Ok(chosen
         .filter(|(_, variants): &Chosen| names.is_empty() || !variants.is_empty())
         .collect())
+}
+
+/// The error of a name that `--variant` gives. A folder has a flag of its own.
+fn unknown(error: CaseError, name: &str) -> CommandError {
+    match name.contains(std::path::is_separator) || Path::new(name).is_dir() {
+        true => CommandError::Input(format!(
+            "--variant {name}: no variant has this name, and a folder is a submission: write --submission {name}"
+        )),
+        false => CommandError::from(error).context("--variant"),
+    }
 }
 
 /// Refuses a variant's name that no lab has.

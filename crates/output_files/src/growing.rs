@@ -34,7 +34,9 @@ impl GrowingFolder {
             let reason = "is a file; name a folder";
             return Err(OutputError::path(flag, target, reason));
         }
-        parent(flag, target)?;
+        if !target.is_dir() {
+            parent(flag, target)?;
+        }
         let made = match MadeFolder::make(target) {
             Ok(made) => Some(made),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,

@@ -6,10 +6,11 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use ptx::{Program, Space, Symbol};
 
 use crate::check::footprint::Accessed;
+use crate::check::race::PAGE;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
-use crate::fault::{Fault, LaunchError};
+use crate::fault::{Fault, LaunchError, ThreadId};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::{function_address, window};
@@ -27,7 +28,17 @@ pub struct Machine {
     limits: DeviceLimits,
     options: Options,
     next_block: u32,
+    latest: Option<Latest>,
     printed: Printed,
+}
+
+/// The latest launch, as far as its stores are told by it.
+#[derive(Clone, Copy, Debug)]
+struct Latest {
+    config: LaunchConfig,
+    first_block: u32,
+    /// Bytes of a cell of the memory of accesses.
+    granule: u32,
 }
 
 /// An [`Executable`] loaded into a [`Machine`]: its variables have addresses. Cheap to clone.
@@ -79,6 +90,7 @@ impl Machine {
             limits,
             options,
             next_block: 1,
+            latest: None,
             printed: Printed::default(),
         }
     }
@@ -131,6 +143,27 @@ impl Machine {
     /// the bytes of it. Nothing is noted any more.
     pub fn take_accesses(&mut self) -> Vec<(u64, Accessed)> {
         self.memory.take_accesses()
+    }
+
+    /// The thread of the latest launch that stored each element, of this size, of the buffer that
+    /// starts at `address`. `None`: no thread did, or races are not looked for.
+    pub fn stored_by(&self, address: u64, element_bytes: u64) -> Vec<Option<ThreadId>> {
+        let Some((buffer, latest)) = self.memory.find(address, 0).zip(self.latest) else {
+            return Vec::new();
+        };
+        let along = |number: u32, [x, y, _]: [u32; 3]| [number % x, number / x % y, number / x / y];
+        let element = |at: u64| {
+            let granule = at / u64::from(latest.granule);
+            let mut page = buffer.races.lock(granule / PAGE);
+            let mut stores = page.cell(granule % PAGE).stores_since(latest.first_block);
+            let store = stores.next()?;
+            Some(ThreadId {
+                block: along(store.block - latest.first_block, latest.config.grid),
+                thread: along(store.thread.into(), latest.config.block),
+            })
+        };
+        let starts = (0..buffer.bytes).step_by(element_bytes.max(1) as usize);
+        starts.map(element).collect()
     }
 
     /// The text that launches have printed since the last call, up to 64 KiB of it.
@@ -312,6 +345,11 @@ impl Machine {
             fences: launch::fences(config, sanitize.races && code.orders_blocks),
             printed: LaunchText::after(&self.printed),
         };
+        self.latest = Some(Latest {
+            config: *config,
+            first_block: *next_block,
+            granule: context.granule,
+        });
         *next_block += blocks as u32;
         let ended = launch::run(
             &context,

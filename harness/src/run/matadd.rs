@@ -1,31 +1,36 @@
-//! `harness run matadd --check-index`.
+//! `harness run matadd --check-index`: which thread gets which element, of a built-in variant or a
+//! submission.
 
 use clap::Args;
-use device::Sanitize;
-use host::matadd::{LAB, Owner, check_index};
-use lab::find_variant;
+use device::{DeviceKind, Sanitize};
+use host::matadd::{LAB, Owner, Stores, check_index, stores};
+use lab::{Variant, find_variant};
+use plan::LaunchConfig;
 use serde::Serialize;
 
 use super::flags::Extents;
 use exit::{CommandError, Ending};
-use lab::catalogue::needs_solutions;
+use lab::catalogue::{SubmissionArg, needs_solutions};
 use lab::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
-use terminal::table::{Align, Columns};
+use terminal::table::{Align, Columns, Tone};
 
 /// The arguments of `harness run matadd`.
 #[derive(Debug, Clone, Args)]
 pub struct MataddArgs {
-    /// Print which thread of this variant's launch gets which element; `harness list matadd` has
-    /// the names
-    #[arg(long, value_name = "VARIANT")]
-    check_index: String,
+    /// Print which thread gets which element: of this variant, or of the submission; `harness list
+    /// matadd` has the names
+    #[arg(long, value_name = "VARIANT", num_args = 0..=1)]
+    check_index: Option<Option<String>>,
+    #[command(flatten)]
+    own: SubmissionArg,
     /// Columns and rows of the matrix
     #[arg(long, value_name = "N_X,N_Y", default_value = "8,6", value_parser = printable_shape)]
     shape: Extents<2>,
-    /// Where: cuda, cuda:N, emulated [default: cuda if there is one, else emulated]
+    /// Where: cuda, cuda:N, emulated [default: cuda if there is one, else emulated; a submission on
+    /// emulated, which sees who stores]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
     #[command(flatten)]
@@ -54,12 +59,14 @@ fn printable_shape(text: &str) -> Result<Extents<2>, String> {
 struct Report {
     variant: &'static str,
     device: String,
-    /// Blocks of the grid along x and y.
+    /// Blocks of the first launch's grid along x and y.
     grid: [u32; 2],
-    /// Threads of a block along x and y.
+    /// Threads of its blocks along x and y.
     block: [u32; 2],
-    /// Row by row.
-    elements: Vec<Owner>,
+    /// Grid and block of each launch.
+    launches: Vec<[[u32; 2]; 2]>,
+    /// Row by row. `None` for those that no thread stores.
+    elements: Vec<Option<Owner>>,
 }
 
 /// Asks the device and prints.
@@ -68,37 +75,32 @@ struct Report {
 ///
 /// Invalid arguments, a missing device.
 pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    needs_solutions(
-        host::labs(),
-        "run matadd runs the built-in solution",
-        "`harness grade labs/matadd/starter` runs yours",
-    )?;
     let machine = Machine::discover(args.device.as_slice(), Sanitize::ALL);
     run_on(args, &machine, out)
 }
 
 fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    let variant = find_variant(&LAB.variants, &args.check_index)
-        .map_err(|error| CommandError::from(error).context("--check-index"))?;
     if args.device == Some(Wanted::Cpu) {
         return Err(CommandError::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }
-    let Named { name, device } = machine.choose_one(args.device)?;
-    let json = args.json.open()?;
     let Extents([n_x, n_y]) = args.shape;
-    let map = check_index(device, variant, n_x, n_y)?;
-    let [grid, block] = [map.config.grid, map.config.block].map(|[x, y, _]| [x, y]);
-    let report = Report {
-        variant: &variant.name,
-        device: device.info().name.clone(),
-        grid,
-        block,
-        elements: (0..map.threads.len()).map(|i| map.owner(i)).collect(),
+    let json = args.json.open()?;
+    let report = match (&args.check_index, LAB.submitted()) {
+        (Some(Some(name)), _) => args.of_built_in(name, machine)?,
+        (_, [.., own]) => args.of_submission(own)?,
+        (_, []) => {
+            return Err(CommandError::Input(
+                "name what is looked at: --submission DIR, or --check-index VARIANT with one that `harness list matadd` shows".to_owned(),
+            ));
+        }
     };
     if json.wants_text() {
-        let title = format!("matadd  {n_x}x{n_y}, {} on {name}", variant.name);
+        let title = format!(
+            "matadd  {n_x}x{n_y}, {} on {}",
+            report.variant, report.device
+        );
         out.line(out.look().title(&title))?;
         out.line(render(&report, n_x as usize, out.look()))?;
     }
@@ -106,40 +108,141 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     Ok(Ending::Fine)
 }
 
+impl MataddArgs {
+    /// The submissions that are named; the last one is looked at.
+    pub fn own(&self) -> &SubmissionArg {
+        &self.own
+    }
+
+    /// Asks the lab's own kernel in the launch of a built-in variant, or on the emulated device the
+    /// variant itself.
+    fn of_built_in(&self, name: &str, machine: &Machine) -> Result<Report, CommandError> {
+        needs_solutions(
+            host::labs(),
+            &format!("--check-index {name} looks at a built-in solution"),
+            "`harness run matadd --check-index --submission labs/matadd/starter` looks at yours",
+        )?;
+        let variant = find_variant(&LAB.variants, name)
+            .map_err(|error| CommandError::from(error).context("--check-index"))?;
+        let Named { name, device } = machine.choose_one(self.device)?;
+        let Extents([n_x, n_y]) = self.shape;
+        if device.info().kind == DeviceKind::Emulated {
+            return self.of_stores(variant);
+        }
+        let map = check_index(device, variant, n_x, n_y)?;
+        let owners = (0..map.threads.len()).map(|i| Some(map.owner(i)));
+        let device = name.to_string();
+        Ok(Report::new(
+            &variant.name,
+            device,
+            &[map.config],
+            owners.collect(),
+        ))
+    }
+
+    /// The same for a submission.
+    fn of_submission(&self, own: &'static Variant) -> Result<Report, CommandError> {
+        if let Some(device @ Wanted::Cuda(_)) = self.device {
+            return Err(CommandError::Input(format!(
+                "--device {device}: a GPU does not tell which thread stores what; leave it out"
+            )));
+        }
+        self.of_stores(own)
+    }
+
+    /// Runs a variant on the emulated device, and sees which thread stores which element.
+    fn of_stores(&self, variant: &'static Variant) -> Result<Report, CommandError> {
+        let Extents([n_x, n_y]) = self.shape;
+        let Stores { configs, owners } = stores(variant, n_x, n_y)?;
+        let device = Wanted::Emulated.to_string();
+        Ok(Report::new(&variant.name, device, &configs, owners))
+    }
+}
+
+impl Report {
+    fn new(
+        variant: &'static str,
+        device: String,
+        configs: &[LaunchConfig],
+        elements: Vec<Option<Owner>>,
+    ) -> Report {
+        let launches = configs.iter();
+        let launches = launches.map(|config| [config.grid, config.block].map(|[x, y, _]| [x, y]));
+        let launches: Vec<_> = launches.collect();
+        let [grid, block] = launches.first().copied().unwrap_or_default();
+        Report {
+            variant,
+            device,
+            grid,
+            block,
+            launches,
+            elements,
+        }
+    }
+}
+
 /// The matrix, each element with its thread.
 fn render(report: &Report, n_x: usize, look: Look) -> String {
-    let Report { grid, block, .. } = *report;
-    // One number where the other axis has a single place.
-    let short = |[x, y]: [u32; 2], [_, rows]: [u32; 2], between: &str| match rows {
-        1 => x.to_string(),
-        _ => format!("{x}{between}{y}"),
+    // One number where the other axis has a single place, in every launch.
+    let is_flat = |of: fn(&[[u32; 2]; 2]) -> [u32; 2]| {
+        let mut extents = report.launches.iter().map(of);
+        extents.all(|[_, rows]| rows == 1)
+    };
+    let [flat_grid, flat_block] = [is_flat(|launch| launch[0]), is_flat(|launch| launch[1])];
+    let short = |[x, y]: [u32; 2], is_flat: bool, between: &str| match is_flat {
+        true => x.to_string(),
+        false => format!("{x}{between}{y}"),
     };
     let mut headers = vec![("y \\ x".to_owned(), Align::Right)];
     headers.extend((0..n_x).map(|x| (x.to_string(), Align::Right)));
     let mut table = Columns::with_header(look, &headers);
+    let several = report.launches.len() > 1;
     for (y, row) in report.elements.chunks(n_x).enumerate() {
         let threads = row.iter().map(|owner| {
-            let block_idx = short(owner.block_idx, grid, ",");
-            format!("{block_idx}:{}", short(owner.thread_idx, block, ","))
+            let Some(owner) = owner else {
+                return (NOBODYS.to_owned(), Tone::Bad);
+            };
+            let launch = match several {
+                true => format!("{}/", owner.launch),
+                false => String::new(),
+            };
+            let block_idx = short(owner.block_idx, flat_grid, ",");
+            let thread_idx = short(owner.thread_idx, flat_block, ",");
+            (format!("{launch}{block_idx}:{thread_idx}"), Tone::Normal)
         });
-        table.row(std::iter::once(y.to_string()).chain(threads));
+        let y = (y.to_string(), Tone::Normal);
+        table.row(std::iter::once(y).chain(threads));
     }
-    let blocks = match grid {
-        [1, 1] => "1 block".to_owned(),
-        _ => format!("{} blocks", short(grid, grid, " x ")),
+    let launches = report.launches.iter().map(|&[grid, block]| {
+        let blocks = match grid {
+            [1, 1] => "1 block".to_owned(),
+            _ => format!("{} blocks", short(grid, flat_grid, " x ")),
+        };
+        format!("{blocks} of {} threads", short(block, flat_block, " x "))
+    });
+    let launches: Vec<String> = launches.collect();
+    let axes = |is_flat: bool, name: &str| match is_flat {
+        true => format!("{name}.x"),
+        false => format!("{name}.x,{name}.y"),
     };
-    let axes = |[_, rows]: [u32; 2], name: &str| match rows {
-        1 => format!("{name}.x"),
-        _ => format!("{name}.x,{name}.y"),
+    let launch = if several { "launch/" } else { "" };
+    let legend = format!(
+        "{}; in each element {launch}{}:{}",
+        launches.join(", "),
+        axes(flat_grid, "blockIdx"),
+        axes(flat_block, "threadIdx"),
+    );
+    let is_left_out = report.elements.contains(&None);
+    let left_out = match is_left_out {
+        true => format!("\n  {NOBODYS} no thread stores this element"),
+        false => String::new(),
     };
-    format!(
-        "  {blocks} of {} threads; in each element {}:{}\n\n{}",
-        short(block, block, " x "),
-        axes(grid, "blockIdx"),
-        axes(block, "threadIdx"),
-        table.render(2)
-    )
+    let legend = look.wrapped(&legend, 2);
+    format!("{legend}{left_out}\n\n{}", table.render(2))
 }
+
+/// Stands where no thread stores an element.
+const NOBODYS: &str = "-";
 
 #[cfg(test)]
 mod tests;

@@ -77,7 +77,8 @@ impl RunArgs {
             RunLab::Stencil25(args) => ("stencil25", args.device.own()),
             RunLab::Wave2d(args) => ("wave2d", args.device.own()),
             RunLab::Wave3d(args) => ("wave3d", args.device.own()),
-            RunLab::Matadd(_) | RunLab::Membench(_) => return None,
+            RunLab::Matadd(args) => ("matadd", args.own()),
+            RunLab::Membench(_) => return None,
         })
     }
 }

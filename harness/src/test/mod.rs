@@ -1,5 +1,6 @@
 //! `harness test`: every variant against the CPU reference, on small cases.
 
+mod grid;
 mod report;
 mod suite;
 #[cfg(test)]
@@ -17,6 +18,7 @@ use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Machine, Wanted};
 use measure::tuned::Table;
 use report::{LabReport, Report};
+use suite::{Pace, Suite};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
@@ -97,31 +99,42 @@ fn run_on(
 
     let began = Instant::now();
     let has_no_variants = labs.iter().all(|(_, variants)| variants.is_empty());
-    let mut reports = Vec::new();
+    let mut suites = Vec::new();
     for (lab, variants) in labs {
         let cases = match &params {
             None => lab.small_cases(),
             Some(params) => vec![catalogue::own_case(lab, params)?],
         };
-        let columns = suite::columns(&chosen, &variants, !args.variant.is_empty());
+        suites.push(Suite {
+            lab,
+            cases,
+            columns: suite::columns(&chosen, &variants, !args.variant.is_empty()),
+        });
+    }
+    let mut pace = Pace::new(&suites);
+    let mut reports = Vec::new();
+    for suite in &suites {
         let show = json.wants_text().then_some(&mut *out);
-        let results = suite::run(lab, &cases, &columns, tuned, show)?;
+        let results = suite::run(suite, tuned, &mut pace, show)?;
         reports.push(LabReport {
-            lab: lab.name,
+            lab: suite.lab.name,
             results,
         });
     }
+    drop(pace);
     let report = Report {
         labs: reports,
         skipped: chosen.absent,
     };
     if json.wants_text() {
-        out.line(report.summary(out.look(), began.elapsed()))?;
+        let look = out.look();
+        for line in report.summary(look, began.elapsed()).lines() {
+            out.line(look.wrapped(line, 0))?;
+        }
         if has_no_variants {
-            out.line(
-                "this copy of the course has no built-in variants: only the CPU references were tested; \
-                 `harness test LAB --submission labs/LAB/starter` tests yours",
-            )?;
+            let note = "this copy of the course has no built-in variants: only the CPU references were tested; \
+                        `harness test LAB --submission labs/LAB/starter` tests yours";
+            out.line(look.wrapped(note, 0))?;
         }
     }
     let ending = report.ending();

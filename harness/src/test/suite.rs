@@ -7,24 +7,25 @@ use lab::run::{explain, run_from};
 use lab::{Cpu, Lab, LabCase, Variant};
 use terminal::progress::NoProgress;
 
+use super::grid::Grid;
 use super::report::{Status, TestResult};
 use exit::CommandError;
 use lab::devices::{Chosen, Wanted};
 use lab::memory_advice;
 use measure::tuned::Table;
 use terminal::look::Look;
-use terminal::progress::Bar;
+use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
-use units::indented;
 
 /// A column of the report: a variant on a device, or the parallel CPU reference, which must equal
 /// the serial one.
 pub struct Column<'m> {
-    name: Wanted,
+    /// The device's name.
+    pub name: Wanted,
     /// None for the CPU reference.
     variant: Option<(&'static Variant, &'m dyn Device)>,
     /// Whether it is shown together with others like it.
-    is_one_of_many: bool,
+    pub is_one_of_many: bool,
 }
 
 /// The columns for these devices and variants, device by device. Unless they were `named`, the
@@ -51,23 +52,55 @@ pub fn columns<'m>(
 
 impl Column<'_> {
     /// The variant's name, or that of the CPU reference.
-    fn variant_name(&self) -> &'static str {
+    pub fn variant_name(&self) -> &'static str {
         self.variant
             .map_or(Cpu::Parallel.name(), |(variant, _)| &variant.name)
     }
 }
 
-/// Columns that are shown as one.
-fn groups<'c, 'm>(columns: &'c [Column<'m>]) -> impl Iterator<Item = &'c [Column<'m>]> {
-    columns.chunk_by(|a, b| a.is_one_of_many && b.is_one_of_many && a.name == b.name)
+/// The tests of one lab.
+pub struct Suite<'m> {
+    /// The lab.
+    pub lab: &'static Lab,
+    /// The rows of the report.
+    pub cases: Vec<Box<dyn LabCase>>,
+    /// The columns of the report.
+    pub columns: Vec<Column<'m>>,
 }
 
-/// The heading above a group of columns.
-fn heading(group: &[Column<'_>]) -> String {
-    match group {
-        [column] => column.variant_name().to_owned(),
-        _ => format!("{} on request", group.len()),
+/// How far all tests together are. A step is the work of a site update or the like.
+pub struct Pace {
+    bar: Bar,
+    done: u64,
+    all: u64,
+}
+
+/// The steps that a test takes beside those of its case.
+const STEPS_OF_A_TEST: u64 = 2000;
+
+impl Pace {
+    /// None of these tests is done.
+    pub fn new(suites: &[Suite<'_>]) -> Pace {
+        let cases = |suite: &Suite<'_>| -> u64 {
+            let steps = suite.cases.iter().map(|case| steps(case.as_ref()));
+            steps.sum::<u64>() * suite.columns.len() as u64
+        };
+        Pace {
+            bar: Bar::new("testing"),
+            done: 0,
+            all: suites.iter().map(cases).sum(),
+        }
     }
+
+    /// Another test of this case is done.
+    fn add(&mut self, case: &dyn LabCase) {
+        self.done += steps(case);
+        self.bar.update(self.done, self.all);
+    }
+}
+
+fn steps(case: &dyn LabCase) -> u64 {
+    STEPS_OF_A_TEST + case.work().updates
 }
 
 /// Tests each column on each case. `show` gets a line for each case as soon as it is done.
@@ -76,32 +109,35 @@ fn heading(group: &[Column<'_>]) -> String {
 ///
 /// If the reference cannot be computed, and for bugs of ours.
 pub fn run(
-    lab: &Lab,
-    cases: &[Box<dyn LabCase>],
-    columns: &[Column<'_>],
+    suite: &Suite<'_>,
     tuned: &Table,
+    pace: &mut Pace,
     mut show: Option<&mut Out<'_>>,
 ) -> Result<Vec<TestResult>, CommandError> {
+    let Suite {
+        lab,
+        cases,
+        columns,
+    } = suite;
+    pace.bar.label(&format!("testing {}", lab.name));
     let labels: Vec<String> = cases.iter().map(|case| case.label()).collect();
-    let first_width = labels.iter().map(|label| label.len()).max().unwrap_or(0) + 2;
-    let widths = widths(columns);
+    let look = show.as_deref().map_or(Look::PLAIN, Out::look);
+    let grid = Grid::new(lab.name, &labels, columns, look);
     if let Some(out) = show.as_deref_mut() {
-        let header = header(lab.name, first_width, columns, &widths, out.look());
-        out.line(header)?;
+        out.line(grid.header())?;
     }
     let mut results = Vec::new();
     for (case, label) in cases.iter().zip(labels) {
         let lacking =
             |error| memory_advice::failure(error, lab, lab.variants.first()).context(&label);
         let inputs = case.inputs().map_err(lacking)?;
-        let bar = Bar::new(format!("reference of {label}"));
-        let expected = case.reference_from(&inputs, Cpu::Serial, &bar);
+        let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
         let expected = expected.map_err(lacking)?;
-        drop(bar);
         let mut row = Vec::new();
         for column in columns {
             let (status, message) = test(lab, case.as_ref(), column, tuned, &inputs, &expected)
                 .map_err(|failure| failure.context(&label))?;
+            pace.add(case.as_ref());
             row.push(TestResult {
                 case: label.clone(),
                 device: column.name.to_string(),
@@ -111,26 +147,9 @@ pub fn run(
             });
         }
         if let Some(out) = show.as_deref_mut() {
-            let (mut line, mut messages) = (String::new(), Vec::new());
-            let mut results_left = &row[..];
-            for (group, width) in groups(columns).zip(&widths) {
-                let (results, left) = results_left.split_at(group.len());
-                results_left = left;
-                let worst = results.iter().map(|result| result.status).max();
-                line += &worst.unwrap_or(Status::Ok).render(out.look(), *width);
-                // One reason why the device is too old is enough.
-                let mut was_skipped = false;
-                messages.extend(results.iter().filter(|result| {
-                    let is_skipped = result.status == Status::Skipped;
-                    !is_skipped || !std::mem::replace(&mut was_skipped, true)
-                }));
-            }
-            out.line(format!("{label:first_width$}{}", line.trim_end()))?;
-            for result in messages {
-                if let Some(message) = &result.message {
-                    let subject = format!("{} {}", result.device, result.variant);
-                    out.line(format!("  {subject}: {}", indented(message)))?;
-                }
+            out.line(grid.row(&label, &row))?;
+            for message in grid.messages(&row) {
+                out.line(look.wrapped(&message, 2))?;
             }
         }
         results.append(&mut row);
@@ -139,40 +158,6 @@ pub fn run(
         out.line("")?;
     }
     Ok(results)
-}
-
-/// Two lines: devices, variants.
-fn header(
-    lab: &str,
-    first_width: usize,
-    columns: &[Column<'_>],
-    widths: &[usize],
-    look: Look,
-) -> String {
-    let mut devices = format!("{lab:first_width$}");
-    let mut variants = " ".repeat(first_width);
-    let mut last = None;
-    for (group, width) in groups(columns).zip(widths) {
-        let name = group[0].name;
-        let device = match last.replace(name) {
-            Some(last) if last == name => String::new(),
-            _ => name.to_string(),
-        };
-        devices += &format!("{device:width$}");
-        variants += &format!("{:width$}", heading(group));
-    }
-    let title = |text: &str| look.title(text.trim_end());
-    format!("{}\n{}", title(&devices), title(&variants))
-}
-
-/// Room for the device's name, the variant's, and the longest status.
-fn widths(columns: &[Column<'_>]) -> Vec<usize> {
-    groups(columns)
-        .map(|group| {
-            let device = group[0].name.to_string();
-            device.len().max(heading(group).len()).max("lacking".len()) + 2
-        })
-        .collect()
 }
 
 /// One test. Fails only for bugs of ours and cases that cannot be recorded.

@@ -1,20 +1,23 @@
 use super::*;
 use terminal::look::Look;
 
-/// The ending and the text, without the time.
+/// The ending and the text, without the time, in a terminal of 100 columns.
 fn tested(args: &TestArgs, machine: &Machine) -> (Ending, String) {
+    tested_in(100, args, machine)
+}
+
+fn tested_in(columns: usize, args: &TestArgs, machine: &Machine) -> (Ending, String) {
     let mut text = Vec::new();
-    let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(
-        args,
-        &test_lab::labs(),
-        machine,
-        &Table::default(),
-        &mut out,
-    )
-    .unwrap();
+    let look = Look {
+        columns,
+        ..Look::PLAIN
+    };
+    let (labs, tuned) = (test_lab::labs(), Table::default());
+    let mut out = Out::new(&mut text, look);
+    let ending = run_on(args, &labs, machine, &tuned, &mut out).unwrap();
     drop(out);
     let text = String::from_utf8(text).unwrap();
+    assert_eq!(text.lines().find(|line| line.len() > columns), None);
     let (text, _time) = text.rsplit_once(" (").unwrap();
     (ending, text.to_owned())
 }
@@ -76,9 +79,17 @@ fn what_needs_a_newer_device_is_skipped() {
 #[test]
 fn variants_measured_on_request_are_shown_as_one() {
     let args = parse(&["doubling", "--param=n=8", "--param=steps=4"]);
-    let (ending, text) = tested(&args, &test_lab::machine());
+    let (ending, text) = tested_in(200, &args, &test_lab::machine());
     assert_eq!(ending, Ending::Wrong);
     insta::assert_snapshot!(text);
+}
+
+#[test]
+fn variants_share_a_column_where_the_terminal_is_narrow() {
+    let args = variants(&["naive", "off-by-one", "hungry"]);
+    let [fits, shares] = [60, 44].map(|columns| tested_in(columns, &args, &test_lab::machine()).1);
+    insta::assert_snapshot!(fits);
+    insta::assert_snapshot!(shares);
 }
 
 #[test]

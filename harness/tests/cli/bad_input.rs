@@ -53,6 +53,20 @@ fn unknown_variant() {
 }
 
 #[test]
+fn a_folder_is_no_variant() {
+    let said = "exit code: 2\n--- stderr ---\nerror: --variant ./mine: no variant has this name, and a folder is a submission: write --submission ./mine";
+    for command in ["test wave2d", "perf wave2d", "profile wave2d", "run wave2d"] {
+        let args: Vec<&str> = command.split(' ').chain(["--variant", "./mine"]).collect();
+        assert_eq!(run(&args), said, "{command}");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir(folder.path().join("mine")).unwrap();
+    let args = ["test", "wave2d", "--variant", "mine"];
+    let text = describe(&harness(folder.path(), &args).output().unwrap());
+    assert!(text.ends_with("write --submission mine"), "{text}");
+}
+
+#[test]
 fn unknown_case() {
     insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "17x17"]), @r"
     exit code: 2

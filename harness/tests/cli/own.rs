@@ -95,6 +95,42 @@ fn a_submission_runs_a_problem() {
 }
 
 #[test]
+fn a_submission_shows_which_thread_stores_what() {
+    let folder = tempfile::tempdir().unwrap();
+    let shown = |submission: &str, shape: &str| {
+        let args = ["run", "matadd", "--check-index", "--submission", submission];
+        let output = run(folder.path(), &[&args[..], &["--shape", shape]].concat());
+        describe(&output).replace(submission, "SUBMISSION")
+    };
+    insta::assert_snapshot!(shown(RIGHT, "5,2"), @r"
+    exit code: 0
+    --- stdout ---
+    matadd  5x2, SUBMISSION on emulated
+      1 block of 32 x 8 threads; in each element blockIdx.x:threadIdx.x,threadIdx.y
+
+      y \ x      0      1      2      3      4
+      ----------------------------------------
+          0  0:0,0  0:1,0  0:2,0  0:3,0  0:4,0
+          1  0:0,1  0:1,1  0:2,1  0:3,1  0:4,1
+    ");
+    // Its grid is one block of 32 x 8 threads.
+    let wrong = shown(STARTER, "32,9");
+    assert!(wrong.contains("- no thread stores this element"), "{wrong}");
+    let args = ["run", "matadd", "--submission", STARTER, "--device=cuda"];
+    let refused = describe(&run(folder.path(), &args));
+    insta::assert_snapshot!(refused, @r"
+    exit code: 2
+    --- stderr ---
+    error: --device cuda: a GPU does not tell which thread stores what; leave it out
+    ");
+    insta::assert_snapshot!(describe(&run(folder.path(), &["run", "matadd"])), @r"
+    exit code: 2
+    --- stderr ---
+    error: name what is looked at: --submission DIR, or --check-index VARIANT with one that `harness list matadd` shows
+    ");
+}
+
+#[test]
 fn a_submission_that_cannot_be_used_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let said = |args: &[&str]| {

@@ -1,14 +1,14 @@
-//! The mapping of elements to threads.
+//! The mapping of elements to threads: of a built-in variant as it states it, of any as it stores.
 
 use serde::Serialize;
 
 use super::MatAdd;
 use crate::kernels::kernels_of;
-use device::Device;
 use device::buffer::{Element, HostBuffer};
 use device::error::Error;
 use device::run;
-use lab::{CaseError, Variant};
+use device::{Device, EmulatedDevice, Stored};
+use lab::{CaseError, LabCase, Variant};
 use plan::args;
 use plan::{Command, LaunchConfig, Plan};
 
@@ -40,6 +40,8 @@ pub struct IndexMap {
 pub struct Owner {
     /// Column and row of the element.
     pub element: [u32; 2],
+    /// The launch's number in the plan.
+    pub launch: usize,
     /// `blockIdx`, x and y.
     pub block_idx: [u32; 2],
     /// `threadIdx`, x and y.
@@ -63,6 +65,7 @@ impl IndexMap {
         let along = |linear: u32, extent: u32| [linear % extent, linear / extent];
         Owner {
             element: along(i as u32, self.n_x),
+            launch: 0,
             block_idx: along(block, self.config.grid[0]),
             thread_idx: along(in_block, block_x),
             block,
@@ -129,4 +132,49 @@ pub fn check_index(
         threads: read("threads")?,
         blocks: read("blocks")?,
     })
+}
+
+/// The launches of a solution, and of each element of its result, row by row, the thread that
+/// stores it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stores {
+    /// The launches, in the plan's order.
+    pub configs: Vec<LaunchConfig>,
+    /// `None` for an element that no thread stores.
+    pub owners: Vec<Option<Owner>>,
+}
+
+/// Runs a solution on the emulated device, on a matrix of `n_y` rows of `n_x` elements, and notes
+/// which thread stores which element of C.
+///
+/// # Errors
+///
+/// [`Error::Input`] for a matrix that the lab does not allow; the errors of recording and running
+/// the plan.
+pub fn stores(variant: &Variant, n_x: u32, n_y: u32) -> Result<Stores, Error> {
+    let problem = MatAdd::new(n_x, n_y, 1)?;
+    let plan = variant.record(&problem)?;
+    let configs = plan.commands().filter_map(|command| match command {
+        Command::Launch(launch) => Some(launch.config),
+        _ => None,
+    });
+    let configs: Vec<LaunchConfig> = configs.collect();
+    let inputs = problem.inputs()?;
+    let stores = EmulatedDevice::default().stores(&variant.module, &plan, &inputs, "c")?;
+    let owner = |(i, stored): (u32, Option<Stored>)| {
+        let Stored { launch, thread } = stored?;
+        let LaunchConfig { grid, block, .. } = configs[launch];
+        let linear = |[x, y, z]: [u32; 3], [n_x, n_y, _]: [u32; 3]| x + n_x * (y + n_y * z);
+        let in_grid = linear(thread.block, grid);
+        Some(Owner {
+            element: [i % n_x, i / n_x],
+            launch,
+            block_idx: [thread.block[0], thread.block[1]],
+            thread_idx: [thread.thread[0], thread.thread[1]],
+            block: in_grid,
+            thread: in_grid * block.iter().product::<u32>() + linear(thread.thread, block),
+        })
+    };
+    let owners = (0..).zip(stores).map(owner).collect();
+    Ok(Stores { configs, owners })
 }

@@ -21,7 +21,7 @@ use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, 
 use plan::Interface as _;
 use terminal::progress::Progress;
 
-pub use index::{IndexMap, Owner, check_index, index_plan};
+pub use index::{IndexMap, Owner, Stores, check_index, index_plan, stores};
 
 /// The lab `matadd`.
 pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {

@@ -49,6 +49,52 @@ fn in_json_every_element_has_its_owner() {
 }
 
 #[test]
+fn every_variant_stores_what_its_mapping_says() {
+    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let Named { device, .. } = machine.choose_one(None).unwrap();
+    let (n_x, n_y) = (37, 5);
+    // A thread of the vector variant stores four elements, and no mapping says that.
+    let stated = |variant: &&Variant| !variant.name.contains("vector");
+    for variant in LAB.variants.iter().filter(stated) {
+        let Stores { configs, owners } = stores(variant, n_x, n_y).unwrap();
+        let map = check_index(device, variant, n_x, n_y).unwrap();
+        assert_eq!(configs, [map.config], "{}", variant.name);
+        assert_eq!(owners.len(), map.threads.len());
+        for (i, owner) in owners.into_iter().enumerate() {
+            assert_eq!(owner, Some(map.owner(i)), "{}", variant.name);
+        }
+    }
+}
+
+#[test]
+fn several_launches_and_what_nobody_stores() {
+    let owner = |x: u32, launch: usize, block: u32, thread: u32| Owner {
+        element: [x, 0],
+        launch,
+        block_idx: [block, 0],
+        thread_idx: [thread, 0],
+        block,
+        thread: 4 * block + thread,
+    };
+    let config = |blocks: u32| LaunchConfig::new(blocks, 4);
+    let owners = vec![Some(owner(0, 0, 1, 3)), None, Some(owner(2, 1, 0, 0))];
+    let report = Report::new(
+        "mine",
+        "emulated".to_owned(),
+        &[config(2), config(1)],
+        owners,
+    );
+    insta::assert_snapshot!(render(&report, 3, Look::PLAIN), @r"
+      2 blocks of 4 threads, 1 block of 4 threads; in each element launch/blockIdx.x:threadIdx.x
+      - no thread stores this element
+
+      y \ x      0  1      2
+      ----------------------
+          0  0/1:3  -  1/0:0
+    ");
+}
+
+#[test]
 fn what_makes_no_sense_is_refused() {
     let refused = |args: &[&str]| {
         let (ending, text) = shown(args);

@@ -28,11 +28,11 @@ use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue;
 use program::Program;
-use terminal::progress::Bar;
+use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
 
-/// The name of a check, and its outcome.
-type Named = (String, Result<String, CommandError>);
+/// A check: its name, and what finds its outcome.
+type Check<'c> = (String, Box<dyn Fn() -> Result<String, CommandError> + 'c>);
 
 /// Arguments of `harness check-course`.
 #[derive(Debug, Clone, Args)]
@@ -62,40 +62,42 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
     let root = course_root::find(args.course.as_deref(), Path::new("."))?;
     let program = Program::new(&root)?;
-    let mut wrong = 0;
-    for lab in labs {
-        let checker = Checker {
-            lab: lab.name,
-            folder: root.join("labs").join(lab.name),
-            root: &root,
-            program: &program,
-            most_references: if args.quick { 1 } else { usize::MAX },
-        };
-        let mut tell =
-            |what: &str, result: Result<String, CommandError>| -> Result<(), CommandError> {
-                let line = match result {
-                    Ok(text) => format!("{:9} {what}: {text}", lab.name),
-                    Err(failure @ (CommandError::Environment(_) | CommandError::Bug(_))) => {
-                        return Err(failure);
-                    }
-                    Err(failure) => {
-                        wrong += 1;
-                        let look = out.look();
-                        format!("{:9} {what}: {} {failure}", lab.name, look.bad("WRONG"))
-                    }
-                };
-                out.line(line)
-            };
-        tell("lab.toml", checker.lab_file())?;
-        tell("hints.toml", checker.hints())?;
-        tell("starter", checker.starter())?;
-        for (name, result) in checker.references()? {
-            tell(&name, result)?;
-        }
-        for (command, result) in checker.handout()? {
-            tell(&command, result)?;
-        }
+    let checkers = labs.iter().map(|lab| Checker {
+        lab: lab.name,
+        folder: root.join("labs").join(lab.name),
+        root: &root,
+        program: &program,
+        most_references: if args.quick { 1 } else { usize::MAX },
+    });
+    let checkers: Vec<Checker> = checkers.collect();
+    let mut checks = Vec::new();
+    for checker in &checkers {
+        checks.extend(
+            checker
+                .checks()?
+                .into_iter()
+                .map(|check| (checker.lab, check)),
+        );
     }
+    let (bar, all) = (Bar::new("checking"), checks.len() as u64);
+    let mut wrong = 0;
+    for (done, (lab, (name, check))) in checks.iter().enumerate() {
+        bar.label(&format!("checking {lab}"));
+        bar.update(done as u64, all);
+        let look = out.look();
+        let said = match check() {
+            Ok(text) => text,
+            Err(failure @ (CommandError::Environment(_) | CommandError::Bug(_))) => {
+                return Err(failure);
+            }
+            Err(failure) => {
+                wrong += 1;
+                format!("{} {failure}", look.bad("WRONG"))
+            }
+        };
+        out.line(look.wrapped(&format!("{lab:9} {name}: {said}"), 0))?;
+    }
+    drop(bar);
     Ok(if wrong == 0 {
         Ending::Fine
     } else {
@@ -113,6 +115,20 @@ struct Checker<'a> {
 }
 
 impl Checker<'_> {
+    fn checks(&self) -> Result<Vec<Check<'_>>, CommandError> {
+        let check = |name: &str, check: fn(&Self) -> Result<String, CommandError>| -> Check<'_> {
+            (name.to_owned(), Box::new(move || check(self)))
+        };
+        let mut checks = vec![
+            check("lab.toml", Self::lab_file),
+            check("hints.toml", Self::hints),
+            check("starter", Self::starter),
+        ];
+        checks.extend(self.references()?);
+        checks.extend(self.handout()?);
+        Ok(checks)
+    }
+
     fn lab_file(&self) -> Result<String, CommandError> {
         let lab_file = read_lab_file("lab.toml", &self.folder.join("lab.toml"))?;
         let points: f64 = lab_file.cases.iter().map(|case| case.points).sum();
@@ -177,26 +193,31 @@ impl Checker<'_> {
         ))
     }
 
-    /// Each reference, and how it fares.
-    fn references(&self) -> Result<Vec<Named>, CommandError> {
+    /// A check of each reference.
+    fn references(&self) -> Result<Vec<Check<'_>>, CommandError> {
         let own = self.folder.join("solution");
         if own.join("kernels.rs").is_file() {
-            return Ok(vec![("solution".to_owned(), self.reference(&own))]);
+            let name = "solution".to_owned();
+            return Ok(vec![(name, Box::new(move || self.reference(&own)))]);
         }
         let mut built_in = Vec::new();
         let solutions = self.root.join("kernels-gpu/solutions").join(self.lab);
         find_solutions(&solutions, None, &mut built_in)?;
-        let built_in = built_in.iter().take(self.most_references);
-        let checked = built_in.map(|(name, files)| {
-            let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
-            for (from, to) in files.iter().zip(["kernels.rs", "launch.rs"]) {
-                let to = folder.join(to);
-                fs::write(&to, read(from)?)
-                    .map_err(|error| CommandError::not_written(&to, &error))?;
-            }
-            Ok((format!("built-in {name}"), self.reference(&folder)))
+        let built_in = built_in.into_iter().take(self.most_references);
+        let checks = built_in.map(|(name, files)| -> Check<'_> {
+            let shown = format!("built-in {name}");
+            let check = move || {
+                let folder = self.program.folder(&format!("{}/{name}", self.lab))?;
+                for (from, to) in files.iter().zip(["kernels.rs", "launch.rs"]) {
+                    let to = folder.join(to);
+                    fs::write(&to, read(from)?)
+                        .map_err(|error| CommandError::not_written(&to, &error))?;
+                }
+                self.reference(&folder)
+            };
+            (shown, Box::new(check))
         });
-        checked.collect()
+        Ok(checks.collect())
     }
 
     fn reference(&self, folder: &Path) -> Result<String, CommandError> {
@@ -220,30 +241,29 @@ impl Checker<'_> {
     }
 
     fn graded(&self, folder: &Path) -> Result<GradeReport, CommandError> {
-        let _bar = Bar::spinner(format!("grading {}", folder.display()));
         self.program.grade(folder, self.lab)
     }
 
-    /// Each command of the handout, and how it ends.
-    fn handout(&self) -> Result<Vec<Named>, CommandError> {
+    /// A check of each command of the handout.
+    fn handout(&self) -> Result<Vec<Check<'_>>, CommandError> {
         let text = read(&self.folder.join("README.md"))?;
         let commands = handout::commands(&text);
         if commands.is_empty() {
-            let none = CommandError::Wrong("has no command to run".to_owned());
-            return Ok(vec![("README.md".to_owned(), Err(none))]);
+            let none = || Err(CommandError::Wrong("has no command to run".to_owned()));
+            return Ok(vec![("README.md".to_owned(), Box::new(none))]);
         }
         let folder = self.program.folder(&format!("{}/handout", self.lab))?;
         link(&self.root.join("labs"), &folder.join("labs"))?;
-        let run = |command: &Vec<String>| {
+        let check = |command: Vec<String>| -> Check<'_> {
             let shown = format!("harness {}", command.join(" "));
-            if handout::is_grade_of_starter(command, self.lab) {
-                return (shown, Ok("as above".to_owned()));
-            }
-            let _bar = Bar::spinner(shown.clone());
-            let result = self.program.command(command, &folder);
-            (shown, result)
+            let folder = folder.clone();
+            let run = move || match handout::is_grade_of_starter(&command, self.lab) {
+                true => Ok("as above".to_owned()),
+                false => self.program.command(&command, &folder),
+            };
+            (shown, Box::new(run))
         };
-        Ok(commands.iter().map(run).collect())
+        Ok(commands.into_iter().map(check).collect())
     }
 }
 

@@ -1,0 +1,63 @@
+//! Which thread stores which element of a result.
+
+use ptx_emu::ThreadId;
+
+use super::{EmulatedDevice, EmulatedSession};
+use crate::Device;
+use crate::buffer::NamedBuffers;
+use crate::error::Error;
+use crate::module::Module;
+use crate::run::reset;
+use crate::validate::validate;
+use plan::{Command, Plan};
+
+/// The store that an element has its value from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stored {
+    /// The launch's number in the plan, from 0.
+    pub launch: usize,
+    /// The thread.
+    pub thread: ThreadId,
+}
+
+impl EmulatedDevice {
+    /// Runs a plan of one device once, and tells of each element of a result which thread stored it
+    /// last. `None`: no thread did. The device looks for races: these notes are its means.
+    ///
+    /// # Errors
+    ///
+    /// As [`Device::prepare`], [`reset`] and [`Session::run`](crate::Session::run).
+    pub fn stores(
+        &self,
+        module: &Module,
+        plan: &Plan,
+        inputs: &NamedBuffers,
+        result: &str,
+    ) -> Result<Vec<Option<Stored>>, Error> {
+        let module = validate(module, plan, &self.info().limits)?;
+        let mut session = EmulatedSession::new(self, module, plan)?;
+        reset(&mut session, plan, inputs)?;
+        session.clear_reports();
+        let id = plan.find_output(result)?;
+        let (buffer, address) = (plan.buffer_info(id)?, session.addresses[id.index()]);
+        let mut stores = vec![None; buffer.len as usize];
+        let mut launches = 0..;
+        for (position, command) in plan.commands().enumerate() {
+            session.execute_stated(position, command)?;
+            if !matches!(command, Command::Launch(_)) {
+                continue;
+            }
+            let launch = launches.next().unwrap_or(0);
+            let size = buffer.element.size() as u64;
+            for (store, thread) in stores
+                .iter_mut()
+                .zip(session.machine.stored_by(address, size))
+            {
+                if let Some(thread) = thread {
+                    *store = Some(Stored { launch, thread });
+                }
+            }
+        }
+        Ok(stores)
+    }
+}
