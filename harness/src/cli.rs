@@ -3,7 +3,7 @@
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{doctor, export, list, own, run, test};
+use crate::{doctor, export, list, new_lab, own, run, test};
 use exit::{CommandError, Ending};
 use grading::command::{check_course, grade, pack, watch};
 use lab::catalogue::{self, SubmissionArg};
@@ -47,6 +47,8 @@ enum Command {
     Run(run::RunArgs),
     /// Test the course: starters, references, lab files, the handouts' commands
     CheckCourse(check_course::CheckCourseArgs),
+    /// Make the files of a new lab, from a small one that works
+    NewLab(new_lab::NewLabArgs),
     /// Write the student's copy of the course, without solutions
     Export(export::ExportArgs),
     /// Build a submission in isolation, and write its kernels and plans to one file
@@ -59,7 +61,7 @@ enum Command {
 }
 
 /// The commands and flags that only the instructor's program has.
-const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["tune"]];
+const FOR_INSTRUCTORS: [&[&str]; 4] = [&["check-course"], &["export"], &["new-lab"], &["tune"]];
 
 impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
@@ -113,6 +115,7 @@ impl Cli {
             Command::Report(args) => report::run(args, out),
             Command::Run(args) => run::run(args, out),
             Command::CheckCourse(args) => check_course::run(args, out),
+            Command::NewLab(args) => new_lab::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),
             #[cfg(unix)]

@@ -11,6 +11,7 @@
 //! | [`run`]       | `harness run`                                             |
 //! | `own`         | `--submission`                                            |
 //! | [`export`]    | `harness export`: the student's copy                      |
+//! | [`new_lab`]   | `harness new-lab`                                         |
 
 pub mod cli;
 pub mod doctor;
@@ -18,6 +19,7 @@ pub mod export;
 #[cfg(unix)]
 pub mod launch;
 pub mod list;
+pub mod new_lab;
 mod own;
 pub mod program;
 pub mod run;

@@ -93,7 +93,7 @@ fn a_series_can_be_looked_at_while_it_grows() {
     let running = start(folder.path(), &format!("{WAVE3D} --out w3"));
     let pvd = out.join("wave3d.pvd");
     wait_for("series", || pvd.exists());
-    for _ in 0..100 {
+    while fields(&out).len() < 20 {
         let list = std::fs::read_to_string(&pvd).unwrap();
         assert!(list.ends_with("</VTKFile>\n"), "{list}");
         for line in list.lines().filter(|line| line.contains("<DataSet")) {
@@ -104,7 +104,7 @@ fn a_series_can_be_looked_at_while_it_grows() {
     }
     // What ends it at once loses the field at hand.
     drop(running);
-    assert!(fields(&out).len() > 1);
+    assert!(fields(&out).len() >= 20);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! For each lab:
 //!
-//! 1. `lab.toml` and `hints.toml` are valid, and are what this program grades by and shows;
+//! 1. no place of `harness new-lab`'s template is left to fill; `lab.toml` and `hints.toml` are valid, and are what this program grades by and shows;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
 //!    wrong value is, or what the emulated device found;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
@@ -15,6 +15,7 @@
 
 pub mod handout;
 mod program;
+mod todos;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -30,6 +31,8 @@ use lab::catalogue;
 use program::Program;
 use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
+
+pub use todos::TODO;
 
 /// A check: its name, and what finds its outcome.
 type Check<'c> = (String, Box<dyn Fn() -> Result<String, CommandError> + 'c>);
@@ -59,8 +62,11 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
         "check-course needs the solutions",
         "`cargo test` grades your starters",
     )?;
-    let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
     let root = course_root::find(args.course.as_deref(), Path::new("."))?;
+    if let Some(name) = &args.lab {
+        knows(&root, name)?;
+    }
+    let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
     let program = Program::new(&root)?;
     let checkers = labs.iter().map(|lab| Checker {
         lab: lab.name,
@@ -105,6 +111,21 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     })
 }
 
+/// Refuses a lab that the course has and this program has not, and says what is left to fill.
+fn knows(root: &Path, name: &str) -> Result<(), CommandError> {
+    let is_here = host::find_lab(name).is_ok();
+    if is_here || !root.join("labs").join(name).join("lab.toml").is_file() {
+        return Ok(());
+    }
+    let left = match todos::none_left(root, name) {
+        Ok(_) => String::new(),
+        Err(left) => format!("; {left}"),
+    };
+    Err(CommandError::Input(format!(
+        "{name}: the course has this lab, and this program has not: build harness again{left}"
+    )))
+}
+
 /// The checks of one lab.
 struct Checker<'a> {
     lab: &'static str,
@@ -120,6 +141,7 @@ impl Checker<'_> {
             (name.to_owned(), Box::new(move || check(self)))
         };
         let mut checks = vec![
+            check("to fill", |this| todos::none_left(this.root, this.lab)),
             check("lab.toml", Self::lab_file),
             check("hints.toml", Self::hints),
             check("starter", Self::starter),

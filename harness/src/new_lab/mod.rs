@@ -1,0 +1,252 @@
+//! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in the lists.
+//!
+//! The template is a small lab of its own, heat in a rod. `TODO(lab)` marks each place that a new
+//! lab fills; `harness check-course` names those that are left.
+
+mod lists;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use exit::{CommandError, Ending};
+use host::course_root;
+use lab::catalogue::needs_solutions;
+use output_files::OutputFile;
+use terminal::stdout::Out;
+use units::count;
+
+/// Arguments of `harness new-lab`.
+#[derive(Debug, Clone, Args)]
+#[command(after_help = "docs/new-lab.md explains the files.")]
+pub struct NewLabArgs {
+    /// Its name: a word of a-z and 0-9, for its modules, its kernels and its folder
+    name: String,
+    /// The course's folder [default: the working folder, or the nearest above it that is a course]
+    #[arg(long, value_name = "DIR")]
+    course: Option<PathBuf>,
+}
+
+/// The template's files: where they go, and their text. `heat1d` and `Heat1d` stand for the names.
+const FILES: [(&str, &str); 12] = [
+    (
+        "crates/plan/src/heat1d.rs",
+        include_str!("template/plan.rs"),
+    ),
+    (
+        "kernels-gpu/src/heat1d.rs",
+        include_str!("template/physics.rs"),
+    ),
+    ("host/src/heat1d.rs", include_str!("template/host.rs")),
+    (
+        "kernels-gpu/solutions/heat1d/variants.rs",
+        include_str!("template/variants.rs"),
+    ),
+    (
+        "kernels-gpu/solutions/heat1d/naive/kernels.rs",
+        include_str!("template/solution_kernels.rs"),
+    ),
+    (
+        "kernels-gpu/solutions/heat1d/naive/launch.rs",
+        include_str!("template/solution_launch.rs"),
+    ),
+    ("labs/heat1d/README.md", include_str!("template/README.md")),
+    ("labs/heat1d/lab.toml", include_str!("template/lab.toml")),
+    (
+        "labs/heat1d/hints.toml",
+        include_str!("template/hints.toml"),
+    ),
+    (
+        "labs/heat1d/starter/kernels.rs",
+        include_str!("template/starter_kernels.rs"),
+    ),
+    (
+        "labs/heat1d/starter/launch.rs",
+        include_str!("template/starter_launch.rs"),
+    ),
+    (
+        "labs/heat1d/solution/README.md",
+        include_str!("template/solution_README.md"),
+    ),
+];
+
+/// Makes the lab.
+///
+/// # Errors
+///
+/// A name that is none, or taken; a folder that is no course, or cannot be written. Then nothing is
+/// changed.
+pub fn run(args: &NewLabArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    needs_solutions(
+        host::labs(),
+        "new-lab adds a lab with its solution",
+        "`harness list` shows yours",
+    )?;
+    let root = course_root::find(args.course.as_deref(), Path::new("."))?;
+    let name = &args.name;
+    let changes = changes(&root, name)?;
+    let (new, lists): (Vec<_>, Vec<_>) = changes.iter().partition(|change| change.old.is_none());
+    write(&changes)?;
+    let look = out.look();
+    out.line(look.title(&format!(
+        "{name}: {} and {}",
+        count(new.len(), "new file"),
+        count(lists.len(), "line")
+    )))?;
+    for change in new.into_iter().chain(lists) {
+        let path = change.path.strip_prefix(&root).unwrap_or(&change.path);
+        out.line(format!("  {}", path.display()))?;
+    }
+    out.line(format!(
+        "\nIt is a small lab that works. Make it yours where {MARK} stands:\n\n  \
+         cargo build -p harness      # compiles its kernels too: minutes\n  \
+         harness test {name}\n  \
+         harness check-course {name}   # names what is left to do"
+    ))?;
+    Ok(Ending::Fine)
+}
+
+/// Stands in the template where a new lab differs.
+const MARK: &str = grading::command::check_course::TODO;
+
+/// A file with the text that it gets, and the one that it has.
+struct Change {
+    path: PathBuf,
+    old: Option<String>,
+    new: String,
+}
+
+/// All that makes the lab, from the files as they are.
+fn changes(root: &Path, name: &str) -> Result<Vec<Change>, CommandError> {
+    check_name(root, name)?;
+    let type_name = type_name(name);
+    let mut changes = Vec::new();
+    for (path, text) in FILES {
+        let path = root.join(path.replace("heat1d", name));
+        if path.exists() {
+            return Err(taken(name, &path));
+        }
+        let new = text.replace("heat1d", name).replace("Heat1d", &type_name);
+        changes.push(Change {
+            path,
+            old: None,
+            new,
+        });
+    }
+    for (path, add) in lists::LISTS {
+        let path = root.join(path);
+        let old = read(&path)?;
+        let new = add(&old, name, &type_name).ok_or_else(|| {
+            let path = path.display();
+            CommandError::Input(format!(
+                "{path}: no place for the lab's line was found; docs/new-lab.md says what it is"
+            ))
+        })?;
+        changes.push(Change {
+            path,
+            old: Some(old),
+            new,
+        });
+    }
+    Ok(changes)
+}
+
+/// Refuses a name that cannot be a module's beside those that are there.
+fn check_name(root: &Path, name: &str) -> Result<(), CommandError> {
+    let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
+        && name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9'));
+    if !is_word || KEYWORDS.contains(&name) {
+        return Err(CommandError::Input(format!(
+            "new-lab {name}: a lab's name is a word of a-z and 0-9 that begins with a letter and is no keyword of Rust: \
+             its modules, its folder and the beginnings of its kernels' names are called so"
+        )));
+    }
+    let crates = ["crates/plan", "host", "kernels-gpu"];
+    for manifest in crates.map(|folder| root.join(folder).join("Cargo.toml")) {
+        let text = read(&manifest)?;
+        let parsed: Result<toml_edit::DocumentMut, _> = text.parse();
+        let document = parsed
+            .map_err(|error| CommandError::Input(format!("{}: {error}", manifest.display())))?;
+        let dependencies = document
+            .get("dependencies")
+            .and_then(|item| item.as_table());
+        let is_crate = dependencies.is_some_and(|table| {
+            let mut names = table.iter().map(|(key, _)| key.replace('-', "_"));
+            names.any(|key| key == name)
+        });
+        if is_crate || ["std", "core", "alloc", "test"].contains(&name) {
+            return Err(CommandError::Input(format!(
+                "new-lab {name}: a crate that the lab uses has this name; take another"
+            )));
+        }
+    }
+    let modules = ["crates/plan/src", "host/src", "kernels-gpu/src"];
+    let folders = modules.iter().chain(&["labs", "kernels-gpu/solutions"]);
+    for path in folders.map(|folder| root.join(folder).join(name)) {
+        if path.exists() {
+            return Err(taken(name, &path));
+        }
+    }
+    Ok(())
+}
+
+fn taken(name: &str, path: &Path) -> CommandError {
+    CommandError::Input(format!(
+        "new-lab {name}: the name is taken: there is {}",
+        path.display()
+    ))
+}
+
+/// Rust's reserved words of lowercase letters.
+const KEYWORDS: [&str; 50] = [
+    "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
+    "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
+    "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",
+    "return", "self", "static", "struct", "super", "trait", "true", "try", "type", "typeof",
+    "unsafe", "unsized", "use", "virtual", "where", "while",
+];
+
+/// The name of the lab's type: `Heat1d` for `heat1d`.
+fn type_name(name: &str) -> String {
+    let mut type_name = name.to_owned();
+    type_name[..1].make_ascii_uppercase();
+    type_name
+}
+
+/// Writes all files, or none: what was written before one that cannot be is taken back.
+fn write(changes: &[Change]) -> Result<(), CommandError> {
+    for (done, change) in changes.iter().enumerate() {
+        if let Err(failure) = write_one(&change.path, &change.new) {
+            for change in &changes[..done] {
+                // If the disk is full, an old text may not find its way back.
+                match &change.old {
+                    Some(old) => drop(write_one(&change.path, old)),
+                    None => take_back(&change.path),
+                }
+            }
+            return Err(failure);
+        }
+    }
+    Ok(())
+}
+
+/// Removes a new file, and the folders that are empty then.
+fn take_back(path: &Path) {
+    let _ = fs::remove_file(path);
+    let _ = path.ancestors().skip(1).try_for_each(fs::remove_dir);
+}
+
+fn write_one(path: &Path, text: &str) -> Result<(), CommandError> {
+    if let Some(folder) = path.parent() {
+        fs::create_dir_all(folder).map_err(|error| CommandError::not_written(folder, &error))?;
+    }
+    OutputFile::create("new-lab", path)?.write_all(text.as_bytes())?;
+    Ok(())
+}
+
+fn read(path: &Path) -> Result<String, CommandError> {
+    let text = fs::read_to_string(path);
+    text.map_err(|error| CommandError::Input(format!("cannot read {}: {error}", path.display())))
+}
