@@ -53,5 +53,6 @@ mod peer;
 pub mod perf;
 pub mod profile;
 pub mod report;
+mod toolkit;
 pub mod tune;
 pub mod tuned;

@@ -1,12 +1,12 @@
 //! CUDA's compiler, if there is one.
 
-use std::env;
-use std::ffi::OsString;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use output_files::ScratchFolder;
+
+use crate::toolkit::Toolkit;
 
 /// How a source is compiled: to PTX for the GPU's own virtual architecture, which the driver then
 /// compiles for the GPU as it does the Rust kernels.
@@ -40,16 +40,10 @@ pub struct Nvcc {
 }
 
 impl Nvcc {
-    /// The first of: `$CUDA_HOME/bin/nvcc`, `$CUDA_PATH/bin/nvcc`, the `PATH`'s,
-    /// `/usr/local/cuda/bin/nvcc`. Otherwise, why there is none, as a message for the user.
+    /// The first that is installed. Otherwise, why there is none, as a message for the user.
     pub fn find() -> Result<Nvcc, String> {
-        let homes = ["CUDA_HOME", "CUDA_PATH"].map(env::var_os);
-        let path = candidates(homes, env::var_os("PATH"))
-            .find(|path| path.is_file())
-            .ok_or(
-                "nvcc not found: neither in the PATH nor in /usr/local/cuda; set CUDA_HOME to the toolkit",
-            )?;
-        Nvcc::at(path)
+        let path = Toolkit::installed().find("nvcc");
+        Nvcc::at(path.map_err(|error| error.to_string())?)
     }
 
     /// The one at this path, or what keeps it from starting.
@@ -93,23 +87,6 @@ impl Nvcc {
     }
 }
 
-fn candidates(
-    homes: [Option<OsString>; 2],
-    path: Option<OsString>,
-) -> impl Iterator<Item = PathBuf> {
-    let homes = homes
-        .into_iter()
-        .flatten()
-        .map(|home| Path::new(&home).join("bin"));
-    let folders: Vec<PathBuf> = path
-        .map(|path| env::split_paths(&path).collect())
-        .unwrap_or_default();
-    homes
-        .chain(folders)
-        .chain([PathBuf::from("/usr/local/cuda/bin")])
-        .map(|folder| folder.join("nvcc"))
-}
-
 /// The last line but one: `Cuda compilation tools, release 13.0, V13.0.88`.
 fn version(text: &str) -> Option<&str> {
     let line = text.lines().find(|line| line.contains(", release "))?;
@@ -130,23 +107,6 @@ mod tests {
         assert_eq!(version(text), Some("13.0.88"));
         assert_eq!(version("command not found"), None);
         assert_eq!(version("tools, release 13"), None);
-    }
-
-    #[test]
-    fn the_places_are_tried_in_order() {
-        let places = candidates(
-            [Some("/opt/cuda-13".into()), None],
-            Some("/usr/bin:/opt/bin".into()),
-        );
-        let places: Vec<_> = places.map(|path| path.display().to_string()).collect();
-        insta::assert_debug_snapshot!(places, @r#"
-        [
-            "/opt/cuda-13/bin/nvcc",
-            "/usr/bin/nvcc",
-            "/opt/bin/nvcc",
-            "/usr/local/cuda/bin/nvcc",
-        ]
-        "#);
     }
 
     #[test]

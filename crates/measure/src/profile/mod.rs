@@ -3,6 +3,7 @@
 
 pub(crate) mod figures;
 mod kernel;
+mod listing;
 mod report;
 mod source;
 
@@ -14,11 +15,13 @@ use exit::ErrorKind;
 use host::labs;
 use lab::{Cpu, Lab, LabCase, Variant};
 
+use crate::toolkit::Toolkit;
 use exit::{CommandError, Ending};
 use kernel::KernelProfile;
 use lab::catalogue::{self, SubmissionArg};
 use lab::memory_advice;
 use lab::run::explain;
+use listing::Shown;
 use report::{Outcome, Report, VariantProfile};
 use source::Sources;
 use terminal::json::JsonArg;
@@ -46,6 +49,13 @@ pub struct ProfileArgs {
     /// How many source lines of each kernel to show, those that cost most
     #[arg(long, value_name = "N", default_value_t = 10)]
     lines: usize,
+    /// Print the PTX of the variants' kernels, with registers, spills and stack where ptxas is
+    /// installed; count nothing
+    #[arg(long, conflicts_with_all = ["json", "lines"])]
+    ptx: bool,
+    /// Print the GPU's own instructions, where ptxas and nvdisasm are installed; count nothing
+    #[arg(long, conflicts_with_all = ["json", "lines"])]
+    sass: bool,
     #[command(flatten)]
     json: JsonArg,
 }
@@ -105,6 +115,9 @@ fn run_on(
         (None, Some(label)) => labelled(lab, label)?,
         (None, None) => most_work(lab)?,
     };
+    if args.ptx || args.sass {
+        return list_code(args, case.as_ref(), variants, &Toolkit::installed(), out);
+    }
     let json = args.json.open()?;
 
     let label = case.label();
@@ -134,6 +147,30 @@ fn run_on(
     let ending = report.ending();
     json.write("profile", report, out)?;
     Ok(ending)
+}
+
+/// Prints the code of each variant's kernels: of those that it launches on the case.
+fn list_code(
+    args: &ProfileArgs,
+    case: &dyn LabCase,
+    variants: &[&'static Variant],
+    toolkit: &Toolkit,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let shown = Shown {
+        ptx: args.ptx,
+        sass: args.sass,
+    };
+    for variant in variants {
+        let plan = variant.record(case)?;
+        // A GPU runs the newest text that it can: a recent one the last.
+        let module = variant.module.for_device((u32::MAX, 0));
+        out.line(format!("{}\n", out.look().title(&variant.name)))?;
+        let kernels: Vec<&str> = plan.kernels().into_iter().map(String::as_str).collect();
+        let text = listing::render(module, &kernels, shown, toolkit, out.look())?;
+        out.line(text)?;
+    }
+    Ok(Ending::Fine)
 }
 
 /// The small case with most work for the lab's first variant: it has every part of a grid, large

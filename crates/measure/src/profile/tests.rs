@@ -171,3 +171,13 @@ fn a_real_lab() {
     assert!(!text.contains("src/ops/arith.rs"), "{text}");
     assert!(text.lines().all(|line| line.len() <= 100), "{text}");
 }
+
+#[test]
+fn the_code_is_that_of_the_variants_kernels_alone() {
+    let (ending, text) = profiled(&["--variant=coalesced", "--ptx"]);
+    assert_eq!(ending, Ok(Ending::Fine));
+    assert_eq!(text.matches(".entry").count(), 1, "{text}");
+    let (_, both) = profiled(&["--variant=coalesced,scattered", "--ptx"]);
+    assert_eq!(both.matches(".entry").count(), 2, "{both}");
+    assert!(both.starts_with("coalesced\n\n"), "{both}");
+}

@@ -29,7 +29,7 @@ use crate::perf::watch::Watch;
 use crate::tuned::{self, Entry, Measured, Table, Tried, cells};
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Machine, Wanted};
 use terminal::stdout::Out;
 
@@ -40,7 +40,10 @@ pub struct TuneArgs {
     /// The lab
     lab: String,
     /// Its variant, which has shapes to choose from
-    variant: String,
+    #[arg(required_unless_present = "submission")]
+    variant: Option<String>,
+    #[command(flatten)]
+    own: SubmissionArg,
     /// Tune for the large cases instead of those that `perf` times without --large
     #[arg(long, conflicts_with = "param")]
     large: bool,
@@ -79,6 +82,13 @@ where --table says.";
 /// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
 /// a default shape that is wrong.
 pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    if let Some(folder) = args.own.submission.first() {
+        let (lab, folder) = (&args.lab, folder.display());
+        return Err(CommandError::Input(format!(
+            "--submission {folder}: a submission has one launch shape, that of its launch.rs, so there is nothing to choose; \
+             change the block's constants in a copy of the folder, and time both: `harness perf {lab} --submission {folder} --submission COPY`"
+        )));
+    }
     if args.device == Wanted::Cpu {
         return Err(CommandError::Input(
             "--device cpu: shapes are those of launches on a GPU; `--device emulated` needs none"
@@ -102,7 +112,8 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
-    let variant = find_variant(&lab.variants, &args.variant)?;
+    let name = args.variant.as_deref().unwrap_or_default();
+    let variant = find_variant(&lab.variants, name)?;
     if variant.shapes.is_empty() {
         return Err(CommandError::Input(nothing_to_choose(labs, lab, variant)));
     }
