@@ -6,18 +6,17 @@
 //! # Contract
 //!
 //! - A figure is a median with its interval, from samples after warm-up. A rule decides how many:
-//!   `stats::SamplingRule`.
+//!   `stats::SamplingRule`. Doubts widen the interval: `stats::Summary::doubt`.
 //! - Everything that is compared is timed in turns on one device, in memory that it shares.
 //! - A sample is discarded where it is taken (`perf/interleaved.rs`, `Sampled::sample`), for one
 //!   reason: the device lowered its clocks (`perf/watch.rs`, `Watch::discard`). Discarded samples
 //!   stay in the document with their reason; `stats::sampling` leaves them out of the median.
 //!   Nothing is discarded for its value.
-//! - The result of a timed run is checked. A wrong result is shown, and compared with nothing.
-//! - A figure that cannot be trusted is shown with its doubts: `stats::Doubt`. A figure is a result
-//!   if it has no doubts (`perf/results.rs`, `Figures::is_result`), and only results are compared
-//!   (`perf/ratios.rs`).
-//! - A measurement is one document, version 3 (`perf/results.rs`). Documents of version 2, and
-//!   version 1 of `perf --gpus`, are read too (`perf/results/earlier.rs`).
+//! - The result of a timed run is checked. Figures are withheld, and compared with nothing, where
+//!   it is wrong, where its time is impossible, and where the device was throttled throughout
+//!   (`perf/results.rs`, `Figures::is_result`). How wide an interval is makes no difference.
+//! - A measurement is one document, version 4 (`perf/results.rs`). Documents of versions 2 and 3,
+//!   and version 1 of `perf --gpus`, are read too (`perf/results/earlier.rs`).
 //! - What fails is in its row. An error ends a measurement only where nothing could be measured.
 //!
 //! # The spine, in reading order

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use units::three;
 
-/// A reason why samples are not a result.
+/// A reason to doubt samples.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "doubt", rename_all = "snake_case")]
 pub enum Doubt {
@@ -59,6 +59,14 @@ pub enum Doubt {
         /// The time by the host's clock.
         host_s: f64,
     },
+}
+
+impl Doubt {
+    /// Whether a time is withheld for it: it is none of the device at full speed, or impossible.
+    /// Other doubts widen the interval.
+    pub fn withholds(&self) -> bool {
+        matches!(self, Doubt::Discarded { .. } | Doubt::Clocks { .. })
+    }
 }
 
 impl std::fmt::Display for Doubt {

@@ -4,7 +4,7 @@
 //! |------------------|------------------------------------------------------------------------|
 //! | [`interval`]     | confidence intervals of a median and of a ratio, free of distributions |
 //! | [`Summary`]      | median, its interval, spread, every sample                             |
-//! | [`Doubt`] | why samples are not a result |
+//! | [`Doubt`] | why samples are doubted |
 //! | [`SamplingRule`] | when enough samples are taken                                          |
 //! | [`synthetic`]    | made-up times, for tests                                               |
 //!

@@ -237,14 +237,16 @@ impl Collector {
         } else {
             samples_s
         });
-        summary.doubts = rule.doubts(&summary);
+        let mut doubts = rule.doubts(&summary);
         let runs = counted / MEANS;
-        if runs >= 3 && matches!(summary.doubts[..], [Doubt::Unsettled { .. }]) {
+        if runs >= 3 && matches!(doubts[..], [Doubt::Unsettled { .. }]) {
             let means = summary.clone().of_means(runs);
             if rule.doubts(&means).is_empty() {
                 summary = means;
+                doubts.clear();
             }
         }
+        doubts.into_iter().for_each(|doubt| summary.doubt(doubt));
         if counted < RESULT_SAMPLES
             && let Some(reason) = most_frequent(&discarded)
         {
@@ -360,13 +362,13 @@ mod tests {
             .expect("the median often lies between the two");
         assert_eq!((summary.single_s.len(), summary.samples_s.len()), (171, 21));
         assert_eq!(summary.runs_per_sample(), 8);
-        assert!(summary.is_result() && summary.noise.unwrap() < 0.005);
+        assert!(summary.doubts.is_empty() && summary.noise.unwrap() < 0.005);
         assert!(
             (summary.median_s / 0.10075 - 1.0).abs() < 0.004,
             "{summary:?}"
         );
         // All of them are results, with single runs or with means.
-        assert!(summaries.all(|summary| summary.is_result()));
+        assert!(summaries.all(|summary| summary.doubts.is_empty()));
     }
 
     #[test]
@@ -382,7 +384,7 @@ mod tests {
     fn quiet_samples_end_at_the_least() {
         let summary = collect(RULE, |_| 100.0);
         assert_eq!(summary.samples_s.len(), 10);
-        assert!(summary.is_result() && summary.noise == Some(0.0));
+        assert!(summary.doubts.is_empty() && summary.noise == Some(0.0));
         assert_eq!(count(RULE, |index| 100.0 + 0.04 * index as f64), 10);
     }
 
@@ -394,7 +396,7 @@ mod tests {
         // 24 samples.
         let count = summary.samples_s.len();
         assert!((12..60).contains(&count), "{count}");
-        assert!(summary.is_result(), "{:?}", summary.doubts);
+        assert!(summary.doubts.is_empty(), "{:?}", summary.doubts);
         assert!(summary.noise.unwrap() <= 0.005);
     }
 
@@ -415,7 +417,10 @@ mod tests {
         // Two percent faster after the first eight samples.
         let summary = collect(RULE, |index| if index < 8 { 102.0 } else { 100.0 });
         let count = summary.samples_s.len();
-        assert!((20..60).contains(&count) && summary.is_result(), "{count}");
+        assert!(
+            (20..60).contains(&count) && summary.doubts.is_empty(),
+            "{count}"
+        );
         // Samples that never stop drifting are not a result.
         let summary = collect(RULE, |index| 100.0 + 0.2 * index as f64);
         assert!(
@@ -438,7 +443,7 @@ mod tests {
         let summary = collect(RULE, settling);
         // One sample in ten is slow: the slow ones are among the tenth that the spread leaves out.
         assert!((25..50).contains(&summary.samples_s.len()));
-        assert!(summary.is_result() && summary.max_s == 0.16);
+        assert!(summary.doubts.is_empty() && summary.max_s == 0.16);
     }
 
     #[test]
@@ -489,7 +494,7 @@ mod tests {
         };
         let summary = rule.collect(slow).unwrap();
         assert!((6..30).contains(&summary.samples_s.len()));
-        assert!(summary.is_result());
+        assert!(summary.doubts.is_empty());
         assert_eq!(count(rule, |_| 100.0), 30);
     }
 
@@ -508,7 +513,10 @@ mod tests {
             summary.unwrap()
         };
         let summary = slow([1.0, 1.001, 1.002, 1.003]);
-        assert_eq!((summary.samples_s.len(), summary.is_result()), (6, true));
+        assert_eq!(
+            (summary.samples_s.len(), summary.doubts.is_empty()),
+            (6, true)
+        );
         // Samples that differ need more.
         assert!(slow([1.0, 1.0, 1.0, 1.02]).samples_s.len() > 6);
         // A row with an outlier can still be compared with another such row.
@@ -531,7 +539,11 @@ mod tests {
         let summary = collect(SamplingRule::exactly(5), |_| 100.0);
         assert_eq!(summary.samples_s.len(), 5);
         assert!(matches!(summary.doubts[..], [Doubt::TooFew { .. }]));
-        assert!(collect(SamplingRule::exactly(12), |_| 100.0).is_result());
+        assert!(
+            collect(SamplingRule::exactly(12), |_| 100.0)
+                .doubts
+                .is_empty()
+        );
     }
 
     #[test]
@@ -549,7 +561,7 @@ mod tests {
             .unwrap();
         assert_eq!((summary.samples_s.len(), summary.discarded.len()), (10, 5));
         assert_eq!((summary.median_s, summary.max_s), (0.1, 0.1));
-        assert!(summary.is_result());
+        assert!(summary.doubts.is_empty());
     }
 
     #[test]

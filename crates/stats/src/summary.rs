@@ -12,8 +12,8 @@ use crate::{quantile, sorted};
 pub struct Summary {
     /// The middle sample, or the mean of the two middle ones.
     pub median_s: f64,
-    /// Ends of the 95 % confidence interval of the median; `None` below 6 samples, which do not
-    /// reach it.
+    /// Ends of the 95 % confidence interval of the median, wider where there are doubts
+    /// ([`Summary::doubt`]); `None` below 6 samples, which do not reach it.
     pub interval_s: Option<[f64; 2]>,
     /// The shortest.
     pub min_s: f64,
@@ -24,7 +24,7 @@ pub struct Summary {
     /// The middle four fifths of the samples span this share of the median. `None` for a single
     /// sample.
     pub spread: Option<f64>,
-    /// The reasons why it is not a result; empty if it is one.
+    /// The reasons to doubt it.
     #[serde(default)]
     pub doubts: Vec<Doubt>,
     /// The samples, in the order taken.
@@ -96,9 +96,46 @@ impl Summary {
         (self.single_s.len() / self.samples_s.len()).max(1)
     }
 
-    /// Whether it is a result.
-    pub fn is_result(&self) -> bool {
-        self.doubts.is_empty()
+    /// Adds a doubt, and what it says to the interval: scattered samples reach from the first to
+    /// the last tenth, drifting ones from one half's median to the other's, and parts of a run to
+    /// the time of the whole.
+    pub fn doubt(&mut self, doubt: Doubt) {
+        let sorted = sorted(&self.samples_s);
+        match doubt {
+            Doubt::Scattered { .. } => {
+                self.widen([0.1, 0.9].map(|q| quantile(&sorted, q)));
+            }
+            Doubt::Drifting { .. } => {
+                let (first, second) = self.samples_s.split_at(self.samples_s.len() / 2);
+                let medians = [first, second].map(|half| Summary::new(half.to_vec()).median_s);
+                self.widen([medians[0].min(medians[1]), medians[0].max(medians[1])]);
+            }
+            Doubt::Segments { whole_s, .. } => self.widen([whole_s; 2]),
+            Doubt::TooFew { .. }
+            | Doubt::Unsettled { .. }
+            | Doubt::Discarded { .. }
+            | Doubt::Shared { .. }
+            | Doubt::Clocks { .. } => {}
+        }
+        self.doubts.push(doubt);
+    }
+
+    /// Makes the interval, if there is one, hold these ends too.
+    fn widen(&mut self, ends: [f64; 2]) {
+        if let Some([low, high]) = &mut self.interval_s {
+            (*low, *high) = (low.min(ends[0]), high.max(ends[1]));
+            self.noise = Some((*high - *low) / (2.0 * self.median_s));
+        }
+    }
+
+    /// Half of the interval's width.
+    pub fn half_width_s(&self) -> Option<f64> {
+        self.interval_s.map(|[low, high]| (high - low) / 2.0)
+    }
+
+    /// Why the time is withheld, if it is.
+    pub fn withheld(&self) -> Option<&Doubt> {
+        self.doubts.iter().find(|doubt| doubt.withholds())
     }
 }
 
@@ -131,6 +168,36 @@ mod tests {
         assert_eq!(summary.median_s, 2.5);
         // From 1.3 to 3.7.
         assert!((summary.spread.unwrap() - 2.4 / 2.5).abs() < 1e-12);
+    }
+
+    #[test]
+    fn doubts_widen_the_interval() {
+        // The median's interval is narrow, the samples are far apart.
+        let mut samples = vec![1.0; 20];
+        samples.extend([2.0; 19]);
+        let mut two_speeds = Summary::new(samples);
+        two_speeds.interval_s = Some([1.0, 1.0]);
+        two_speeds.doubt(Doubt::Scattered { spread: 1.0 });
+        assert_eq!(two_speeds.interval_s, Some([1.0, 2.0]));
+        assert_eq!(two_speeds.half_width_s(), Some(0.5));
+        let rising = (0..40).map(|at| 1.0 + f64::from(at) / 40.0);
+        let mut rising = Summary::new(rising.collect());
+        rising.doubt(Doubt::Drifting { change: 0.4 });
+        let [low, high] = rising.interval_s.unwrap();
+        assert!(low <= 1.24 && high >= 1.73, "{low} {high}");
+        let mut parts = Summary::new(vec![1.0; 20]);
+        parts.doubt(Doubt::Segments {
+            segments_s: 1.0,
+            whole_s: 1.1,
+        });
+        assert_eq!(parts.interval_s, Some([1.0, 1.1]));
+        assert_eq!(parts.withheld(), None);
+        let impossible = Doubt::Clocks {
+            device_s: 2.0,
+            host_s: 1.0,
+        };
+        parts.doubt(impossible.clone());
+        assert_eq!(parts.withheld(), Some(&impossible));
     }
 
     #[test]

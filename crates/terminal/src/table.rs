@@ -225,14 +225,21 @@ impl<'r, T> Table<'r, T> {
 
     /// As [`Table::render`], without as many of the columns whose headers begin so, in this order,
     /// as must be left out for it to fit a terminal.
-    pub fn render_within(mut self, look: Look, indent: usize, spare: &[&str]) -> String {
+    pub fn render_within(self, look: Look, indent: usize, spare: &[&str]) -> String {
+        self.narrowed(look.columns, indent, spare)
+            .render(look, indent)
+    }
+
+    /// The table without as many of the columns whose headers begin so, in this order, as must be
+    /// left out for it to take so many columns of a terminal. It may still take more.
+    pub fn narrowed(mut self, columns: usize, indent: usize, spare: &[&str]) -> Self {
         for header in spare {
-            if self.width(indent) > look.columns {
+            if self.width(indent) > columns {
                 self.columns
                     .retain(|column| !column.header.starts_with(header));
             }
         }
-        self.render(look, indent)
+        self
     }
 
     /// Columns of the terminal that it takes.

@@ -1,4 +1,4 @@
-//! Numbers for readers: few digits, well-known units, ASCII.
+//! Numbers for readers: few digits, well-known units.
 
 use std::time::Duration;
 
@@ -24,6 +24,26 @@ pub fn significant(value: f64, digits: i32) -> String {
 /// Three significant digits.
 pub fn three(value: f64) -> String {
     significant(value, 3)
+}
+
+/// A figure and half the width of its interval, to the digit that the interval leaves: `4.54 ±
+/// 0.05`. The figure has three or four digits, and the half width is rounded up.
+pub fn plus_minus(value: f64, half: f64) -> String {
+    if value == 0.0 || !value.is_finite() || !half.is_finite() {
+        return format!("{value} ± {half}");
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    let [three, four] = [2, 3].map(|digits| (digits - exponent).max(0));
+    let needed = match half > 0.0 {
+        true => -half.log10().floor() as i32,
+        false => three,
+    };
+    let decimals = needed.clamp(three, four);
+    let unit = 10_f64.powi(decimals);
+    // Without a negative zero.
+    let half = (half * unit - 1e-9).ceil().max(0.0) / unit + 0.0;
+    let decimals = decimals as usize;
+    format!("{value:.decimals$} ± {half:.decimals$}")
 }
 
 /// A number of bytes with a binary prefix: `80.0 GiB`.
@@ -111,6 +131,20 @@ pub fn count(number: usize, noun: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_have_the_digits_that_their_interval_leaves() {
+        let read = plus_minus;
+        assert_eq!(read(4.5432, 0.046), "4.54 ± 0.05");
+        assert_eq!(read(4.5432, 0.004), "4.543 ± 0.004");
+        // No more than four digits; the interval is rounded up.
+        assert_eq!(read(4.5432, 1e-5), "4.543 ± 0.001");
+        assert_eq!(read(320.4, 25.0), "320 ± 25");
+        assert_eq!(read(1477.3, 12.2), "1477 ± 13");
+        assert_eq!(read(0.01234, 0.002), "0.0123 ± 0.0020");
+        assert_eq!(read(2.0, 0.0), "2.00 ± 0.00");
+        assert_eq!(read(0.0, 0.0), "0 ± 0");
+    }
 
     #[test]
     fn three_digits() {

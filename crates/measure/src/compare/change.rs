@@ -75,19 +75,20 @@ impl Change {
 ///
 /// The ratio new/old has a 99 % confidence interval ([`interval::ratio`]). All of it above 1 +
 /// margin is slower, all of it below 1 / (1 + margin) is faster, all of it between is the same: an
-/// equivalence test. Nothing is decided from samples that are not a result, except that identical
-/// samples are one measurement.
+/// equivalence test. Doubts widen it ([`Summary::doubt`]). Nothing is decided from times that are
+/// withheld, except that identical samples are one measurement.
 pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval>, Change) {
     let ratio = interval::ratio(&old.samples_s, &new.samples_s, Confidence::P99);
     if old.samples_s == new.samples_s {
         return (ratio, Change::Same);
     }
+    let ratio = ratio.map(|ratio| widened(ratio, old, new));
     let Some(Interval { low, high, .. }) = ratio else {
         return (ratio, Change::Undecided);
     };
     let above = 1.0 + margin.0;
     let below = 1.0 / above;
-    let change = if !(old.is_result() && new.is_result()) {
+    let change = if old.withheld().or(new.withheld()).is_some() {
         Change::Undecided
     } else if low > above {
         Change::Slower
@@ -99,6 +100,19 @@ pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval
         Change::Undecided
     };
     (ratio, change)
+}
+
+/// The interval with what doubts add to those of the two times.
+fn widened(ratio: Interval, old: &Summary, new: &Summary) -> Interval {
+    let is_doubted = [old, new].iter().any(|time| !time.doubts.is_empty());
+    match old.interval_s.zip(new.interval_s).filter(|_| is_doubted) {
+        Some((old, new)) => Interval {
+            low: ratio.low.min(new[0] / old[1]),
+            high: ratio.high.max(new[1] / old[0]),
+            ..ratio
+        },
+        None => ratio,
+    }
 }
 
 #[cfg(test)]
@@ -127,11 +141,25 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_decides_nothing() {
-        let mut noisy = summary(2.0, 0.001);
-        noisy.doubts.push(stats::Doubt::Scattered { spread: 0.3 });
-        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Change::Undecided);
-        assert_eq!(verdict(&noisy, &noisy.clone()), Change::Same);
+    fn scattered_samples_decide_what_their_interval_tells() {
+        let mut noisy = summary(2.0, 0.05);
+        noisy.doubt(stats::Doubt::Scattered { spread: 0.3 });
+        assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Change::Slower);
+        assert_eq!(verdict(&summary(1.9, 0.001), &noisy), Change::Undecided);
+    }
+
+    #[test]
+    fn what_is_withheld_decides_nothing() {
+        let mut impossible = summary(2.0, 0.001);
+        impossible.doubt(stats::Doubt::Clocks {
+            device_s: 2.0,
+            host_s: 1.0,
+        });
+        assert_eq!(
+            verdict(&summary(1.0, 0.001), &impossible),
+            Change::Undecided
+        );
+        assert_eq!(verdict(&impossible, &impossible.clone()), Change::Same);
         let few = Summary::new(vec![1.0, 1.0]);
         let (ratio, verdict) = compare(&few, &Summary::new(vec![2.0, 2.0]), Margin(0.015));
         assert_eq!((ratio, verdict), (None, Change::Undecided));

@@ -46,7 +46,8 @@ Verdicts, from the 99 % confidence interval of the ratio new/old:
               by more than the margin
   faster      all of it is below the margin: by chance just as rarely
   same        all of it is within the margin, or the samples are identical
-  undecided   none of these, or one of the two is noisy: measure again, on a quiet machine
+  undecided   none of these: the interval is too wide; or one of the two was withheld: measure
+              again, on a quiet machine
   broken      the new run failed, or its result is wrong
 
 Exit code: 1 if a row is slower or broken, otherwise 0.";

@@ -171,7 +171,7 @@ fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> 
     }
 }
 
-/// Why two times are not compared: the first doubt of each.
+/// Why two times are undecided: the first doubt of each.
 fn doubts(old: &Summary, new: &Summary) -> Option<String> {
     let first = |which: &str, summary: &Summary| {
         let doubt = summary.doubts.first()?;

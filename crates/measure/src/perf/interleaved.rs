@@ -201,15 +201,10 @@ impl<'p> Turn<'p> {
                 let figures = &mut timed.figures;
                 (figures.by, figures.segments) = (Some(whole.1), Some(SEGMENTS));
                 if are_apart(figures.run.median_s, whole.0) {
-                    // Before the doubt about clocks, if there is one.
-                    let clocks = |doubt: &Doubt| matches!(doubt, Doubt::Clocks { .. });
-                    let doubts = &mut figures.run.doubts;
-                    let at = doubts.iter().position(clocks).unwrap_or(doubts.len());
-                    let doubt = Doubt::Segments {
+                    figures.run.doubt(Doubt::Segments {
                         segments_s: figures.run.median_s,
                         whole_s: whole.0,
-                    };
-                    figures.run.doubts.insert(at, doubt);
+                    });
                 }
                 Ok(timed)
             }
@@ -459,12 +454,12 @@ impl<'p> Sampled<'p> {
             conditions.energy_per_run_j = self.energy_per_run_j;
             let processes = conditions.compute_processes;
             if let Some(processes) = processes.filter(|count| *count > own_processes) {
-                isolated.doubts.push(Doubt::Shared { processes });
+                isolated.doubt(Doubt::Shared { processes });
             }
         }
         let host_median_s = Summary::new(self.host_s).median_s;
         if self.clock == Clock::Device && disagree(isolated.median_s, host_median_s) {
-            isolated.doubts.push(Doubt::Clocks {
+            isolated.doubt(Doubt::Clocks {
                 device_s: isolated.median_s,
                 host_s: host_median_s,
             });

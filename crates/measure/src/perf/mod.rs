@@ -129,8 +129,8 @@ Columns, in a row for each variant; of several sizes, in a row for each size, wi
 variant and what else is known of the fastest:
   time        median of single runs, the device's cache flushed before each; of one timestep where
               the case has timesteps
-  noise       half of the 95 % confidence interval of that median, to which the head adds what
-              other runs differ by
+  ±           half of the 95 % confidence interval, to which the head adds what other runs differ
+              by; of a ratio, turn by turn, or from the intervals of both
   batched     the time of runs back to back, as a CUDA graph where there is one
   rate        useful work in a second, in the unit that stands above the table
   GB/s        required bytes / time
@@ -141,8 +141,10 @@ variant and what else is known of the fastest:
               counts
   result      `bit-equal` to the CPU's result; `bit-equal 340+40`: over the first 340 and last 40
               steps
-  *           the fastest variant of a device with a right result
-  ~, noisy    no result, for the reason that a note names; it is compared with nothing
+  *           the fastest variant of a device with a right result, and those that cannot be told
+              from it
+  withheld    impossible, or of a device that was throttled throughout, as a note says; it is
+              compared with nothing
 With --registers 80,60, for each kernel:
   registers   of a thread, as the device's compiler allocated them
   spilled     bytes that instructions of the kernel store to and load from local memory for want of

@@ -99,10 +99,7 @@ pub fn render(results: &Results, look: Look) -> String {
     }
     if !results.devices.is_empty() {
         let percent = 100.0 * results.between_runs;
-        row(
-            "",
-            &format!("another run: within the noise and {percent:.2} %"),
-        );
+        row("", &format!("another run: within ± and {percent:.2} %"));
     }
     let mut text = table.render(0) + "\n";
     for missing in &results.missing {

@@ -70,28 +70,28 @@ impl<'c> RowView<'c> {
     }
 
     /// Rate over that of all cores.
-    pub fn vs_cpu(&self) -> Option<f64> {
+    pub fn vs_cpu(&self) -> Option<Ratio> {
         self.with(cpu(self.references, self.case, Cpu::Parallel))?
             .vs_cpu
     }
 
     /// Rate over that of one core.
-    pub fn vs_serial(&self) -> Option<f64> {
+    pub fn vs_serial(&self) -> Option<Ratio> {
         self.with(cpu(self.references, self.case, Cpu::Serial))?
             .vs_serial
     }
 
     /// Time in CUDA C++ over its own: above 1, this one is faster. Of several builds, the fastest
     /// counts.
-    pub fn vs_cuda(&self) -> Option<f64> {
-        let own_over_its = |peer: &&Row| Some(peer.figures()?.vs_variant?.estimate);
+    pub fn vs_cuda(&self) -> Option<Ratio> {
+        let own_over_its = |peer: &Row| peer.figures()?.vs_variant;
         let by_ratio = |a: &&Row, b: &&Row| {
-            let ratio = |peer| own_over_its(&peer).unwrap_or(0.0);
+            let ratio = |peer| own_over_its(peer).map_or(0.0, |ratio| ratio.estimate);
             ratio(*a).total_cmp(&ratio(*b))
         };
         let fastest = self.cuda_peers().max_by(by_ratio)?;
         self.with(Some(fastest))?;
-        Some(1.0 / own_over_its(&fastest)?)
+        Some(own_over_its(fastest)?.inverted())
     }
 
     /// The same variant in CUDA C++, as far as it was timed and gave no wrong values.

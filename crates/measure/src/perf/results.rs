@@ -13,7 +13,7 @@ use lab::Work;
 use lab::devices::Route;
 use serde::{Deserialize, Serialize};
 use stats::Summary;
-use units::count;
+use units::{count, plus_minus, three};
 
 use super::bound::Bound;
 use super::counters::Counted;
@@ -24,8 +24,8 @@ use crate::cpu::CpuInfo;
 pub const COMMAND: &str = "perf";
 
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may
-/// be added without. Documents of version 2, and of version 1 of `perf --gpus`, are read too.
-pub const SCHEMA_VERSION: u32 = 3;
+/// be added without. Documents of versions 2 and 3, and of version 1 of `perf --gpus`, are read too.
+pub const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
@@ -245,10 +245,11 @@ pub struct Figures {
     /// For a peer, or under a cap of registers: the time of its variant over its own, turn by turn.
     pub vs_variant: Option<Ratio>,
     /// Rate over that of the parallel CPU reference.
-    pub vs_cpu: Option<f64>,
+    pub vs_cpu: Option<Ratio>,
     /// Rate over that of the serial CPU reference.
-    pub vs_serial: Option<f64>,
-    /// Whether it is the fastest of its device's several variants with a right result.
+    pub vs_serial: Option<Ratio>,
+    /// Whether it is the fastest of its device's several variants with a right result, or cannot be
+    /// told from the fastest.
     pub is_fastest: bool,
     /// Clocks, temperature, power while it was timed.
     pub conditions: Option<Conditions>,
@@ -285,9 +286,9 @@ pub struct OnSeveral {
     pub rate_per_s: f64,
     /// Rate of points over that of the fewest devices of the same size; `None` for these, and where
     /// one is not a result.
-    pub speedup: Option<f64>,
+    pub speedup: Option<Ratio>,
     /// Speedup / growth of the number of devices: from 0 to about 1.
-    pub efficiency: Option<f64>,
+    pub efficiency: Option<Ratio>,
 }
 
 /// Timesteps at both ends of a run that were compared with the CPU's.
@@ -309,10 +310,79 @@ impl std::fmt::Display for CheckedSteps {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(from = "RatioForm")]
 pub struct Ratio {
     pub estimate: f64,
     /// Ends of its 95 % confidence interval; `None` where there are too few samples.
     pub interval: Option<[f64; 2]>,
+}
+
+/// How documents say a ratio: some of those before version 4 are numbers.
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum RatioForm {
+    Number(f64),
+    WithInterval {
+        estimate: f64,
+        interval: Option<[f64; 2]>,
+    },
+}
+
+impl From<RatioForm> for Ratio {
+    fn from(form: RatioForm) -> Ratio {
+        let (estimate, interval) = match form {
+            RatioForm::Number(estimate) => (estimate, None),
+            RatioForm::WithInterval { estimate, interval } => (estimate, interval),
+        };
+        Ratio { estimate, interval }
+    }
+}
+
+impl Ratio {
+    /// How many times as fast one is as the other: the ratio of their rates, with the interval that
+    /// follows from those of both times. Relative deviations add as those of independent times do.
+    pub fn of_rates([own, other]: [f64; 2], own_run: &Summary, other_run: &Summary) -> Ratio {
+        let estimate = own / other;
+        let away = |run: &Summary, end: usize| Some((run.interval_s?[end] / run.median_s).ln());
+        // A shorter time of its own, and a longer one of the other, make the ratio greater.
+        let both = |own_end: usize| {
+            let (own, other) = (away(own_run, own_end)?, away(other_run, 1 - own_end)?);
+            Some(own.hypot(other).exp())
+        };
+        let interval = both(1).zip(both(0));
+        let interval = interval.map(|(below, above)| [estimate / below, estimate * above]);
+        Ratio {
+            estimate,
+            interval: interval.filter(|_| estimate.is_finite()),
+        }
+    }
+
+    /// The same of a quantity that is this many times as large.
+    pub fn times(self, factor: f64) -> Ratio {
+        Ratio {
+            estimate: self.estimate * factor,
+            interval: self.interval.map(|ends| ends.map(|end| end * factor)),
+        }
+    }
+
+    /// The other way round.
+    pub fn inverted(self) -> Ratio {
+        Ratio {
+            estimate: 1.0 / self.estimate,
+            interval: self.interval.map(|[low, high]| [1.0 / high, 1.0 / low]),
+        }
+    }
+
+    /// `4.54 ± 0.05`; without an interval `4.54`.
+    pub fn short(self) -> String {
+        let half = self.interval.map(|[low, high]| (high - low) / 2.0);
+        with_interval(self.estimate, half)
+    }
+}
+
+/// A figure with half the width of its interval, if that is known.
+pub fn with_interval(figure: f64, half: Option<f64>) -> String {
+    half.map_or_else(|| three(figure), |half| plus_minus(figure, half))
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -425,14 +495,29 @@ impl Figures {
         self.timesteps.unwrap_or(1).max(1) as f64
     }
 
-    /// Time of one timestep, or of the run of a case that has none.
-    pub fn step_s(&self) -> f64 {
-        self.run.median_s / self.steps()
+    /// Time of one timestep, or of the run of a case that has none, with its interval, in
+    /// microseconds: `4.54 ± 0.05`.
+    pub fn step_us(&self) -> String {
+        self.us_of_step(&self.run)
     }
 
-    /// Whether the time is a result: not noisy, and of a run that gave no wrong values.
+    /// The same of another time of the run.
+    pub fn us_of_step(&self, run: &Summary) -> String {
+        let us = 1e6 / self.steps();
+        with_interval(us * run.median_s, run.half_width_s().map(|half| us * half))
+    }
+
+    /// Useful work in a second, in billions, with its interval.
+    pub fn giga_updates_per_s(&self) -> String {
+        let rate = self.updates_per_s / 1e9;
+        let half = self.run.half_width_s();
+        with_interval(rate, half.map(|half| rate * half / self.run.median_s))
+    }
+
+    /// Whether the figures are shown: right, possible, and not of a device that was throttled
+    /// throughout. How wide the interval is makes no difference.
     pub fn is_result(&self) -> bool {
-        self.run.is_result() && self.result != Correctness::Wrong
+        self.run.withheld().is_none() && self.result != Correctness::Wrong
     }
 }
 
@@ -509,6 +594,37 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_ratio_is_as_uncertain_as_both_sides() {
+        let run = |low, high| Summary {
+            interval_s: Some([low, high]),
+            ..Summary::new(vec![1.0; 6])
+        };
+        let of = |own: &Summary, other: &Summary| Ratio::of_rates([8.0, 2.0], own, other);
+        let certain = run(1.0, 1.0);
+        let one = of(&run(0.8, 1.25), &certain).interval.unwrap();
+        assert!(
+            (one[0] - 3.2).abs() < 1e-9 && (one[1] - 5.0).abs() < 1e-9,
+            "{one:?}"
+        );
+        let other = of(&certain, &run(0.8, 1.25)).interval.unwrap();
+        assert!((other[0] - 3.2).abs() < 1e-9 && (other[1] - 5.0).abs() < 1e-9);
+        // Three and four percent are five.
+        let both = of(&run(0.97, 1.03), &run(0.96, 1.04)).interval.unwrap();
+        assert!((both[1] / 4.0 - 1.05).abs() < 2e-3, "{both:?}");
+        let few = Summary::new(vec![1.0; 5]);
+        assert_eq!(of(&few, &certain).interval, None);
+        assert_eq!(of(&run(0.98, 1.02), &certain).short(), "4.00 ± 0.09");
+    }
+
+    #[test]
+    fn numbers_of_earlier_documents_are_ratios() {
+        let read = |text: &str| serde_json::from_str::<Ratio>(text).unwrap();
+        assert_eq!(read("1.5").interval, None);
+        let ratio = read(r#"{"estimate": 1.5, "interval": [1.0, 2.0]}"#);
+        assert_eq!((ratio.estimate, ratio.interval), (1.5, Some([1.0, 2.0])));
+    }
 
     #[test]
     fn nvml_knows_best() {

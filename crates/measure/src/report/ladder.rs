@@ -3,10 +3,10 @@
 
 use page::plot::BROAD;
 use page::{Page, Rung, ladder};
-use units::three;
+use units::significant;
 
 use super::rows::{Timed, timed};
-use crate::perf::results::{Correctness, Results};
+use crate::perf::results::Results;
 use exit::CommandError;
 use terminal::table::{Align, Table};
 
@@ -29,17 +29,17 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     Table::new(&steps)
         .left("variant", |step| step.timed.of.row.name())
         .right("us a step or run", |step| {
-            Some(three(1e6 * step.timed.figures.step_s()))
+            Some(step.timed.figures.step_us())
         })
-        .right("1e9 updates/s", |step| Some(three(rate(&step.timed))))
+        .right("1e9 updates/s", |step| {
+            Some(step.timed.figures.giga_updates_per_s())
+        })
         .right("of limit", |step| step.timed.of_limit())
         .left("limit", |step| {
             let bound = step.timed.of.bound();
             bound.map_or(String::new(), |bound| bound.by.name().to_owned())
         })
-        .right("vs plain", |step| {
-            Some(three(step.timed.of.vs_first()?.estimate))
-        })
+        .right("vs plain", |step| Some(step.timed.of.vs_first()?.short()))
         .toned("note", Align::Left, |step| step.timed.note())
         .add_to(page, |step| &step.timed.heading);
     page.command(command);
@@ -75,7 +75,7 @@ fn steps(results: &Results) -> Vec<Step<'_>> {
     let mut rows = timed(results);
     rows.retain(|timed| {
         let is_gpu = timed.of.row.device != "cpu" && timed.of.row.capped.is_none();
-        is_gpu && timed.figures.result != Correctness::Wrong
+        is_gpu && timed.figures.is_result()
     });
     let mut ladders = Vec::new();
     for lab in rows.chunk_by(|a, b| a.of.case.lab == b.of.case.lab) {
@@ -128,18 +128,16 @@ fn rungs(steps: &[Step<'_>]) -> Vec<Rung> {
     let rung = |Step { timed, is_peer }: &Step<'_>| {
         let value = rate(timed);
         let bound = timed.of.bound();
-        let note = match bound {
-            Some(bound) => format!("({:.0} % of {})", 100.0 * bound.share, bound.by.name()),
-            None => String::new(),
-        };
-        let doubt = if timed.figures.run.is_result() {
-            ""
-        } else {
-            " ~"
-        };
+        let half = timed.figures.run.half_width_s();
+        let half = half.map(|half| value * half / timed.figures.run.median_s);
+        let interval = half.map(|half| format!("± {}", significant(half, 1)));
+        let share =
+            bound.map(|bound| format!("({:.0} % of {})", 100.0 * bound.share, bound.by.name()));
+        let note = [interval, share].into_iter().flatten();
+        let note = note.collect::<Vec<String>>().join(" ");
         Rung {
             group: format!("{}, 1e9 {}/s", timed.heading, timed.figures.unit),
-            label: format!("{}{doubt}", timed.of.row.name()),
+            label: timed.of.row.name(),
             value,
             limit: bound.map(|bound| value / bound.share),
             note,

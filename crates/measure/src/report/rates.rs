@@ -2,10 +2,9 @@
 
 use page::plot::tick;
 use page::{Axis, Bar, Page, Plot, Series, Shape};
-use units::three;
 
 use super::rows::{OF_LIMIT, Timed, position, timed};
-use crate::perf::results::{CaseResults, Correctness, Outcome, Results, Row};
+use crate::perf::results::{CaseResults, Outcome, Results, Row};
 use terminal::table::{Align, Table};
 
 /// A picture and a table for each lab of all measurements, each with the command that made it.
@@ -60,7 +59,7 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
         None => format!("{} in a run", figures.unit),
     };
     let right = rows.iter();
-    let right = right.filter(|timed| timed.figures.result != Correctness::Wrong);
+    let right = right.filter(|timed| timed.figures.is_result());
     if let Some(x) = sizes(rows, &work) {
         page.section(&format!("{lab}: throughput against size"));
         let plot = Plot {
@@ -98,23 +97,16 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
         Some(_) => "us a step",
         None => "us a run",
     };
-    let micros = |timed: &Timed<'_>, run_s: f64| three(1e6 * run_s / timed.figures.steps());
     Table::new(rows)
         .left("variant", |timed| timed.of.row.name())
         .left("device", |timed| timed.of.row.device.clone())
-        .right(time, |timed| {
-            Some(micros(timed, timed.figures.run.median_s))
-        })
-        .right("95 % interval", |timed| {
-            let [low, high] = timed.figures.run.interval_s?.map(|end| micros(timed, end));
-            Some(format!("{low} to {high}"))
-        })
+        .right(time, |timed| Some(timed.figures.step_us()))
         .right("back to back", |timed| {
             let batched = timed.figures.batched.as_ref()?;
-            Some(micros(timed, batched.run.median_s))
+            Some(timed.figures.us_of_step(&batched.run))
         })
         .right(&unit(first), |timed| {
-            Some(three(timed.figures.updates_per_s / 1e9))
+            Some(timed.figures.giga_updates_per_s())
         })
         .right("of limit", |timed| timed.of_limit())
         .right("registers", |timed| {

@@ -57,8 +57,8 @@ impl Timed<'_> {
     pub fn note(&self) -> (String, Tone) {
         if self.figures.result == Correctness::Wrong {
             ("wrong result".to_owned(), Tone::Bad)
-        } else if !self.figures.run.is_result() {
-            ("noisy".to_owned(), Tone::Caution)
+        } else if let Some(doubt) = self.figures.run.withheld() {
+            (format!("withheld: {doubt}"), Tone::Caution)
         } else if self.of.row.case != self.of.case.case {
             (format!("on {}", self.of.row.case), Tone::Normal)
         } else if let Some(steps) = self.figures.checked_steps {
@@ -68,12 +68,9 @@ impl Timed<'_> {
         }
     }
 
-    /// A bar's label: name, device, and what must be known of the figures.
+    /// A bar's label: name, device, and the case if it is another.
     pub fn label(&self) -> String {
         let mut label = self.of.row.full_name();
-        if !self.figures.run.is_result() {
-            label += ", noisy";
-        }
         if self.of.row.case != self.of.case.case {
             label += &format!(" ({})", self.of.row.case);
         }

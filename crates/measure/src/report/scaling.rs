@@ -21,12 +21,12 @@ pub fn add(page: &mut Page, results: &Results, run: &Scaling) {
         &Plot {
             x: Axis::linear("GPUs", whole),
             y: Axis::linear("efficiency, %", tick),
-            series: series(results, |known| Some(100.0 * known.efficiency?), 100.0),
+            series: series(results, |known| Some(100.0 * known.efficiency?.estimate), 100.0),
             texts: Vec::new(),
         },
         "Points updated in a second / (those of the fewest GPUs of the same size * growth of the number of GPUs).",
     );
-    let mut speedups = series(results, |known| known.speedup, 1.0);
+    let mut speedups = series(results, |known| Some(known.speedup?.estimate), 1.0);
     let rows = results.rows().filter_map(|view| view.row.gpus);
     let most = rows.max().unwrap_or(1);
     if !speedups.is_empty() {

@@ -1,7 +1,6 @@
 //! Speedups: against the CPU, the lab's first variant, the peers.
 
 use page::{Bar, Page};
-use units::three;
 
 use super::rows::{Timed, position, timed};
 use crate::perf::ratios::RowView;
@@ -13,13 +12,13 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     let mut rows = timed(results);
     rows.retain(|Timed { of, .. }| {
         let of_cpu = of.vs_serial().or(of.vs_cpu());
-        of_cpu.is_some() || of.vs_first().or(of.vs_variant()).is_some()
+        of_cpu.or(of.vs_first()).or(of.vs_variant()).is_some()
     });
     if rows.is_empty() {
         return;
     }
     page.section("Speedups");
-    let serial = bars(&rows, |of| of.vs_serial());
+    let serial = bars(&rows, |of| Some(of.vs_serial()?.estimate));
     if serial.is_empty() {
         // Without the CPU's rows there is nothing but the first variant to compare with.
         page.bars(
@@ -32,12 +31,12 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             "Rate relative to the serial CPU reference, on a logarithmic scale: the parallel reference, the first variant, the fastest, and peers of these two. The table has all.",
         );
     }
-    let ratio = |ratio: Option<Ratio>| ratio.map(|ratio| ratio.to_string());
+    let ratio = |ratio: Option<Ratio>| ratio.map(Ratio::short);
     Table::new(&rows)
         .left("variant", |timed| timed.of.row.name())
         .left("device", |timed| timed.of.row.device.clone())
-        .right("vs one core", |timed| timed.of.vs_serial().map(three))
-        .right("vs all cores", |timed| timed.of.vs_cpu().map(three))
+        .right("vs one core", |timed| ratio(timed.of.vs_serial()))
+        .right("vs all cores", |timed| ratio(timed.of.vs_cpu()))
         .right("vs first variant", |timed| ratio(timed.of.vs_first()))
         .right("vs ours", |timed| ratio(timed.of.vs_variant()))
         .right("lines of kernels", |timed| {
@@ -46,7 +45,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .toned("note", Align::Left, |timed| timed.note())
         .add_to(page, |timed| &timed.heading);
     page.remark(
-        "Above 1 is faster; rows that are noisy or wrong are left out, and so are ratios to them. In brackets: the 95 % confidence interval, turn by turn. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: lines of code in the file with the variant's kernels, which may hold others', without the physics that they share with the CPU references.",
+        "Above 1 is faster; rows that are wrong or withheld are left out, and so are ratios to them. ±: half of the 95 % confidence interval, turn by turn; of ratios to the CPU, from the intervals of both. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: lines of code in the file with the variant's kernels, which may hold others', without the physics that they share with the CPU references.",
     );
     page.command(command);
 }

@@ -120,7 +120,7 @@ impl Bench<'_> {
         match self.gpus.is_empty() {
             true => {
                 self.compare_in_turns(&contenders, &mut rows, &turns_s);
-                mark_fastest(&mut rows);
+                mark_fastest(&mut rows, &turns_s);
             }
             false => compare_with_fewest(&mut rows),
         }

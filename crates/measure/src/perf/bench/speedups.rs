@@ -3,8 +3,7 @@
 use lab::Cpu;
 use stats::{Confidence, Summary, interval};
 
-use crate::perf::results::{Correctness, Ratio, Row};
-use lab::devices::Wanted;
+use crate::perf::results::{Figures, Ratio, Row};
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
@@ -31,33 +30,49 @@ pub(crate) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
 
 /// Notes each row's rate relative to the references', where these are results.
 pub(super) fn compare_with_cpu(rows: &mut [Row], references: &[Row]) {
-    let rate = |cpu: Cpu| {
+    let of_cpu = |cpu: Cpu| {
         let reference = references.iter().find(|row| row.variant == cpu.name());
-        let figures = reference?.figures()?;
-        figures.is_result().then_some(figures.updates_per_s)
+        reference?.figures().filter(|figures| figures.is_result())
     };
-    let (serial, parallel) = (rate(Cpu::Serial), rate(Cpu::Parallel));
+    let (serial, parallel) = (of_cpu(Cpu::Serial), of_cpu(Cpu::Parallel));
     for figures in rows.iter_mut().filter_map(Row::figures_mut) {
-        figures.vs_serial = serial.map(|rate| figures.updates_per_s / rate);
-        figures.vs_cpu = parallel.map(|rate| figures.updates_per_s / rate);
+        let against = |other: &Figures| {
+            let rates = [figures.updates_per_s, other.updates_per_s];
+            Ratio::of_rates(rates, &figures.run, &other.run)
+        };
+        let (vs_serial, vs_cpu) = (serial.map(against), parallel.map(against));
+        (figures.vs_serial, figures.vs_cpu) = (vs_serial, vs_cpu);
     }
 }
 
-/// Marks the best of several right variants of each device.
-pub(super) fn mark_fastest(rows: &mut [Row]) {
-    let mut devices: Vec<String> = rows.iter().map(|row| row.device.clone()).collect();
-    devices.dedup();
-    devices.retain(|device| *device != Wanted::Cpu.to_string());
-    for device in devices {
-        let ours = rows.iter_mut();
-        let ours = ours.filter(|row| row.device == device && row.language.is_none());
-        let figures = ours.filter_map(Row::figures_mut);
-        let mut right: Vec<_> = figures
-            .filter(|figures| figures.result != Correctness::Wrong)
-            .collect();
-        right.sort_by(|a, b| a.run.median_s.total_cmp(&b.run.median_s));
-        if let [fastest, _, ..] = &mut right[..] {
-            fastest.is_fastest = true;
+/// Marks the best of a device's several right variants, and those that turn by turn cannot be told
+/// from it.
+pub(super) fn mark_fastest(rows: &mut [Row], turns_s: &[Vec<Option<f64>>]) {
+    let right: Vec<usize> = (0..rows.len())
+        .filter(|at| {
+            let is_result = rows[*at].figures().is_some_and(Figures::is_result);
+            is_result && rows[*at].language.is_none()
+        })
+        .collect();
+    let samples = |at: usize| {
+        rows[at]
+            .figures()
+            .map_or(&[][..], |figures| &figures.run.samples_s)
+    };
+    let median_s = |at: &usize| rows[*at].figures().map_or(0.0, |own| own.run.median_s);
+    let by_median = |a: &&usize, b: &&usize| median_s(a).total_cmp(&median_s(b));
+    let Some(&fastest) = right.iter().min_by(by_median).filter(|_| right.len() > 1) else {
+        return;
+    };
+    let is_as_fast = |at: &usize| {
+        let own = (&turns_s[*at][..], samples(*at));
+        let ratio = times_as_long(own, (&turns_s[fastest], samples(fastest)));
+        *at == fastest || ratio.interval.is_some_and(|[_, high]| high >= 1.0)
+    };
+    let marked: Vec<usize> = right.iter().copied().filter(is_as_fast).collect();
+    for at in marked {
+        if let Some(figures) = rows[at].figures_mut() {
+            figures.is_fastest = true;
         }
     }
 }
@@ -66,18 +81,21 @@ pub(super) fn mark_fastest(rows: &mut [Row]) {
 pub(super) fn compare_with_fewest(rows: &mut [Row]) {
     let usable = |row: &Row| {
         let figures = row.figures().filter(|figures| figures.is_result())?;
-        Some(figures.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12))
+        let rate = figures.updates as f64 / figures.steps() / figures.run.median_s.max(1e-12);
+        Some((rate, figures.run.clone()))
     };
     let mut timed = rows.iter().filter(|row| row.figures().is_some());
     let Some(first) = timed.next() else { return };
     let (fewest, base) = (first.gpus.unwrap_or(1), usable(first));
     for row in rows {
         let gpus = row.gpus.unwrap_or(1);
-        let speedup = usable(row).zip(base).map(|(rate, base)| rate / base);
+        let speedup = usable(row).zip(base.as_ref());
+        let speedup = speedup
+            .map(|((rate, run), (base, fewest))| Ratio::of_rates([rate, *base], &run, fewest));
         let times = f64::from(gpus) / f64::from(fewest);
         if let Some(known) = row.figures_mut().and_then(|own| own.on_several.as_mut()) {
             known.speedup = speedup.filter(|_| gpus != fewest);
-            known.efficiency = known.speedup.map(|speedup| speedup / times);
+            known.efficiency = known.speedup.map(|speedup| speedup.times(1.0 / times));
         }
     }
 }
@@ -85,7 +103,7 @@ pub(super) fn compare_with_fewest(rows: &mut [Row]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::results::{Clock, Figures, OnSeveral, Outcome};
+    use crate::perf::results::{Clock, Correctness, OnSeveral, Outcome};
 
     fn row(gpus: u32, points: u64, run_s: f64) -> Row {
         let figures = Figures {
@@ -109,9 +127,31 @@ mod tests {
         let rows = rows.iter();
         rows.map(|row| {
             let known = row.figures()?.on_several.as_ref()?;
-            Some([known.speedup?, known.efficiency?])
+            Some([known.speedup?.estimate, known.efficiency?.estimate])
         })
         .collect()
+    }
+
+    #[test]
+    fn what_cannot_be_told_from_the_fastest_is_marked_too() {
+        let turns = |times: [f64; 6]| times.map(Some).to_vec();
+        let times = [
+            [1.0, 1.01, 0.99, 1.0, 1.02, 0.98],
+            [1.01, 1.0, 1.0, 0.99, 1.02, 0.99],
+            [1.03, 1.04, 1.02, 1.03, 1.05, 1.01],
+        ];
+        let mut rows = times.map(|times| Row {
+            gpus: None,
+            outcome: Outcome::Timed(Box::new(Figures::new(
+                Summary::new(times.to_vec()),
+                Clock::Device,
+                1.0,
+            ))),
+            ..row(1, 1, 1.0)
+        });
+        mark_fastest(&mut rows, &times.map(turns));
+        let marked = rows.map(|row| row.figures().unwrap().is_fastest);
+        assert_eq!(marked, [true, true, false]);
     }
 
     #[test]

@@ -8,6 +8,9 @@ use crate::perf::results::{Correctness, Figures, OnSeveral, Outcome, Results, Ro
 use terminal::look::Look;
 use terminal::table::{Align, Columns, Table, Tone};
 
+/// The columns that are missed least where the terminal is narrow.
+const SPARE: [&str; 3] = ["with\nsetup", "with\ntransfer", "energy"];
+
 /// Says so where times say nothing.
 const NO_TIMES: &str =
     "the speed of the emulated device says nothing of a GPU: only results are compared";
@@ -56,7 +59,7 @@ pub fn facts(results: &Results, run: &Scaling) -> Vec<(&'static str, String)> {
 pub fn body(results: &Results, run: &Scaling, look: Look) -> String {
     let mut parts = vec![
         look.title(&title(results, run)),
-        columns(results, run, &lines(results)).render(look, 2),
+        columns(results, run, &lines(results)).render_within(look, 2, &SPARE),
     ];
     let notes = notes(results, run);
     if !notes.is_empty() {
@@ -163,17 +166,14 @@ fn times<'l, 'r>(table: Table<'l, Line<'r>>, run: &Scaling) -> Table<'l, Line<'r
             let Some(figures) = line.figures() else {
                 return ("-".to_owned(), Tone::Faint);
             };
-            let us = three(1e6 * figures.run.median_s / line.steps.max(1) as f64);
-            match figures.run.is_result() {
-                true => (us, Tone::Normal),
-                false => (format!("~{us}"), Tone::Caution),
+            match figures.run.withheld() {
+                None => (figures.step_us(), Tone::Normal),
+                Some(_) => ("withheld".to_owned(), Tone::Caution),
             }
         })
-        .right("speedup", |line| {
-            Some(format!("{:.2}", line.on_several()?.speedup?))
-        })
-        .right("effi-\nciency", |line| {
-            Some(format!("{:.1} %", 100.0 * line.on_several()?.efficiency?))
+        .right("speedup", |line| Some(line.on_several()?.speedup?.short()))
+        .right("effi-\nciency, %", |line| {
+            Some(line.on_several()?.efficiency?.times(100.0).short())
         })
         .right(&unit, rate)
         .right("energy\nmJ/step", |line| {
@@ -197,7 +197,10 @@ pub fn notes(results: &Results, run: &Scaling) -> Vec<String> {
             Outcome::Lacking { message } => notes.push(format!("{of} lacks: {message}")),
             Outcome::Timed(figures) => {
                 let doubts = figures.run.doubts.iter();
-                notes.extend(doubts.map(|doubt| format!("~ {of}: no result: {doubt}")));
+                notes.extend(doubts.map(|doubt| match doubt.withholds() {
+                    true => format!("{of}: withheld: {doubt}"),
+                    false => format!("{of}: {doubt}"),
+                }));
             }
             Outcome::Computed { .. } | Outcome::DoesNotFit | Outcome::Skipped { .. } => {}
         }

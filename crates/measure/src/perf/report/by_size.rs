@@ -1,7 +1,9 @@
 //! A row for each size: the variants' rates side by side, and the figures of the best of them.
 
+use units::three;
+
 use super::by_variant::percent;
-use super::{LabResults, dash, is_variant, marked, ratio, verdict, without_figures};
+use super::{LabResults, dash, is_variant, time, verdict, without_figures};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Figures, Outcome};
 use terminal::look::{Look, WIDTH};
@@ -17,14 +19,17 @@ struct Size<'c> {
 impl<'c> Size<'c> {
     /// The fastest of several variants, or the only one.
     fn best(&self) -> Option<&RowView<'c>> {
-        let figures = |one: &RowView<'c>| one.row.figures();
+        let figures = |one: &RowView<'c>| -> Option<&'c Figures> { one.row.figures() };
         let is_right = |figures: &Figures| figures.result != Correctness::Wrong;
         let is_fastest = |figures: &Figures| figures.is_fastest;
         match &self.variants[..] {
             [one] if figures(one).is_some_and(is_right) => Some(one),
-            several => several
-                .iter()
-                .find(|one| figures(one).is_some_and(is_fastest)),
+            several => {
+                let fastest = several.iter();
+                let fastest = fastest.filter(|one| figures(one).is_some_and(is_fastest));
+                let time = |one: &RowView<'c>| figures(one).map_or(0.0, |own| own.run.median_s);
+                fastest.min_by(|a, b| time(a).total_cmp(&time(b)))
+            }
         }
     }
 
@@ -68,22 +73,22 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
     for name in names {
         table = table.toned(&two_lines(name), Align::Right, |size| rate(size, name));
     }
-    let time = if has_steps {
+    let heading = if has_steps {
         "time\nus/step"
     } else {
         "time\nus"
     };
     table = table
-        .toned(time, Align::Right, |size| {
-            let time = |figures: &Figures| marked(figures.step_s() * 1e6, figures.is_result());
+        .toned(heading, Align::Right, |size| {
+            let time = |figures: &Figures| time(figures, &figures.run);
             size.figures().map_or_else(dash, time)
         })
         .right("of\nlimit", |size| {
             Some(percent(size.best()?.bound()?.share))
         })
-        .right("vs\nCPU", |size| Some(ratio(size.best()?.vs_cpu()?)));
+        .right("vs\nCPU", |size| Some(size.best()?.vs_cpu()?.short()));
     if has_cuda {
-        table = table.right("vs CUDA\nC++", |size| Some(ratio(size.best()?.vs_cuda()?)));
+        table = table.right("vs CUDA\nC++", |size| Some(size.best()?.vs_cuda()?.short()));
     }
     let result = if is_partly_checked {
         "bit-equal\nsteps"
@@ -95,6 +100,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
         Some(figures) => verdict(figures),
         None => dash(),
     });
+    let table = table.narrowed(WIDTH, 2, &["vs\nCPU", "of\nlimit"]);
     (table.width(2) <= WIDTH).then(|| table.render(look, 2))
 }
 
@@ -116,12 +122,15 @@ fn rate(size: &Size<'_>, variant: &str) -> (String, Tone) {
         return dash();
     };
     match &row.outcome {
-        Outcome::Timed(figures) if figures.result != Correctness::Wrong => {
-            let (rate, tone) = marked(figures.updates_per_s / 1e9, figures.is_result());
-            match figures.is_fastest && figures.is_result() {
+        Outcome::Timed(figures) if figures.is_result() => {
+            let rate = three(figures.updates_per_s / 1e9);
+            match figures.is_fastest {
                 true => (rate + "*", Tone::Good),
-                false => (rate + " ", tone),
+                false => (rate + " ", Tone::Normal),
             }
+        }
+        Outcome::Timed(figures) if figures.result != Correctness::Wrong => {
+            ("withheld".to_owned(), Tone::Caution)
         }
         outcome => without_figures(outcome),
     }

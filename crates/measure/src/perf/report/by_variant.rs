@@ -2,9 +2,9 @@
 
 use units::three;
 
-use super::{LabResults, dash, is_variant, marked, ratio, without_figures};
+use super::{LabResults, dash, is_variant, time, without_figures};
 use crate::perf::ratios::RowView;
-use crate::perf::results::{CaseResults, Correctness, Figures, Outcome, Row};
+use crate::perf::results::{CaseResults, Figures, Outcome, Row};
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
 
@@ -25,7 +25,7 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> String {
     if lab.devices.len() > 1 {
         table = table.left("device", |line| line.of.row.device.clone());
     }
-    let spare = ["batched", "GB/s", "noise", "vs\nCPU"];
+    let spare = ["batched", "GB/s", "vs\nCPU", "of\nlimit"];
     render(table, &lines, has_cuda, look, &spare)
 }
 
@@ -34,7 +34,7 @@ pub fn with_peers(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Strin
     let rows = lab.rows().filter(|one| std::ptr::eq(one.case, case));
     let lines = lines(rows);
     let table = Table::new(&lines).left("device", |line| line.of.row.device.clone());
-    let spare = ["GB/s", "vs\nCPU", "batched", "noise"];
+    let spare = ["GB/s", "vs\nCPU", "batched", "of\nlimit"];
     render(table, &lines, false, look, &spare)
 }
 
@@ -47,10 +47,9 @@ struct Line<'c> {
 }
 
 impl Line<'_> {
-    /// The figures, unless the result is wrong: its speed is worth nothing.
+    /// The figures, unless they are withheld.
     fn right(&self) -> Option<&Figures> {
-        let figures = self.of.row.figures()?;
-        (figures.result != Correctness::Wrong).then_some(figures)
+        self.of.row.figures().filter(|figures| figures.is_result())
     }
 }
 
@@ -95,20 +94,11 @@ fn render(
     let mut table = table
         .toned("variant", Align::Left, variant)
         .toned(&format!("time\n{us}"), Align::Right, |line| {
-            let time = |figures: &Figures| marked(figures.step_s() * 1e6, figures.run.is_result());
+            let time = |figures: &Figures| time(figures, &figures.run);
             line.of.row.figures().map_or_else(dash, time)
         })
-        .toned("noise\n%", Align::Right, |line| {
-            noise(line.of.row.figures())
-        })
         .toned(&format!("batched\n{us}"), Align::Right, |line| {
-            let time = |figures: &Figures| {
-                let run = &figures.batched.as_ref()?.run;
-                Some(marked(
-                    run.median_s / figures.steps() * 1e6,
-                    run.is_result(),
-                ))
-            };
+            let time = |figures: &Figures| Some(time(figures, &figures.batched.as_ref()?.run));
             line.of.row.figures().and_then(time).unwrap_or_else(dash)
         })
         .right("rate\nG/s", |line| {
@@ -117,11 +107,11 @@ fn render(
         .right("GB/s", |line| Some(three(line.right()?.bytes_per_s? / 1e9)))
         .right("of\nlimit", |line| Some(percent(line.of.bound()?.share)))
         .right(&format!("vs\n{first}"), |line| {
-            Some(ratio(line.of.vs_first()?.estimate))
+            Some(line.of.vs_first()?.short())
         })
-        .right("vs\nCPU", |line| Some(ratio(line.of.vs_cpu()?)));
+        .right("vs\nCPU", |line| Some(line.of.vs_cpu()?.short()));
     if has_cuda {
-        table = table.right("vs CUDA\nC++", |line| Some(ratio(line.of.vs_cuda()?)));
+        table = table.right("vs CUDA\nC++", |line| Some(line.of.vs_cuda()?.short()));
     }
     table
         .toned("result", Align::Left, |line| {
@@ -134,14 +124,6 @@ fn render(
 pub fn percent(share: f64) -> String {
     let decimals = usize::from(share < 0.1);
     format!("{:.decimals$}%", 100.0 * share)
-}
-
-fn noise(figures: Option<&Figures>) -> (String, Tone) {
-    match figures.map(|figures| (figures.run.is_result(), figures.run.noise)) {
-        Some((false, _)) => ("noisy".to_owned(), Tone::Caution),
-        Some((true, Some(noise))) => (format!("{:.1}", 100.0 * noise), Tone::Normal),
-        Some((true, None)) | None => dash(),
-    }
 }
 
 fn variant(line: &Line<'_>) -> (String, Tone) {

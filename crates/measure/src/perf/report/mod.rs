@@ -13,7 +13,8 @@ mod notes;
 pub(crate) mod registers;
 
 use lab::Cpu;
-use units::{count, three};
+use stats::Summary;
+use units::count;
 
 use super::kernels;
 use super::ratios::{self, RowView, cpu, is_cpu};
@@ -149,11 +150,9 @@ impl<'c> LabResults<'c> {
             .filter_map(|of| cpu(self.references, first, of));
         let rates = rows.clone().filter_map(|row| {
             let figures = row.figures()?;
-            let mut text = format!("{} {}", row.variant, three(figures.updates_per_s / 1e9));
+            let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
             if figures.result == Correctness::Wrong {
                 text += " (WRONG)";
-            } else if !figures.is_result() {
-                text += " (noisy)";
             }
             let (references, case) = (self.references, first);
             let view = RowView {
@@ -163,7 +162,7 @@ impl<'c> LabResults<'c> {
             };
             let ratio = view.vs_serial();
             let ratio = ratio.filter(|_| row.variant != Cpu::Serial.name());
-            text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", three(ratio)));
+            text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio.short()));
             Some(text)
         });
         let rates: Vec<String> = rates.collect();
@@ -216,23 +215,17 @@ fn without_figures(outcome: &Outcome) -> (String, Tone) {
     (text.to_owned(), tone)
 }
 
-/// A time, or a rate, with a mark if it is not a result.
-fn marked(figure: f64, is_result: bool) -> (String, Tone) {
-    match is_result {
-        true => (three(figure), Tone::Normal),
-        false => (format!("~{}", three(figure)), Tone::Caution),
+/// A time of a step with its interval, unless it is withheld.
+fn time(figures: &Figures, run: &Summary) -> (String, Tone) {
+    match run.withheld() {
+        _ if figures.result == Correctness::Wrong => dash(),
+        None => (figures.us_of_step(run), Tone::Normal),
+        Some(_) => ("withheld".to_owned(), Tone::Caution),
     }
 }
 
 fn dash() -> (String, Tone) {
     ("-".to_owned(), Tone::Faint)
-}
-
-fn ratio(ratio: f64) -> String {
-    match ratio < 100.0 {
-        true => format!("{ratio:.2}"),
-        false => three(ratio),
-    }
 }
 
 /// Whether it is our own, and not a peer's or the CPU's.

@@ -29,13 +29,7 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     notes.extend(absent(lab));
     // Where something is amiss, its reason and remedy have the room.
     let is_fine = notes.is_empty();
-    // Only one size has a column of batched runs.
-    let doubt = if lab.cases.len() == 1 {
-        doubt
-    } else {
-        doubt_of_runs
-    };
-    notes.extend(say("~ no result", doubt));
+    notes.extend(say("withheld", withheld));
     notes.extend(checked(lab));
     // A peer has its variant's shape.
     notes.extend(say("tuned", |row| {
@@ -44,6 +38,7 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     if is_fine {
         notes.extend(limits(lab));
         notes.extend(say("slow local memory", spills));
+        notes.extend(say("uncertain", doubt));
     }
     (!notes.is_empty()).then(|| within(LINES, &notes))
 }
@@ -68,18 +63,15 @@ fn lacking(row: &Row) -> Option<String> {
     }
 }
 
-/// Why a time is not a result. Of the CPU, the head says so.
-fn doubt_of_runs(row: &Row) -> Option<String> {
-    let figures = row.figures().filter(|_| !is_cpu(row))?;
-    Some(figures.run.doubts.first()?.to_string())
+/// Why a time is not shown.
+fn withheld(row: &Row) -> Option<String> {
+    Some(row.figures()?.run.withheld()?.to_string())
 }
 
+/// Why an interval is wide, or may be too narrow.
 fn doubt(row: &Row) -> Option<String> {
-    let of_batched = || {
-        let batched = row.figures()?.batched.as_ref()?;
-        Some(format!("batched: {}", batched.run.doubts.first()?))
-    };
-    doubt_of_runs(row).or_else(of_batched)
+    let figures = row.figures().filter(|figures| figures.is_result())?;
+    Some(figures.run.doubts.first()?.to_string())
 }
 
 /// In which shape it was launched, if not in the default one.
@@ -220,7 +212,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
     // The table of a course: rates relative to one core.
     let over_one = timed().filter(|(one, _)| !is_cpu(one.row) || one.row.variant != "serial");
     let speedups = over_one
-        .filter_map(|(one, _)| Some(format!("{} {}", one.row.name(), three(one.vs_serial()?))));
+        .filter_map(|(one, _)| Some(format!("{} {}", one.row.name(), one.vs_serial()?.short())));
     let speedups: Vec<String> = speedups.collect();
     if !speedups.is_empty() {
         notes.push(format!("speedup over one core: {}", speedups.join("; ")));
@@ -286,7 +278,10 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
     remarks.extend(tuned(one.row));
     let mut doubt = |what: &str, run: &Summary| {
         let doubts = run.doubts.iter();
-        remarks.extend(doubts.map(|doubt| format!("{what}no result: {doubt}")));
+        remarks.extend(doubts.map(|doubt| match doubt.withholds() {
+            true => format!("{what}withheld: {doubt}"),
+            false => format!("{what}{doubt}"),
+        }));
     };
     doubt("", &figures.run);
     if let Some(batched) = &figures.batched {
@@ -298,7 +293,7 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
             figures.run.runs_per_sample()
         ));
     }
-    if let (Some(first), true) = (figures.run.discarded.first(), figures.run.is_result()) {
+    if let (Some(first), true) = (figures.run.discarded.first(), figures.is_result()) {
         let samples = count(figures.run.discarded.len(), "sample");
         remarks.push(format!("{samples} discarded: {}", first.reason));
     }

@@ -2,9 +2,8 @@
 //! cap / time.
 
 use device::KernelInfo;
-use units::three;
 
-use super::{LabResults, is_variant, ratio};
+use super::{LabResults, is_variant};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Figures, Row};
 use terminal::look::Look;
@@ -74,17 +73,11 @@ pub fn columns<'t, 'c>(table: Table<'t, Line<'c>>, us: &str) -> Table<'t, Line<'
             Some(format!("{:.0}", 100.0 * line.kernel.occupancy?))
         })
         .right(us, |line| {
-            let mark = if line.figures.run.is_result() {
-                ""
-            } else {
-                "~"
-            };
-            line.is_first
-                .then(|| format!("{mark}{}", three(line.figures.step_s() * 1e6)))
+            let is_shown = line.is_first && line.figures.is_result();
+            is_shown.then(|| line.figures.step_us())
         })
         .right("vs no\ncap", |line| {
-            let estimate = line.is_first.then(|| line.of.vs_variant())??.estimate;
-            Some(ratio(estimate))
+            Some(line.is_first.then(|| line.of.vs_variant())??.short())
         })
 }
 

@@ -105,6 +105,7 @@ impl Results {
         })?;
         match (head.command.as_str(), head.schema_version) {
             (COMMAND, 2) => earlier::without_references(text),
+            (COMMAND, 3) => earlier::with_numbers_for_ratios(text),
             (earlier::SCALING, 1) => earlier::scaling(text),
             (COMMAND, _) => {
                 head.expect_version(SCHEMA_VERSION)?;
@@ -127,8 +128,8 @@ mod tests {
         insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 3; measure again with this one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 4, "command": "perf"}"#), @"a.json: has schema version 4, this program reads version 3; read it with the program that wrote it, or a newer one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 4; measure again with this one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 5, "command": "perf"}"#), @"a.json: has schema version 5, this program reads version 4; read it with the program that wrote it, or a newer one");
         insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
         let failure = Results::read(Path::new("no/such.json")).unwrap_err();
         insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");

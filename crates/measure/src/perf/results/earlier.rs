@@ -1,4 +1,4 @@
-//! Documents of earlier programs: version 2 of `perf`, version 1 of `perf --gpus`.
+//! Documents of earlier programs: versions 2 and 3 of `perf`, version 1 of `perf --gpus`.
 
 use device::telemetry::About;
 use device::{DeviceInfo, Launching};
@@ -29,6 +29,15 @@ pub fn without_references(text: &str) -> Result<Results, CommandError> {
     results.schema_version = SCHEMA_VERSION;
     results.references = take_references(&mut results.cases);
     Ok(results)
+}
+
+/// Version 3, in which some ratios are numbers, without intervals.
+pub fn with_numbers_for_ratios(text: &str) -> Result<Results, CommandError> {
+    let results: Results = read::document(text)?;
+    Ok(Results {
+        schema_version: SCHEMA_VERSION,
+        ..results
+    })
 }
 
 /// Takes the references' rows out of the cases, each once.

@@ -104,8 +104,8 @@ impl MadeUpLab {
                 intensity: Some(10.0 / 24.0),
             }),
             vs_first: Some(ratio(rate / self.variants[0].1)),
-            vs_serial: Some(rate / self.cpu_rates[0]),
-            vs_cpu: Some(rate / self.cpu_rates[1]),
+            vs_serial: Some(ratio(rate / self.cpu_rates[0])),
+            vs_cpu: Some(ratio(rate / self.cpu_rates[1])),
             kernels: vec![KernelInfo {
                 name: format!("{}_{variant}", self.name),
                 registers: Some(32),
@@ -139,8 +139,20 @@ pub fn figures<'c>(case: &'c mut CaseResults, variant: &str) -> &'c mut Figures 
     row.figures_mut().unwrap()
 }
 
+/// Samples that lie far apart.
 pub fn make_noisy(figures: &mut Figures) {
-    figures.run.doubts = vec![Doubt::Scattered { spread: 0.12 }];
+    let run = &mut figures.run;
+    run.interval_s = Some([0.94, 1.06].map(|end| end * run.median_s));
+    run.doubt(Doubt::Scattered { spread: 0.12 });
+}
+
+/// A time that cannot be.
+pub fn make_impossible(figures: &mut Figures) {
+    let device_s = figures.run.median_s;
+    figures.run.doubt(Doubt::Clocks {
+        device_s,
+        host_s: device_s / 2.0,
+    });
 }
 
 pub fn make_wrong(figures: &mut Figures) {

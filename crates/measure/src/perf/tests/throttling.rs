@@ -94,7 +94,7 @@ fn samples_under_throttling_are_discarded_and_said() {
 }
 
 #[test]
-fn throttling_without_end_is_no_result() {
+fn what_is_throttled_throughout_is_withheld() {
     let run = watched(|_| at(1200, &[ThrottleReason::PowerCap]));
     let figures = run.figures(0);
     assert!(!figures.is_result());
@@ -103,8 +103,8 @@ fn throttling_without_end_is_no_result() {
         "{:?}",
         figures.run.doubts
     );
-    assert!(run.text.contains(" noisy "), "{}", run.text);
-    assert!(run.text.contains("no result: "), "{}", run.text);
+    assert!(run.text.contains("  withheld  "), "{}", run.text);
+    assert!(run.text.contains("withheld: "), "{}", run.text);
     assert!(
         run.text.contains("were taken under power cap"),
         "{}",
@@ -113,12 +113,12 @@ fn throttling_without_end_is_no_result() {
 }
 
 #[test]
-fn a_second_process_makes_it_noisy() {
+fn a_second_process_is_said() {
     let run = watched(|_| Reading {
         compute_processes: Some(2),
         ..at(1980, &[])
     });
     assert_eq!(run.figures(0).run.doubts, [Doubt::Shared { processes: 2 }]);
-    let note = "naive on cuda: no result: 2 processes compute on the device; end the others";
+    let note = "naive on cuda: 2 processes compute on the device; end the others";
     assert!(run.text.contains(note), "{}", run.text);
 }

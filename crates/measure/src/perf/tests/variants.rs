@@ -141,18 +141,20 @@ fn the_cpu_is_compared_by_rate() {
     let note = "cpu: timed on 100 numbers, 10 steps, compared by rate";
     assert!(run.text.contains(note), "{}", run.text);
     let [serial, parallel, naive] = [0, 1, 2].map(|row| run.figures(row));
-    assert_eq!((serial.vs_serial, parallel.vs_cpu), (Some(1.0), Some(1.0)));
+    let ones = [serial.vs_serial, parallel.vs_cpu].map(|ratio| ratio.unwrap().estimate);
+    assert_eq!(ones, [1.0, 1.0]);
     let expected = naive.updates_per_s / serial.updates_per_s;
-    let vs_serial = naive.vs_serial.unwrap();
+    let vs_serial = naive.vs_serial.unwrap().estimate;
     assert!((vs_serial / expected - 1.0).abs() < 1e-12, "{vs_serial}");
     let cpu = "  CPU: 100 numbers, 10 steps: serial ";
     assert!(run.text.contains(cpu), "{}", run.text);
-    let speedup = "speedup over one core: parallel 1.00; naive ";
+    let speedup = "speedup over one core: parallel 1.00 ± 0.00; naive ";
     assert!(run.text.contains(speedup), "{}", run.text);
-    // Of single samples nothing is derived.
+    // Single samples have no interval.
     let args = ["--large", "--samples=1", "--variant=naive", "--notes"];
     let run = timed(&args, &test_lab::machine());
-    assert!(!run.text.contains("speedup over one core"), "{}", run.text);
+    let speedup = "speedup over one core: parallel 1.00; naive 100\n";
+    assert!(run.text.contains(speedup), "{}", run.text);
 }
 
 #[test]
