@@ -157,8 +157,10 @@ impl Copy<'_> {
         let labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
         let tests = include_str!("student/labs.rs").replace("LABS", &labs.join(" "));
         self.write(Path::new("tests/tests/labs.rs"), tests.as_bytes())?;
-        for lab in labs {
-            self.lab(&Path::new("labs").join(lab))?;
+        for folder in self.entries(Path::new("labs"))? {
+            if self.root.join(&folder).join("lab.toml").is_file() {
+                self.lab(&folder)?;
+            }
         }
         Ok(())
     }
@@ -182,7 +184,9 @@ impl Copy<'_> {
     /// A lab: its handout, its starter, and what is graded except hidden cases.
     fn lab(&mut self, lab: &Path) -> Result<(), CommandError> {
         for name in ["README.md", "hints.toml"] {
-            self.plain(&lab.join(name))?;
+            if self.root.join(lab).join(name).is_file() {
+                self.plain(&lab.join(name))?;
+            }
         }
         for name in ["kernels.rs", "launch.rs"] {
             self.plain(&lab.join("starter").join(name))?;

@@ -77,13 +77,14 @@ impl DeviceArg {
         #[cfg(not(target_os = "linux"))]
         let world: Option<()> = None;
         let is_several = self.gpus.is_some() || world.is_some();
-        if is_several && !self.own.submission.is_empty() {
+        let is_own = !self.own.submission.is_empty();
+        if world.is_some() && is_own {
             return Err(CommandError::Input(
-                "--submission: a submission records launches for one device; leave out --gpus"
+                "--submission: several processes run built-in variants alone; use --gpus in one process"
                     .to_owned(),
             ));
         }
-        if is_several {
+        if is_several && !is_own {
             self.needs_split(lab)?;
         }
         let usual = match is_several {

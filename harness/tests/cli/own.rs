@@ -48,6 +48,47 @@ fn a_submission_is_tested_like_a_variant() {
     assert!(results.iter().all(|one| one["variant"] == STARTER));
 }
 
+/// The lab on several GPUs: its starter is right on one device alone, a solution on all.
+#[test]
+fn a_submission_computes_on_several_devices() {
+    const LAB: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../labs/several-gpus");
+    const SOLVED: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/submissions/programs/several-gpus"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let lab_file = format!("{LAB}/lab.toml");
+    for (submission, points) in [(&format!("{LAB}/starter") as &str, "4"), (SOLVED, "60")] {
+        let args = [
+            "grade",
+            submission,
+            "--lab-file",
+            &lab_file,
+            "--device=emulated",
+            "--brief",
+        ];
+        let graded = run(folder.path(), &args);
+        let text = describe(&graded);
+        assert!(
+            text.contains(&format!("{points} / 60 points graded here")),
+            "{text}"
+        );
+    }
+    let args = [
+        "run",
+        "poisson",
+        "--submission",
+        SOLVED,
+        "--n=12",
+        "--iterations=4",
+        "--device=emulated",
+        "--gpus=3",
+    ];
+    let ran = run(folder.path(), &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", describe(&ran));
+    assert!(describe(&ran).contains("0 of 1,728 values differ"));
+}
+
 #[test]
 fn a_submission_is_profiled_and_timed_beside_variants() {
     let folder = tempfile::tempdir().unwrap();
