@@ -9,9 +9,12 @@ WORKDIR /course
 COPY setup ./
 RUN ./setup
 COPY . .
-RUN cargo build --locked --release -p harness \
-    && install target/release/harness /usr/local/bin/ \
-    && rm -rf target/release
+# A students' copy may have the program.
+RUN if head -c 4 bin/harness 2>/dev/null | grep -q ELF; then \
+        install bin/harness /usr/local/bin/; \
+    else \
+        cargo build --release -p harness && install target/release/harness /usr/local/bin/ && rm -rf target/release; \
+    fi
 # Builds the crates that submissions use; the starter does nothing yet, so its grade is no error.
 RUN harness grade labs/matadd/starter --without-landlock --brief || test $? -eq 1
 CMD ["harness", "watch", "matadd"]

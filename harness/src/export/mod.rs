@@ -40,9 +40,12 @@ pub struct ExportArgs {
 }
 
 /// Copied as they are, if they are there.
-const PLAIN: [&str; 7] = [
+const PLAIN: [&str; 10] = [
+    ".devcontainer/devcontainer.json",
+    ".dockerignore",
     ".gitignore",
     "Cargo.lock",
+    "Dockerfile",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "setup",

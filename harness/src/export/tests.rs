@@ -94,6 +94,7 @@ fn a_student_finds_what_the_handouts_name() {
         "README.md",
         "setup",
         "Cargo.lock",
+        "Dockerfile",
         "LICENSE-MIT",
         "labs/README.md",
         "labs/wave2d/lab.toml",
