@@ -33,8 +33,8 @@ pub struct ExportArgs {
     /// The course's folder [default: the working folder, or the nearest above it that is a course]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,
-    /// Put this program into the copy, so that students build only their kernels: one that was built
-    /// in an exported copy, without solutions [default: a script that builds it there]
+    /// Put this program into the copy, so that students build only their kernels: one that was
+    /// built in an exported copy, without solutions [default: a script that builds it there]
     #[arg(long, value_name = "FILE")]
     program: Option<PathBuf>,
 }
@@ -91,7 +91,7 @@ const NEW: [(&str, &str); 3] = [
     ("tests/src/main.rs", include_str!("student/main.rs")),
 ];
 
-/// What students call.
+/// The command that students call.
 const PROGRAM: &str = "bin/harness";
 
 /// Writes the copy.

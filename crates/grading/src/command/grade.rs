@@ -481,7 +481,7 @@ impl Grader {
 ///
 /// # Errors
 ///
-/// A text that is no such number.
+/// A text that is not such a number.
 pub fn number(text: &str) -> Result<u64, String> {
     let bad = |_| format!("a whole number from 0 to {}", u64::MAX);
     text.parse().map_err(bad)

@@ -82,7 +82,7 @@ pub fn lab_file_here(
     course: Option<&Path>,
 ) -> Result<Cow<'static, LabSpec>, CommandError> {
     let own = lab_spec::embedded(lab)?;
-    // Bundles are graded where there is no course.
+    // Bundles are graded without a course too.
     let Ok(root) = course_root(course) else {
         return Ok(Cow::Borrowed(own));
     };

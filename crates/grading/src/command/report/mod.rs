@@ -39,8 +39,8 @@ pub struct ReportArgs {
     /// Write the results.json that Gradescope reads
     #[arg(long, value_name = "FILE")]
     pub gradescope: Option<PathBuf>,
-    /// Write the part that the student may read, without what tells of hidden cases, for any learning
-    /// platform: as JSON if the name ends in .json, else as a page
+    /// Write the part that the student may read, without what tells of hidden cases, for any
+    /// learning platform: as JSON if the name ends in .json, else as a page
     #[arg(long, value_name = "FILE")]
     pub student_report: Vec<PathBuf>,
     /// Write a picture of each wrong field into this new folder
