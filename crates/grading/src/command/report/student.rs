@@ -1,9 +1,9 @@
 //! The part of a grade that its student may read.
 //!
 //! How hidden cases fail tells of them: wrong values tell their sizes, counts tell their work, what
-//! a recorder says may tell their parameters. The student learns that a hidden case failed, and with
-//! which kind of failure. Where code that knew hidden cases failed, the kind is left out too: a
-//! recorder that ends in one way or another would tell what it was asked for. Draw, seed and the
+//! a recorder says may tell their parameters. The student learns that a hidden case failed, and
+//! with which kind of failure. Where code that knew hidden cases failed, the kind is left out too:
+//! a recorder that ends in one way or another would tell what it was asked for. Draw, seed and the
 //! time that grading took are left out, and so are notes and protections, which are the
 //! instructor's.
 
