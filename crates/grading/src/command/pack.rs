@@ -137,7 +137,7 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
 pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let lab_spec: Cow<'_, LabSpec> = match &args.lab_file {
         None => lab_file_here(&args.lab, args.course.as_deref())
-            .map_err(|failure| failure.context(&format!("--lab {}", args.lab)))?,
+            .map_err(|failure| failure.context(format!("--lab {}", args.lab)))?,
         Some(file) => {
             let read = read_lab_file("--lab-file", file)?;
             if read.lab != args.lab {

@@ -166,7 +166,7 @@ fn list_code(
         // A GPU runs the newest text that it can: a recent one the last.
         let module = variant.module.for_device((u32::MAX, 0));
         out.line(format!("{}\n", out.look().title(&variant.name)))?;
-        let kernels: Vec<&str> = plan.kernels().into_iter().map(String::as_str).collect();
+        let kernels: Vec<&str> = plan.kernels().iter().map(String::as_str).collect();
         let text = listing::render(module, &kernels, shown, toolkit, out.look())?;
         out.line(text)?;
     }

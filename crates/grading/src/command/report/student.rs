@@ -38,7 +38,7 @@ pub fn safe(report: &GradeReport) -> GradeReport {
                 timed
             })
             .collect(),
-        totals: report.totals.clone(),
+        totals: report.totals,
         protections: Vec::new(),
         printed: report.printed.clone(),
         notes: Vec::new(),
