@@ -10,6 +10,40 @@ fn read(name: &str) -> String {
     std::fs::read_to_string(root.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
+/// Each step of a handout says how a reader finds out whether the answer is right: by a command, by
+/// a grade, by a number to check against, or by a table of measured values.
+#[test]
+fn every_step_of_a_handout_can_be_checked() {
+    let checks = [
+        "harness ",
+        "**Check",
+        "rade again",
+        "rade\nagain",
+        "pass now",
+        "passes now",
+        "\n|",
+    ];
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut steps = 0;
+    for entry in std::fs::read_dir(root.join("labs")).unwrap() {
+        let page = entry.unwrap().path().join("README.md");
+        let Ok(text) = std::fs::read_to_string(&page) else {
+            continue;
+        };
+        let sections = text.split("\n### ").skip(1);
+        for section in sections.filter(|it| it.starts_with(|c: char| c.is_ascii_digit())) {
+            steps += 1;
+            let section = section.split("\n## ").next().unwrap();
+            assert!(
+                checks.iter().any(|check| section.contains(check)),
+                "{}: step {section}",
+                page.display()
+            );
+        }
+    }
+    assert!(steps > 60, "{steps}");
+}
+
 /// The README's kernel and launch are those of the example, which a test runs.
 #[test]
 fn the_code_of_the_readme_is_in_the_example() {
