@@ -12,8 +12,6 @@ use lab::{LabCase, Variant};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, Element, PlanError, Role};
 
-use super::stepper::part;
-
 /// The result of a recorded plan that holds the samples.
 pub const SAMPLES: &str = "samples";
 
@@ -32,6 +30,12 @@ pub struct Receivers {
     pub every: u32,
     /// The samples until now: each with a value of every receiver.
     pub samples: Vec<f32>,
+}
+
+/// Timesteps of a problem whose lab has them.
+pub fn part(problem: &dyn LabCase, first: u32, steps: u32) -> Box<dyn LabCase> {
+    let part = problem.part(first, steps);
+    part.expect("labs without timesteps are not stepped")
 }
 
 /// Consecutive timesteps: those up to a sample, or to the end.

@@ -14,7 +14,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use terminal::progress::{NoProgress, Progress};
 
 use super::processor::Processor;
-use super::receivers::{Receivers, SAMPLES};
+use super::receivers::{Receivers, SAMPLES, part};
 use exit::CommandError;
 use lab::memory_advice;
 use stats::{SamplingRule, Summary};
@@ -26,12 +26,6 @@ use units::count;
 const GPU_WARM_UP: (Duration, u32) = (Duration::from_millis(500), 50);
 /// The CPU computes this many timesteps first: then threads have started, and fields are in memory.
 const CPU_WARM_UP_STEPS: u32 = 5;
-
-/// Timesteps of a problem whose lab has them.
-pub fn part(problem: &dyn LabCase, first: u32, steps: u32) -> Box<dyn LabCase> {
-    let part = problem.part(first, steps);
-    part.expect("labs without timesteps are not stepped")
-}
 
 /// Some timesteps that were done in one piece.
 pub struct Chunk {

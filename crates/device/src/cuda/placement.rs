@@ -6,7 +6,6 @@
 //! device waits for are urgent and go to streams of higher priority: a boundary is computed before
 //! the inside, however large the inside is.
 
-use super::schedule::SideStreamUse;
 use crate::share::{Role, Share};
 use plan::{Command, Plan};
 
@@ -23,6 +22,17 @@ pub struct Slot {
     /// The event that is recorded after it, if others wait for it: position in
     /// [`Placement::events`].
     pub event: Option<usize>,
+}
+
+/// The use of a side stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SideStreamUse {
+    /// Its device, by number among those of this process.
+    pub device: u32,
+    /// Whether another device waits for its commands.
+    pub is_urgent: bool,
+    /// Whether its commands are sends and receives: a device has one stream of these.
+    pub is_wire: bool,
 }
 
 /// All commands of a plan on streams.

@@ -7,7 +7,7 @@
 
 use std::ops::Range;
 
-use super::placement::{Placement, Slot};
+use super::placement::{Placement, SideStreamUse, Slot};
 use crate::share::Share;
 use plan::Plan;
 
@@ -32,17 +32,6 @@ impl StreamId {
     pub fn side_position(self) -> Option<usize> {
         self.0.checked_sub(1)
     }
-}
-
-/// The use of a side stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SideStreamUse {
-    /// Its device, by number among those of this process.
-    pub device: u32,
-    /// Whether another device waits for its commands.
-    pub is_urgent: bool,
-    /// Whether its commands are sends and receives: a device has one stream of these.
-    pub is_wire: bool,
 }
 
 /// A thing to do with the streams.

@@ -28,7 +28,7 @@ use super::all::folder;
 use super::all::shard::Shard;
 use super::all::store::{self, Store, Terms};
 use super::all::{Class, grade_all};
-use super::pack::{course_root, lab_file_here, read_lab_file};
+use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
 use lab::devices::{Gpus, Machine, Wanted};
@@ -477,16 +477,6 @@ impl Grader {
     }
 }
 
-/// A seed, or the number of a draw.
-///
-/// # Errors
-///
-/// A text that is not such a number.
-pub fn number(text: &str) -> Result<u64, String> {
-    let bad = |_| format!("a whole number from 0 to {}", u64::MAX);
-    text.parse().map_err(bad)
-}
-
 /// The value of a flag.
 fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
     if number > 0.0 && number <= 1e6 {
@@ -597,15 +587,6 @@ mod tests {
         assert_eq!(folder_within(&starter), None);
         assert_eq!(name(&starter), "starter");
         assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
-    }
-
-    #[test]
-    fn numbers_are_asked_for_in_plain_words() {
-        assert_eq!(number("7"), Ok(7));
-        for text in ["abc", "-1", "18446744073709551616", ""] {
-            let message = number(text).unwrap_err();
-            assert_eq!(message, "a whole number from 0 to 18446744073709551615");
-        }
     }
 
     #[test]

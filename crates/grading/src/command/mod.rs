@@ -8,9 +8,11 @@
 //! | [`report`]       | a grade for those who read it                             |
 //! | [`watch`]        | `harness watch`: a grade on every save, one screen        |
 //! | [`mod@pack`]     | `harness pack`: a submission, built in isolation          |
+//! | [`arguments`]    | what arguments of several commands mean                   |
 //! | [`check_course`] | `harness check-course`: the course, tested                |
 
 pub mod all;
+pub mod arguments;
 pub mod check_course;
 pub mod grade;
 pub mod pack;

@@ -22,7 +22,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::pack::read_lab_file;
+use super::arguments::read_lab_file;
 use crate::lab_spec::{self, Hints};
 use crate::report::GradeReport;
 use exit::{CommandError, Ending};
