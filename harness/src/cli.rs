@@ -1,6 +1,8 @@
 //! The command line.
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
+use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+
+use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, own, run, test};
@@ -66,7 +68,7 @@ const FOR_INSTRUCTORS: [&[&str]; 4] = [&["check-course"], &["export"], &["new-la
 impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
     pub fn read() -> Cli {
-        let mut command = Cli::command();
+        let mut command = taking_negative_numbers(Cli::command());
         if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
@@ -74,8 +76,8 @@ impl Cli {
         }
         let matches = command.clone().try_get_matches();
         let read = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
-        read.unwrap_or_else(|error| match moved(&error) {
-            Some(to) => command.error(ErrorKind::InvalidSubcommand, to).exit(),
+        read.unwrap_or_else(|error| match moved(&error).or_else(|| no_number(&error)) {
+            Some(words) => command.error(error.kind(), words).exit(),
             None => error.exit(),
         })
     }
@@ -132,12 +134,44 @@ const MOVED: [(&str, &str); 1] = [(
 )];
 
 /// Where the command is that the error did not find, if it has moved.
-fn moved(error: &clap::Error) -> Option<&'static str> {
+fn moved(error: &clap::Error) -> Option<String> {
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return None;
     };
     let moved = MOVED.iter().find(|(old, _)| old == name);
-    moved.map(|(_, to)| *to)
+    moved.map(|(_, to)| (*to).to_owned())
+}
+
+/// What a flag wants whose value is no number.
+fn no_number(error: &clap::Error) -> Option<String> {
+    let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) = (
+        error.get(ContextKind::InvalidArg),
+        error.get(ContextKind::InvalidValue),
+    ) else {
+        return None;
+    };
+    let cause = std::error::Error::source(error)?;
+    let wanted = match cause
+        .downcast_ref::<ParseIntError>()
+        .map(ParseIntError::kind)
+    {
+        Some(IntErrorKind::PosOverflow) => "the number is too large",
+        Some(_) => "write a whole number, 0 or more",
+        None if cause.is::<ParseFloatError>() => "write a number",
+        None => return None,
+    };
+    Some(format!("invalid value '{value}' for '{flag}': {wanted}"))
+}
+
+/// The same command whose flags take `-1` as a value, and say what is wrong with it.
+fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+        true => arg.allow_negative_numbers(true),
+        false => arg,
+    };
+    command
+        .mut_args(takes)
+        .mut_subcommands(taking_negative_numbers)
 }
 
 /// The command with the subcommand at this path hidden.

@@ -107,7 +107,7 @@ fn parameters_are_read_and_checked() {
     insta::assert_snapshot!(input(Values::new(&params, &PARAMETERS).unwrap_err()), @"unknown parameter `nx`; did you mean `n_x`?");
     let params = CaseParams::parse(["steps=-1", "n_x=99999999999"]).unwrap();
     let values = Values::new(&params, &PARAMETERS).unwrap();
-    insta::assert_snapshot!(input(values.get::<u32>("steps").unwrap_err()), @"parameter `steps` = `-1`: invalid digit found in string (time steps)");
-    insta::assert_snapshot!(input(values.get::<u32>("n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: number too large to fit in target type (cells in x)");
+    insta::assert_snapshot!(input(values.get::<u32>("steps").unwrap_err()), @"parameter `steps` = `-1`: write a whole number from 0 to 4294967295: time steps");
+    insta::assert_snapshot!(input(values.get::<u32>("n_x").unwrap_err()), @"parameter `n_x` = `99999999999`: write a whole number from 0 to 4294967295: cells in x");
     insta::assert_snapshot!(input(CaseError::invalid("n_x", 1, "must be at least 2")), @"parameter `n_x` = `1`: must be at least 2");
 }

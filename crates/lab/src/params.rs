@@ -199,18 +199,19 @@ impl<'p> Values<'p> {
     ///
     /// If the lab has no parameter of that name, or a default that is no `T`: both are bugs of the
     /// lab.
-    pub fn get<T: FromStr>(&self, name: &str) -> Result<T, CaseError>
-    where
-        T::Err: std::fmt::Display,
-    {
+    pub fn get<T: FromStr>(&self, name: &str) -> Result<T, CaseError> {
         let mut known = self.known.iter();
         let parameter = known
             .find(|parameter| parameter.name == name)
             .unwrap_or_else(|| panic!("the lab has no parameter `{name}`"));
         let value = self.given(name).unwrap_or(parameter.default);
-        value.parse().map_err(|error: T::Err| {
-            assert!(self.given(name).is_some(), "default of `{name}`: {error}");
-            CaseError::invalid(name, value, format!("{error} ({})", parameter.summary))
+        value.parse().map_err(|_| {
+            assert!(self.given(name).is_some(), "default of `{name}`: {value}");
+            let wanted = match value_range::<T>() {
+                Some(range) => format!("write {range}: {}", parameter.summary),
+                None => parameter.summary.to_owned(),
+            };
+            CaseError::invalid(name, value, wanted)
         })
     }
 
@@ -245,4 +246,14 @@ impl<'p> Values<'p> {
             CaseError::invalid(name, value, reason)
         })
     }
+}
+
+/// The texts that a type of numbers is read from.
+fn value_range<T>() -> Option<&'static str> {
+    Some(match std::any::type_name::<T>() {
+        "u32" => "a whole number from 0 to 4294967295",
+        "u64" => "a whole number from 0 to 2^64 - 1",
+        "f32" | "f64" => "a number",
+        _ => return None,
+    })
 }

@@ -23,9 +23,9 @@ use terminal::stdout::Out;
 /// The arguments of `harness run membench`.
 #[derive(Debug, Clone, Args)]
 pub struct MembenchArgs {
-    /// Where to write the plot of latency against footprint
-    #[arg(long, value_name = "FILE", default_value = "membench.svg")]
-    plot: PathBuf,
+    /// Where to write the plot of latency against footprint [default: membench.svg]
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
     /// Where to measure: cuda, cuda:N; emulated checks the kernels, briefly, and measures nothing
     #[arg(long, value_name = "DEVICE", default_value = "cuda")]
     device: Wanted,
@@ -68,13 +68,29 @@ fn run_on(
     let json = args.json.open()?;
     let info = named.device.info();
     let is_emulated = info.kind == DeviceKind::Emulated;
-    let plot = (!is_emulated).then(|| OutputFile::create("--plot", &args.plot));
-    let plot = plot.transpose()?;
+    let plot = match (&args.plot, is_emulated) {
+        (Some(path), true) => {
+            return Err(CommandError::Input(format!(
+                "--plot {}: the emulated device measures no times to plot; leave --plot out",
+                path.display()
+            )));
+        }
+        (None, true) => None,
+        (path, false) => {
+            let path = path
+                .as_deref()
+                .unwrap_or(std::path::Path::new("membench.svg"));
+            Some(OutputFile::create("--plot", path)?)
+        }
+    };
     let mut measured = measure(named)?;
     if is_emulated {
         // Its clock counts instructions.
         measured.latencies.clear();
     }
+    // The files first: a report that cannot be printed loses none.
+    let plotted = plot.map(|plot| write_plot(plot, &measured));
+    json.write("run membench", &measured, out)?;
     if json.wants_text() && is_emulated {
         out.line(
             "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
@@ -84,16 +100,18 @@ fn run_on(
     } else if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;
     }
-    if let Some(plot) = plot {
-        let svg = plot::svg(&measured)
-            .map_err(|error| CommandError::not_written(plot.target(), &error))?;
-        let path = plot.write_all(svg.as_bytes())?;
-        if json.wants_text() {
-            out.line(format!("\n  wrote {}", path.display()))?;
-        }
+    if let Some(path) = plotted.transpose()?
+        && json.wants_text()
+    {
+        out.line(format!("\n  wrote {}", path.display()))?;
     }
-    json.write("run membench", measured, out)?;
     Ok(Ending::Fine)
+}
+
+fn write_plot(file: OutputFile, measured: &Measured) -> Result<PathBuf, CommandError> {
+    let svg =
+        plot::svg(measured).map_err(|error| CommandError::not_written(file.target(), &error))?;
+    Ok(file.write_all(svg.as_bytes())?)
 }
 
 fn measure(Named { name, device }: Named<'_>) -> Result<Measured, CommandError> {

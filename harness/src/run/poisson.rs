@@ -42,10 +42,6 @@ pub struct PoissonArgs {
         allow_negative_numbers = true
     )]
     t0: f64,
-    /// Which variant, unless it is computed on the CPU; `harness list poisson` has the names
-    /// [default: computes_source; split on several GPUs]
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
     /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are
     /// too few
     #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
@@ -67,9 +63,6 @@ pub struct PoissonArgs {
     threads: Option<u32>,
     #[command(flatten)]
     pub(super) device: DeviceArg,
-    /// Do not compare the result with the CPU's
-    #[arg(long)]
-    no_check: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -105,10 +98,7 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, CommandError
         .tolerance
         .map(|tolerance| Stop::new(tolerance, args.check_every));
     let stop = stop.transpose().map_err(of_flag)?;
-    let variant = args.variant.as_deref();
-    let processor = args
-        .device
-        .processor(&LAB, &problem, variant, "computes_source")?;
+    let processor = args.device.processor(&LAB, &problem, "computes_source")?;
     processor.compute(out, |processor, out| {
         solve(args, problem, stop.as_ref(), processor, out)
     })
@@ -141,7 +131,7 @@ fn solve(
         })
     });
     let mut stepper = Stepper::new(problem, processor, args.threads)?;
-    stepper.reads_results = !args.no_check || args.output != Output::None || stop.is_some();
+    stepper.reads_results = !args.device.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
     let (chunk, convergence) = match stop {
         None => (stepper.advance(args.iterations, Some(&RULE))?, None),
@@ -163,7 +153,7 @@ fn solve(
         out.line(format!("  {text}"))?;
         ending = end;
     }
-    if !args.no_check && processor.is_first() && processor.device().is_some() {
+    if !args.device.no_check && processor.is_first() && processor.device().is_some() {
         let mut comparison = Comparison::default();
         stepper.compare(&mut comparison)?;
         if report_comparison(&comparison, out)? == Ending::Wrong {

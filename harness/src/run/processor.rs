@@ -17,9 +17,13 @@ use measure::cpu;
 use measure::tuned::Table;
 use terminal::stdout::Out;
 
-/// The flags.
+/// The flags that say what computes, and whether the CPU computes the same.
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
+    /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: a
+    /// plain one; split on several GPUs]
+    #[arg(long, value_name = "NAME")]
+    variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
     #[arg(long, value_name = "DEVICE")]
     device: Option<Wanted>,
@@ -29,6 +33,9 @@ pub struct DeviceArg {
     gpus: Option<Gpus>,
     #[command(flatten)]
     own: SubmissionArg,
+    /// Do not compare the fields with the CPU's
+    #[arg(long)]
+    pub no_check: bool,
 }
 
 /// The variant that runs on several devices, of each lab that has one.
@@ -55,19 +62,19 @@ impl DeviceArg {
     }
 
     /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
-    /// of this name, or else `usual`, and on several GPUs `split`.
+    /// that is named, or else `usual`, and on several GPUs `split`.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Input`] for an unknown variant; [`CommandError::Environment`] for a device
-    /// that is named and missing.
+    /// [`CommandError::Input`] for an unknown variant, and for one that the CPU would not compute;
+    /// [`CommandError::Environment`] for a device that is named and missing.
     pub fn processor(
         &self,
         lab: &'static Lab,
         case: &dyn LabCase,
-        variant: Option<&str>,
         usual: &str,
     ) -> Result<Processor, CommandError> {
+        let name = self.variant.as_deref();
         #[cfg(target_os = "linux")]
         let world = match self.device {
             // Each process computes by itself.
@@ -91,7 +98,7 @@ impl DeviceArg {
             true => SPLIT,
             false => usual,
         };
-        let (variant, wanted) = variant_of_run(lab, variant.unwrap_or(usual), self.device)?;
+        let (variant, wanted) = variant_of_run(lab, name.unwrap_or(usual), self.device)?;
         #[cfg(target_os = "linux")]
         if let Some(world) = world {
             let facts = [
@@ -124,6 +131,9 @@ impl DeviceArg {
             .first()
             .map_or(Wanted::Cpu, |named| named.name);
         let device = chosen.devices.first().map(|named| named.device);
+        if device.is_none() {
+            self.needs_device()?;
+        }
         let variant = match variant.zip(device) {
             Some((variant, device)) => Some(Table::in_force()?.choose(lab, variant, case, device)),
             None => variant,
@@ -140,6 +150,24 @@ impl DeviceArg {
 }
 
 impl DeviceArg {
+    /// Refuses a solution that is named and would not run: the CPU computes the reference.
+    fn needs_device(&self) -> Result<(), CommandError> {
+        let named = match (&self.variant, &self.own.submission[..]) {
+            (_, [.., folder]) => format!("--submission {}", folder.display()),
+            (Some(variant), []) => format!("--variant {variant}"),
+            (None, []) => return Ok(()),
+        };
+        let flag = named.split(' ').next().unwrap_or_default();
+        Err(CommandError::Input(match self.device {
+            Some(_) => format!(
+                "{named}: the CPU computes the reference, and no solution; leave out {flag} or --device cpu"
+            ),
+            None => format!(
+                "{named}: this machine has no GPU that could run it; add --device emulated, with a small problem, or leave out {flag}"
+            ),
+        }))
+    }
+
     /// Refuses several GPUs for a lab that has no variant for them.
     fn needs_split(&self, lab: &Lab) -> Result<(), CommandError> {
         let (name, variants) = (lab.name, &lab.variants);

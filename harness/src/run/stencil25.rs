@@ -69,15 +69,8 @@ pub struct Stencil25Args {
     /// Timesteps from one sample of the receivers to the next
     #[arg(long, value_name = "STEPS", default_value_t = 1, requires = "receivers", value_parser = at_least_1())]
     receiver_period: u32,
-    /// Which variant, unless it is computed on the CPU; `harness list stencil25` has the names
-    /// [default: gmem; split on several GPUs]
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
     #[command(flatten)]
     pub(super) device: DeviceArg,
-    /// Do not compare the fields with the CPU's
-    #[arg(long)]
-    no_check: bool,
 }
 
 /// Grid spacings along x, y and z in metres.
@@ -117,10 +110,9 @@ enum InitialFields {
 pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
-    let variant = args.variant.as_deref();
-    let processor = args.device.processor(&LAB, &problem, variant, "gmem")?;
+    let processor = args.device.processor(&LAB, &problem, "gmem")?;
     let period = period(args);
-    let is_compared = !args.no_check;
+    let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
         let is_several = processor.device().is_some_and(|device| device.count() > 1);
         if is_several && receivers.is_some() {
@@ -170,7 +162,7 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, CommandError> {
         None => {
             let unknown = CaseError::unknown("model", &args.model, Model::NAMES);
             return Err(CommandError::Input(format!(
-                "--model: {unknown} A model of your own is a .npy file"
+                "--model: {unknown}; a model of your own is a .npy file"
             )));
         }
     };

@@ -399,7 +399,7 @@ mod tests {
     fn processor(lab: &'static Lab, usual: &str, device: &str) -> Processor {
         let arg: DeviceArg = parse(&[device]);
         let case = lab.small_cases().remove(0);
-        arg.processor(lab, case.as_ref(), None, usual).unwrap()
+        arg.processor(lab, case.as_ref(), usual).unwrap()
     }
 
     /// The problem in pieces is the problem in one.

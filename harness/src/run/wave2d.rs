@@ -61,15 +61,8 @@ pub struct Wave2dArgs {
     /// The format of the files in --out; .vti ones come with wave2d.pvd, which ParaView opens
     #[arg(long, value_enum, default_value = "vti", requires = "out")]
     output: FieldFormat,
-    /// Which variant, unless it is computed on the CPU; `harness list wave2d` has the names
-    /// [default: naive]
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
     #[command(flatten)]
     pub(super) device: DeviceArg,
-    /// Do not compare the fields with the CPU's
-    #[arg(long)]
-    no_check: bool,
 }
 
 /// The fields at the beginning.
@@ -88,9 +81,8 @@ enum InitialFields {
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &Wave2dArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
-    let variant = args.variant.as_deref();
-    let processor = args.device.processor(&LAB, &problem, variant, "naive")?;
-    let is_compared = !args.no_check;
+    let processor = args.device.processor(&LAB, &problem, "naive")?;
+    let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
         let records = match processor.is_first() {
             true => records(&problem, args)?,

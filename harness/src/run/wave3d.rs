@@ -40,15 +40,8 @@ pub struct Wave3dArgs {
     /// files]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
-    /// Which variant, unless it is computed on the CPU; `harness list wave3d` has the names
-    /// [default: single; split on several GPUs]
-    #[arg(long, value_name = "NAME")]
-    variant: Option<String>,
     #[command(flatten)]
     pub(super) device: DeviceArg,
-    /// Do not compare the fields with the CPU's
-    #[arg(long)]
-    no_check: bool,
 }
 
 /// The fields at the beginning.
@@ -69,8 +62,7 @@ enum InitialFields {
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
 pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
-    let variant = args.variant.as_deref();
-    let processor = args.device.processor(&LAB, &problem, variant, "single")?;
+    let processor = args.device.processor(&LAB, &problem, "single")?;
     processor.compute(out, |processor, out| {
         compute(args, &problem, processor, out)
     })
@@ -91,7 +83,7 @@ fn compute(
         series: series.transpose()?,
         ..Records::default()
     };
-    let (chunks, is_compared) = (repeat(args.out_period), !args.no_check);
+    let (chunks, is_compared) = (repeat(args.out_period), !args.device.no_check);
     timesteps::run(problem, processor, chunks, is_compared, records, out)
 }
 

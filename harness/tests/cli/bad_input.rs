@@ -67,6 +67,35 @@ fn a_folder_is_no_variant() {
 }
 
 #[test]
+fn values_that_are_no_numbers() {
+    let said = |args: &str| {
+        let text = run(&args.split(' ').collect::<Vec<_>>());
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines[..2], ["exit code: 2", "--- stderr ---"], "{text}");
+        lines[2].to_owned()
+    };
+    insta::assert_snapshot!(said("perf wave2d --samples -1"), @"error: invalid value '-1' for '--samples <N>': -1 is not in 1..=10000");
+    insta::assert_snapshot!(said("run wave2d --steps many"), @"error: invalid value 'many' for '--steps <N>': write a whole number, 0 or more");
+    insta::assert_snapshot!(said("run wave2d --steps -1"), @"error: invalid value '-1' for '--steps <N>': -1 is not in 1..=4294967295");
+    insta::assert_snapshot!(said("run wave2d --k x"), @"error: invalid value 'x' for '--k <K>': write a number");
+    insta::assert_snapshot!(said("run poisson --n 99999999999"), @"error: invalid value '99999999999' for '--n <N>': 99999999999 is not in 0..=4294967295");
+}
+
+#[test]
+fn a_solution_that_the_cpu_would_not_run() {
+    insta::assert_snapshot!(run(&["run", "poisson", "--variant", "shared_tile"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --variant shared_tile: this machine has no GPU that could run it; add --device emulated, with a small problem, or leave out --variant
+    ");
+    insta::assert_snapshot!(run(&["run", "wave2d", "--variant", "naive", "--device", "cpu"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --variant naive: the CPU computes the reference, and no solution; leave out --variant or --device cpu
+    ");
+}
+
+#[test]
 fn unknown_case() {
     insta::assert_snapshot!(run(&["profile", "wave2d", "--case", "17x17"]), @r"
     exit code: 2
@@ -147,7 +176,7 @@ fn too_many_cells() {
     insta::assert_snapshot!(own_case(&["n_x=99999999999"]), @r"
     exit code: 2
     --- stderr ---
-    error: --param: parameter `n_x` = `99999999999`: number too large to fit in target type (cells along x, at least 2)
+    error: --param: parameter `n_x` = `99999999999`: write a whole number from 0 to 4294967295: cells along x, at least 2
     ");
 }
 

@@ -245,7 +245,7 @@ fn refusal(pairs: &[&str]) -> String {
 fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n=2"]), @"parameter `n` = `2`: a cube has at least 3 points along each axis: two walls and one between them");
     insta::assert_snapshot!(refusal(&["n=32769"]), @"parameter `n` = `32769`: a cube has at most 32768 points along each axis: kernels number those of a few layers with 32 bits");
-    insta::assert_snapshot!(refusal(&["n=-5"]), @"parameter `n` = `-5`: invalid digit found in string (points along each axis, walls included: 3 to 32768; variants of one launch take 1625)");
+    insta::assert_snapshot!(refusal(&["n=-5"]), @"parameter `n` = `-5`: write a whole number from 0 to 4294967295: points along each axis, walls included: 3 to 32768; variants of one launch take 1625");
     insta::assert_snapshot!(refusal(&["iterations=0"]), @"parameter `iterations` = `0`: there is nothing to compute; at least 1");
     insta::assert_snapshot!(refusal(&["t0=nan"]), @"parameter `t0` = `NaN`: a number of at most 1e9 in magnitude");
     insta::assert_snapshot!(refusal(&["t0=-inf"]), @"parameter `t0` = `-inf`: a number of at most 1e9 in magnitude");

@@ -178,7 +178,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_y=1"]), @"parameter `n_y` = `1`: a domain has at least 2 cells along each axis, its two borders");
     insta::assert_snapshot!(refusal(&["n_x=65536", "n_y=65536"]), @"parameter `n_x * n_y` = `65536 * 65536`: a domain has at most 2147483648 cells");
     insta::assert_snapshot!(refusal(&["n_y=500001"]), @"parameter `n_y` = `500001`: a domain has at most 500000 cells along an axis");
-    insta::assert_snapshot!(refusal(&["n_x=4294967296"]), @"parameter `n_x` = `4294967296`: number too large to fit in target type (cells along x, at least 2)");
+    insta::assert_snapshot!(refusal(&["n_x=4294967296"]), @"parameter `n_x` = `4294967296`: write a whole number from 0 to 4294967295: cells along x, at least 2");
     insta::assert_snapshot!(refusal(&["steps=0"]), @"parameter `steps` = `0`: there is nothing to compute; at least 1");
     insta::assert_snapshot!(refusal(&["k=0.6"]), @"parameter `k` = `0.6`: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5");
     insta::assert_snapshot!(refusal(&["k=nan"]), @"parameter `k` = `NaN`: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5");

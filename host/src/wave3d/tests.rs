@@ -320,7 +320,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_z=2"]), @"parameter `n_z` = `2`: a domain has at least 3 sites along each axis: two borders and one between");
     insta::assert_snapshot!(refusal(&["n_x=130001"]), @"parameter `n_x` = `130001`: a domain has at most 130000 sites along this axis");
     insta::assert_snapshot!(refusal(&["n_x=1291", "n_y=1291", "n_z=1291"]), @"parameter `n_x * n_y * n_z` = `1291 * 1291 * 1291`: a domain has at most 2147483648 sites");
-    insta::assert_snapshot!(refusal(&["n_y=4294967296"]), @"parameter `n_y` = `4294967296`: number too large to fit in target type (sites along y, at least 3)");
+    insta::assert_snapshot!(refusal(&["n_y=4294967296"]), @"parameter `n_y` = `4294967296`: write a whole number from 0 to 4294967295: sites along y, at least 3");
     insta::assert_snapshot!(refusal(&["steps=0"]), @"parameter `steps` = `0`: there is nothing to compute; at least 1");
     insta::assert_snapshot!(refusal(&["dt=0.0025"]), @"parameter `dt` = `0.0025`: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 10 m and c up to 2400 m/s, dt is at most 0.00240562 s");
     insta::assert_snapshot!(refusal(&["dx=5"]), @"parameter `dt` = `0.002`: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 5 m and c up to 2400 m/s, dt is at most 0.00120281 s");
@@ -334,7 +334,7 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["source=riker"]), @"unknown source `riker`; did you mean `ricker`?");
     insta::assert_snapshot!(refusal(&["start=still"]), @"unknown start `still`; there are: random, pulse, rest");
     insta::assert_snapshot!(refusal(&["model=layer"]), @"unknown model `layer`; did you mean `layers`?");
-    insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: invalid digit found in string (seed of random initial fields, 0 to 2^64 - 1)");
+    insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: write a whole number from 0 to 2^64 - 1: seed of random initial fields, 0 to 2^64 - 1");
     insta::assert_snapshot!(refusal(&["shape=3"]), @"unknown parameter `shape`; there are: n_x, n_y, n_z, steps, first_step, dx, dt, model, damping, source, frequency, start, seed");
 }
 proptest! {

@@ -50,8 +50,15 @@ impl Head {
 ///
 /// [`CommandError::Input`] that names the field that is missing, or is not what it should be.
 pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, CommandError> {
-    let value: Value = serde_json::from_str(text)
-        .map_err(|error| CommandError::Input(format!("damaged: {error}; measure again")))?;
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        CommandError::Input(match error.is_eof() {
+            true => format!(
+                "damaged: it ends early, in line {}; measure again",
+                error.line()
+            ),
+            false => format!("damaged: {error}; measure again"),
+        })
+    })?;
     serde_path_to_error::deserialize(&value).map_err(|error| {
         let field = match error.path().to_string().as_str() {
             "." => String::new(),
@@ -93,7 +100,7 @@ mod tests {
     #[test]
     fn fields_are_named() {
         let error = |text: &str| read(text).unwrap_err();
-        insta::assert_snapshot!(error(r#"{"name": "a""#), @"damaged: EOF while parsing an object at line 1 column 12; measure again");
+        insta::assert_snapshot!(error(r#"{"name": "a""#), @"damaged: it ends early, in line 1; measure again");
         insta::assert_snapshot!(error(r#"{"name": "a"}"#), @"damaged: missing field `inner`; measure again");
         insta::assert_snapshot!(error(r#"{"name": "a", "inner": [{"kept": 1}]}"#), @"damaged: `inner[0]`: missing field `time_s`; measure again");
         insta::assert_snapshot!(error(r#"{"name": "a", "inner": [{"time_s": "soon"}]}"#), @r#"damaged: `inner[0].time_s`: invalid type: string "soon", expected f64; measure again"#);

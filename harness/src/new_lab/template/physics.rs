@@ -1,6 +1,5 @@
 //! Heat in a rod: the update of one cell, for kernels and CPU reference.
-// TODO(lab): your scheme, written once. Kernels and reference call it: a right result equals the
-// reference's to the last bit.
+// TODO(lab): your scheme, written once: kernels and reference call it, and so are equal.
 
 /// The next temperature of a cell, from its own and its neighbours'. `k` is conductivity * dt /
 /// dx^2.

@@ -187,6 +187,9 @@ fn without_a_gpu() {
         (exit::codes::ENVIRONMENT, "")
     );
     insta::assert_snapshot!(failure, @"--device cuda: no CUDA device: libcuda.so.1 not found; see `harness doctor`; `--device emulated` checks the kernels without one");
+    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
+    let (ending, _) = measured(&["--device=emulated", "--plot=no/such/p.svg"], &machine);
+    insta::assert_snapshot!(ending.unwrap_err(), @"--plot no/such/p.svg: the emulated device measures no times to plot; leave --plot out");
     let (ending, _) = measured(&["--device=cpu"], &test_lab::machine_without_gpu());
     insta::assert_snapshot!(ending.unwrap_err(), @"--device cpu: the kernels measure a GPU's memory; name cuda or emulated");
 }

@@ -161,7 +161,7 @@ fn what_makes_no_sense() {
     insta::assert_snapshot!(refused(&["--shape=2000,2000,2000"]), @"--shape: n_x * n_y * n_z = 2000 * 2000 * 2000: with the halo, an array would have 8128641024 values, and kernels number at most 2147483648");
     insta::assert_snapshot!(refused(&["--dt=0.01"]), @"--dt 0.01: unstable: with spacings of 10, 10 and 10 m and speeds up to 2400 m/s, the CFL condition is dt <= 0.00188689 s");
     insta::assert_snapshot!(refused(&["--spacing=10,0,10"]), @"--spacing: dy = 0: a number of metres from 1e-12 to 1e12");
-    insta::assert_snapshot!(refused(&["--model=layer"]), @"--model: unknown model `layer`; did you mean `layers`? A model of your own is a .npy file");
+    insta::assert_snapshot!(refused(&["--model=layer"]), @"--model: unknown model `layer`; did you mean `layers`?; a model of your own is a .npy file");
     insta::assert_snapshot!(refused(&["--model=no/such.npy"]), @"--model no/such.npy: there is no such file");
     insta::assert_snapshot!(refused(&["--variant=gmen"]), @"--variant: unknown variant `gmen`; did you mean `gmem`?");
     let small = |more: &[&str]| refused(&[&SMALL[..], more].concat());
