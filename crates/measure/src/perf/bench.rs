@@ -53,7 +53,7 @@ pub struct Bench<'b> {
 
 impl Bench<'_> {
     /// Times everything on the chosen devices, whose limits were measured, and compares it with the
-    /// CPU. Tells what is finished after each device, and in the end.
+    /// CPU. Tells what is finished after each device, and in the end. `is_first` of its lab's.
     ///
     /// # Errors
     ///
@@ -64,6 +64,7 @@ impl Bench<'_> {
         chosen: &Chosen<'_>,
         devices: &[(DeviceRecord, Watch)],
         references: Option<&References>,
+        is_first: bool,
         reporters: &mut Reporters<'_, '_>,
     ) -> Result<(), CommandError> {
         let case = self.case.as_ref();
@@ -108,10 +109,14 @@ impl Bench<'_> {
                 Row::new(absent.name, &variant.name, case.label(), outcome)
             }));
         }
-        let nothing_timed = chosen.devices.is_empty() && !chosen.absent.is_empty();
-        if self.gpus.is_empty() {
-            results.counted = Counted::count(self.lab, &self.variants, case, nothing_timed);
-        }
+        results.counted = match &self.gpus[..] {
+            [] if !chosen.devices.is_empty() => Counted::count(&self.variants, case),
+            // Without a GPU, for the first case of a lab.
+            [] if is_first && !chosen.absent.is_empty() => {
+                Counted::count_instead_of_times(self.lab, &self.variants, case)
+            }
+            _ => None,
+        };
         reporters.tell(Event::CaseDone(results))
     }
 

@@ -56,24 +56,39 @@ pub struct LevelBytes {
 }
 
 impl Counted {
-    /// Counts, if the case has a small one like it, whose accesses are alike; with
-    /// `in_place_of_times`, otherwise on the small case of the lab with most work.
-    pub fn count(
+    /// Counts beside times, if the case has a small one like it, whose accesses are alike.
+    pub fn count(variants: &[&Variant], case: &dyn LabCase) -> Option<Counted> {
+        Some(Counted::on(variants, case.reduced()?.as_ref(), true))
+    }
+
+    /// Counts where nothing was timed: on the case itself, with fewer timesteps, or if it is too
+    /// large for the emulated device, on the first that a laptop computes. On a small case,
+    /// per-thread and per-tile work that a large one hardly feels would outweigh the rest.
+    pub fn count_instead_of_times(
         lab: &Lab,
         variants: &[&Variant],
         case: &dyn LabCase,
-        in_place_of_times: bool,
     ) -> Option<Counted> {
-        let any = || {
-            let cases = lab.small_cases().into_iter();
-            cases.max_by_key(|case| case.work().updates)
+        if variants.is_empty() {
+            return None;
+        }
+        let laptop = lab.laptop_cases().into_iter().next();
+        let case = match step_updates(case) <= MAX_UPDATES {
+            true => case,
+            false => laptop.as_deref()?,
         };
-        let case = case
-            .reduced()
-            .or_else(|| in_place_of_times.then(any).flatten())?;
+        let short = shortened(case);
+        Some(Counted::on(
+            variants,
+            short.as_deref().unwrap_or(case),
+            false,
+        ))
+    }
+
+    fn on(variants: &[&Variant], case: &dyn LabCase, count_l2: bool) -> Counted {
         let device = EmulatedDevice::new(Options {
             sanitize: Sanitize::NONE,
-            count_l2: true,
+            count_l2,
             ..Options::default()
         });
         let _bar = Bar::spinner(format!("counting on {}", case.label()));
@@ -84,12 +99,34 @@ impl Counted {
             failures: Vec::new(),
         };
         for variant in variants {
-            match counts(&device, case.as_ref(), variant) {
+            match counts(&device, case, variant) {
                 Ok(mut kernels) => counted.kernels.append(&mut kernels),
                 Err(error) => counted.failures.push(format!("{}: {error}", variant.name)),
             }
         }
-        Some(counted)
+        counted
+    }
+
+    /// All kernels of each variant together, in order.
+    pub fn totals(&self) -> Vec<KernelCounts> {
+        let of_variant = self.kernels.chunk_by(|a, b| a.variant == b.variant);
+        let totals = of_variant.map(|kernels| {
+            let sum = |of: fn(&KernelCounts) -> u64| kernels.iter().map(of).sum::<u64>();
+            let (sectors, ideal_sectors) = (sum(|one| one.sectors), sum(|one| one.ideal_sectors));
+            KernelCounts {
+                kernel: String::new(),
+                launches: sum(|one| one.launches),
+                instructions: sum(|one| one.instructions),
+                warp_instructions: sum(|one| one.warp_instructions),
+                sectors,
+                ideal_sectors,
+                efficiency: (sectors > 0).then(|| ideal_sectors as f64 / sectors as f64),
+                l1_bytes: sum(|one| one.l1_bytes),
+                l2_bytes: sum(|one| one.l2_bytes),
+                ..kernels[0].clone()
+            }
+        });
+        totals.collect()
     }
 
     pub fn of(&self, variant: &str, kernel: &str) -> Option<&KernelCounts> {
@@ -111,6 +148,31 @@ impl Counted {
             l2: per_update(|kernel| kernel.l2_bytes)?,
         })
     }
+}
+
+impl KernelCounts {
+    /// The share of warps' lanes that took part in their instructions.
+    pub fn active_lanes(&self) -> Option<f64> {
+        let lanes = 32 * self.warp_instructions;
+        (lanes > 0).then(|| self.instructions as f64 / lanes as f64)
+    }
+}
+
+/// The most updates of a run that the emulated device counts within seconds for all variants, and
+/// the most timesteps: variants that compute many of them in a launch come to their own.
+const MAX_UPDATES: u64 = 17 << 20;
+const MAX_STEPS: u64 = 16;
+
+/// Updates of a timestep, or of a run without timesteps.
+fn step_updates(case: &dyn LabCase) -> u64 {
+    case.work().updates / case.timesteps().unwrap_or(1).max(1)
+}
+
+/// The case with as many of its timesteps as are counted; `None` if it has none, or no more.
+fn shortened(case: &dyn LabCase) -> Option<Box<dyn LabCase>> {
+    let of = case.timesteps()?;
+    let steps = (MAX_UPDATES / step_updates(case).max(1)).clamp(1, MAX_STEPS);
+    (steps < of).then(|| case.part(0, steps as u32)).flatten()
 }
 
 /// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it
@@ -176,9 +238,30 @@ mod tests {
     fn level_bytes(variant: &str) -> LevelBytes {
         let variants: Vec<&Variant> = TRIPLING.variants.iter().collect();
         let case = TRIPLING.small_cases().remove(0);
-        let counted = Counted::count(&TRIPLING, &variants, case.as_ref(), false).unwrap();
+        let counted = Counted::count(&variants, case.as_ref()).unwrap();
         assert_eq!(counted.level_bytes("none"), None);
         counted.level_bytes(variant).unwrap()
+    }
+
+    #[test]
+    fn what_is_counted_instead_of_times_is_large() {
+        let case = |text: &str| {
+            let pairs: Vec<&str> = text.split(' ').collect();
+            let params = lab::CaseParams::parse(pairs.into_iter()).unwrap();
+            host::poisson::LAB.case(&params).unwrap()
+        };
+        let short = |text: &str| shortened(case(text).as_ref()).map(|short| short.label());
+        assert_eq!(
+            short("n=128 iterations=200"),
+            Some("128^3, 8 iterations".to_owned())
+        );
+        assert_eq!(
+            short("n=32 iterations=200"),
+            Some("32^3, 16 iterations".to_owned())
+        );
+        assert_eq!(short("n=32 iterations=10"), None);
+        // Too large: a laptop's case is counted.
+        assert!(step_updates(case("n=512 iterations=10").as_ref()) > MAX_UPDATES);
     }
 
     #[test]

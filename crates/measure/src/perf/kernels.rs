@@ -34,6 +34,31 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
     (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
+/// A row for each variant, all its kernels together.
+pub fn totals(counted: &Counted, look: Look) -> String {
+    let totals = counted.totals();
+    let per_update =
+        |count: u64, one: &KernelCounts| Some(three(count as f64 / one.updates.max(1) as f64));
+    let table = Table::new(&totals)
+        .left("variant", |one| one.variant.clone())
+        .right("launches", |one| Some(one.launches.to_string()))
+        .right("instructions\nper update", |one| {
+            per_update(one.instructions, one)
+        })
+        .right("active\nlanes, %", |one| percent(one.active_lanes()))
+        .right("sectors\nper update", |one| per_update(one.sectors, one))
+        .right("coal-\nesced, %", |one| percent(one.efficiency));
+    let mut parts = vec![table.render(look, 2)];
+    let note = format!(
+        "not timed: counted by the emulated device on {}",
+        counted.case
+    );
+    parts.push(format!("\n{}", look.wrapped(&note, 2)));
+    let failures = counted.failures.iter();
+    parts.extend(failures.map(|failure| look.wrapped(&format!("not counted: {failure}"), 2)));
+    parts.join("\n")
+}
+
 /// The kernels as the device compiled them.
 fn compiled(timed: &[(&Row, &KernelInfo)], counted: Option<&Counted>, look: Look) -> String {
     let has_several = timed.iter().any(|(row, _)| row.device != timed[0].0.device);

@@ -159,14 +159,17 @@ With --notes, for each size:
   occupancy   share of its threads that they fill: theoretical, from the driver
   sectors     pieces of 32 bytes that warps touch, counted on a small case
   coalesced   sectors that the same bytes would need at best / sectors
+Without a GPU, for each variant, counted by the emulated device on the case with fewer timesteps:
+  instructions   PTX instructions that threads execute, for each update
+  active lanes   threads that take part in an instruction of their warp
+  sectors        pieces of 32 bytes that warps touch, for each update
 
 All labs take about a minute, and with --large 281 s on an H100 with 16 cores: wave2d 15, wave3d 70,
 stencil25 95, poisson 60, matadd 25, membench 12. --quick takes seconds; --peers twice as long;
 --check full as long as the CPU needs, which is minutes for one large size.
 
-Without a GPU, instructions and sectors are counted instead of times. --json=FILE has what is
-finished at every moment; Ctrl-C and SIGTERM leave it in --html too. docs/measure/method.md has
-the method.";
+--json=FILE has what is finished at every moment; Ctrl-C and SIGTERM leave it in --html too.
+docs/measure/method.md has the method.";
 
 /// Times the labs; with `--gpus`, one lab on more and more GPUs.
 ///
@@ -332,9 +335,9 @@ fn measure(
         reporters.tell(Event::References(rows.collect()))?;
         reporters.tell(Event::Measured(benches[0].empty()))?;
     }
-    for bench in benches {
+    for (index, bench) in benches.iter_mut().enumerate() {
         bench.place = estimate.place(lab, bench.case.as_ref());
-        bench.run(chosen, devices, references.as_ref(), reporters)?;
+        bench.run(chosen, devices, references.as_ref(), index == 0, reporters)?;
         estimate.case_done();
     }
     reporters.tell(Event::LabDone)

@@ -38,11 +38,12 @@ pub fn render_lab(
         (_, Some(table)) => parts.push(table),
         (true, None) => {}
         (false, None) if !lab.devices.is_empty() => parts.push(by_variant::table(&lab, look)),
-        // The kernels' counts, where nothing was timed.
-        (false, None) => {
-            let mut counted = cases.iter().filter_map(|case| case.counted.as_ref());
-            parts.extend(kernels::render(&[], counted.next(), look));
-        }
+        (false, None) => {}
+    }
+    // Counts, where nothing was timed.
+    if lab.devices.is_empty() {
+        let mut counted = cases.iter().filter_map(|case| case.counted.as_ref());
+        parts.extend(counted.next().map(|counted| kernels::totals(counted, look)));
     }
     parts.extend(registers::table(&lab, look));
     match has_notes {

@@ -26,7 +26,6 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
         say("lacking", lacking),
     ];
     let mut notes: Vec<String> = error.into_iter().flatten().collect();
-    notes.extend(absent(lab));
     // Where something is amiss, its reason and remedy have the room.
     let is_fine = notes.is_empty();
     notes.extend(say("withheld", withheld));
@@ -129,20 +128,6 @@ fn first_and_number(
         more => format!(" (and {more} more)"),
     };
     Some(format!("{kind}{more}: {}{size}{on}: {message}", row.name()))
-}
-
-/// Devices on which nothing was timed, with the reason.
-fn absent(lab: &LabResults<'_>) -> Vec<String> {
-    let mut notes = Vec::new();
-    for RowView { row, .. } in lab.rows().filter(|one| is_variant(one.row)) {
-        if let Outcome::Skipped { message } = &row.outcome {
-            let note = format!("{} skipped: {message}", row.device);
-            if !notes.contains(&note) {
-                notes.push(note);
-            }
-        }
-    }
-    notes
 }
 
 /// The steps that are compared where the CPU did not compute all: of the first such row.

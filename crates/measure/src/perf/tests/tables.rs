@@ -241,8 +241,21 @@ fn without_a_gpu_instructions_and_sectors_are_counted() {
     assert_eq!(run.ending, Ok(Ending::Fine));
     let missing = "missing: cuda: no CUDA device: libcuda.so.1 not found";
     assert!(run.text.contains(missing), "{}", run.text);
-    let (_, kernels) = run.text.split_once("\n\n  variant    kernel").unwrap();
-    insta::assert_snapshot!(kernels);
+    assert_eq!(run.text.matches("no CUDA device").count(), 1);
+    let (_, totals) = run.text.split_once("\n\n  variant ").unwrap();
+    insta::assert_snapshot!(totals);
+    // The kernels are under --notes, behind the same totals.
+    let notes = [&args[..], &["--notes"]].concat();
+    let run = run_with(
+        &labs,
+        &machine,
+        Peers::default(),
+        &MadeUp::default(),
+        &notes,
+    );
+    let (before, kernels) = run.text.split_once("\n\n  variant    kernel").unwrap();
+    assert!(before.contains("active"), "{}", run.text);
+    assert!(kernels.contains("scattered  scattered"), "{}", run.text);
 }
 
 #[test]
