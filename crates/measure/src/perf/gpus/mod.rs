@@ -10,7 +10,7 @@
 //! | `sizes` | which sizes, timesteps, cases         |
 //! | `text`  | the report in the terminal            |
 //!
-//! The method is in `docs/measuring.md`, under "Several GPUs".
+//! The method is in `docs/measure/several-gpus.md`.
 
 pub(crate) mod sizes;
 #[cfg(test)]
