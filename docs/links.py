@@ -1,0 +1,62 @@
+#!/usr/bin/env python3
+"""mdBook preprocessor: makes links hold in the book.
+
+Pages link to files of the repository, so that they also read as plain Markdown. In the book, a link to another page leads
+to that page. A handout (labs/LAB/README.md) is the page that includes it. A link to any other file becomes plain text.
+"""
+
+import json
+import os
+import re
+import sys
+
+INCLUDE = re.compile(r"\{\{#include ([^}]+)\}\}")
+LINK = re.compile(r"(!?)\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s#]+)(#[^()\s]*)?\)")
+
+
+def chapters(items):
+    for item in items:
+        chapter = item.get("Chapter") if isinstance(item, dict) else None
+        if chapter:
+            yield chapter
+            yield from chapters(chapter["sub_items"])
+
+
+def main():
+    if sys.argv[1:2] == ["supports"]:
+        return
+    context, book = json.load(sys.stdin)
+    docs = os.path.join(context["root"], context["config"]["book"]["src"])
+    pages = [it for it in chapters(book["sections" if "sections" in book else "items"]) if it["path"]]
+    # Where the text of each page is, and which page has the text of a file. Paths are relative to docs.
+    sources = {}
+    for page in pages:
+        included = INCLUDE.search(page["content"])
+        folder = os.path.dirname(page["path"])
+        source = os.path.normpath(os.path.join(folder, included[1])) if included else page["source_path"]
+        sources[page["path"]] = source
+        if included:
+            with open(os.path.join(docs, source), encoding="utf-8") as file:
+                page["content"] = INCLUDE.sub(lambda _: file.read(), page["content"])
+    page_of = {source: path for path, source in sources.items()}
+
+    for page in pages:
+        here, source = os.path.dirname(page["path"]), os.path.dirname(sources[page["path"]])
+
+        def link(found):
+            image, text, target, anchor = found[1], found[2], found[3], found[4] or ""
+            if re.match(r"[a-z]+:", target):
+                return found[0]
+            file = os.path.normpath(os.path.join(source, target))
+            if file in page_of:
+                return f"[{text}]({os.path.relpath(page_of[file], here)}{anchor})"
+            if image or not file.startswith(".."):
+                return f"{image}[{text}]({os.path.relpath(file, here)}{anchor})"
+            return text
+
+        blocks = re.split(r"(```.*?```)", page["content"], flags=re.S)
+        page["content"] = "".join(it if it.startswith("```") else LINK.sub(link, it) for it in blocks)
+    json.dump(book, sys.stdout)
+
+
+main()
