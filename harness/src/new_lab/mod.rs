@@ -1,6 +1,6 @@
 //! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in the lists.
 //!
-//! The template is a small lab of its own, heat in a rod. `TODO(lab)` marks each place that a new
+//! The template is a small lab of its own, heat in a rod: see the folder [`TEMPLATE`]. `TODO(lab)` marks each place that a new
 //! lab fills; `harness check-course` names those that are left.
 
 mod lists;
@@ -29,47 +29,30 @@ pub struct NewLabArgs {
     course: Option<PathBuf>,
 }
 
-/// The template's files: where they go, and their text. `heat1d` and `Heat1d` stand for the names.
+/// The folder of the template. A student's copy does not have it.
+const TEMPLATE: &str = "harness/examples/new-lab";
+
+/// Where the template's files go, and their names there. `heat1d` and `Heat1d` stand for the lab's
+/// names.
 const FILES: [(&str, &str); 12] = [
-    (
-        "crates/plan/src/heat1d.rs",
-        include_str!("template/plan.rs"),
-    ),
-    (
-        "kernels-gpu/src/heat1d.rs",
-        include_str!("template/physics.rs"),
-    ),
-    ("host/src/heat1d.rs", include_str!("template/host.rs")),
-    (
-        "kernels-gpu/solutions/heat1d/variants.rs",
-        include_str!("template/variants.rs"),
-    ),
+    ("crates/plan/src/heat1d.rs", "plan.rs"),
+    ("kernels-gpu/src/heat1d.rs", "physics.rs"),
+    ("host/src/heat1d.rs", "host.rs"),
+    ("kernels-gpu/solutions/heat1d/variants.rs", "variants.rs"),
     (
         "kernels-gpu/solutions/heat1d/naive/kernels.rs",
-        include_str!("template/solution_kernels.rs"),
+        "solution_kernels.rs",
     ),
     (
         "kernels-gpu/solutions/heat1d/naive/launch.rs",
-        include_str!("template/solution_launch.rs"),
+        "solution_launch.rs",
     ),
-    ("labs/heat1d/README.md", include_str!("template/README.md")),
-    ("labs/heat1d/lab.toml", include_str!("template/lab.toml")),
-    (
-        "labs/heat1d/hints.toml",
-        include_str!("template/hints.toml"),
-    ),
-    (
-        "labs/heat1d/starter/kernels.rs",
-        include_str!("template/starter_kernels.rs"),
-    ),
-    (
-        "labs/heat1d/starter/launch.rs",
-        include_str!("template/starter_launch.rs"),
-    ),
-    (
-        "labs/heat1d/solution/README.md",
-        include_str!("template/solution_README.md"),
-    ),
+    ("labs/heat1d/README.md", "README.md"),
+    ("labs/heat1d/lab.toml", "lab.toml"),
+    ("labs/heat1d/hints.toml", "hints.toml"),
+    ("labs/heat1d/starter/kernels.rs", "starter_kernels.rs"),
+    ("labs/heat1d/starter/launch.rs", "starter_launch.rs"),
+    ("labs/heat1d/solution/README.md", "solution_README.md"),
 ];
 
 /// Makes the lab.
@@ -128,6 +111,7 @@ fn changes(root: &Path, name: &str) -> Result<Vec<Change>, CommandError> {
         if path.exists() {
             return Err(taken(name, &path));
         }
+        let text = read(&root.join(TEMPLATE).join(text))?;
         let new = text.replace("heat1d", name).replace("Heat1d", &type_name);
         changes.push(Change {
             path,

@@ -9,12 +9,13 @@ fn course() -> TempDir {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let course = tempfile::tempdir().unwrap();
     let lists = lists::LISTS.map(|(path, _)| path);
+    let template = FILES.map(|(_, name)| format!("{TEMPLATE}/{name}"));
     let manifests =
         ["crates/plan", "host", "kernels-gpu"].map(|folder| format!("{folder}/Cargo.toml"));
     for path in lists
         .iter()
         .copied()
-        .chain(manifests.iter().map(String::as_str))
+        .chain(manifests.iter().chain(&template).map(String::as_str))
     {
         let to = course.path().join(path);
         fs::create_dir_all(to.parent().unwrap()).unwrap();
