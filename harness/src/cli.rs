@@ -9,7 +9,7 @@ use crate::{doctor, export, list, new_lab, own, run, test};
 use exit::{CommandError, Ending};
 use grading::command::{check_course, grade, pack, watch};
 use lab::catalogue::{self, SubmissionArg};
-use measure::{compare, occupancy, perf, profile, report, tune};
+use measure::{compare, counts, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.
@@ -36,6 +36,8 @@ enum Command {
     Compare(compare::CompareArgs),
     /// Count what every kernel does, and show the source lines that cost most
     Profile(profile::ProfileArgs),
+    /// Count what kernels do, and fail where a count grew since a baseline
+    Counts(counts::CountsArgs),
     /// Grade a submission: results on fresh inputs, and on a GPU its speed
     Grade(grade::GradeArgs),
     /// Grade a submission on every save, and say what to do next
@@ -88,6 +90,7 @@ impl Cli {
             Command::Test(args) => Some((args.lab.as_deref(), &args.own)),
             Command::Perf(args) => Some((args.lab.as_deref(), &args.own)),
             Command::Profile(args) => Some((Some(&args.lab), &args.own)),
+            Command::Counts(args) => Some((args.lab(), &args.own)),
             Command::Run(args) => args.own().map(|(lab, named)| (Some(lab), named)),
             _ => None,
         }
@@ -111,6 +114,7 @@ impl Cli {
             Command::Tune(args) => tune::run(args, out),
             Command::Compare(args) => compare::run(args, out),
             Command::Profile(args) => profile::run(args, out),
+            Command::Counts(args) => counts::run(args, out),
             Command::Grade(args) => grade::run(args, out),
             Command::Watch(args) => watch::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),

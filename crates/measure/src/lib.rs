@@ -1,7 +1,7 @@
 //! Measures kernels: how long they take, what they do, what limits them, what changed.
 //!
 //! For an engineer who asks whether a variant is fast, and for the commands `harness perf`, `tune`,
-//! `compare`, `profile`, `report` and `occupancy`, which are functions of this crate.
+//! `compare`, `profile`, `counts`, `report` and `occupancy`, which are functions of this crate.
 //!
 //! # Contract
 //!
@@ -46,6 +46,7 @@
 
 pub mod code_lines;
 pub mod compare;
+pub mod counts;
 pub mod cpu;
 pub mod occupancy;
 mod peer;

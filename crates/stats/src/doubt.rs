@@ -75,7 +75,10 @@ impl std::fmt::Display for Doubt {
         match self {
             Doubt::TooFew { samples, wanted } => {
                 let plural = if *samples == 1 { "" } else { "s" };
-                write!(f, "only {samples} sample{plural}, a result needs {wanted}")
+                write!(
+                    f,
+                    "only {samples} sample{plural}, an interval needs {wanted}"
+                )
             }
             Doubt::Unsettled { noise } => write!(
                 f,
@@ -133,7 +136,7 @@ mod tests {
             samples: 1,
             wanted: 10,
         };
-        insta::assert_snapshot!(text(too_few), @"only 1 sample, a result needs 10");
+        insta::assert_snapshot!(text(too_few), @"only 1 sample, an interval needs 10");
         insta::assert_snapshot!(text(Doubt::Unsettled { noise: 0.0123 }), @"the median is still uncertain by 1.2 % after the time given");
         insta::assert_snapshot!(text(Doubt::Scattered { spread: 0.456 }), @"the samples scatter over 46 % of the median");
         insta::assert_snapshot!(text(Doubt::Drifting { change: -0.021 }), @"later samples are 2.1 % shorter than earlier ones");

@@ -7,7 +7,7 @@ fn program() {
     insta::assert_snapshot!(run(&["--help"]));
 }
 
-const COMMANDS: [&str; 14] = [
+const COMMANDS: [&str; 15] = [
     "list",
     "doctor",
     "test",
@@ -16,6 +16,7 @@ const COMMANDS: [&str; 14] = [
     "compare",
     "report",
     "profile",
+    "counts",
     "grade",
     "watch",
     "run",

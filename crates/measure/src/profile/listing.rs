@@ -22,11 +22,12 @@ pub struct Shown {
 
 /// What ptxas says of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Resources {
-    registers: u64,
-    spill_store_bytes: u64,
-    spill_load_bytes: u64,
-    stack_bytes: u64,
+pub struct Resources {
+    /// Of a thread.
+    pub registers: u64,
+    pub spill_store_bytes: u64,
+    pub spill_load_bytes: u64,
+    pub stack_bytes: u64,
     /// Of shared memory whose size the kernel states.
     shared_bytes: u64,
 }
@@ -70,6 +71,37 @@ pub fn render(
     let notes = missing.iter().map(|reason| look.wrapped(reason, 0));
     parts.extend(notes);
     Ok(parts.join("\n\n") + "\n")
+}
+
+/// What ptxas says of these kernels, or why it says nothing, with a remedy.
+pub fn resources_of(
+    module: &Module,
+    kernels: &[&str],
+    toolkit: &Toolkit,
+) -> Result<HashMap<String, Resources>, String> {
+    Ok(compile(module, kernels, false, toolkit)?.resources)
+}
+
+/// The names of a text's entries.
+pub fn entries(ptx: &str) -> Vec<&str> {
+    let code = ptx
+        .lines()
+        .filter(|line| !line.trim_start().starts_with("//"));
+    let names = code.filter_map(|line| {
+        let (_, after) = line.split_once(".entry ")?;
+        after.split(|c: char| c == '(' || c.is_whitespace()).next()
+    });
+    names.collect()
+}
+
+/// The instructions in the text of an entry.
+pub fn instructions(ptx: &str, name: &str) -> u64 {
+    let text = entry(ptx, name).unwrap_or_default();
+    let code = text
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or_default().trim());
+    let is_instruction = |line: &&str| line.ends_with(';') && !line.starts_with('.');
+    code.filter(is_instruction).count() as u64
 }
 
 struct Compiled {

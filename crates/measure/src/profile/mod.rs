@@ -3,7 +3,7 @@
 
 pub(crate) mod figures;
 mod kernel;
-mod listing;
+pub(crate) mod listing;
 mod report;
 mod source;
 
@@ -175,7 +175,7 @@ fn list_code(
 
 /// The small case with most work for the lab's first variant: it has every part of a grid, large
 /// and odd.
-fn most_work(lab: &Lab) -> Result<Box<dyn LabCase>, CommandError> {
+pub(crate) fn most_work(lab: &Lab) -> Result<Box<dyn LabCase>, CommandError> {
     lab.small_cases()
         .into_iter()
         .max_by_key(|case| case.work().updates)

@@ -1,0 +1,204 @@
+//! The document of counts, and how it differs from a baseline.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::Path;
+
+use exit::CommandError;
+use serde::{Deserialize, Serialize};
+use terminal::json::read::{self, Head};
+use terminal::look::Look;
+use terminal::table::{Align, Columns};
+use units::{count, grouped};
+
+const COMMAND: &str = "counts";
+const SCHEMA_VERSION: u32 = 1;
+
+/// Counts of kernels on a case.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Counts {
+    schema_version: u32,
+    command: String,
+    /// The lab, or the file of PTX.
+    pub of: String,
+    /// The case's label; empty for a file of PTX.
+    pub case: String,
+    /// In the order of variants, and of first launches.
+    pub kernels: Vec<Kernel>,
+}
+
+/// The counts of a kernel.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Kernel {
+    /// The variant that launches it; empty for a file of PTX.
+    pub variant: String,
+    pub kernel: String,
+    /// By name; fewer is better in each.
+    pub counts: BTreeMap<String, u64>,
+}
+
+/// A difference from the baseline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Difference {
+    Grew {
+        of: String,
+        from: u64,
+        to: u64,
+    },
+    Shrank {
+        of: String,
+        from: u64,
+        to: u64,
+    },
+    /// A kernel of the baseline that is there no more.
+    Gone {
+        kernel: String,
+    },
+    New {
+        kernel: String,
+    },
+}
+
+impl Difference {
+    pub fn is_worse(&self) -> bool {
+        matches!(self, Difference::Grew { .. } | Difference::Gone { .. })
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let change = |from: &u64, to: &u64| {
+            let percent = match from {
+                0 => String::new(),
+                from => format!(" ({:+.1} %)", 100.0 * (*to as f64 / *from as f64 - 1.0)),
+            };
+            format!("{} -> {}{percent}", grouped(*from), grouped(*to))
+        };
+        match self {
+            Difference::Grew { of, from, to } => write!(f, "more   {of}: {}", change(from, to)),
+            Difference::Shrank { of, from, to } => write!(f, "fewer  {of}: {}", change(from, to)),
+            Difference::Gone { kernel } => write!(f, "gone   {kernel}"),
+            Difference::New { kernel } => write!(f, "new    {kernel}"),
+        }
+    }
+}
+
+impl Kernel {
+    fn name(&self) -> String {
+        match self.variant.as_str() {
+            "" => self.kernel.clone(),
+            variant => format!("{variant}, {}", self.kernel),
+        }
+    }
+
+    fn is_same(&self, other: &Kernel) -> bool {
+        (&self.variant, &self.kernel) == (&other.variant, &other.kernel)
+    }
+}
+
+impl Counts {
+    pub fn new(of: &str, case: &str, kernels: Vec<Kernel>) -> Counts {
+        Counts {
+            schema_version: SCHEMA_VERSION,
+            command: COMMAND.to_owned(),
+            of: of.to_owned(),
+            case: case.to_owned(),
+            kernels,
+        }
+    }
+
+    /// Reads a baseline.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for a file that cannot be read, or holds no counts.
+    pub fn read(path: &Path) -> Result<Counts, CommandError> {
+        const REMEDY: &str = "write it with --update";
+        let parse = || -> Result<Counts, CommandError> {
+            let text = std::fs::read_to_string(path).map_err(|error| {
+                CommandError::Input(format!("cannot be read: {}; {REMEDY}", error.kind()))
+            })?;
+            let head = Head::of(&text).map_err(|error| {
+                CommandError::Input(format!("no counts of ours: {error}; {REMEDY}"))
+            })?;
+            if head.command != COMMAND {
+                return Err(CommandError::Input(format!(
+                    "results of `harness {}`; {REMEDY}",
+                    head.command
+                )));
+            }
+            head.expect_version(SCHEMA_VERSION)?;
+            read::document(&text)
+        };
+        parse().map_err(|failure| failure.context(path.display()))
+    }
+
+    pub fn to_json(&self) -> Result<String, CommandError> {
+        let text = serde_json::to_string_pretty(self);
+        let text = text
+            .map_err(|error| CommandError::Bug(format!("the counts have no JSON form: {error}")))?;
+        Ok(text + "\n")
+    }
+
+    /// What is different now. Counts that only one side has, as without ptxas, are not compared.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for counts of another lab or case.
+    pub fn differences(&self, now: &Counts) -> Result<Vec<Difference>, CommandError> {
+        if (&self.of, &self.case) != (&now.of, &now.case) {
+            return Err(CommandError::Input(format!(
+                "--baseline: has counts of {} {}, not of {} {}",
+                self.of, self.case, now.of, now.case
+            )));
+        }
+        let mut differences = Vec::new();
+        for before in &self.kernels {
+            let Some(own) = now.kernels.iter().find(|own| own.is_same(before)) else {
+                let kernel = before.name();
+                differences.push(Difference::Gone { kernel });
+                continue;
+            };
+            for (name, &from) in &before.counts {
+                let of = format!("{}: {name}", own.name());
+                match own.counts.get(name) {
+                    Some(&to) if to > from => differences.push(Difference::Grew { of, from, to }),
+                    Some(&to) if to < from => differences.push(Difference::Shrank { of, from, to }),
+                    _ => {}
+                }
+            }
+        }
+        let is_new = |own: &&Kernel| !self.kernels.iter().any(|before| before.is_same(own));
+        let new = now.kernels.iter().filter(is_new);
+        differences.extend(new.map(|own| Difference::New { kernel: own.name() }));
+        Ok(differences)
+    }
+
+    /// Each kernel, with its counts under it.
+    pub fn render(&self, look: Look) -> String {
+        let mut parts = vec![format!("{}  {}", look.title(&self.of), self.case)];
+        for kernel in &self.kernels {
+            let mut table = Columns::new(look, [Align::Left, Align::Right]);
+            for (name, count) in &kernel.counts {
+                table.row([name.as_str(), &grouped(*count)]);
+            }
+            parts.push(format!("  {}\n{}", kernel.name(), table.render(4)));
+        }
+        parts.join("\n\n") + "\n"
+    }
+}
+
+/// What is worse, then the rest, and how many kernels are as before.
+pub fn report(now: &Counts, differences: &[Difference], look: Look) -> String {
+    let mut lines = vec![format!("{}  {}", look.title(&now.of), now.case)];
+    let worse = differences.iter().filter(|one| one.is_worse());
+    let others = differences.iter().filter(|one| !one.is_worse());
+    lines.extend(worse.map(|one| format!("  {}", look.bad(&one.to_string()))));
+    lines.extend(others.clone().map(|one| format!("  {one}")));
+    let kernels = count(now.kernels.len(), "kernel");
+    lines.push(match differences.len() {
+        0 => format!("  {kernels}: all counts as in the baseline"),
+        _ => format!("  {kernels}; --update makes these counts the baseline"),
+    });
+    lines.join("\n")
+}

@@ -1,0 +1,265 @@
+//! `harness counts`: exact counts of kernels, beside those of a baseline: a test of performance that
+//! needs no GPU.
+//!
+//! | module | what it holds                                              |
+//! |--------|------------------------------------------------------------|
+//! | `gate` | the document, and what grew since a baseline                |
+//!
+//! The emulated device counts the same at every run. What grew is a change of the code, or of the
+//! compiler that made it.
+
+mod gate;
+#[cfg(test)]
+mod tests;
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use device::run::run_once;
+use device::{Device, EmulatedDevice, KernelReport, Module, Options, Sanitize};
+use exit::{CommandError, Ending};
+use host::labs;
+use lab::catalogue::{self, SubmissionArg};
+use lab::{Lab, LabCase, Variant};
+use output_files::OutputDocument;
+use terminal::progress::Bar;
+use terminal::stdout::Out;
+
+use crate::profile::figures::Figures;
+use crate::profile::listing;
+use crate::profile::most_work;
+use crate::toolkit::Toolkit;
+use gate::{Counts, Difference, Kernel};
+
+/// The arguments of `harness counts`.
+#[derive(Debug, Clone, Default, Args)]
+#[command(after_help = HELP)]
+pub struct CountsArgs {
+    /// A lab, or a file of PTX
+    #[arg(value_name = "LAB|FILE.ptx")]
+    of: String,
+    /// Only this variant; may be repeated [default: all but those that `list` calls on request]
+    #[arg(long, value_name = "NAME", value_delimiter = ',')]
+    variant: Vec<String>,
+    /// Solutions beside the built-in ones.
+    #[command(flatten)]
+    pub own: SubmissionArg,
+    /// A case of your own: a parameter of the lab; may be repeated [default: the small case with
+    /// most work]
+    #[arg(long, value_name = "NAME=VALUE")]
+    param: Vec<String>,
+    /// Compare with the counts in this file, and exit with 1 if one grew
+    #[arg(long, value_name = "FILE")]
+    baseline: Option<PathBuf>,
+    /// Write the counts to the baseline's file
+    #[arg(long, requires = "baseline")]
+    update: bool,
+}
+
+const HELP: &str = "\
+Counts of a kernel, over all launches of the case, exact and the same at every run:
+  instructions       PTX instructions that threads execute
+  warp instructions  PTX instructions that warps execute
+  sectors            pieces of 32 bytes of global memory that warps touch
+  bank conflicts     passes over the banks of shared memory beyond the ideal
+  barriers           barriers that warps wait at
+  local bytes        bytes that threads load from and store to local memory
+Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its own compiler.
+Of a FILE.ptx, which says nothing of launches: the instructions of its text, and what ptxas says.
+
+Fewer is better in each; whether a kernel is faster for it, only a GPU tells: `harness perf`.
+Exit code: 1 if a count grew, or a kernel of the baseline is gone; otherwise 0.";
+
+impl CountsArgs {
+    /// The lab; none for a file of PTX.
+    pub fn lab(&self) -> Option<&str> {
+        Some(self.of.as_str()).filter(|_| !self.is_ptx())
+    }
+
+    fn is_ptx(&self) -> bool {
+        Path::new(&self.of)
+            .extension()
+            .is_some_and(|end| end == "ptx")
+    }
+}
+
+/// Counts, and compares with the baseline.
+///
+/// # Errors
+///
+/// Arguments that make no sense, files that cannot be read or written, and a kernel that fails.
+pub fn run(args: &CountsArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    run_on(args, labs(), &Toolkit::installed(), out)
+}
+
+fn run_on(
+    args: &CountsArgs,
+    labs: &[&'static Lab],
+    toolkit: &Toolkit,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let before = match (&args.baseline, args.update) {
+        (Some(path), false) => Some(Counts::read(path)?),
+        _ => None,
+    };
+    let file = args.baseline.as_ref().filter(|_| args.update);
+    let file = file.map(|path| OutputDocument::create("--baseline", path));
+    let file = file.transpose()?;
+    let (counts, missing) = match args.is_ptx() {
+        true => of_file(Path::new(&args.of), toolkit)?,
+        false => of_lab(args, labs, toolkit)?,
+    };
+    let look = out.look();
+    match &before {
+        Some(before) => {
+            let differences = before.differences(&counts)?;
+            out.line(gate::report(&counts, &differences, look))?;
+            if let Some(reason) = missing {
+                out.line(look.wrapped(&reason, 0))?;
+            }
+            let grew = differences.iter().any(Difference::is_worse);
+            return Ok(if grew { Ending::Wrong } else { Ending::Fine });
+        }
+        None => out.line(counts.render(look))?,
+    }
+    if let Some(reason) = missing {
+        out.line(look.wrapped(&reason, 0))?;
+    }
+    if let (Some(file), Some(path)) = (file, &args.baseline) {
+        file.write_all(counts.to_json()?.as_bytes())?;
+        out.line(format!("wrote {}", path.display()))?;
+    }
+    Ok(Ending::Fine)
+}
+
+/// Counts, and why some are missing.
+type Counted = (Counts, Option<String>);
+
+/// The kernels of the lab's variants, run on one case.
+fn of_lab(
+    args: &CountsArgs,
+    labs: &[&'static Lab],
+    toolkit: &Toolkit,
+) -> Result<Counted, CommandError> {
+    let labs = catalogue::select(labs, Some(&args.of))?;
+    let labs = catalogue::measured(&labs, &args.variant)?;
+    let (lab, variants) = &labs[0];
+    let case = match catalogue::params(&args.param)? {
+        Some(params) => catalogue::own_case(lab, &params)?,
+        None => most_work(lab)?,
+    };
+    let device = EmulatedDevice::new(Options {
+        sanitize: Sanitize::NONE,
+        ..Options::default()
+    });
+    let (mut kernels, mut missing) = (Vec::new(), None);
+    for variant in variants {
+        let _bar = Bar::spinner(format!("counting {}", variant.name));
+        let (own, reason) = of_variant(&device, case.as_ref(), variant, toolkit)
+            .map_err(|failure| failure.context(&variant.name))?;
+        kernels.extend(own);
+        missing = missing.or(reason);
+    }
+    Ok((Counts::new(lab.name, &case.label(), kernels), missing))
+}
+
+fn of_variant(
+    device: &EmulatedDevice,
+    case: &dyn LabCase,
+    variant: &Variant,
+    toolkit: &Toolkit,
+) -> Result<(Vec<Kernel>, Option<String>), CommandError> {
+    let plan = variant.record(case)?;
+    let mut session = device.prepare(&variant.module, &plan)?;
+    run_once(session.as_mut(), &plan, &case.inputs()?)?;
+    let reports = session.reports();
+    let names: Vec<&str> = { reports.iter() }
+        .map(|report| report.total.kernel.as_str())
+        .collect();
+    let (resources, reason) = resources(&variant.module, &names, toolkit);
+    let kernels = reports.iter().map(|report| {
+        let name = &report.total.kernel;
+        let mut counts = executed(report);
+        counts.extend(resources.get(name).cloned().unwrap_or_default());
+        Kernel {
+            variant: variant.name.clone(),
+            kernel: name.clone(),
+            counts,
+        }
+    });
+    Ok((kernels.collect(), reason))
+}
+
+/// What threads and warps did.
+fn executed(report: &KernelReport) -> BTreeMap<String, u64> {
+    let counts = &report.total.counts;
+    let figures = Figures(counts.clone());
+    let all = [
+        ("launches", report.launches),
+        ("instructions", counts.instructions.thread),
+        ("warp instructions", counts.instructions.warp),
+        ("sectors", figures.all_global().units),
+        ("bank conflicts", counts.bank_conflicts()),
+        ("barriers", counts.barriers),
+        ("local bytes", counts.local_bytes),
+    ];
+    named(all)
+}
+
+fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
+    let counts = counts.into_iter();
+    counts
+        .map(|(name, count)| (name.to_owned(), count))
+        .collect()
+}
+
+type ByKernel = BTreeMap<String, BTreeMap<String, u64>>;
+
+/// What ptxas says of the kernels, or why it says nothing.
+fn resources(module: &Module, kernels: &[&str], toolkit: &Toolkit) -> (ByKernel, Option<String>) {
+    let module = module.for_device((u32::MAX, 0));
+    match listing::resources_of(module, kernels, toolkit) {
+        Ok(resources) => {
+            let resources = resources.into_iter().map(|(kernel, own)| {
+                let counts = [
+                    ("registers", own.registers),
+                    (
+                        "spilled bytes",
+                        own.spill_store_bytes + own.spill_load_bytes,
+                    ),
+                    ("stack bytes", own.stack_bytes),
+                ];
+                (kernel, named(counts))
+            });
+            (resources.collect(), None)
+        }
+        Err(reason) => (ByKernel::new(), Some(reason)),
+    }
+}
+
+/// The kernels of a text.
+fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
+    let name = path.display().to_string();
+    let text = std::fs::read_to_string(path);
+    let text = text.map_err(|error| {
+        CommandError::Input(format!("{name}: cannot be read: {}", error.kind()))
+    })?;
+    let module = Module::new(name.clone(), text.clone());
+    module
+        .program()
+        .map_err(|error| CommandError::Input(error.to_string()))?;
+    let names = listing::entries(&text);
+    let (resources, reason) = resources(&module, &names, toolkit);
+    let kernels = names.iter().map(|kernel| {
+        let instructions = listing::instructions(&text, kernel);
+        let mut counts = named([("instructions in the text", instructions)]);
+        counts.extend(resources.get(*kernel).cloned().unwrap_or_default());
+        Kernel {
+            variant: String::new(),
+            kernel: (*kernel).to_owned(),
+            counts,
+        }
+    });
+    Ok((Counts::new(&name, "", kernels.collect()), reason))
+}
