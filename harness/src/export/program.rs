@@ -55,7 +55,7 @@ pub fn kernels() -> BTreeSet<String> {
     kernels
 }
 
-/// The lines of lab files that name hidden cases, without their keys: `"hidden-1"`.
+/// The names of hidden cases, in quotes as lab files have them.
 pub fn hidden_cases() -> impl Iterator<Item = String> {
     grading::lab_spec::embedded_files()
         .flat_map(|(_, _, text)| text.lines())
