@@ -30,10 +30,10 @@ pub fn has_solutions(labs: &[&Lab]) -> bool {
     labs.iter().any(|lab| !lab.variants.is_empty())
 }
 
-/// `--submission`: solutions beside the built-in ones.
+/// `--submission`: solutions of one's own.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SubmissionArg {
-    /// Also a submission of your own: a folder with kernels.rs and launch.rs; may be repeated
+    /// A submission of your own: a folder with kernels.rs and launch.rs; may be repeated
     #[arg(long, value_name = "DIR")]
     pub submission: Vec<PathBuf>,
 }
@@ -111,6 +111,16 @@ pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, 
     Ok(chosen
         .filter(|(_, variants): &Chosen| names.is_empty() || !variants.is_empty())
         .collect())
+}
+
+/// Leaves out built-in variants where there are submissions, unless `--variant` names some: for
+/// commands that look at a solution for its own sake.
+pub fn leave_submissions_alone(chosen: &mut [Chosen], names: &[String]) {
+    for (lab, variants) in chosen {
+        if names.is_empty() && !lab.submitted().is_empty() {
+            *variants = lab.submitted().iter().collect();
+        }
+    }
 }
 
 /// The error of a name that `--variant` gives. A folder has a flag of its own.

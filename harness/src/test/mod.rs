@@ -85,14 +85,7 @@ fn run_on(
 ) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, args.lab.as_deref())?;
     let mut labs = catalogue::variants(&labs, &args.variant)?;
-    if args.variant.is_empty() {
-        // A submission is tested for its own sake; `--variant` adds built-in ones.
-        for (lab, variants) in &mut labs {
-            if !lab.submitted().is_empty() {
-                *variants = lab.submitted().iter().collect();
-            }
-        }
-    }
+    catalogue::leave_submissions_alone(&mut labs, &args.variant);
     let params = catalogue::params(&args.param)?;
     let chosen = machine.choose(&args.device)?;
     let json = args.json.open()?;

@@ -143,7 +143,8 @@ fn of_lab(
     toolkit: &Toolkit,
 ) -> Result<Counted, CommandError> {
     let labs = catalogue::select(labs, Some(&args.of))?;
-    let labs = catalogue::measured(&labs, &args.variant)?;
+    let mut labs = catalogue::measured(&labs, &args.variant)?;
+    catalogue::leave_submissions_alone(&mut labs, &args.variant);
     let (lab, variants) = &labs[0];
     let case = match catalogue::params(&args.param)? {
         Some(params) => catalogue::own_case(lab, &params)?,

@@ -100,7 +100,8 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, Some(&args.lab))?;
-    let labs = catalogue::measured(&labs, &args.variant)?;
+    let mut labs = catalogue::measured(&labs, &args.variant)?;
+    catalogue::leave_submissions_alone(&mut labs, &args.variant);
     let params = catalogue::params(&args.param)?;
     let (lab, variants) = &labs[0];
     let Some(first) = variants.first() else {
