@@ -247,7 +247,7 @@ mod tests {
     fn what_is_counted_instead_of_times_is_large() {
         let case = |text: &str| {
             let pairs: Vec<&str> = text.split(' ').collect();
-            let params = lab::CaseParams::parse(pairs.into_iter()).unwrap();
+            let params = lab::CaseParams::parse(pairs).unwrap();
             host::poisson::LAB.case(&params).unwrap()
         };
         let short = |text: &str| shortened(case(text).as_ref()).map(|short| short.label());
