@@ -231,7 +231,7 @@ impl<'r, T> Table<'r, T> {
     }
 
     /// The table without as many of the columns whose headers begin so, in this order, as must be
-    /// left out for it to take so many columns of a terminal. It may still take more.
+    /// left out for it to fit into this number of columns. It may still take more.
     pub fn narrowed(mut self, columns: usize, indent: usize, spare: &[&str]) -> Self {
         for header in spare {
             if self.width(indent) > columns {

@@ -140,7 +140,7 @@ impl Counts {
         Ok(text + "\n")
     }
 
-    /// What is different now. Counts that only one side has, as without ptxas, are not compared.
+    /// The differences now. Counts that only one side has, as without ptxas, are not compared.
     ///
     /// # Errors
     ///
@@ -188,7 +188,7 @@ impl Counts {
     }
 }
 
-/// What is worse, then the rest, and how many kernels are as before.
+/// The differences, the worse ones first; and the number of kernels.
 pub fn report(now: &Counts, differences: &[Difference], look: Look) -> String {
     let mut lines = vec![format!("{}  {}", look.title(&now.of), now.case)];
     let worse = differences.iter().filter(|one| one.is_worse());

@@ -1,5 +1,5 @@
-//! `harness counts`: exact counts of kernels, beside those of a baseline: a test of performance that
-//! needs no GPU.
+//! `harness counts`: exact counts of kernels, beside those of a baseline. It is a test of
+//! performance that needs no GPU.
 //!
 //! | module | what it holds                                              |
 //! |--------|------------------------------------------------------------|
@@ -192,7 +192,7 @@ fn of_variant(
     Ok((kernels.collect(), reason))
 }
 
-/// What threads and warps did.
+/// The work of threads and warps.
 fn executed(report: &KernelReport) -> BTreeMap<String, u64> {
     let counts = &report.total.counts;
     let figures = Figures(counts.clone());
@@ -217,7 +217,7 @@ fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
 
 type ByKernel = BTreeMap<String, BTreeMap<String, u64>>;
 
-/// What ptxas says of the kernels, or why it says nothing.
+/// ptxas's figures of the kernels, or the reason why there are none.
 fn resources(module: &Module, kernels: &[&str], toolkit: &Toolkit) -> (ByKernel, Option<String>) {
     let module = module.for_device((u32::MAX, 0));
     match listing::resources_of(module, kernels, toolkit) {

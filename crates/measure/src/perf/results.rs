@@ -24,7 +24,7 @@ use crate::cpu::CpuInfo;
 pub const COMMAND: &str = "perf";
 
 /// Version of the document. It goes up when a field is removed or changes its meaning; fields may
-/// be added without. Documents of versions 2 and 3, and of version 1 of `perf --gpus`, are read too.
+/// be added without. Versions 2 and 3, and version 1 of `perf --gpus`, are read too.
 pub const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -510,8 +510,13 @@ impl Figures {
     /// Useful work in a second, in billions, with its interval.
     pub fn giga_updates_per_s(&self) -> String {
         let rate = self.updates_per_s / 1e9;
-        let half = self.run.half_width_s();
-        with_interval(rate, half.map(|half| rate * half / self.run.median_s))
+        with_interval(rate, self.half_width_of_rate().map(|half| half / 1e9))
+    }
+
+    /// Half the width of the rate's interval, which follows from that of the time.
+    pub fn half_width_of_rate(&self) -> Option<f64> {
+        let [low, high] = self.run.interval_s?.map(|end| self.run.median_s / end);
+        Some(self.updates_per_s * (low - high) / 2.0)
     }
 
     /// Whether the figures are shown: right, possible, and not of a device that was throttled

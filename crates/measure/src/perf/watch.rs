@@ -85,7 +85,7 @@ impl Watch {
         }
     }
 
-    /// The telemetry of the first so many devices alone.
+    /// The telemetry of this number of devices alone, from the first on.
     pub fn of_first(&self, devices: Option<u32>) -> Watch {
         let mut first = self.clone();
         let devices = devices.map_or(usize::MAX, |devices| devices as usize);
@@ -104,7 +104,7 @@ impl Watch {
         })
     }
 
-    /// What is known of the first device.
+    /// The description of the first device.
     pub fn about(&self) -> Option<About> {
         Some(self.telemetry.first()?.about().clone())
     }

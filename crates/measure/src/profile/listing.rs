@@ -20,7 +20,7 @@ pub struct Shown {
     pub sass: bool,
 }
 
-/// What ptxas says of a kernel.
+/// ptxas's figures of a kernel.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Of a thread.
@@ -73,7 +73,7 @@ pub fn render(
     Ok(parts.join("\n\n") + "\n")
 }
 
-/// What ptxas says of these kernels, or why it says nothing, with a remedy.
+/// ptxas's figures of these kernels, or the reason why there are none, with a remedy.
 pub fn resources_of(
     module: &Module,
     kernels: &[&str],
@@ -107,7 +107,7 @@ pub fn instructions(ptx: &str, name: &str) -> u64 {
 struct Compiled {
     resources: HashMap<String, Resources>,
     sass: HashMap<String, String>,
-    /// What could not be found out, and what to do.
+    /// Reasons why something is missing, with remedies.
     missing: Vec<String>,
 }
 
@@ -164,7 +164,7 @@ fn compile(
 /// ```text
 /// ptxas info    : Function properties for step
 ///     8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
-/// ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack size, 1024 bytes smem
+/// ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem
 /// ```
 fn resources(told: &str) -> HashMap<String, Resources> {
     let mut all: HashMap<String, Resources> = HashMap::new();
@@ -243,8 +243,8 @@ fn files(ptx: &str) -> HashMap<&str, &str> {
     lines.collect()
 }
 
-/// The text without what debuggers need: a line of the source stands above its instructions, as a
-/// comment, where it is another than before.
+/// The text without what debuggers need. A comment above instructions names their source line,
+/// where it differs from the one before.
 fn readable(entry: &str, files: &HashMap<&str, &str>) -> String {
     let mut lines: Vec<String> = Vec::new();
     let mut shown = String::new();
@@ -254,7 +254,7 @@ fn readable(entry: &str, files: &HashMap<&str, &str>) -> String {
         if let Some(location) = text.strip_prefix(".loc") {
             let mut numbers = location.split_whitespace();
             let file = numbers.next().and_then(|number| files.get(number));
-            // Line 0 is no line, and those of Rust's own library say little.
+            // Line 0 names nothing, and lines of Rust's own library say little.
             let source = file.zip(numbers.next());
             let source = source.filter(|(file, line)| !file.starts_with('/') && *line != "0");
             pending = source.map(|(file, line)| format!("\t// {file}:{line}"));

@@ -128,9 +128,8 @@ fn rungs(steps: &[Step<'_>]) -> Vec<Rung> {
     let rung = |Step { timed, is_peer }: &Step<'_>| {
         let value = rate(timed);
         let bound = timed.of.bound();
-        let half = timed.figures.run.half_width_s();
-        let half = half.map(|half| value * half / timed.figures.run.median_s);
-        let interval = half.map(|half| format!("± {}", significant(half, 1)));
+        let half = timed.figures.half_width_of_rate();
+        let interval = half.map(|half| format!("± {}", significant(half / 1e9, 1)));
         let share =
             bound.map(|bound| format!("({:.0} % of {})", 100.0 * bound.share, bound.by.name()));
         let note = [interval, share].into_iter().flatten();

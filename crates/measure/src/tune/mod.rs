@@ -5,7 +5,7 @@
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
 //!
-//! What was found is in `tuned.toml`, which other commands use: [`tuned`](crate::tuned).
+//! The results are in `tuned.toml`, which other commands use: [`tuned`](crate::tuned).
 
 mod explore;
 #[cfg(test)]

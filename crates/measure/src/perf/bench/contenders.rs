@@ -1,4 +1,4 @@
-//! What takes turns: variants, caps of registers, peers, numbers of devices.
+//! Contenders, which take turns: variants, caps of registers, peers, numbers of devices.
 
 use device::registers::{RegisterCap, capped};
 use device::{Device, Module};
@@ -7,7 +7,7 @@ use lab::{LabCase, Variant};
 use super::Bench;
 use crate::perf::timed_run::{About, Peer};
 
-/// What a row is about: a variant as it is, a variant under a cap of registers, or a peer; on a
+/// The subject of a row: a variant as it is, a variant under a cap of registers, or a peer; on a
 /// case, and on a number of devices.
 #[derive(Clone, Copy)]
 pub struct Contender<'b> {

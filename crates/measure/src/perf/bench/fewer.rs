@@ -26,14 +26,14 @@ const DIGESTED_BYTES: usize = 16 << 20;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Digested(Vec<u8>);
 
-/// What is known after a first run from the inputs.
+/// The facts of a first run from the inputs.
 pub struct First {
     known: OnSeveral,
     digest: Digested,
 }
 
 impl First {
-    /// The same for the row, where a run does so much in this time.
+    /// The same for the row of a run that does this amount of work in this time.
     pub fn with_rate(self, done: f64, run_s: f64) -> OnSeveral {
         OnSeveral {
             rate_per_s: done / run_s.max(1e-12),

@@ -31,7 +31,7 @@ use terminal::progress::Bar;
 pub struct Place<'d> {
     pub named: Named<'d>,
     pub record: &'d DeviceRecord,
-    /// What reports on all of its devices.
+    /// The reports of all its devices.
     pub watch: &'d Watch,
 }
 
@@ -56,7 +56,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     ///
-    /// Where the host's memory is short, and bugs of ours. What fails on the device is in its row.
+    /// Where the host's memory is short, and bugs of ours. A failure on the device is in its row.
     pub fn rows(
         &self,
         place: Place<'_>,
@@ -251,7 +251,7 @@ impl Bench<'_> {
         }
     }
 
-    /// What the times mean for this contender's work.
+    /// The figures that follow from the times and this contender's work.
     fn figures(
         &self,
         contender: &Contender<'_>,
