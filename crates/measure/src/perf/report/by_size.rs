@@ -5,7 +5,7 @@ use units::three;
 use super::by_variant::percent;
 use super::{LabResults, dash, is_variant, time, verdict, without_figures};
 use crate::perf::ratios::RowView;
-use crate::perf::results::{Correctness, Figures, Outcome};
+use crate::perf::results::{Correctness, Figures, Outcome, Ratio};
 use terminal::look::{Look, WIDTH};
 use terminal::table::{Align, Table, Tone};
 
@@ -38,8 +38,15 @@ impl<'c> Size<'c> {
     }
 }
 
+/// A row for each size, and what it had no room for.
+pub struct BySize {
+    pub table: String,
+    /// The column `vs CPU` as a note, where it was left out.
+    pub vs_cpu: Option<String>,
+}
+
 /// Nothing if it is too wide.
-pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
+pub fn table(lab: &LabResults<'_>, look: Look) -> Option<BySize> {
     let mut names: Vec<&str> = Vec::new();
     let mut sizes = Vec::new();
     for (case, name) in lab.cases.iter().zip(&lab.sizes) {
@@ -100,8 +107,24 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
         Some(figures) => verdict(figures),
         None => dash(),
     });
+    let has_cpu = table.width(2) <= WIDTH;
     let table = table.narrowed(WIDTH, 2, &["vs\nCPU", "of\nlimit"]);
-    (table.width(2) <= WIDTH).then(|| table.render(look, 2))
+    (table.width(2) <= WIDTH).then(|| BySize {
+        table: table.render(look, 2),
+        vs_cpu: (!has_cpu).then(|| vs_cpu(&sizes)).flatten(),
+    })
+}
+
+/// `vs CPU: 61 ± 2 (640^3) to 96 ± 2 (128^3)`.
+fn vs_cpu(sizes: &[Size<'_>]) -> Option<String> {
+    let ratios = sizes
+        .iter()
+        .filter_map(|size| Some((size.name, size.best()?.vs_cpu()?)));
+    let by_ratio = |a: &(&str, Ratio), b: &(&str, Ratio)| a.1.estimate.total_cmp(&b.1.estimate);
+    let least = ratios.clone().min_by(by_ratio)?;
+    let most = ratios.max_by(by_ratio)?;
+    let text = |(size, ratio): (&str, Ratio)| format!("{} ({size})", ratio.short());
+    Some(format!("vs CPU: {} to {}", text(least), text(most)))
 }
 
 /// In place of `bit-equal`, which is above the column: over which steps.

@@ -34,8 +34,9 @@ pub fn render_lab(
     let by_size = (cases.len() > 1 && !lab.devices.is_empty()).then(|| by_size::table(&lab, look));
     let by_size = by_size.flatten();
     let mut parts = vec![lab.head(by_size.is_some(), look)];
+    let vs_cpu = by_size.as_ref().and_then(|by_size| by_size.vs_cpu.clone());
     match (has_notes, by_size) {
-        (_, Some(table)) => parts.push(table),
+        (_, Some(by_size)) => parts.push(by_size.table),
         (true, None) => {}
         (false, None) if !lab.devices.is_empty() => parts.push(by_variant::table(&lab, look)),
         (false, None) => {}
@@ -48,7 +49,7 @@ pub fn render_lab(
     parts.extend(registers::table(&lab, look));
     match has_notes {
         true => parts.extend(cases.iter().flat_map(|case| lab.details(case, look))),
-        false => parts.extend(notes::brief(&lab)),
+        false => parts.extend(notes::brief(&lab, vs_cpu)),
     }
     parts.join("\n\n") + "\n"
 }

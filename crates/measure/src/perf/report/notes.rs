@@ -17,8 +17,8 @@ use terminal::look::{first_lines, wrapped};
 const LINES: usize = 3;
 
 /// The most important first: what is wrong, failed, missing, doubtful; what was checked; what
-/// limits.
-pub fn brief(lab: &LabResults<'_>) -> Option<String> {
+/// limits. `vs_cpu` is a column that the table had no room for.
+pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>) -> Option<String> {
     let say = |kind: &str, of: fn(&Row) -> Option<String>| first_and_number(lab, kind, of);
     let error = [
         say("WRONG", wrong),
@@ -34,6 +34,7 @@ pub fn brief(lab: &LabResults<'_>) -> Option<String> {
     notes.extend(say("tuned", |row| {
         tuned(row).filter(|_| row.language.is_none())
     }));
+    notes.extend(vs_cpu);
     if is_fine {
         notes.extend(limits(lab));
         notes.extend(say("slow local memory", spills));

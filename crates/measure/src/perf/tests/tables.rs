@@ -75,7 +75,7 @@ fn a_wide_interval_is_shown_and_what_is_impossible_is_withheld() {
     let mut cases = wave2d(200);
     make_noisy(figures(&mut cases[0], "parallel"));
     let text = brief(&cases);
-    assert!(text.contains("parallel 8.31 ± 0.50 (11.7"), "{text}");
+    assert!(text.contains("parallel 8.31 ± 0.51 (11.7"), "{text}");
     // One that is wrong has no rate.
     let mut cases = wave2d(200);
     make_wrong(figures(&mut cases[0], "naive"));
