@@ -80,7 +80,7 @@ pub struct GradeSettings {
     /// The lab [default: of a submission LAB/NAME the one of that name]
     #[arg(long)]
     pub lab: Option<String>,
-    /// Grade by this file instead of the lab's own lab.toml, which is the course folder's
+    /// Grade by this file instead of the lab's own lab.toml
     #[arg(long, value_name = "FILE")]
     pub lab_file: Option<PathBuf>,
     /// cuda, cuda:N or emulated [default: cuda, or without a GPU emulated]
