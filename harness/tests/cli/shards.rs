@@ -56,10 +56,10 @@ fn without_times(text: &str) -> String {
     // A page says it in a sentence: `Graded on emulated (emulated) in 0.3 s.`
     // A student's does not.
     let lines = lines.map(|line| match line.split_once("Graded on ") {
-        Some((before, after)) if after.contains(" in ") => {
-            let (device, after) = after.split_once(" in ").unwrap();
+        Some((before, after)) if after.contains(") in ") => {
+            let (device, after) = after.split_once(") in ").unwrap();
             let (_, after) = after.split_once(" s.").unwrap();
-            format!("{before}Graded on {device}.{after}")
+            format!("{before}Graded on {device}).{after}")
         }
         _ => line.to_owned(),
     });
