@@ -27,8 +27,8 @@ impl Solution for Submission {
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, layers, 1..layers - 1, 1, "between the walls")?;
 
-        // Both fields in parts: `u.part(device)` is a buffer on that device, which begins with layer
-        // `slabs.held(device).start`. A layer has n^2 elements.
+        // Both fields in parts. `u.part(device)` is a buffer on that device, which begins with
+        // layer `slabs.held(device).start`. A layer has n^2 elements.
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
@@ -50,10 +50,10 @@ impl Solution for Submission {
             let arguments = args![read, written, n, share.start as u32, count];
             plan.launch("poisson_layers", config, arguments)?;
 
-            // TODO 2: the next iteration reads the halo, which other devices have computed. For each
-            // pair of neighbours two layers have to be copied, with
-            // `plan.copy_range(from, from_element, to, to_element, elements)`, where `from` and `to`
-            // are parts of u_next. At which element of its part does layer z begin?
+            // TODO 2: the next iteration reads the halo, which other devices have computed. For
+            // each pair of neighbours copy two layers, with
+            // `plan.copy_range(from, from_element, to, to_element, elements)`, where `from` and
+            // `to` are parts of u_next. At which element of its part does layer z begin?
 
             (u, u_next) = (u_next, u);
         }
