@@ -183,7 +183,7 @@ impl Prebuilt {
     }
 }
 
-/// What cargo's messages say of each crate that it built or found unchanged.
+/// cargo's messages about the crates that it built or found unchanged, one for each.
 fn artifacts(messages: &str) -> impl Iterator<Item = serde_json::Value> {
     messages
         .lines()

@@ -62,7 +62,8 @@ fn nothing_of_a_solution_is_in_the_copy() {
         for case in hidden.iter().filter(|case| text.contains(case.as_str())) {
             found.push(format!("{}: case {case}", name.display()));
         }
-        // Packing builds this file to see whether the machine can; it solves nothing. Lab 0 is a page.
+        // Packing builds this file to see whether the machine can; it solves nothing. Lab 0 is a
+        // page.
         let is_probe = name.ends_with("pack/known_good/launch.rs");
         let is_apart = ["labs", "docs"]
             .iter()

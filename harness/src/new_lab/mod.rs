@@ -1,7 +1,8 @@
-//! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in the lists.
+//! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in the
+//! lists.
 //!
-//! The template is a small lab of its own, heat in a rod: see the folder [`TEMPLATE`]. `TODO(lab)` marks each place that a new
-//! lab fills; `harness check-course` names those that are left.
+//! The template is a small lab of its own, heat in a rod: see the folder [`TEMPLATE`]. `TODO(lab)`
+//! marks each place that a new lab fills; `harness check-course` names those that are left.
 
 mod lists;
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! The table of one lab's tests: a row for each case, a column for each variant on each device. Where
-//! that is too wide for the terminal, a device's variants share a column.
+//! The table of one lab's tests: a row for each case, a column for each variant on each device.
+//! Where that is too wide for the terminal, a device's variants share a column.
 
 use terminal::look::Look;
 

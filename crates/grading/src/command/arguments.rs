@@ -1,4 +1,4 @@
-//! What arguments of several commands mean: numbers, the course, its lab files.
+//! The meaning of arguments that several commands have: numbers, the course, its lab files.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};

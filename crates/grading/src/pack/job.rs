@@ -51,7 +51,7 @@ pub struct PackJob {
     pub without_landlock: bool,
     /// Whether some submission was built here before.
     pub able: bool,
-    /// What it is compiled against, which the process that starts this one has built.
+    /// The crates that it is compiled against. The process that starts this one has built them.
     pub dependencies: Dependencies,
     /// The file to write. Its folder is [`Options::scratch`].
     #[serde(skip)]

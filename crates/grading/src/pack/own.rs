@@ -68,7 +68,7 @@ impl Recorder {
 }
 
 impl Packer {
-    /// Builds a submission, as a variant of this name whose plans are recorded on demand, for as long
+    /// Builds a submission, as a variant of this name. Its plans are recorded on demand, for as long
     /// as the folder is there.
     ///
     /// # Errors

@@ -2,7 +2,8 @@
 //!
 //! For each lab:
 //!
-//! 1. no place of `harness new-lab`'s template is left to fill; `lab.toml` and `hints.toml` are valid, and are what this program grades by and shows;
+//! 1. no place of `harness new-lab`'s template is left to fill; `lab.toml` and `hints.toml` are
+//!    valid, and this program grades by them and shows them;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
 //!    wrong value is, or what the emulated device found;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
