@@ -470,7 +470,7 @@ fn results_that_cannot_be_compared() {
     insta::assert_snapshot!(compare(["old.json", "old.json"]), @r"
     exit code: 2
     --- stderr ---
-    error: old.json: has schema version 1, this program reads version 3; measure again with this one
+    error: old.json: has schema version 1, this program reads version 4; measure again with this one
     ");
     insta::assert_snapshot!(compare(["no.json", "old.json"]), @r"
     exit code: 2

@@ -146,6 +146,12 @@ fn of_lab(
     let mut labs = catalogue::measured(&labs, &args.variant)?;
     catalogue::leave_submissions_alone(&mut labs, &args.variant);
     let (lab, variants) = &labs[0];
+    if variants.is_empty() {
+        return Err(CommandError::Input(format!(
+            "this copy of the course has no built-in variants to count; `harness counts {0} --submission labs/{0}/starter` counts yours",
+            lab.name
+        )));
+    }
     let case = match catalogue::params(&args.param)? {
         Some(params) => catalogue::own_case(lab, &params)?,
         None => most_work(lab)?,

@@ -106,8 +106,7 @@ fn run_on(
     let (lab, variants) = &labs[0];
     let Some(first) = variants.first() else {
         return Err(CommandError::Input(format!(
-            "this copy of the course has no built-in variants to profile; what your kernels do is counted by \
-             `harness grade labs/{}/starter --device emulated --counts`",
+            "this copy of the course has no built-in variants to profile; `harness profile {0} --submission labs/{0}/starter` profiles yours",
             lab.name
         )));
     };

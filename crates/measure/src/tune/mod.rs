@@ -29,7 +29,7 @@ use crate::perf::watch::Watch;
 use crate::tuned::{self, Entry, Measured, Table, Tried, cells};
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
-use lab::catalogue::{self, SubmissionArg};
+use lab::catalogue;
 use lab::devices::{Machine, Wanted};
 use terminal::stdout::Out;
 
@@ -42,8 +42,9 @@ pub struct TuneArgs {
     /// Its variant, which has shapes to choose from
     #[arg(required_unless_present = "submission")]
     variant: Option<String>,
-    #[command(flatten)]
-    own: SubmissionArg,
+    /// A submission, which has one shape: the command says what to do instead.
+    #[arg(long, value_name = "DIR", hide = true)]
+    submission: Vec<PathBuf>,
     /// Tune for the large cases instead of those that `perf` times without --large
     #[arg(long, conflicts_with = "param")]
     large: bool,
@@ -82,7 +83,7 @@ where --table says.";
 /// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
 /// a default shape that is wrong.
 pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    if let Some(folder) = args.own.submission.first() {
+    if let Some(folder) = args.submission.first() {
         let (lab, folder) = (&args.lab, folder.display());
         return Err(CommandError::Input(format!(
             "--submission {folder}: a submission has one launch shape, that of its launch.rs, so there is nothing to choose; \

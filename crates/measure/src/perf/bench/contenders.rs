@@ -3,6 +3,7 @@
 use device::registers::{RegisterCap, capped};
 use device::{Device, Module};
 use lab::{LabCase, Variant};
+use units::count;
 
 use super::Bench;
 use crate::perf::timed_run::{About, Peer};
@@ -35,9 +36,10 @@ impl Contender<'_> {
     }
 
     pub fn name(&self) -> String {
-        match self.about() {
-            None => self.row_name(),
-            Some(about) => format!("{} ({})", self.variant.name, about.language),
+        match (self.about(), self.gpus()) {
+            (Some(about), _) => format!("{} ({})", self.variant.name, about.language),
+            (None, Some(gpus)) => format!("{} on {}", self.row_name(), count(gpus as usize, "GPU")),
+            (None, None) => self.row_name(),
         }
     }
 
