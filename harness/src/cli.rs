@@ -146,7 +146,7 @@ fn moved(error: &clap::Error) -> Option<String> {
     moved.map(|(_, to)| (*to).to_owned())
 }
 
-/// What a flag wants whose value is no number.
+/// The error of a flag whose value is not a number.
 fn no_number(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) = (
         error.get(ContextKind::InvalidArg),

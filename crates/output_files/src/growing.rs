@@ -111,7 +111,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // What cannot be removed stays, as after a power failure.
+        // If it cannot be removed, it stays, as after a power failure.
         let _ = fs::remove_file(&self.path);
     }
 }

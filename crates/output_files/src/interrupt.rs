@@ -29,7 +29,7 @@ static LAST_ACT: Mutex<Option<LastAct>> = Mutex::new(None);
 
 type LastAct = Box<dyn FnOnce() + Send>;
 
-/// Does this first when the program is interrupted: whatever is said then stands in clear lines.
+/// Does this first when the program is interrupted: later messages get lines of their own.
 pub fn clear_screen_first(clear: fn()) {
     watch_signals();
     *lock(&CLEAR_SCREEN) = Some(clear);
@@ -211,7 +211,7 @@ mod signals {
             let _ = catch_unwind(AssertUnwindSafe(act));
         }
         let unfinished = lock(&UNFINISHED);
-        // What is in a folder was made after it.
+        // A folder was made before the files in it.
         for Leftover {
             path,
             is_kept_if_full,

@@ -2,12 +2,15 @@
 
 mod screen;
 
+use std::fmt::Write;
 use std::io::IsTerminal;
 use std::sync::LazyLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{
+    HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+};
 use output_files::interrupt;
 
 use crate::look::Look;
@@ -66,20 +69,31 @@ impl Bar {
     pub fn since(label: impl Into<String>, began: Instant) -> Bar {
         let (template, characters) = if Look::of_stderr().unicode {
             (
-                "{msg}  {bar:30}  {percent:>3} %  {eta:>4} left",
+                "{msg}  {bar:30}  {percent:>3} %  {left}",
                 "\u{2501}\u{2501}\u{2500}",
             )
         } else {
-            ("{msg}  [{bar:30}]  {percent:>3} %  {eta:>4} left", "=> ")
+            ("{msg}  [{bar:30}]  {percent:>3} %  {left}", "=> ")
         };
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Bar {
             bar: bar
-                .with_style(style(template).progress_chars(characters))
+                .with_style(
+                    style(template)
+                        .progress_chars(characters)
+                        .with_key("left", left),
+                )
                 .with_message(escape::line(&label.into())),
             began,
             is_shown: AtomicBool::new(false),
         }
+    }
+
+    /// A bar for work of minutes: it appears at once.
+    pub fn at_once(label: impl Into<String>) -> Bar {
+        let bar = Bar::new(label);
+        bar.show();
+        bar
     }
 
     /// A sign of life for work whose end is not known.
@@ -102,9 +116,24 @@ impl Bar {
         }
     }
 
+    fn show(&self) {
+        if !self.is_shown.swap(true, Ordering::Relaxed) {
+            SHOWN.add(self.bar.clone());
+            // The time that is left gets shorter between two steps too.
+            self.bar.enable_steady_tick(Duration::from_millis(500));
+        }
+    }
+
     /// Names the part of the work that is done now.
     pub fn label(&self, label: &str) {
         self.bar.set_message(escape::line(label));
+    }
+}
+
+/// The time that is left. It is not known before the first step is done.
+fn left(state: &ProgressState, to: &mut dyn Write) {
+    if state.pos() > 0 {
+        let _ = write!(to, "{:#} left", HumanDuration(state.eta()));
     }
 }
 
@@ -115,10 +144,8 @@ fn style(template: &str) -> ProgressStyle {
 
 impl Progress for Bar {
     fn update(&self, done: u64, total: u64) {
-        if self.began.elapsed() >= APPEARS_AFTER && !self.is_shown.swap(true, Ordering::Relaxed) {
-            SHOWN.add(self.bar.clone());
-            // The time that is left gets shorter between two steps too.
-            self.bar.enable_steady_tick(Duration::from_millis(500));
+        if self.began.elapsed() >= APPEARS_AFTER {
+            self.show();
         }
         self.bar.set_length(total);
         self.bar.set_position(done);

@@ -155,7 +155,7 @@ impl LabCase for Heat1d {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        // TODO(lab): inputs of which every output depends: a wrong result is not right by chance.
+        // TODO(lab): inputs that every output depends on: a wrong result is not right by chance.
         let u = filled(self.n as usize, |i| {
             value(i as u32, self.seed) as f32 / u32::MAX as f32
         })?;
@@ -172,7 +172,7 @@ impl LabCase for Heat1d {
     }
 
     fn work(&self) -> Work {
-        // TODO(lab): the work by which rates are told, and the bytes that must move.
+        // TODO(lab): the unit of work that rates count, and the bytes that must move.
         let updates = u64::from(self.n - 2) * u64::from(self.steps);
         Work {
             updates,

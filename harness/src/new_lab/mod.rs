@@ -1,8 +1,7 @@
-//! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in the
-//! lists.
+//! `harness new-lab`: the files of a lab, from a template that compiles, and its lines in lists.
 //!
 //! The template is a small lab of its own, heat in a rod: see the folder [`TEMPLATE`]. `TODO(lab)`
-//! marks each place that a new lab fills; `harness check-course` names those that are left.
+//! marks each place that a new lab fills. `harness check-course` names those that are left.
 
 mod lists;
 #[cfg(test)]
@@ -33,8 +32,8 @@ pub struct NewLabArgs {
 /// The folder of the template. A student's copy does not have it.
 const TEMPLATE: &str = "harness/examples/new-lab";
 
-/// Where the template's files go, and their names there. `heat1d` and `Heat1d` stand for the lab's
-/// names.
+/// Where the template's files go, and their names there. The lab's names replace `heat1d` and
+/// `Heat1d`.
 const FILES: [(&str, &str); 12] = [
     ("crates/plan/src/heat1d.rs", "plan.rs"),
     ("kernels-gpu/src/heat1d.rs", "physics.rs"),
@@ -60,8 +59,8 @@ const FILES: [(&str, &str); 12] = [
 ///
 /// # Errors
 ///
-/// A name that is none, or taken; a folder that is no course, or cannot be written. Then nothing is
-/// changed.
+/// A name that is invalid or taken; a folder that is not a course, or cannot be written. Then
+/// nothing is changed.
 pub fn run(args: &NewLabArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     needs_solutions(
         host::labs(),
@@ -144,7 +143,7 @@ fn check_name(root: &Path, name: &str) -> Result<(), CommandError> {
         && name.chars().all(|c| matches!(c, 'a'..='z' | '0'..='9'));
     if !is_word || KEYWORDS.contains(&name) {
         return Err(CommandError::Input(format!(
-            "new-lab {name}: a lab's name is a word of a-z and 0-9 that begins with a letter and is no keyword of Rust: \
+            "new-lab {name}: a lab's name is a word of a-z and 0-9 that begins with a letter, and not a keyword of Rust: \
              its modules, its folder and the beginnings of its kernels' names are called so"
         )));
     }

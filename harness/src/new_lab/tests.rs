@@ -99,8 +99,7 @@ fn what_cannot_be_a_lab_changes_nothing() {
         let text = failure.to_string();
         text.replace(&course.path().display().to_string(), "COURSE")
     };
-    let not_a_word =
-        "a lab's name is a word of a-z and 0-9 that begins with a letter and is no keyword of Rust";
+    let not_a_word = "a lab's name is a word of a-z and 0-9 that begins with a letter, and not a keyword of Rust";
     for name in [
         "", "2d", "Heat", "heat_1d", "heat-1d", "../heat", "match", "gen", "ü",
     ] {

@@ -57,7 +57,7 @@ impl Slices {
         Ok(())
     }
 
-    /// Whether there are no frames yet.
+    /// Whether it has no frames yet.
     pub fn is_empty(&self) -> bool {
         self.animation.film.len() == 0
     }
@@ -114,7 +114,7 @@ impl Seismogram {
         self.receivers.samples.append(&mut receivers.samples);
     }
 
-    /// Whether there are no samples yet.
+    /// Whether it has no samples yet.
     pub fn is_empty(&self) -> bool {
         self.receivers.samples.is_empty()
     }

@@ -1,5 +1,5 @@
-//! The files of a run with timesteps. At every moment they hold what is computed so far, also after
-//! a signal or an error.
+//! The files of a run with timesteps. They hold all results until now, also after a signal or an
+//! error.
 
 use std::io::{Write, stderr};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -31,7 +31,7 @@ impl Records {
         fields: &NamedBuffers,
         receivers: Option<&mut Receivers>,
     ) -> Result<(), CommandError> {
-        // What needs no disk comes first.
+        // Those that need no disk come first.
         if let Some((seismogram, receivers)) = self.seismogram.as_mut().zip(receivers) {
             seismogram.take(receivers);
         }

@@ -86,7 +86,7 @@ impl Pace {
             steps.sum::<u64>() * suite.columns.len() as u64
         };
         Pace {
-            bar: Bar::new("testing"),
+            bar: Bar::at_once("testing"),
             done: 0,
             all: suites.iter().map(cases).sum(),
         }

@@ -1,10 +1,10 @@
-//! What a run has computed is kept: when a signal ends it, when the disk is full, when two runs
-//! want one folder.
+//! A run keeps its results when a signal ends it, when the disk is full, and when two runs want one
+//! folder.
 
 use std::path::Path;
 use std::process::{Child, Command, Output, Stdio};
 
-use test_support::{Need, skip};
+use test_support::{Need, Terminal, skip};
 
 use crate::run::{describe, harness, names};
 use crate::signals::{send, wait_for};
@@ -102,7 +102,7 @@ fn a_series_can_be_looked_at_while_it_grows() {
             assert!(bytes.ends_with(b"</VTKFile>\n"), "{file}");
         }
     }
-    // What ends it at once loses the field at hand.
+    // A program that is killed loses the field at hand.
     drop(running);
     assert!(fields(&out).len() >= 20);
 }
@@ -180,6 +180,42 @@ fn a_second_run_into_the_folder_is_refused_at_once() {
             std::fs::remove_dir_all(&out).unwrap();
         }
     }
+}
+
+#[test]
+fn bars_are_off_the_screen_before_the_last_words() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut terminal = Terminal::new(80, 24).unwrap();
+    let args = format!("{WAVE3D} --out w3");
+    let args: Vec<&str> = args.split(' ').collect();
+    let mut command = harness(folder.path(), &args);
+    let mut child = terminal.give_to(&mut command).unwrap().spawn().unwrap();
+    let seen = terminal.wait_for(" left", 0);
+    terminal.press("\x03").unwrap();
+    terminal.wait_for("interrupted after", seen);
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    let written = terminal.written();
+    let (before, _) = written.split_once("interrupted after").unwrap();
+    assert!(before.ends_with("\r\x1b[2K"), "{before:?}");
+}
+
+#[test]
+fn tests_show_how_far_they_are_and_leave_whole_lines() {
+    let folder = tempfile::tempdir().unwrap();
+    let terminal = Terminal::new(80, 24).unwrap();
+    let args = ["test", "matadd", "--device", "cpu,emulated"];
+    let mut command = harness(folder.path(), &args);
+    let mut child = terminal.give_to(&mut command).unwrap().spawn().unwrap();
+    terminal.wait_for("all right", 0);
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let written = terminal.written();
+    // The last picture of a line is what stays.
+    let lines = written
+        .lines()
+        .map(|line| line.rsplit("\r\x1b[2K").next().unwrap());
+    let stale: Vec<&str> = lines.filter(|line| line.contains("testing")).collect();
+    assert_eq!(stale, [""; 0], "{written:?}");
+    assert!(written.contains("testing matadd"), "{written:?}");
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! For each lab:
 //!
 //! 1. no place of `harness new-lab`'s template is left to fill; `lab.toml` and `hints.toml` are
-//!    valid, and this program grades by them and shows them;
+//!    valid, and are what this program grades by and shows;
 //! 2. the starter compiles and runs, is not right, and what is said of it helps: where the first
 //!    wrong value is, or what the emulated device found;
 //! 3. every reference is right in every case: `solution/` if it has a `kernels.rs`, else the
@@ -86,7 +86,7 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
                 .map(|check| (checker.lab, check)),
         );
     }
-    let (bar, all) = (Bar::new("checking"), checks.len() as u64);
+    let (bar, all) = (Bar::at_once("checking"), checks.len() as u64);
     let mut wrong = 0;
     for (done, (lab, (name, check))) in checks.iter().enumerate() {
         bar.label(&format!("checking {lab}"));
