@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{
     HumanDuration, MultiProgress, ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle,
+    TermLike as _,
 };
 use output_files::interrupt;
 
@@ -69,17 +70,20 @@ impl Bar {
     pub fn since(label: impl Into<String>, began: Instant) -> Bar {
         let (template, characters) = if Look::of_stderr().unicode {
             (
-                "{msg}  {bar:30}  {percent:>3} %  {left}",
+                "{msg}  {bar:WIDTH}  {percent:>3} %  {left}",
                 "\u{2501}\u{2501}\u{2500}",
             )
         } else {
-            ("{msg}  [{bar:30}]  {percent:>3} %  {left}", "=> ")
+            ("{msg}  [{bar:WIDTH}]  {percent:>3} %  {left}", "=> ")
         };
+        // The rest of the line has the label and the time.
+        let columns = Screen::default().width();
+        let width = columns.saturating_sub(50).clamp(10, 30).to_string();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Bar {
             bar: bar
                 .with_style(
-                    style(template)
+                    style(&template.replace("WIDTH", &width))
                         .progress_chars(characters)
                         .with_key("left", left),
                 )

@@ -22,17 +22,21 @@ struct Group {
     variants: Vec<&'static str>,
     /// The name of the column.
     heading: String,
+    /// The same before a list of the variants.
+    many: String,
     /// Columns of the terminal, with a gap.
     width: usize,
 }
 
 impl Group {
-    fn new(columns: &[Column<'_>], many: &str) -> Group {
+    /// `heading` and `many` are for more than one column.
+    fn new(columns: &[Column<'_>], heading: &str, many: &str) -> Group {
         let device = columns[0].name.to_string();
         let variants: Vec<_> = columns.iter().map(Column::variant_name).collect();
-        let heading = match variants[..] {
-            [one] => one.to_owned(),
-            _ => format!("{} {many}", variants.len()),
+        let number = variants.len().to_string();
+        let [heading, many] = match variants[..] {
+            [one] => [one, one].map(str::to_owned),
+            _ => [heading, many].map(|text| text.replace('N', &number)),
         };
         // Room for a device, a variant, and the longest status.
         let status = "lacking".len();
@@ -41,6 +45,7 @@ impl Group {
             device,
             variants,
             heading,
+            many,
             width,
         }
     }
@@ -59,13 +64,15 @@ impl<'c> Grid<'c> {
             look,
             first_width: longest.max(lab.len()) + 2,
             groups: groups
-                .map(|group| Group::new(group, "on request"))
+                .map(|group| Group::new(group, "N on request", "N on request"))
                 .collect(),
         };
         let width: usize = grid.groups.iter().map(|group| group.width).sum();
         if grid.first_width + width - 2 > look.columns {
             let devices = columns.chunk_by(|a, b| a.name == b.name);
-            grid.groups = devices.map(|group| Group::new(group, "variants")).collect();
+            grid.groups = devices
+                .map(|group| Group::new(group, "all N", "N variants"))
+                .collect();
         }
         grid
     }
@@ -91,7 +98,7 @@ impl<'c> Grid<'c> {
         let mut lines = vec![title(&devices), title(&variants)];
         // The same variants run on each device.
         if let Some(many) = self.groups.iter().find(|group| group.variants.len() > 1) {
-            let names = format!("{}: {}", many.heading, many.variants.join(", "));
+            let names = format!("{}: {}", many.many, many.variants.join(", "));
             let names = self.look.wrapped(&names, 2);
             lines.extend(names.lines().map(|line| self.look.faint(line)));
         }
