@@ -76,9 +76,9 @@ impl Bar {
         } else {
             ("{msg}  [{bar:WIDTH}]  {percent:>3} %  {left}", "=> ")
         };
-        // The rest of the line has the label and the time.
-        let columns = Screen::default().width();
-        let width = columns.saturating_sub(50).clamp(10, 30).to_string();
+        let label = shown(&label.into(), BESIDE_LABEL);
+        let beside = label.chars().count() + BESIDE_BAR;
+        let width = columns().saturating_sub(beside).clamp(10, 30).to_string();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
         Bar {
             bar: bar
@@ -87,7 +87,7 @@ impl Bar {
                         .progress_chars(characters)
                         .with_key("left", left),
                 )
-                .with_message(escape::line(&label.into())),
+                .with_message(label),
             began,
             is_shown: AtomicBool::new(false),
         }
@@ -111,7 +111,7 @@ impl Bar {
         let bar = SHOWN
             .add(bar)
             .with_style(style("{spinner} {msg}  {elapsed}").tick_chars(ticks))
-            .with_message(escape::line(&label.into()));
+            .with_message(shown(&label.into(), BESIDE_SPINNER));
         bar.enable_steady_tick(Duration::from_millis(100));
         Bar {
             bar,
@@ -130,7 +130,29 @@ impl Bar {
 
     /// Names the part of the work that is done now.
     pub fn label(&self, label: &str) {
-        self.bar.set_message(escape::line(label));
+        self.bar.set_message(shown(label, BESIDE_LABEL));
+    }
+}
+
+/// Columns that a line has beside its bar and its label: share and time.
+const BESIDE_BAR: usize = 22;
+/// The same with the shortest bar.
+const BESIDE_LABEL: usize = BESIDE_BAR + 10;
+/// Columns that the line of a spinner has beside its label.
+const BESIDE_SPINNER: usize = 10;
+
+/// Columns of the terminal.
+fn columns() -> usize {
+    Screen::default().width().into()
+}
+
+/// A label in one line, cut where the line would be wider than the terminal.
+fn shown(label: &str, beside: usize) -> String {
+    let label = escape::line(label);
+    let most = columns().saturating_sub(beside).max(16);
+    match label.char_indices().nth(most) {
+        None => label,
+        Some(_) => label.chars().take(most - 3).collect::<String>() + "...",
     }
 }
 
