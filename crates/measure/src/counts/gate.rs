@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::io::ErrorKind;
 use std::path::Path;
 
 use exit::CommandError;
@@ -116,7 +117,10 @@ impl Counts {
         const REMEDY: &str = "write it with --update";
         let parse = || -> Result<Counts, CommandError> {
             let text = std::fs::read_to_string(path).map_err(|error| {
-                CommandError::Input(format!("cannot be read: {}; {REMEDY}", error.kind()))
+                CommandError::Input(match error.kind() {
+                    ErrorKind::NotFound => format!("there is no such file; {REMEDY}"),
+                    kind => format!("cannot be read: {kind}; {REMEDY}"),
+                })
             })?;
             let head = Head::of(&text).map_err(|error| {
                 CommandError::Input(format!("no counts of ours: {error}; {REMEDY}"))

@@ -13,6 +13,7 @@ mod gate;
 mod tests;
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -250,7 +251,10 @@ fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path);
     let text = text.map_err(|error| {
-        CommandError::Input(format!("{name}: cannot be read: {}", error.kind()))
+        CommandError::Input(match error.kind() {
+            ErrorKind::NotFound => format!("{name}: there is no such file"),
+            kind => format!("{name}: cannot be read: {kind}"),
+        })
     })?;
     let module = Module::new(name.clone(), text.clone());
     module

@@ -84,14 +84,18 @@ fn a_file_of_ptx_has_the_counts_of_its_text() {
 fn bad_baselines_are_explained() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("counts.json");
-    let refusal = |text: &str| {
-        std::fs::write(&file, text).unwrap();
+    let refused = || {
         let baseline = format!("--baseline={}", file.display());
         let failure = counts(&["tripling", "--variant=coalesced", &baseline])
             .0
             .unwrap_err()
             .to_string();
         failure.replace(&format!("{}/", folder.path().display()), "")
+    };
+    insta::assert_snapshot!(refused(), @"counts.json: there is no such file; write it with --update");
+    let refusal = |text: &str| {
+        std::fs::write(&file, text).unwrap();
+        refused()
     };
     insta::assert_snapshot!(refusal(r#"{"schema_version": 4, "command": "perf"}"#), @"counts.json: results of `harness perf`; write it with --update");
     insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "counts"}"#), @"counts.json: damaged: missing field `of`; measure again");
