@@ -5,6 +5,7 @@
 
 mod document;
 pub(crate) mod earlier;
+mod ratio;
 
 use device::telemetry::{About, Sample};
 use device::{DeviceInfo, KernelInfo, Launching};
@@ -13,12 +14,14 @@ use lab::Work;
 use lab::devices::Route;
 use serde::{Deserialize, Serialize};
 use stats::Summary;
-use units::{count, plus_minus, three};
+use units::count;
 
 use super::bound::Bound;
 use super::counters::Counted;
 use crate::code_lines::CodeLines;
 use crate::cpu::CpuInfo;
+pub use ratio::Ratio;
+use ratio::with_interval;
 
 /// The `command` of every document.
 pub const COMMAND: &str = "perf";
@@ -309,82 +312,6 @@ impl std::fmt::Display for CheckedSteps {
     }
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "RatioForm")]
-pub struct Ratio {
-    pub estimate: f64,
-    /// Ends of its 95 % confidence interval; `None` where there are too few samples.
-    pub interval: Option<[f64; 2]>,
-}
-
-/// How documents say a ratio: some of those before version 4 are numbers.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum RatioForm {
-    Number(f64),
-    WithInterval {
-        estimate: f64,
-        interval: Option<[f64; 2]>,
-    },
-}
-
-impl From<RatioForm> for Ratio {
-    fn from(form: RatioForm) -> Ratio {
-        let (estimate, interval) = match form {
-            RatioForm::Number(estimate) => (estimate, None),
-            RatioForm::WithInterval { estimate, interval } => (estimate, interval),
-        };
-        Ratio { estimate, interval }
-    }
-}
-
-impl Ratio {
-    /// How many times as fast one is as the other: the ratio of their rates, with the interval that
-    /// follows from those of both times. Relative deviations add as those of independent times do.
-    pub fn of_rates([own, other]: [f64; 2], own_run: &Summary, other_run: &Summary) -> Ratio {
-        let estimate = own / other;
-        let away = |run: &Summary, end: usize| Some((run.interval_s?[end] / run.median_s).ln());
-        // A shorter time of its own, and a longer one of the other, make the ratio greater.
-        let both = |own_end: usize| {
-            let (own, other) = (away(own_run, own_end)?, away(other_run, 1 - own_end)?);
-            Some(own.hypot(other).exp())
-        };
-        let interval = both(1).zip(both(0));
-        let interval = interval.map(|(below, above)| [estimate / below, estimate * above]);
-        Ratio {
-            estimate,
-            interval: interval.filter(|_| estimate.is_finite()),
-        }
-    }
-
-    /// The same of a quantity that is this many times as large.
-    pub fn times(self, factor: f64) -> Ratio {
-        Ratio {
-            estimate: self.estimate * factor,
-            interval: self.interval.map(|ends| ends.map(|end| end * factor)),
-        }
-    }
-
-    /// The other way round.
-    pub fn inverted(self) -> Ratio {
-        Ratio {
-            estimate: 1.0 / self.estimate,
-            interval: self.interval.map(|[low, high]| [1.0 / high, 1.0 / low]),
-        }
-    }
-
-    /// `4.54 ± 0.05`; without an interval `4.54`.
-    pub fn short(self) -> String {
-        let half = self.interval.map(|[low, high]| (high - low) / 2.0);
-        with_interval(self.estimate, half)
-    }
-}
-
-/// A figure with half the width of its interval, if that is known.
-pub fn with_interval(figure: f64, half: Option<f64>) -> String {
-    half.map_or_else(|| three(figure), |half| plus_minus(figure, half))
-}
-
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Batched {
     pub by: Launching,
@@ -430,17 +357,6 @@ pub enum Correctness {
     Close,
     Wrong,
     Unchecked,
-}
-
-/// `1.030 (1.020 to 1.040)`.
-impl std::fmt::Display for Ratio {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{:.3}", self.estimate)?;
-        match self.interval {
-            None => Ok(()),
-            Some([low, high]) => write!(f, " ({low:.3} to {high:.3})"),
-        }
-    }
 }
 
 impl Figures {
@@ -599,37 +515,6 @@ impl Row {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_ratio_is_as_uncertain_as_both_sides() {
-        let run = |low, high| Summary {
-            interval_s: Some([low, high]),
-            ..Summary::new(vec![1.0; 6])
-        };
-        let of = |own: &Summary, other: &Summary| Ratio::of_rates([8.0, 2.0], own, other);
-        let certain = run(1.0, 1.0);
-        let one = of(&run(0.8, 1.25), &certain).interval.unwrap();
-        assert!(
-            (one[0] - 3.2).abs() < 1e-9 && (one[1] - 5.0).abs() < 1e-9,
-            "{one:?}"
-        );
-        let other = of(&certain, &run(0.8, 1.25)).interval.unwrap();
-        assert!((other[0] - 3.2).abs() < 1e-9 && (other[1] - 5.0).abs() < 1e-9);
-        // Three and four percent are five.
-        let both = of(&run(0.97, 1.03), &run(0.96, 1.04)).interval.unwrap();
-        assert!((both[1] / 4.0 - 1.05).abs() < 2e-3, "{both:?}");
-        let few = Summary::new(vec![1.0; 5]);
-        assert_eq!(of(&few, &certain).interval, None);
-        assert_eq!(of(&run(0.98, 1.02), &certain).short(), "4.00 ± 0.09");
-    }
-
-    #[test]
-    fn numbers_of_earlier_documents_are_ratios() {
-        let read = |text: &str| serde_json::from_str::<Ratio>(text).unwrap();
-        assert_eq!(read("1.5").interval, None);
-        let ratio = read(r#"{"estimate": 1.5, "interval": [1.0, 2.0]}"#);
-        assert_eq!((ratio.estimate, ratio.interval), (1.5, Some([1.0, 2.0])));
-    }
 
     #[test]
     fn nvml_knows_best() {
