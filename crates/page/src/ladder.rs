@@ -38,7 +38,7 @@ const LABELS: f64 = 190.0;
 const CHARACTER: f64 = 8.4;
 /// Labels are beside the bars from this width on.
 const WIDE: f64 = 600.0;
-/// Width to the right of the longest bar, for the value and the note.
+/// Least width to the right of the longest bar, for the value and the note.
 const VALUE: f64 = 180.0;
 
 /// The SVG element.
@@ -52,6 +52,9 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
     } else {
         LABELS.max(10.0 + CHARACTER * longest.unwrap_or(0) as f64)
     };
+    let note = |rung: &Rung| format!("{} {}", three(rung.value), rung.note);
+    let longest = rungs.iter().map(|rung| note(rung).trim_end().chars().count());
+    let values = VALUE.max(12.0 + CHARACTER * longest.max().unwrap_or(0) as f64);
     let mut rows = Vec::new();
     let mut top = 0.0;
     for group in rungs.chunk_by(|a, b| a.group == b.group) {
@@ -62,7 +65,7 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
         top += LINE;
         let lengths = group.iter().flat_map(|rung| [Some(rung.value), rung.limit]);
         let most = lengths.flatten().fold(f64::MIN_POSITIVE, f64::max);
-        let position = |value: f64| labels + (width - labels - VALUE) * value / most;
+        let position = |value: f64| labels + (width - labels - values) * value / most;
         for rung in group {
             let label_y = top + 15.0;
             if labels == 0.0 {
@@ -71,7 +74,7 @@ pub fn ladder(rungs: &[Rung], size: Size) -> String {
             let end = position(rung.value).max(labels + 1.0);
             // A limit's line would cross a text beside the bar.
             let beside = rung.limit.map_or(end, |limit| end.max(position(limit)));
-            let note = format!("{} {}", three(rung.value), rung.note);
+            let note = note(rung);
             rows.push(html! {
                 text x="4" y=(px(label_y)) font-size="14" fill="var(--fg)" { (Text(&rung.label)) }
                 rect x=(px(labels)) y=(px(top + 2.0)) width=(px(end - labels)) height="16" rx="2" fill={ "var(--s" (rung.colour % 8) ")" } {}
@@ -142,6 +145,17 @@ mod tests {
     fn bars_begin_after_the_longest_label() {
         let svg = ladder(&[rung("a", "computes_source, CUDA C++", 1.0, None)], BROAD);
         assert!(svg.contains("rect x=\"220.0\""), "{svg}");
+    }
+
+    #[test]
+    fn a_long_note_has_room() {
+        let long = Rung {
+            note: "± 0.0123 (66 % of shared memory)".to_owned(),
+            ..rung("a", "b", 1.0, None)
+        };
+        let svg = ladder(&[long], BROAD);
+        // 37 characters of 8.4 pixels and 12 more, off 760.
+        assert!(svg.contains("width=\"247.2\""), "{svg}");
     }
 
     #[test]

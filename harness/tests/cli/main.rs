@@ -14,6 +14,7 @@ mod launch;
 mod own;
 #[cfg(target_os = "linux")]
 mod ranks;
+mod results;
 mod run;
 mod shards;
 #[cfg(unix)]

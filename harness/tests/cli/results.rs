@@ -1,0 +1,178 @@
+//! The published results: picture and table follow from the committed measurements. With `BLESS=1`
+//! in the environment the tests write both.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use units::plus_minus;
+
+use crate::run::{describe, harness};
+
+/// A file of the workspace.
+fn file(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(name)
+}
+
+fn read(name: &str) -> String {
+    std::fs::read_to_string(file(name)).unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+/// The file is `text`, or becomes it.
+fn is(name: &str, text: &str) {
+    if std::env::var_os("BLESS").is_some() {
+        return std::fs::write(file(name), text).unwrap();
+    }
+    assert!(
+        read(name) == text,
+        "{name} does not follow from docs/results/h100.json; run this test with BLESS=1"
+    );
+}
+
+#[test]
+fn the_ladder_is_made_from_the_committed_measurements() {
+    let folder = tempfile::tempdir().unwrap();
+    let results = file("docs/results/h100.json");
+    let args = [
+        "report",
+        results.to_str().unwrap(),
+        "--ladder",
+        "ladder.svg",
+    ];
+    let output = harness(folder.path(), &args).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    let ladder = std::fs::read_to_string(folder.path().join("ladder.svg")).unwrap();
+    is("docs/ladder.svg", &ladder);
+}
+
+/// The rows of the table in docs/measure/results.md: a lab, its case, its name there, and variants.
+const ROWS: [(&str, &str, &str, &[&str]); 7] = [
+    (
+        "wave2d",
+        "3201x3201, 12800 steps, point-source",
+        "wave2d 3201 x 3201",
+        &[
+            "naive",
+            "single",
+            "shmem",
+            "fast",
+            "wavefront",
+            "wavefront_exact",
+        ],
+    ),
+    (
+        "poisson",
+        "512^3, 1000 iterations",
+        "poisson 512^3",
+        &["reads_source", "computes_source", "fast_single", "fast"],
+    ),
+    (
+        "wave3d",
+        "384x384x384, 100 steps",
+        "wave3d 384^3",
+        &["single", "fast"],
+    ),
+    (
+        "wave3d",
+        "1000x64x1000, 100 steps",
+        "wave3d 1000 x 64 x 1000",
+        &["single", "fast"],
+    ),
+    (
+        "stencil25",
+        "1000x1000x1000, 4 steps",
+        "stencil25 1000^3",
+        &["gmem", "st_reg_fixed", "fast"],
+    ),
+    (
+        "membench",
+        "268435456 elements, 32 a thread, blocks of 256",
+        "membench, 2^28 elements",
+        &["vector_load"],
+    ),
+    (
+        "matadd",
+        "32768x32768",
+        "matadd 32768^2",
+        &["grid2d_block2d_32x32", "grid_stride_vector4_256"],
+    ),
+];
+
+/// The lines before and after the table.
+const MARKS: [&str; 2] = [
+    "<!-- made from docs/results/h100.json -->\n",
+    "<!-- until here -->\n",
+];
+
+/// A figure and half of its interval.
+fn with_interval(figure: f64, interval: &Value, times: f64) -> String {
+    let end = |at: usize| interval[at].as_f64().unwrap() * times;
+    plus_minus(figure * times, (end(1) - end(0)).abs() / 2.0)
+}
+
+fn table(document: &Value) -> String {
+    let mut table = String::from(
+        "| problem | variant | us per timestep | updates/s | share of the limit | CUDA C++ time / ours |\n\
+         |---|---|---:|---:|---:|---:|\n",
+    );
+    let cases = document["cases"].as_array().unwrap();
+    for (lab, case, name, variants) in ROWS {
+        let found = cases
+            .iter()
+            .find(|one| one["lab"] == lab && one["case"] == case)
+            .unwrap_or_else(|| panic!("{lab}: no case {case}"));
+        let rows = || {
+            let rows = found["rows"].as_array().unwrap().iter();
+            rows.filter(|row| row["device"] == "cuda")
+        };
+        for (number, &variant) in variants.iter().enumerate() {
+            let of = |row: &&Value| row["variant"] == variant;
+            let row = rows()
+                .filter(of)
+                .find(|row| row["language"].is_null())
+                .unwrap_or_else(|| panic!("{lab}, {case}: no row of {variant}"));
+            let steps = row["timesteps"].as_f64().unwrap_or(1.0);
+            let run = &row["run"];
+            let median = run["median_s"].as_f64().unwrap();
+            // Of builds with and without fused multiply-adds the faster one.
+            let peer = rows()
+                .filter(of)
+                .filter(|row| {
+                    let language = row["language"].as_str();
+                    language.is_some_and(|language| language.starts_with("CUDA C++"))
+                })
+                .max_by(|a, b| {
+                    let ratio = |row: &Value| row["vs_variant"]["estimate"].as_f64().unwrap();
+                    ratio(a).total_cmp(&ratio(b))
+                });
+            let ratio = peer.map_or(String::new(), |row| {
+                let ours = &row["vs_variant"];
+                let inverse = |value: &Value| 1.0 / value.as_f64().unwrap();
+                let interval = [1, 0].map(|at| inverse(&ours["interval"][at]));
+                with_interval(
+                    inverse(&ours["estimate"]),
+                    &Value::from(interval.to_vec()),
+                    1.0,
+                )
+            });
+            table += &format!(
+                "| {} | `{variant}` | {} | {:.2e} | {:.2} | {ratio} |\n",
+                if number == 0 { name } else { "" },
+                with_interval(median, &run["interval_s"], 1e6 / steps),
+                row["updates_per_s"].as_f64().unwrap(),
+                row["bound"]["share"].as_f64().unwrap(),
+            );
+        }
+    }
+    table
+}
+
+#[test]
+fn the_table_of_results_is_made_from_the_committed_measurements() {
+    let document = serde_json::from_str(&read("docs/results/h100.json")).unwrap();
+    let page = read("docs/measure/results.md");
+    let (before, rest) = page.split_once(MARKS[0]).unwrap();
+    let (_, after) = rest.split_once(MARKS[1]).unwrap();
+    let [begin, end] = MARKS;
+    let new = format!("{before}{begin}\n{}\n{end}{after}", table(&document));
+    is("docs/measure/results.md", &new);
+}
