@@ -10,6 +10,7 @@ use host::find_lab;
 use lab::devices::Gpus;
 use plan::Plan;
 use serde::{Deserialize, Serialize};
+use units::count;
 
 use super::case::CaseWork;
 use super::emulated::{Extent, FUEL};
@@ -168,17 +169,23 @@ impl CaseJob {
             }
             DeviceName::Cuda(ordinal) => ordinal,
         };
-        if devices > 1 {
-            let numbers = (ordinal..ordinal + devices).collect();
-            return Gpus::List(numbers).group(None).map_err(|error| {
-                Outcome::not_graded_here(format!("the case has {devices} GPUs: {error}"))
-            });
-        }
         let lacking =
             |why: &str| Outcome::not_graded_here(format!("--device {}: {why}", self.device));
-        let devices =
+        let there =
             discover().map_err(|error| lacking(&format!("{error}; see `harness doctor`")))?;
-        let found = devices
+        if devices > 1 {
+            let end = ordinal.saturating_add(devices);
+            if there.len() < end as usize {
+                return Err(Outcome::not_graded_here(format!(
+                    "the case needs {} from number {ordinal} on; this machine has {}",
+                    count(devices as usize, "GPU"),
+                    there.len()
+                )));
+            }
+            let group = Gpus::List((ordinal..end).collect()).group(None);
+            return group.map_err(|error| Outcome::not_graded_here(error.to_string()));
+        }
+        let found = there
             .into_iter()
             .find(|device| device.info().ordinal == ordinal);
         found.ok_or_else(|| lacking("there is no such GPU"))
