@@ -202,7 +202,8 @@ fn lab_after(lab: &str) -> Option<&'static str> {
     labs.nth(1)
 }
 
-/// The labs in the order in which they build on each other: the table of labs/README.md.
+/// The labs in the order in which they build on each other: the table of labs/README.md. Names of
+/// labs are code there; a row without one is another lab's sequel.
 fn in_order() -> impl Iterator<Item = &'static str> {
     let page = include_str!("../../../../../labs/README.md");
     let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
