@@ -20,7 +20,7 @@ use units::count;
 
 /// Arguments of `harness new-lab`.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = "docs/contribute/new-lab.md explains the files.")]
+#[command(after_help = "The page new-lab in docs explains the files.")]
 pub struct NewLabArgs {
     /// Its name: a word of a-z and 0-9, for its modules, its kernels and its folder
     name: String,
@@ -125,7 +125,7 @@ fn changes(root: &Path, name: &str) -> Result<Vec<Change>, CommandError> {
         let new = add(&old, name, &type_name).ok_or_else(|| {
             let path = path.display();
             CommandError::Input(format!(
-                "{path}: no place for the lab's line was found; docs/contribute/new-lab.md says what it is"
+                "{path}: no place for the lab's line was found; the page new-lab in docs says what it is"
             ))
         })?;
         changes.push(Change {

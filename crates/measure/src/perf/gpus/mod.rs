@@ -10,7 +10,7 @@
 //! | `sizes` | which sizes, timesteps, cases         |
 //! | `text`  | the report in the terminal            |
 //!
-//! The method is in `docs/measure/several-gpus.md`.
+//! The method is in the page on several GPUs in docs/measure.
 
 pub(crate) mod sizes;
 #[cfg(test)]
