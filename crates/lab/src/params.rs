@@ -252,7 +252,7 @@ impl<'p> Values<'p> {
 fn value_range<T>() -> Option<&'static str> {
     Some(match std::any::type_name::<T>() {
         "u32" => "a whole number from 0 to 4294967295",
-        "u64" => "a whole number from 0 to 2^64 - 1",
+        "u64" | "usize" => "a whole number from 0 to 2^64 - 1",
         "f32" | "f64" => "a number",
         _ => return None,
     })

@@ -188,7 +188,7 @@ fn a_copy_without_solutions_times_the_cpu() {
 fn nothing_is_timed_for_a_case_that_makes_no_sense() {
     let run = timed(&["doubling", "--param=n=many"], &test_lab::machine());
     assert_eq!((run.text.as_str(), run.results), ("", None));
-    insta::assert_snapshot!(run.ending.unwrap_err(), @"--param: parameter `n` = `many`: write a whole number from 0 to 4294967295: numbers, 1 or more");
+    insta::assert_snapshot!(run.ending.unwrap_err(), @"--param: parameter `n` = `many`: write a whole number from 0 to 2^64 - 1: numbers, 1 or more");
 }
 
 #[test]
