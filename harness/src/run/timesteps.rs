@@ -4,9 +4,9 @@
 use lab::LabCase;
 
 use super::processor::Processor;
+use super::receivers::part;
 use super::recordings::Seismogram;
 use super::records::{Keeper, Records};
-use super::receivers::part;
 use super::stepper::{Chunk, Comparison, Stepper};
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
