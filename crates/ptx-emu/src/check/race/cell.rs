@@ -17,10 +17,8 @@ impl Latest {
         let [first, second] = &mut self.0;
         let mut record = now.record;
         if now.is_after(first) {
-            // An atomic does not make up for the same thread's plain access just before.
             let again = (first.block, first.thread, first.clock)
                 == (record.block, record.thread, record.clock);
-            record.strong &= !again || first.strong;
             record.non_coherent |= again && first.non_coherent;
             *first = record;
         } else if now.is_after(second) || distance(first, second) < distance(first, &record) {
@@ -50,11 +48,20 @@ fn distance(a: &Record, b: &Record) -> u32 {
     }
 }
 
-/// The accesses that a granule remembers.
+/// Accesses that a granule remembers.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Cell {
+struct Accesses {
     stores: Latest,
     loads: Latest,
+}
+
+/// The accesses that a granule remembers: weak ones and strong ones apart. A strong access races
+/// with weak ones only, so neither kind stands for the other, not even of one thread in order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Cell {
+    weak: Accesses,
+    /// Made at the first strong access: most granules have none.
+    strong: Option<Box<Accesses>>,
 }
 
 /// The access that a race is with.
@@ -68,23 +75,46 @@ impl Cell {
     /// Notes a load.
     #[inline(always)]
     pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
-        if let Some(earlier) = self.stores.racing(now) {
+        if let Some(earlier) = self.racing(now, |accesses| &accesses.stores) {
             return Some(Conflict {
                 earlier,
                 earlier_is_store: true,
             });
         }
-        self.loads.note(now);
+        self.like(now).loads.note(now);
         None
+    }
+
+    /// The accesses of the same kind.
+    #[inline(always)]
+    fn like<B: BlockOrder>(&mut self, now: &Now<B>) -> &mut Accesses {
+        match now.record.strong {
+            false => &mut self.weak,
+            true => self.strong.get_or_insert_default(),
+        }
+    }
+
+    /// The one of these that an access races with.
+    #[inline(always)]
+    fn racing<B: BlockOrder>(
+        &self,
+        now: &Now<B>,
+        of: impl Fn(&Accesses) -> &Latest,
+    ) -> Option<Record> {
+        let weak = of(&self.weak).racing(now);
+        match &self.strong {
+            Some(strong) if weak.is_none() && !now.record.strong => of(strong).racing(now),
+            _ => weak,
+        }
     }
 
     /// The access that a store races with, if any. If that is a store too, it is a race only if
     /// this one stores another value.
     #[inline(always)]
     pub(crate) fn store_conflict<B: BlockOrder>(&self, now: &Now<B>) -> Option<Conflict> {
-        let (earlier, earlier_is_store) = match self.loads.racing(now) {
+        let (earlier, earlier_is_store) = match self.racing(now, |accesses| &accesses.loads) {
             Some(load) => (load, false),
-            None => (self.stores.racing(now)?, true),
+            None => (self.racing(now, |accesses| &accesses.stores)?, true),
         };
         Some(Conflict {
             earlier,
@@ -95,19 +125,21 @@ impl Cell {
     /// Notes a store.
     #[inline(always)]
     pub(crate) fn note_store<B: BlockOrder>(&mut self, now: &Now<B>) {
-        self.stores.note(now);
+        self.like(now).stores.note(now);
     }
 
     /// A load through the read-only path by a block with at least this number.
     #[inline(always)]
     pub(crate) fn read_only_load_since(&self, block: u32) -> Option<Record> {
-        let mut loads = self.loads.0.into_iter();
+        // Strong loads take another path.
+        let mut loads = self.weak.loads.0.into_iter();
         loads.find(|record| record.non_coherent && record.block >= block)
     }
 
     /// The stores by blocks with at least this number.
-    pub(crate) fn stores_since(&self, block: u32) -> impl Iterator<Item = Record> + use<> {
-        let stores = self.stores.0.into_iter();
+    pub(crate) fn stores_since(&self, block: u32) -> impl Iterator<Item = Record> {
+        let strong = self.strong.iter().flat_map(|strong| strong.stores.0);
+        let stores = self.weak.stores.0.into_iter().chain(strong);
         stores.filter(move |record| record.block >= block)
     }
 }

@@ -3,9 +3,9 @@
 //! # Model
 //!
 //! Every granule of memory (the narrowest access of the running kernel) remembers two stores and
-//! two loads, of the latest that nothing orders. An access is compared with them: it is a race if
-//! the earlier access is by another thread, is not ordered before this one, and at least one of the
-//! two is a store.
+//! two loads, of the latest that nothing orders, and as many strong ones apart. An access is
+//! compared with them: it is a race if the earlier access is by another thread, is not ordered
+//! before this one, at least one of the two is a store, and not both are strong.
 //!
 //! Order within a block follows barriers, as vector clocks: each warp has a clock that advances at
 //! every barrier it takes part in, and knows for every warp (itself included) up to which of its

@@ -14,7 +14,7 @@ pub(crate) struct Record {
     pub(crate) pc: u32,
     /// Thread of the block.
     pub(crate) thread: u16,
-    /// Strong accesses do not race with each other.
+    /// Strong accesses do not race with each other, and are remembered apart.
     pub(crate) strong: bool,
     /// A load through the read-only path.
     pub(crate) non_coherent: bool,
@@ -341,6 +341,6 @@ impl<B: BlockOrder> Now<'_, B> {
 
     #[inline(always)]
     pub(super) fn races_with(&self, earlier: &Record) -> bool {
-        !(earlier.strong && self.record.strong || self.is_after(earlier))
+        !self.is_after(earlier)
     }
 }

@@ -86,6 +86,37 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
     assert!(update(&mut cell, 40));
 }
 
+/// "Thread 0 zeroes the sum, everybody adds": a barrier of its own warp orders the two accesses of
+/// thread 0, and not the other warp's.
+#[test]
+fn a_strong_access_after_a_plain_one_does_not_stand_for_it() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    assert!(!store(&mut cell, 0, &clocks));
+    clocks.warp_barrier(0, u32::MAX, u32::MAX);
+    let strong = |cell: &mut Cell, thread, clocks: &Clocks| {
+        let now = Now {
+            record: Record {
+                strong: true,
+                ..record(thread, clocks)
+            },
+            clocks,
+            blocks: Leftovers,
+            rank: 0,
+            cluster: &[1],
+        };
+        races(cell, &now, true)
+    };
+    assert!(!strong(&mut cell, 0, &clocks));
+    assert!(strong(&mut cell, 40, &clocks));
+    // After a barrier of all, strong accesses are free, and a plain one of another warp is not.
+    let mut cell = Cell::default();
+    assert!(!store(&mut cell, 0, &clocks));
+    clocks.barrier(&[0, 1, 2]);
+    assert!(!strong(&mut cell, 0, &clocks));
+    assert!(!strong(&mut cell, 40, &clocks));
+    assert!(load(&mut cell, 70, &clocks));
+}
+
 #[test]
 fn an_equal_store_does_not_hide_another() {
     let (mut clocks, mut cell) = (clocks(), Cell::default());
