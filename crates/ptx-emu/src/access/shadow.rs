@@ -123,10 +123,11 @@ impl BlockRunner<'_> {
                     let location = region.location(self.launch, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
                 }
-                if R::IS_GLOBAL
-                    && request.non_coherent
-                    && let Some(store) = cell.stores_since(self.launch.first_block).next()
-                {
+                let store = match R::IS_GLOBAL && request.non_coherent {
+                    true => cell.stores_since(self.launch.first_block).next(),
+                    false => None,
+                };
+                if let Some(store) = store {
                     let kind = FaultKind::StaleReadOnlyLoad {
                         location: region.location(self.launch, offset),
                         store: self.race_access(&store, AccessKind::Store),

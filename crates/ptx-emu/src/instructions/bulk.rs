@@ -288,8 +288,8 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
             Op::Other(op) => !op.is_asynchronous(),
             _ => true,
         };
-        let mut stores = cell.stores_since(launch.first_block);
-        if stores.any(|store| is_ordinary(store.pc) && !is_shown(&store)) {
+        let is_hidden = |store: Record| is_ordinary(store.pc) && !is_shown(&store);
+        if cell.stores_since(launch.first_block).any(is_hidden) {
             let kind = FaultKind::MissingProxyFence {
                 copy: request.access(),
                 location: region.location(launch, granule * u64::from(launch.granule)),
