@@ -147,7 +147,7 @@ static INTERFACES: &[InterfaceInfo] = labs!(interfaces);
 
 /// Writes what follows from a lab's `Problem`, `Buffers` and `Outputs`: its `Solution` and its
 /// [`Interface`].
-macro_rules! lab {
+macro_rules! interface {
     (
         $(#[$doc:meta])*
         $lab:ident = $name:literal;
@@ -204,4 +204,4 @@ macro_rules! lab {
     };
 }
 
-pub(crate) use lab;
+pub(crate) use interface;

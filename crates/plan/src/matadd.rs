@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem. A matrix has n_y rows of n_x contiguous values of `f32`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,7 +32,7 @@ pub struct Outputs {
     pub c: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `matadd`.
     MatAdd = "matadd";
     declare(problem, plan) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -30,7 +30,7 @@ pub struct Outputs {
     pub sum: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `membench`.
     MemBench = "membench";
     declare(problem, plan) {

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, PlanError, interface::lab};
+use crate::{BufferId, Element, PlanError, interface::interface};
 
 /// The problem. A field has n^3 values of `f64`, x contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -45,7 +45,7 @@ pub struct Outputs {
     pub u: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `poisson`.
     Poisson = "poisson";
     declare(problem, plan) {

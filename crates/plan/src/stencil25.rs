@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem. All five arrays have one layout: (n_x + 8) (n_y + 8) rows of `pitch` values, the
 /// rows contiguous; point (x, y, z) is element ((x + 4) (n_y + 8) + y + 4) pitch + z. The other
@@ -82,7 +82,7 @@ pub struct Outputs {
     pub phi: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `stencil25`.
     Stencil25 = "stencil25";
     declare(problem, plan) {

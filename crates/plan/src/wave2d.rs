@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem. A field has n_x * n_y values of `f32`, x contiguous.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -42,7 +42,7 @@ pub struct Outputs {
     pub u1: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `wave2d`.
     Wave2d = "wave2d";
     declare(problem, plan) {

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem. A field has n_x * n_y * n_z values of `f64`, z contiguous, then y.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -53,7 +53,7 @@ pub struct Outputs {
     pub u: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `wave3d`.
     Wave3d = "wave3d";
     declare(problem, plan) {

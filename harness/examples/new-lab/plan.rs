@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{BufferId, Element, interface::lab};
+use crate::{BufferId, Element, interface::interface};
 
 /// The problem. A field has n values of `f32`, one for each cell of the rod.
 // TODO(lab): what a solution must know of a case. Each field is plain data.
@@ -34,7 +34,7 @@ pub struct Outputs {
     pub u: BufferId,
 }
 
-lab! {
+interface! {
     /// The lab `heat1d`.
     Heat1d = "heat1d";
     declare(problem, plan) {
