@@ -26,8 +26,8 @@ pub struct Ceiling {
 }
 
 impl Ceiling {
-    /// Of a device that copies so fast, which may be several as one. `None` for the emulated device,
-    /// whose time means nothing.
+    /// Of a device that copies so fast, which may be several as one. `None` for the emulated
+    /// device, whose time means nothing.
     pub fn new(device: &dyn Device, copy_bytes_per_s: f64) -> Option<Ceiling> {
         let info = device.info();
         if info.kind == DeviceKind::Emulated {

@@ -68,8 +68,8 @@ impl Recorder {
 }
 
 impl Packer {
-    /// Builds a submission, as a variant of this name. Its plans are recorded on demand, for as long
-    /// as the folder is there.
+    /// Builds a submission, as a variant of this name. Its plans are recorded on demand, for as
+    /// long as the folder is there.
     ///
     /// # Errors
     ///
