@@ -122,14 +122,10 @@ fn solve(
         false => None,
     };
 
-    let unfinished = file.as_ref().map(|(file, _)| {
-        let path = file.target().display().to_string();
-        OnInterrupt::new(move || {
-            let told = format!("interrupted before the last iteration; {path} is not written");
-            // The terminal may be gone.
-            let _ = writeln!(stderr(), "{told}");
-        })
-    });
+    let (file, unfinished) = match file {
+        Some((file, format, unfinished)) => (Some((file, format)), Some(unfinished)),
+        None => (None, None),
+    };
     let mut stepper = Stepper::new(problem, processor, args.threads)?;
     stepper.reads_results = !args.device.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
@@ -241,7 +237,7 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
 
 impl PoissonArgs {
     /// Prepares the file that the flags name, and its folder; `None` if they name none.
-    fn file(&self) -> Result<Option<(OutputFile, FieldFormat)>, CommandError> {
+    fn file(&self) -> Result<Option<(OutputFile, FieldFormat, OnInterrupt)>, CommandError> {
         let format = match self.output {
             Output::None => return Ok(None),
             Output::Npy => FieldFormat::Npy,
@@ -258,9 +254,21 @@ impl PoissonArgs {
         };
         create_folder(&self.out)?;
         let name = format!("poisson-{}{suffix}.{}", self.n, format.extension());
-        let file = OutputFile::create("--out", &self.out.join(name))?;
-        Ok(Some((file, format)))
+        let target = self.out.join(name);
+        // Before the name is claimed: an interruption after that is told.
+        let unfinished = tell_unfinished(target.display().to_string());
+        let file = OutputFile::create("--out", &target)?;
+        Ok(Some((file, format, unfinished)))
     }
+}
+
+/// Says of an interruption that this file is not written.
+fn tell_unfinished(path: String) -> OnInterrupt {
+    OnInterrupt::new(move || {
+        let told = format!("interrupted before the last iteration; {path} is not written");
+        // The terminal may be gone.
+        let _ = writeln!(stderr(), "{told}");
+    })
 }
 
 /// Writes the field, and says what was written.
