@@ -21,6 +21,23 @@ pub use signals::heeding_signals;
 #[cfg(target_os = "linux")]
 pub use terminal::Terminal;
 
+/// The names of all fields of a JSON value, at any depth, without those `left_out` and what is in
+/// them.
+pub fn field_names<'v>(value: &'v serde_json::Value, left_out: &[&str]) -> Vec<&'v str> {
+    match value {
+        serde_json::Value::Object(fields) => fields
+            .iter()
+            .filter(|(name, _)| !left_out.contains(&name.as_str()))
+            .flat_map(|(name, value)| [vec![name.as_str()], field_names(value, left_out)].concat())
+            .collect(),
+        serde_json::Value::Array(values) => values
+            .iter()
+            .flat_map(|value| field_names(value, left_out))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// A means that a test needs and not every machine has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Need {

@@ -35,16 +35,11 @@ pub struct PoissonArgs {
     #[arg(long, value_name = "K", default_value_t = 1000, value_parser = at_least_1())]
     iterations: u32,
     /// Start value inside the walls
-    #[arg(
-        long,
-        value_name = "T0",
-        default_value_t = 0.0,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "T0", default_value_t = 0.0)]
     t0: f64,
     /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are
     /// too few
-    #[arg(long, value_name = "EPS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "EPS")]
     tolerance: Option<f64>,
     /// Iterations from one look at the change to the next
     #[arg(long, value_name = "N", default_value_t = 10, requires = "tolerance", value_parser = at_least_1())]

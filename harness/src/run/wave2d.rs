@@ -31,12 +31,7 @@ pub struct Wave2dArgs {
     #[arg(long, value_name = "NAME", default_value = "double-slit")]
     scene: String,
     /// (c dt/dx)^2, above 0 and at most 0.5
-    #[arg(
-        long,
-        value_name = "K",
-        default_value_t = 0.25,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "K", default_value_t = 0.25)]
     k: f32,
     /// The fields at the beginning; the scene's source acts on all of them
     #[arg(long, value_enum, default_value = "rest")]

@@ -87,25 +87,20 @@ pub struct GradeSettings {
     #[arg(long)]
     pub device: Option<Wanted>,
     /// Take the inputs from this seed, as a report names it, instead of a secret one
-    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     pub seed: Option<u64>,
     /// Draw the hidden cases from this number: for a bundle, the one that it was packed with
     /// [default: the seed, or secret, with --all one for the class, which the results folder keeps;
     /// of a bundle packed with an unknown number the drawn cases are
     /// not graded]
-    #[arg(long, value_name = "NUMBER", value_parser = number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     pub draw: Option<u64>,
     /// How long a single run of the submission may take
-    #[arg(
-        long,
-        value_name = "SECONDS",
-        default_value_t = 60.0,
-        allow_negative_numbers = true
-    )]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60.0)]
     pub deadline: f64,
     /// How long all runs of the submission may take together on the emulated device [default: ten
     /// times --deadline]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS")]
     pub total_deadline: Option<f64>,
     /// Grade folders even where nothing keeps a submission from reading files while it is compiled,
     /// the reference among them

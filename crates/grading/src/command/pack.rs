@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::arguments::{course_root, lab_file_here, read_lab_file};
+use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::figures::LONGEST_MESSAGE;
 use crate::engine::GradeError;
 use crate::engine::Seeds;
@@ -40,7 +40,7 @@ pub struct PackArgs {
     lab_file: Option<PathBuf>,
     /// Draw the hidden cases from this number, which `harness grade --draw` needs to know [default:
     /// a random one]
-    #[arg(long, value_name = "NUMBER", value_parser = super::arguments::number, allow_negative_numbers = true)]
+    #[arg(long, value_name = "NUMBER", value_parser = number)]
     draw: Option<u64>,
     /// The course's folder, with crates/ [default: the one that this program was built in, or the
     /// working folder or one above]

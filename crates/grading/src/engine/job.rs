@@ -131,8 +131,9 @@ impl Job for CaseJob {
 
     fn work(&self, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
         let lab_spec = self.lab_spec()?;
-        let devices = lab_spec.cases[self.number(&lab_spec)?].devices;
-        self.run_on(self.device(devices)?.as_ref(), watch)
+        let number = self.number(&lab_spec)?;
+        let device = self.device(lab_spec.cases[number].devices)?;
+        self.run_case(&lab_spec, number, device.as_ref(), watch)
     }
 }
 
@@ -197,10 +198,21 @@ impl CaseJob {
     ///
     /// [`Outcome::NotGradedHere`] or [`Outcome::Undecided`] if that cannot be done here.
     pub fn run_on(&self, device: &dyn Device, watch: &mut dyn Watch) -> Result<Answer, Outcome> {
-        let bad = |error: String| Outcome::undecided(error);
         let lab_spec = self.lab_spec()?;
-        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
         let number = self.number(&lab_spec)?;
+        self.run_case(&lab_spec, number, device, watch)
+    }
+
+    /// The same for the case of this number in the lab file.
+    fn run_case(
+        &self,
+        lab_spec: &LabSpec,
+        number: usize,
+        device: &dyn Device,
+        watch: &mut dyn Watch,
+    ) -> Result<Answer, Outcome> {
+        let bad = |error: String| Outcome::undecided(error);
+        let lab = find_lab(&lab_spec.lab).map_err(|error| bad(error.to_string()))?;
         let spec = &lab_spec.cases[number];
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;

@@ -56,8 +56,7 @@ impl CaseWork<'_> {
             Ok::<_, Error>(Trusted { variant, plan })
         };
         let trusted = variant.map(record).transpose()?;
-        let devices = f64::from(self.spec.devices);
-        let copy = devices * copy_rate(self.device)?;
+        let copy = copy_rate(self.device)?;
         let bytes = self.necessary_bytes;
         // The shortest time in which the device can do the case's work.
         let shortest_s = Ceiling::new(self.device, copy).map_or(0.0, |ceiling| {
@@ -169,7 +168,7 @@ impl CaseWork<'_> {
     }
 }
 
-/// How fast the device copies, in bytes read and written per second.
+/// How fast the device copies, in bytes read and written per second; several as one, all together.
 fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
     let options = Options::for_device(device.info());
     let lacking =
@@ -178,7 +177,7 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
         .map_err(|error| lacking(&error.to_string()))?;
     let copy = limits.copy;
     let copy = copy.ok_or_else(|| lacking("too little free memory, or no clock"))?;
-    Ok(copy.best_per_s)
+    Ok(f64::from(device.count()) * copy.best_per_s)
 }
 
 #[cfg(test)]

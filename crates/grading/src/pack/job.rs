@@ -10,11 +10,13 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use cuda_builder::Prebuilt;
+use output_files::ScratchFolder;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Dependencies, HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, of_hidden_case,
-    plans_too_large,
+    Dependencies, HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, compile,
+    of_hidden_case, plans_too_large,
 };
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
@@ -173,6 +175,8 @@ pub struct MessagesJob {
     pub cache: PathBuf,
     /// See [`Options::without_landlock`].
     pub without_landlock: bool,
+    /// The crates that it is compiled against. The process that starts this one has built them.
+    pub prebuilt: Prebuilt,
     /// The PTX file to write. Its folder is [`Options::scratch`].
     #[serde(skip)]
     pub ptx: PathBuf,
@@ -204,13 +208,17 @@ impl Job for MessagesJob {
 impl MessagesJob {
     /// Compiles them, in this process.
     fn compile(&self) -> Result<(), PackError> {
-        let packer = Packer::new(Options {
+        let options = Options {
             cache: Some(self.cache.clone()),
             without_landlock: self.without_landlock,
-            scratch: self.ptx.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
-        });
-        let ptx = packer.compile_with_messages(&Sources::read(&self.submission)?)?;
+        };
+        let sources = Sources::read(&self.submission)?;
+        let above = self.ptx.parent().unwrap_or(&self.ptx);
+        let folder = ScratchFolder::new_in(above, "messages").map_err(PackError::io(above))?;
+        let folder = folder.path();
+        let root = folder.canonicalize().map_err(PackError::io(folder))?;
+        let (ptx, _) = compile::ptx(&sources, &self.prebuilt, &root, &options)?;
         fs::write(&self.ptx, ptx).map_err(PackError::io(&self.ptx))
     }
 }
@@ -283,14 +291,15 @@ impl PackProcesses {
     /// Why that is not possible.
     pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> Result<(), String> {
         let options = &self.packer.options;
-        let newer = Sources::read(submission).map(|sources| sources.names_capability());
-        let prebuilt = newer.and_then(|newer| self.packer.prepare()?.with_messages(newer));
-        prebuilt.map_err(|error| error.to_string())?;
+        let sources = Sources::read(submission);
+        let prebuilt = sources.and_then(|sources| self.packer.prepare_messages(&sources));
+        let prebuilt = prebuilt.map_err(|error| error.to_string())?;
         let job = MessagesJob {
             submission: submission.to_owned(),
             course_root: options.course_root.clone(),
             cache: options.cache_folder(),
             without_landlock: options.without_landlock,
+            prebuilt,
             ptx: ptx.to_owned(),
         };
         let deadlines = Deadlines {

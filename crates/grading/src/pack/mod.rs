@@ -36,6 +36,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
+use cuda_builder::Prebuilt;
 use device::LaunchLimits;
 use device::Module;
 use host::find_lab;
@@ -385,24 +386,15 @@ impl Packer {
         })
     }
 
-    /// Compiles a submission's kernels so that a panic says which it is. They are known to compile
-    /// without that.
+    /// Builds what a submission's kernels are compiled against so that a panic says which it is.
     ///
     /// # Errors
     ///
-    /// As [`Packer::pack`].
-    pub fn compile_with_messages(&self, sources: &Sources) -> Result<String, PackError> {
+    /// As [`Packer::prepare`].
+    fn prepare_messages(&self, sources: &Sources) -> Result<Prebuilt, PackError> {
         let dependencies = self.prepare()?;
-        let prebuilt = {
-            let _guard = self.building();
-            dependencies.with_messages(sources.names_capability())?
-        };
-        let above = self.options.scratch.clone();
-        let above = above.unwrap_or_else(std::env::temp_dir);
-        let folder = ScratchFolder::new_in(&above, "messages").map_err(PackError::io(&above))?;
-        let folder = folder.path();
-        let root = folder.canonicalize().map_err(PackError::io(folder))?;
-        compile::ptx(sources, &prebuilt, &root, &self.options).map(|(ptx, _)| ptx)
+        let _guard = self.building();
+        dependencies.with_messages(sources.names_capability())
     }
 
     /// Whose fault an error of a submission's build is. A compiler's words do not decide that: a

@@ -112,15 +112,14 @@ fn run_on(
         false => of_lab(args, labs, toolkit)?,
     };
     let look = out.look();
+    let mut ending = Ending::Fine;
     match &before {
         Some(before) => {
             let differences = before.differences(&counts)?;
             out.line(gate::report(&counts, &differences, look))?;
-            if let Some(reason) = missing {
-                out.line(look.wrapped(&reason, 0))?;
+            if differences.iter().any(Difference::is_worse) {
+                ending = Ending::Wrong;
             }
-            let grew = differences.iter().any(Difference::is_worse);
-            return Ok(if grew { Ending::Wrong } else { Ending::Fine });
         }
         None => out.line(counts.render(look))?,
     }
@@ -131,7 +130,7 @@ fn run_on(
         file.write_all(counts.to_json()?.as_bytes())?;
         out.line(format!("wrote {}", path.display()))?;
     }
-    Ok(Ending::Fine)
+    Ok(ending)
 }
 
 /// Counts, and why some are missing.

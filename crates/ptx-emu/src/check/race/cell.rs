@@ -56,7 +56,7 @@ struct Accesses {
 }
 
 /// The accesses that a granule remembers: weak ones and strong ones apart. A strong access races
-/// with weak ones only, so neither kind stands for the other, not even of one thread in order.
+/// with weak ones only, so neither kind replaces the other, not even of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     weak: Accesses,
