@@ -7,7 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, own, run, test};
 use exit::{CommandError, Ending};
-use grading::command::{check_course, grade, pack, watch};
+use classroom::{check_course, grade, pack, watch};
 use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, counts, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;

@@ -1,7 +1,7 @@
 //! `--submission`: folders that become solutions of a lab before a command begins.
 
 use exit::CommandError;
-use grading::command::arguments::course_root;
+use classroom::arguments::course_root;
 use grading::pack::own;
 use lab::catalogue::SubmissionArg;
 use lab::find_lab;

@@ -50,9 +50,9 @@
 //!
 //! Beside it: [`diagnose`] describes wrong values, `engine/speed.rs` and [`engine::sampling`] time
 //! a case, `engine/emulated.rs` finds races that a GPU does not show, `device_errors.rs` maps a
-//! device's error to a kind of failure. [`command`] has the command lines and the forms in which
-//! people read a grade. Arrows run down: commands use the rest, engine and pack do not use each
-//! other, and both use `worker`, which knows no job.
+//! device's error to a kind of failure. Engine and pack do not use each other; both use `worker`,
+//! which knows no job. The crate `classroom` has the commands and the forms in which people read a
+//! grade.
 //!
 //! # Limits
 //!
@@ -63,7 +63,6 @@
 //! `docs/reference/submissions.md` what a submission may use.
 
 pub mod bundle;
-pub mod command;
 mod command_error;
 mod device_errors;
 pub mod diagnose;

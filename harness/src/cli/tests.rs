@@ -1,7 +1,7 @@
 use std::path::{Path, PathBuf};
 
 use super::*;
-use grading::command::check_course::handout::{PROGRAM, commands};
+use classroom::check_course::handout::{PROGRAM, commands};
 
 /// The command line as the program parses these words.
 fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<Cli, clap::Error> {

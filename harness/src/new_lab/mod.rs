@@ -92,7 +92,7 @@ pub fn run(args: &NewLabArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
 }
 
 /// Stands in the template where a new lab differs.
-const MARK: &str = grading::command::check_course::TODO;
+const MARK: &str = classroom::check_course::TODO;
 
 /// A file with the text that it gets, and the one that it has.
 struct Change {

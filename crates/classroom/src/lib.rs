@@ -1,0 +1,38 @@
+//! Grading as people meet it: the commands of students and instructors, and the forms in which they
+//! read a grade.
+//!
+//! # Contract
+//!
+//! Each command is a `clap` structure and a function that runs it; `harness` dispatches to them.
+//! [`grading`] decides every verdict and every point. This crate chooses what is graded, keeps the
+//! results of a class, and shows what was found. It adds no rule of its own.
+//!
+//! - *Nothing is lost.* A class is graded in steps, each kept in the results folder before the next
+//!   one begins, so that a command that was stopped goes on where it ended ([`all`]).
+//! - *Two readers.* A report is for the instructor; its student form names no parameter of a hidden
+//!   case and no reference output ([`report`]).
+//!
+//! # Spine
+//!
+//! | file                    | what happens there                                              |
+//! |-------------------------|-----------------------------------------------------------------|
+//! | `arguments.rs`          | what arguments of several commands mean                         |
+//! | `grade.rs`              | `harness grade`: one submission or many, and the workers' jobs  |
+//! | `all/mod.rs`            | `harness grade --all`: every submission of a folder             |
+//! | `all/store.rs`          | the results folder: what is kept, under which key               |
+//! | `all/summary.rs`        | the class as CSV, text and pages                                |
+//! | `report/mod.rs`         | a grade for those who read it                                   |
+//! | `report/figures.rs`     | what every form of a report says of a case                      |
+//! | `report/student.rs`     | the form that may be handed back                                |
+//! | `watch/mod.rs`          | `harness watch`: a grade on every save, one screen              |
+//! | `watch/screen.rs`       | that screen                                                     |
+//! | `pack.rs`               | `harness pack`: a submission, built in isolation                |
+//! | `check_course/mod.rs`   | `harness check-course`: the course, tested as students will     |
+
+pub mod all;
+pub mod arguments;
+pub mod check_course;
+pub mod grade;
+pub mod pack;
+pub mod report;
+pub mod watch;

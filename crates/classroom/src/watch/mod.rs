@@ -1,0 +1,406 @@
+//! `harness watch`: grades a submission's folder on every save, and says what to do next.
+//!
+//! | module       | what it holds                                                            |
+//! |--------------|--------------------------------------------------------------------------|
+//! | this one     | arguments, which folder, the loop                                        |
+//! | `session`    | what each event leads to: saves, keys, verdicts; knows no clock, no file |
+//! | [`screen`]   | the state as lines of text                                               |
+//! | `change`     | a verdict beside the one before                                          |
+//! | `next_step`  | what to do about a failure, or when all is right                         |
+//! | `excerpt`    | the source lines that a message names                                    |
+//! | `lines`      | text in lines of a width                                                 |
+//! | `keyboard`   | single keys of the terminal, and its state given back                    |
+
+mod change;
+mod excerpt;
+#[cfg(target_os = "linux")]
+mod keyboard;
+mod lines;
+mod next_step;
+pub mod screen;
+mod session;
+mod subject;
+#[cfg(test)]
+mod tests;
+
+use std::io::{IsTerminal, Write};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use exit::{CommandError, Ending, codes};
+use host::course_root;
+use lab::CaseError;
+use lab::devices::Wanted;
+use terminal::stdout::Out;
+
+use super::grade::{Bars, GradeSettings, Grader, folder_within};
+use super::report;
+use grading::engine::job::{Answer, CaseJob};
+use grading::engine::open::{OpenJob, Opened};
+use grading::engine::{CaseRunner, GradeError, Quiet, Seeds, Workers};
+use grading::lab_spec;
+use grading::report::GradeReport;
+use grading::worker::{self, Deadlines, WorkerEnd};
+use screen::Screen;
+use session::{Action, Session};
+use subject::{Files, Subject};
+
+/// How often the two files are read.
+const POLL: Duration = Duration::from_millis(200);
+
+/// How often they are read while an editor may be writing them.
+const POLL_WHILE_WRITTEN: Duration = Duration::from_millis(40);
+
+/// Arguments of `harness watch`.
+#[derive(Debug, Clone, Args)]
+#[command(
+    after_help = "Keys: h shows a hint, c counts what the kernels do, Enter grades again, q ends. Only cases that students know are \
+                  graded. With NO_COLOR, or where standard output is no terminal, each verdict is printed below the last one."
+)]
+pub struct WatchArgs {
+    /// A lab, whose starter is watched, or a folder with kernels.rs and launch.rs [default: the
+    /// working folder]
+    #[arg(value_name = "LAB|DIR")]
+    submission: Option<PathBuf>,
+    /// The lab [default: of a folder LAB/NAME the one of that name]
+    #[arg(long)]
+    lab: Option<String>,
+    /// cuda, cuda:N or emulated, which answers fastest
+    #[arg(long, default_value = "emulated")]
+    device: Wanted,
+    /// Grade once, and end as `grade` does
+    #[arg(long)]
+    once: bool,
+    /// Grade even where nothing keeps a submission from reading files while it is compiled, as one
+    /// does with one's own
+    #[arg(long)]
+    without_landlock: bool,
+}
+
+/// Watches a submission until the user ends it.
+///
+/// # Errors
+///
+/// Arguments that make no sense; what the machine lacks for grading, where that shows at the first
+/// verdict.
+pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    let folder = folder(args.submission.as_deref(), Path::new("."))?;
+    let settings = GradeSettings {
+        lab: args.lab.clone(),
+        lab_file: None,
+        device: Some(args.device),
+        // The same inputs each time: what changes from save to save is the submission's doing.
+        seed: Some(Seeds::secret()?.0 % 1_000_000),
+        draw: None,
+        deadline: 60.0,
+        total_deadline: None,
+        without_landlock: args.without_landlock,
+    };
+    let grader = Grader::new(&settings, None)?.of_visible_cases(&folder)?;
+    let lab = &grader.lab_file().expect("it grades one lab").lab;
+    let subject = Subject {
+        lab: lab.clone(),
+        folder: folder.display().to_string(),
+        needs_lab_flag: args.lab.is_some(),
+        device: grader.first_device().to_string(),
+        hints: lab_spec::embedded_hints(lab)?,
+    };
+    match args.once {
+        true => once(&grader, &folder, subject, out),
+        false => watch(&grader, &folder, subject, out),
+    }
+}
+
+/// The folder that is meant: a submission's, or a lab's starter.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for what is neither.
+fn folder(named: Option<&Path>, working: &Path) -> Result<PathBuf, CommandError> {
+    let named = named.unwrap_or(working);
+    if named.is_dir() {
+        if ["kernels.rs", "launch.rs"].map(|name| named.join(name).exists()) != [false, false] {
+            return Ok(named.to_owned());
+        }
+        if let Some(starter) = folder_within(named) {
+            return Ok(starter);
+        }
+    }
+    let shown = named.display();
+    let mut labs = host::labs().iter().map(|lab| lab.name);
+    if let Some(lab) = labs.find(|lab| Path::new(lab) == named) {
+        let root = course_root::find(None, working)?;
+        let starter = Path::new("labs").join(lab).join("starter");
+        // In the course's own folder, as the handout names it.
+        let is_here = root.canonicalize().ok() == working.canonicalize().ok();
+        return Ok(if is_here { starter } else { root.join(starter) });
+    }
+    Err(CommandError::Input(if named.is_dir() {
+        format!("{shown}: has no kernels.rs; name a lab, or the folder of a submission")
+    } else if named.exists() {
+        format!("{shown}: is a file; watch takes the folder of a submission, whose files it reads")
+    } else {
+        let labs = host::labs().iter().map(|lab| lab.name);
+        CaseError::unknown("lab or folder", &shown.to_string(), labs).to_string()
+    }))
+}
+
+/// The two files, as they are now.
+fn read(folder: &Path) -> Files {
+    ["kernels.rs", "launch.rs"].map(|name| std::fs::read(folder.join(name)).ok())
+}
+
+/// Grades once.
+fn once(
+    grader: &Grader,
+    folder: &Path,
+    subject: Subject,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let files = read(folder);
+    let began = Instant::now();
+    let device = grader.first_device();
+    let report = grader.grade(folder, device, &Workers, &mut Bars::default())?;
+    let ending = report::ending(&report);
+    let mut screen = Screen::new(subject);
+    screen.show(report, &files, began.elapsed());
+    out.line(screen.block(out.look(), columns()).join("\n"))?;
+    Ok(ending)
+}
+
+/// Something that happened.
+enum Event {
+    /// A key of the terminal.
+    Key(u8),
+    /// A grading ended, after this time.
+    Graded(Box<Result<GradeReport, CommandError>>, Duration),
+}
+
+/// Grades on every save, until the user ends it.
+fn watch(
+    grader: &Grader,
+    folder: &Path,
+    subject: Subject,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    let (events, happened) = channel();
+    let (requests, requested) = channel::<()>();
+    let is_stopped = AtomicBool::new(false);
+    let keyboard = listen(&events);
+    let mut view = View::new(out, keyboard.is_some());
+    let mut session = Session::new(Screen::new(subject));
+    let began = Instant::now();
+    thread::scope(|scope| {
+        // Ends when this function drops `requests`.
+        let requests = requests;
+        let grading = scope.spawn(|| {
+            let runner = Until(&is_stopped);
+            for () in requested {
+                let began = Instant::now();
+                let graded = grader.grade(folder, grader.first_device(), &runner, &mut Quiet);
+                if events
+                    .send(Event::Graded(Box::new(graded), began.elapsed()))
+                    .is_err()
+                {
+                    break;
+                }
+            }
+        });
+        loop {
+            let wait = match session.is_settling() {
+                true => POLL_WHILE_WRITTEN,
+                false => POLL,
+            };
+            let action = match happened.recv_timeout(wait) {
+                Ok(Event::Key(key)) => session.key(key, began.elapsed()),
+                Ok(Event::Graded(graded, took)) => {
+                    let first = session.screen.is_empty();
+                    match *graded {
+                        // Nothing can be graded here.
+                        Err(error) if first && !session.is_stale() => return Err(error),
+                        graded => session.graded(graded, took, began.elapsed()),
+                    }
+                }
+                Err(RecvTimeoutError::Timeout) => None,
+                Err(RecvTimeoutError::Disconnected) => break,
+            };
+            let action = action.or_else(|| session.polled(read(folder), began.elapsed()));
+            match action {
+                Some(Action::Grade) => {
+                    is_stopped.store(false, Ordering::Relaxed);
+                    let _ = requests.send(());
+                }
+                Some(Action::Stop) => is_stopped.store(true, Ordering::Relaxed),
+                Some(Action::Quit) => break,
+                None => {}
+            }
+            #[cfg(target_os = "linux")]
+            if keyboard.as_ref().is_some_and(keyboard::Keyboard::regain) {
+                view.forget();
+            }
+            // A panic of it is one of ours, and is told as such when the scope ends.
+            let is_shown = view.show(&mut session, began.elapsed())?;
+            if !is_shown || grading.is_finished() {
+                break;
+            }
+        }
+        if session.is_grading() && !grading.is_finished() {
+            // A compiler may be at work, which nothing else ends so soon.
+            drop((keyboard, view));
+            end_now();
+        }
+        Ok(Ending::Fine)
+    })
+}
+
+#[cfg(target_os = "linux")]
+fn listen(events: &Sender<Event>) -> Option<keyboard::Keyboard> {
+    let events = events.clone();
+    keyboard::Keyboard::listen(move |key| events.send(Event::Key(key)).is_ok())
+}
+
+#[cfg(not(target_os = "linux"))]
+fn listen(_events: &Sender<Event>) -> Option<()> {
+    None
+}
+
+/// Ends the program, as a user asked, without waiting for the grading at hand.
+fn end_now() {
+    #[cfg(unix)]
+    output_files::interrupt::end_program(codes::OK.into());
+}
+
+/// Runs jobs in worker processes until they are stopped.
+struct Until<'s>(&'s AtomicBool);
+
+impl Until<'_> {
+    fn run<J: worker::Job>(
+        &self,
+        job: &J,
+        deadlines: &Deadlines<'_>,
+    ) -> Result<WorkerEnd<J::Answer>, GradeError> {
+        let is_stopped = || self.0.load(Ordering::Relaxed);
+        Ok(worker::run_until(job, deadlines, Some(&is_stopped))?)
+    }
+}
+
+impl CaseRunner for Until<'_> {
+    fn run(
+        &self,
+        job: &CaseJob,
+        deadlines: &Deadlines<'_>,
+    ) -> Result<WorkerEnd<Answer>, GradeError> {
+        Until::run(self, job, deadlines)
+    }
+
+    fn open(
+        &self,
+        job: &OpenJob,
+        deadlines: &Deadlines<'_>,
+    ) -> Result<WorkerEnd<Opened>, GradeError> {
+        Until::run(self, job, deadlines)
+    }
+}
+
+/// Where the session is shown: on one screen that is drawn again, or as blocks one below the other.
+struct View<'o, 'w> {
+    out: &'o mut Out<'w>,
+    is_screen: bool,
+    has_keys: bool,
+    /// The lines on the screen, and its size.
+    shown: (Vec<String>, Option<(usize, usize)>),
+    /// The number of the block that was printed last.
+    printed: Option<u64>,
+}
+
+impl<'o, 'w> View<'o, 'w> {
+    fn new(out: &'o mut Out<'w>, has_keys: bool) -> View<'o, 'w> {
+        View {
+            is_screen: out.look().colour && std::io::stdout().is_terminal(),
+            out,
+            has_keys,
+            shown: (Vec::new(), None),
+            printed: None,
+        }
+    }
+
+    /// Something else may have written to the terminal: the next drawing is a whole one.
+    fn forget(&mut self) {
+        self.shown = (Vec::new(), None);
+    }
+
+    /// Shows the session, where that changes anything; `false` once the reader has
+    /// closed it.
+    fn show(&mut self, session: &mut Session, now: Duration) -> Result<bool, CommandError> {
+        let look = self.out.look();
+        if !self.is_screen {
+            let number = session.revision();
+            if self.printed == Some(number) {
+                return Ok(true);
+            }
+            let mut lines = match self.printed {
+                None => session.screen.heading(look, columns()),
+                Some(_) => session.screen.block(look, columns()),
+            };
+            if self.has_keys {
+                lines.extend([String::new(), screen::KEYS.to_owned()]);
+            }
+            self.printed = Some(number);
+            self.out.line(lines.join("\n") + "\n")?;
+            return Ok(!self.out.is_closed());
+        }
+        let size = size();
+        let (columns, rows) = size.unwrap_or((lines::WIDTH, 24));
+        let grading_for = session.grading_for(now);
+        let lines = session
+            .screen
+            .full(look, columns, rows, grading_for, self.has_keys);
+        if self.shown == (lines.clone(), size) {
+            return Ok(true);
+        }
+        let clear = if self.shown.0.is_empty() {
+            "\x1b[2J"
+        } else {
+            ""
+        };
+        let text = format!("{clear}\x1b[H{}\x1b[K\x1b[J", lines.join("\x1b[K\n"));
+        self.shown = (lines, size);
+        let mut stdout = std::io::stdout().lock();
+        let written = stdout
+            .write_all(text.as_bytes())
+            .and_then(|()| stdout.flush());
+        Ok(written.is_ok())
+    }
+}
+
+impl Drop for View<'_, '_> {
+    /// The shell goes on below the last screen.
+    fn drop(&mut self) {
+        if self.is_screen {
+            let mut stdout = std::io::stdout().lock();
+            let _ = stdout.write_all(b"\n").and_then(|()| stdout.flush());
+        }
+    }
+}
+
+/// Columns that a block keeps to: the terminal's, or where there is none what reports have.
+fn columns() -> usize {
+    let columns = size().map_or(lines::WIDTH, |(columns, _)| columns);
+    columns.clamp(lines::LEAST, lines::WIDTH)
+}
+
+/// Columns and rows of the terminal.
+fn size() -> Option<(usize, usize)> {
+    #[cfg(target_os = "linux")]
+    {
+        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
+        let size = (usize::from(size.ws_col), usize::from(size.ws_row));
+        (size.0 > 0 && size.1 > 0).then_some(size)
+    }
+    #[cfg(not(target_os = "linux"))]
+    None
+}

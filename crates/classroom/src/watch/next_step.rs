@@ -1,0 +1,237 @@
+//! The next step: after a failure, or when all is right.
+
+use super::subject::Subject;
+use grading::diagnose::{Diagnosis, Pattern};
+use grading::outcome::{Category, Failure, Kind};
+use grading::report::GradeReport;
+
+/// A thing for the reader to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NextStep {
+    /// A sentence or two.
+    pub text: String,
+    /// Commands to type for it.
+    pub commands: Vec<String>,
+}
+
+/// The next steps after this report, whose first failure is given; at least one.
+pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>) -> Vec<NextStep> {
+    match failing {
+        None => when_right(subject, report),
+        Some(failing) => vec![NextStep {
+            text: about(failing).to_owned(),
+            commands: commands(subject, report, failing),
+        }],
+    }
+}
+
+/// The step after a failure.
+fn about(failing: &Failure) -> &'static str {
+    match failing.kind {
+        Kind::MissingFile => {
+            "put kernels.rs and launch.rs into the folder; the lab's starter has both"
+        }
+        Kind::ForbiddenConstruct => {
+            "do without it: docs/reference/submissions.md says what a submission may use, and what to write instead of the rest"
+        }
+        Kind::CompileError => {
+            "put this line right and save: no case runs before both files compile"
+        }
+        Kind::BuildLimit => {
+            "make it smaller: fewer generic instances, no macros or constants that compute for long"
+        }
+        Kind::RecorderFailed => {
+            "put launch.rs right for the case that is named: it must record a plan for every size, the smallest too"
+        }
+        Kind::RecorderForbidden | Kind::RecorderTimedOut | Kind::RecorderLimit => {
+            "let launch.rs only record launches and copies: it has no files, no clock and little memory"
+        }
+        Kind::PlanMalformed | Kind::PlanInvalid | Kind::PlanTooLarge | Kind::LaunchRefused => {
+            "compare the launch with the kernel: an argument for each parameter, in their order and types; \
+             a grid that is not empty; blocks within the limits"
+        }
+        Kind::PtxInvalid | Kind::BundleDamaged | Kind::BundleVersion | Kind::BundleMismatch => {
+            "save the files again; if it stays, `harness doctor` says whether the compiler is the right one"
+        }
+        Kind::OutOfBounds => {
+            "compare the index with the size before this access: blocks are whole, so some threads lie beyond the last cell"
+        }
+        Kind::Misaligned => {
+            "begin at an element whose address is a multiple of the access, and do the elements before and after one by one"
+        }
+        Kind::UninitializedRead => {
+            "write this value before it is read: scratch buffers and shared memory hold nothing at first"
+        }
+        Kind::Race => {
+            "order the two accesses: within a block by a barrier (thread::sync_threads()), between blocks by a launch of its own \
+             or another buffer"
+        }
+        Kind::Barrier => {
+            "let every thread of the block reach this barrier: no `return` before it, and no branch around it that only some take"
+        }
+        Kind::KernelFault => {
+            "ask in this line which index or value can be out of range, for the thread that is named, and test it first"
+        }
+        Kind::Deadline => {
+            "look for a loop that does not end, or a thread that waits for another block"
+        }
+        Kind::Crashed => {
+            "grade again with Enter; if it stays, take out the last change and put it back by halves"
+        }
+        Kind::InputChanged => {
+            "write to other buffers: this one is an input, and launches may only read it"
+        }
+        Kind::GuardOverwritten => {
+            "grade on the emulated device: it names the line and the thread that writes outside"
+        }
+        Kind::ImpossibleSpeed | Kind::ClocksDisagree => {
+            "let every launch do all of its work: the time is shorter than moving the bytes takes"
+        }
+        Kind::WrongResult | Kind::NonFinite | Kind::WrongLater => {
+            wrong(failing.diagnosis.as_deref())
+        }
+    }
+}
+
+/// The step after wrong values.
+fn wrong(diagnosis: Option<&Diagnosis>) -> &'static str {
+    let patterns = diagnosis.map_or(&[][..], |diagnosis| &diagnosis.patterns);
+    // A number of steps says more than that the field is also an input. That one output alone is
+    // wrong says little of where to look.
+    let is_step = |pattern: &&Pattern| matches!(pattern, Pattern::OtherStep { .. });
+    let says_where = |pattern: &&Pattern| !matches!(pattern, Pattern::OneFieldOnly { .. });
+    let step = patterns.iter().find(is_step);
+    match step.or_else(|| patterns.iter().find(says_where)) {
+        Some(Pattern::Unwritten { .. }) => {
+            "let some thread write every cell: count the grid's threads, and write down the cells of one thread"
+        }
+        Some(Pattern::AllZeros | Pattern::CopyOfInput { .. }) => {
+            "follow the output in launch.rs: which launch writes this buffer, and is it the one that is returned?"
+        }
+        Some(Pattern::SwappedFields { .. } | Pattern::OtherStep { .. }) => {
+            "count the launches, and follow the buffers' names from one to the next and into the returned outputs"
+        }
+        Some(Pattern::BorderOnly { .. }) => {
+            "look at what the kernel does with cells at the border, where a neighbour is missing"
+        }
+        Some(Pattern::LastPartialTile { .. }) => {
+            "look at the last block: is the number of blocks rounded up, and does it take the cells that are left?"
+        }
+        Some(Pattern::TileSeams { .. }) => {
+            "look at where two blocks meet: is the halo wide enough, and loaded before it is read?"
+        }
+        Some(Pattern::Band { .. }) => {
+            "look at how these cells get their values: from a source, a wall, or the halo of a block?"
+        }
+        Some(Pattern::Transposed { .. }) => {
+            "look at the index: x is contiguous, and one step along y is a whole row"
+        }
+        Some(Pattern::Shifted { .. }) => {
+            "look at the index of this access: it is off by a constant"
+        }
+        Some(Pattern::ReducedPrecision { .. }) => "keep every value in the field's own type",
+        Some(Pattern::SignOfZero | Pattern::RoundingOnly { .. }) => {
+            "compute in the order of the given functions, without mul_add: equal means equal to the last bit"
+        }
+        Some(Pattern::FewCells { .. } | Pattern::OneFieldOnly { .. }) | None => {
+            "compute the first wrong cell by hand: which elements does it read, and which does your kernel read?"
+        }
+    }
+}
+
+/// Commands that show more of a failure.
+fn commands(subject: &Subject, report: &GradeReport, failing: &Failure) -> Vec<String> {
+    let grade = grade(subject);
+    let device = match subject.device.as_str() {
+        // As it finds a fault, and the line of it.
+        "emulated" => " --device emulated",
+        _ => "",
+    };
+    let seed = report.seed.map(|seed| format!(" --seed {seed}"));
+    let all = format!("{grade}{device}{}", seed.unwrap_or_default());
+    match failing.category {
+        Category::Wrong if failing.diagnosis.is_some() => vec![format!("{all} --heat-maps wrong")],
+        Category::Wrong | Category::Faulted | Category::TimedOut | Category::Crashed => vec![all],
+        Category::Untrusted => vec![grade],
+        Category::Refused => match failing.kind {
+            Kind::PlanInvalid | Kind::LaunchRefused => {
+                vec!["harness occupancy --threads 256".to_owned()]
+            }
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
+    let lab = &subject.lab;
+    let step = |text: String, commands: Vec<String>| NextStep { text, commands };
+    let hidden =
+        "does anything depend on the sizes and parameters of lab.toml? Hidden cases have others";
+    let mut steps = vec![step(hidden.to_owned(), Vec::new())];
+    let perf = format!("harness perf {lab}");
+    if report.totals.not_graded_here > 0.0 {
+        let text = format!(
+            "make it fast: labs/{lab}/README.md, part 2. Key c counts what it does, a GPU grades its speed, and perf times the CPU"
+        );
+        steps.push(step(text, vec![grade(subject), perf]));
+    } else if report.totals.earned < report.totals.graded() {
+        let text =
+            format!("make it faster: labs/{lab}/README.md, part 2. perf shows the device's limits");
+        steps.push(step(text, vec![perf]));
+    }
+    if let Some(next) = lab_after(lab) {
+        steps.push(step(
+            format!("begin with lab {next}"),
+            vec![format!("harness watch {next}")],
+        ));
+    }
+    steps
+}
+
+fn grade(subject: &Subject) -> String {
+    let flag = match subject.needs_lab_flag {
+        true => format!(" --lab {}", subject.lab),
+        false => String::new(),
+    };
+    format!("harness grade {}{flag}", subject.folder)
+}
+
+/// The lab that comes next, in the order of labs/README.md.
+fn lab_after(lab: &str) -> Option<&'static str> {
+    let mut labs = in_order().skip_while(|name| *name != lab);
+    labs.nth(1)
+}
+
+/// The labs in the order in which they build on each other: the table of labs/README.md. Names of
+/// labs are code there; a row without one is another lab's sequel.
+fn in_order() -> impl Iterator<Item = &'static str> {
+    let page = include_str!("../../../../labs/README.md");
+    let rows = page.lines().filter_map(|line| line.strip_prefix("| [`"));
+    rows.filter_map(|row| Some(row.split_once('`')?.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_lab_has_its_place_in_the_order() {
+        let mut named: Vec<&str> = in_order().collect();
+        assert_eq!(lab_after(named[0]), Some(named[1]));
+        assert_eq!(lab_after(named.last().unwrap()), None);
+        let mut labs: Vec<&str> = host::labs().iter().map(|lab| lab.name).collect();
+        named.sort_unstable();
+        labs.sort_unstable();
+        assert_eq!(named, labs);
+    }
+
+    #[test]
+    fn every_failure_has_a_next_step_in_a_line_or_three() {
+        for &kind in Kind::ALL {
+            let text = about(&Failure::new(kind, "x"));
+            assert!(text.len() <= 200, "{kind}: {}", text.len());
+            let first = text.chars().next();
+            assert!(first.is_some_and(char::is_lowercase), "{kind}");
+        }
+    }
+}

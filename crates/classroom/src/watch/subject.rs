@@ -1,0 +1,20 @@
+//! The submission that is watched, and its files.
+
+use grading::lab_spec::Hints;
+
+/// The contents of kernels.rs and launch.rs; none of a file that cannot be read.
+pub type Files = [Option<Vec<u8>>; 2];
+
+/// The watched submission.
+pub struct Subject {
+    /// The lab.
+    pub lab: String,
+    /// The submission's folder, as the user names it.
+    pub folder: String,
+    /// Whether commands with that folder need `--lab`.
+    pub needs_lab_flag: bool,
+    /// The device that grades, as `--device` has it.
+    pub device: String,
+    /// The lab's hints.
+    pub hints: &'static Hints,
+}
