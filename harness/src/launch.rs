@@ -1,7 +1,7 @@
 //! `harness launch`: starts this program several times on this machine, as the ranks of one run.
 //!
 //! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like
-//! ([`device::ranks::World`]). When one fails, all end.
+//! ([`ranks::World`]). When one fails, all end.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read, Write};

@@ -23,7 +23,7 @@ use crate::error::Error;
 use crate::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
 use crate::memory::available_bytes;
 use crate::module::Module;
-use crate::ranks::Link;
+use ranks::Link;
 use crate::report::KernelReport;
 use crate::traits::{Device, POISON, Session, check_buffer};
 use crate::validate::{ValidationError, validate, validate_devices};

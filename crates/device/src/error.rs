@@ -7,7 +7,7 @@ use exit::{CommandError, ErrorKind};
 use crate::buffer::BufferError;
 use crate::device_error::DeviceError;
 use crate::module::ModuleError;
-use crate::ranks::RanksError;
+use ranks::RanksError;
 use crate::validate::error::ValidationError;
 use plan::PlanError;
 

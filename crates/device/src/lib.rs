@@ -62,7 +62,7 @@
 //! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
 //! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
 //! | `driver/mod.rs` | the driver's library, opened when the program runs |
-//! | `ranked_device.rs`, `ranks/` | one plan in several processes: who they are, how they meet |
+//! | `ranked_device.rs` | one plan in several processes, which meet by the crate `ranks` |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
@@ -104,7 +104,6 @@ pub mod occupancy;
 mod params;
 mod pieces;
 mod ranked_device;
-pub mod ranks;
 pub mod registers;
 mod report;
 pub mod run;

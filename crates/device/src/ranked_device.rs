@@ -12,7 +12,6 @@ use super::traits::{BufferPool, Device, Session};
 use crate::buffer::HostBuffer;
 use crate::error::Error;
 use crate::module::Module;
-use crate::ranks;
 use plan::{BufferId, Plan};
 
 /// A process's share of the devices of all. Every process calls the same functions in the same

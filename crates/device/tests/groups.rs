@@ -5,7 +5,7 @@ mod gpu;
 
 use std::sync::Arc;
 
-use device::ranks::{Link, thread_links};
+use ranks::{Link, thread_links};
 use device::run::{outputs, reset};
 use device::validate::ValidationError;
 use device::{Capture, Device, Element, Error, HostBuffer, Launching, Module};

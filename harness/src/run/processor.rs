@@ -6,7 +6,7 @@ use std::sync::Arc;
 use clap::Args;
 use device::Sanitize;
 #[cfg(target_os = "linux")]
-use device::ranks::Session;
+use ::ranks::Session;
 use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 

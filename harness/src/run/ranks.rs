@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use device::ranks::{Hello, Session, Timeouts, World};
+use ::ranks::{Hello, Session, Timeouts, World};
 use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 use device::{Device, Error, Module};
 
@@ -107,7 +107,7 @@ fn devices(
         let each = share.own.len();
         let links = share.own.clone().map(|device| {
             let link = session.link(device as usize, each);
-            Arc::new(link) as Arc<dyn device::ranks::Link>
+            Arc::new(link) as Arc<dyn ::ranks::Link>
         });
         let device = EmulatedDevice::new(options).with_share(share.clone(), links.collect());
         return Ok(Box::new(device));
@@ -191,7 +191,7 @@ fn numbers(world: &World, gpus: Option<&Gpus>, seen: u32) -> Result<Vec<u32>, St
 #[cfg(test)]
 mod tests {
     use super::*;
-    use device::ranks::Address;
+    use ::ranks::Address;
 
     #[test]
     fn gpus_of_a_node_are_dealt_out() {

@@ -6,7 +6,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
-use device::ranks::World;
+use ranks::World;
 
 use crate::run::{describe, harness, names, run};
 

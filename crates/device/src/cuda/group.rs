@@ -17,7 +17,6 @@ use crate::error::Error;
 use crate::info::DeviceInfo;
 use crate::module::Module;
 use crate::nccl::{self, Comm, Member, Nccl, UniqueId};
-use crate::ranks;
 use crate::share::Share;
 use crate::traits::{BufferPool, Device, Session};
 use crate::validate::{validate, validate_devices};

@@ -7,7 +7,7 @@ use std::process::{Child, Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use device::ranks::{Hello, Link, Session, Timeouts, World};
+use ranks::{Hello, Link, Session, Timeouts, World};
 
 /// The variable that tells rank 1 what to do.
 const ACT: &str = "RANKS_TEST_ACT";
