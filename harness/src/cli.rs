@@ -6,8 +6,8 @@ use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, own, run, test};
-use exit::{CommandError, Ending};
 use classroom::{check_course, grade, pack, watch};
+use exit::{CommandError, Ending};
 use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, counts, occupancy, perf, profile, report, tune};
 use terminal::stdout::Out;

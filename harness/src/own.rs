@@ -1,7 +1,7 @@
 //! `--submission`: folders that become solutions of a lab before a command begins.
 
-use exit::CommandError;
 use classroom::arguments::course_root;
+use exit::CommandError;
 use grading::pack::own;
 use lab::catalogue::SubmissionArg;
 use lab::find_lab;

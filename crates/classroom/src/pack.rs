@@ -6,12 +6,12 @@ use std::time::Instant;
 
 use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::figures::LONGEST_MESSAGE;
+use clap::Args;
 use grading::engine::GradeError;
 use grading::engine::Seeds;
 use grading::lab_spec::LabSpec;
 use grading::pack::Options;
 use grading::pack::job::{PackProcesses, PackedFile};
-use clap::Args;
 
 use exit::{CommandError, Ending};
 use output_files::{OutputFile, ScratchFolder};

@@ -23,11 +23,11 @@ use crate::error::Error;
 use crate::info::{DeviceInfo, DeviceKind, KernelInfo, Timing};
 use crate::memory::available_bytes;
 use crate::module::Module;
-use ranks::Link;
 use crate::report::KernelReport;
 use crate::traits::{Device, POISON, Session, check_buffer};
 use crate::validate::{ValidationError, validate, validate_devices};
 use plan::{BufferId, Command, Copy, Launch, Plan};
+use ranks::Link;
 
 /// The PTX interpreter as a device. Its limits are those of compute capability 9.0.
 pub struct EmulatedDevice {

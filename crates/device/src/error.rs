@@ -7,9 +7,9 @@ use exit::{CommandError, ErrorKind};
 use crate::buffer::BufferError;
 use crate::device_error::DeviceError;
 use crate::module::ModuleError;
-use ranks::RanksError;
 use crate::validate::error::ValidationError;
 use plan::PlanError;
+use ranks::RanksError;
 
 /// Any error of this crate.
 #[derive(Debug, Error)]

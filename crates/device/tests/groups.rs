@@ -5,7 +5,6 @@ mod gpu;
 
 use std::sync::Arc;
 
-use ranks::{Link, thread_links};
 use device::run::{outputs, reset};
 use device::validate::ValidationError;
 use device::{Capture, Device, Element, Error, HostBuffer, Launching, Module};
@@ -13,6 +12,7 @@ use device::{DeviceError, EmulatedDevice, Options, Session, Share};
 use exit::ErrorKind;
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Part, PlanError, Rect};
+use ranks::{Link, thread_links};
 
 static SEAM: Module = Module::from_static("seam", include_str!("seam.ptx"));
 

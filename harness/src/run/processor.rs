@@ -3,10 +3,10 @@
 #[cfg(target_os = "linux")]
 use std::sync::Arc;
 
-use clap::Args;
-use device::Sanitize;
 #[cfg(target_os = "linux")]
 use ::ranks::Session;
+use clap::Args;
+use device::Sanitize;
 use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 

@@ -5,8 +5,8 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use grading::engine::Seeds;
 use exit::CommandError;
+use grading::engine::Seeds;
 
 /// The file of the class's draw.
 const DRAW: &str = "draw";

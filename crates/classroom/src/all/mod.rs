@@ -27,8 +27,8 @@ use std::path::Path;
 use terminal::progress::Progress;
 
 use super::report;
-use grading::report::GradeReport;
 use exit::{CommandError, Ending};
+use grading::report::GradeReport;
 use page::escape;
 use shard::Shard;
 use store::{Found, Store, Submission, Terms};

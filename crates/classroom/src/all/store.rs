@@ -11,9 +11,9 @@ use device::DeviceKind;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use exit::CommandError;
 use grading::bundle::MAX_FILE_BYTES;
 use grading::report::{GradeReport, SCHEMA_VERSION};
-use exit::CommandError;
 use output_files::OutputFile;
 use output_files::digest::hex;
 

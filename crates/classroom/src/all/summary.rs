@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::report::{self, figures, html, student};
+use exit::{CommandError, Ending};
 use grading::outcome::{Kind, Outcome};
 use grading::report::GradeReport;
-use exit::{CommandError, Ending};
 use output_files::OutputFile;
 use output_files::digest::sha256;
 use page::plot::whole;

@@ -24,9 +24,9 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use super::arguments::read_lab_file;
+use exit::{CommandError, Ending};
 use grading::lab_spec::{self, Hints};
 use grading::report::GradeReport;
-use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue;
 use program::Program;

@@ -7,8 +7,8 @@ use std::process::Command;
 use device::DeviceError;
 use output_files::ScratchFolder;
 
-use grading::report::GradeReport;
 use exit::CommandError;
+use grading::report::GradeReport;
 use host::course_root::COURSE_VARIABLE;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.

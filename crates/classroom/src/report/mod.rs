@@ -21,9 +21,9 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use grading::report::{CaseGrade, GradeReport};
 use ::terminal::stdout::Out;
 use exit::{CommandError, Ending};
+use grading::report::{CaseGrade, GradeReport};
 use output_files::{OutputFile, OutputFolder};
 use page::escape;
 

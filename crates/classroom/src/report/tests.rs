@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 
 use super::*;
+use ::terminal::look::Look;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Against, Group};
 use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::*;
-use ::terminal::look::Look;
 
 /// A text as a hostile submission would choose it.
 const EVIL: &str = "\x1b[2J<script>alert(1)</script>";

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::session::SETTLED;
 use super::*;
+use device::NamedBuffers;
 use grading::diagnose::{Axis, Diagnosis, Evidence, diagnose};
 use grading::lab_spec::{Group, embedded, embedded_hints};
 use grading::outcome::{Failure, Kind, Outcome};
 use grading::report::{CaseGrade, SubmissionId};
-use device::NamedBuffers;
 use insta::assert_snapshot;
 use terminal::look::Look;
 
