@@ -1,6 +1,8 @@
 //! The program as its users meet it: messages, exit codes, files.
 
 mod bad_input;
+#[cfg(target_os = "linux")]
+mod book;
 mod commands;
 mod files;
 mod grade;
