@@ -1,6 +1,7 @@
 //! One run of a plan: inputs written, other buffers poisoned, outputs read.
 
 use crate::buffer::{HostBuffer, NamedBuffers, take};
+use crate::check::find;
 use crate::error::Error;
 use crate::{Session, Timing};
 use plan::Plan;
@@ -93,6 +94,36 @@ pub fn outputs(session: &mut dyn Session, plan: &Plan) -> Result<NamedBuffers, E
         .iter()
         .map(|(name, id)| Ok((name.clone(), session.read(*id)?)))
         .collect()
+}
+
+/// Whether every output of the plan holds these values, to the last bit; they are named as
+/// [`outputs`] names them.
+///
+/// # Errors
+///
+/// Errors of the device.
+pub fn holds(
+    session: &mut dyn Session,
+    plan: &Plan,
+    expected: &NamedBuffers,
+) -> Result<bool, Error> {
+    if plan.outputs().len() != expected.len() {
+        return Ok(false);
+    }
+    for (name, id) in plan.outputs() {
+        let declared = plan.buffer_info(*id)?;
+        let fits = |buffer: &&HostBuffer| {
+            (buffer.element(), buffer.len() as u64) == (declared.element, declared.len)
+        };
+        let expected = find(expected, name).filter(fits);
+        let Some(expected) = expected else {
+            return Ok(false);
+        };
+        if !session.holds(*id, expected)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
 }
 
 /// Reads every output of the plan into the buffer of its name where that has its type and length,

@@ -232,6 +232,15 @@ pub trait Session {
         Ok(())
     }
 
+    /// Whether a buffer of the plan holds these values, to the last bit.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::read`].
+    fn holds(&mut self, id: BufferId, expected: &HostBuffer) -> Result<bool, Error> {
+        Ok(self.read(id)?.is_same(expected))
+    }
+
     /// Executes every command of the plan once, in order, and waits until all have finished.
     ///
     /// # Errors

@@ -16,7 +16,7 @@ use crate::case::{InterfaceCase, LabCase, Work};
 pub const SHAPE: char = '@';
 
 /// The arithmetic of a variant, which says how its results are compared.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Arithmetic {
     /// The reference's: results are equal to the last bit.
     Exact,

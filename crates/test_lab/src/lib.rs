@@ -106,6 +106,12 @@ fn variants() -> Vec<Variant> {
         variant("close", "another highest bit, which is allowed").reordered(),
         variant("not-close", "another second-highest bit, which is not").reordered(),
         variant("trapping", "traps"),
+        variant("fused", "adds three, which fused arithmetic does")
+            .fused()
+            .on_request(),
+        variant("late-fused", "the same, wrong in its 590th step alone")
+            .fused()
+            .on_request(),
         variant("hungry", "needs more memory than there is").on_request(),
         variant("newer", "needs a newer device").on_request(),
     ]
@@ -249,6 +255,16 @@ impl LabCase for Numbers {
         Ok(check::exact(&nearest, got))
     }
 
+    /// Doubles, and adds three.
+    fn fused_reference(&self, inputs: &NamedBuffers) -> Result<Option<NamedBuffers>, Error> {
+        let mut x = inputs.clone();
+        for _ in 0..self.steps {
+            double(x[0].1.as_mut_slice()?);
+            fuse(x[0].1.as_mut_slice()?);
+        }
+        Ok(Some(x))
+    }
+
     fn locate(&self, _: &str, index: usize) -> Option<String> {
         Some(format!("number {index}"))
     }
@@ -259,6 +275,12 @@ const HIGHEST_BIT: u32 = 1 << 31;
 fn double(x: &mut [u32]) {
     for x in x {
         *x = x.wrapping_mul(2).wrapping_add(1);
+    }
+}
+
+fn fuse(x: &mut [u32]) {
+    for x in x {
+        *x = x.wrapping_add(2);
     }
 }
 
@@ -376,6 +398,9 @@ impl Session for AdderSession<'_> {
             for _ in 0..steps {
                 double(x);
             }
+            if launch.kernel.ends_with("fused") {
+                fuse(x);
+            }
             // A step later, the highest bit is gone.
             let flipped = match launch.kernel {
                 "close" => HIGHEST_BIT,
@@ -383,7 +408,8 @@ impl Session for AdderSession<'_> {
                 _ => 0,
             };
             x.iter_mut().for_each(|x| *x ^= flipped);
-            if launch.kernel == "off-by-one" || launch.kernel == "late" && step == 589 {
+            let is_late = launch.kernel.starts_with("late") && step == 589;
+            if launch.kernel == "off-by-one" || is_late {
                 let last = x.len() - 1;
                 x[last] = x[last].wrapping_add(1);
             }

@@ -172,10 +172,10 @@ impl Opened {
     }
 
     /// Does a large copy with the memory for it. The context is current.
-    pub(super) fn staged(
+    pub(super) fn staged<T>(
         &self,
-        copy: impl FnOnce(&mut Staging) -> Result<(), DriverError>,
-    ) -> Result<(), DriverError> {
+        copy: impl FnOnce(&mut Staging) -> Result<T, DriverError>,
+    ) -> Result<T, DriverError> {
         let mut staging = self.staging.lock().unwrap_or_else(PoisonError::into_inner);
         match &mut *staging {
             Some(staging) => copy(staging),

@@ -300,6 +300,24 @@ impl Session for CudaSession<'_> {
         Ok(())
     }
 
+    /// Large buffers are compared as they arrive, and no further than they are equal.
+    fn holds(&mut self, id: BufferId, expected: &HostBuffer) -> Result<bool, Error> {
+        check_buffer(&self.plan, id, expected)?;
+        if !is_large(expected.bytes().len()) {
+            return Ok(self.read(id)?.is_same(expected));
+        }
+        for piece in own_pieces(&self.plan, &self.share, id, Pieces::Owned) {
+            let (buffer, opened) = self.enter_memory(piece.part)?;
+            let (offset, expected) = (piece.offset as usize, &expected.bytes()[piece.whole]);
+            let stream = StreamRef::from(opened.stream());
+            let holds = opened.staged(|staging| staging.holds(expected, buffer, offset, stream));
+            if !self.check(holds)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
     fn run(&mut self) -> Result<Timing, Error> {
         self.run_times(1, Launching::Stream)
     }

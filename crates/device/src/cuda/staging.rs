@@ -3,6 +3,8 @@
 //! The driver copies pageable memory with one thread, at a few GB/s. Here a piece is on its way
 //! over the bus while all cores copy the one before.
 
+use std::ops::Range;
+
 use cust::memory::LockedBuffer;
 use rayon::prelude::*;
 
@@ -48,25 +50,61 @@ impl Staging {
         offset: usize,
         stream: StreamRef<'_>,
     ) -> Result<(), DriverError> {
-        let mut pieces = to.chunks_mut(PIECE).enumerate();
-        let mut landed: Option<(usize, &mut [u8])> = None;
+        self.arriving(to.len(), memory, offset, stream, |at, piece| {
+            copy(&mut to[at], piece);
+            true
+        })?;
+        Ok(())
+    }
+
+    /// Whether a buffer of the current context's device has these bytes from `offset` on. Waits.
+    pub fn holds(
+        &mut self,
+        expected: &[u8],
+        memory: &Memory,
+        offset: usize,
+        stream: StreamRef<'_>,
+    ) -> Result<bool, DriverError> {
+        self.arriving(expected.len(), memory, offset, stream, |at, piece| {
+            let pairs = expected[at].par_chunks(TASK).zip(piece.par_chunks(TASK));
+            pairs
+                .into_par_iter()
+                .all(|(expected, piece)| expected == piece)
+        })
+    }
+
+    /// Gives each piece of `len` bytes of a buffer to `landed`, with its place among them, while
+    /// the next one is on its way. Ends where `landed` wants no more: whether it wanted all.
+    fn arriving(
+        &mut self,
+        len: usize,
+        memory: &Memory,
+        offset: usize,
+        stream: StreamRef<'_>,
+        mut landed: impl FnMut(Range<usize>, &[u8]) -> bool,
+    ) -> Result<bool, DriverError> {
+        let mut before: Option<(usize, Range<usize>)> = None;
+        let mut starts = (0..len).step_by(PIECE).enumerate();
         loop {
-            let next = pieces.next();
-            if let Some((number, part)) = &next {
-                let piece = &mut self.pieces[number % 2][..part.len()];
-                let from = memory.address_of(offset + number * PIECE, part.len());
+            let next = starts.next();
+            let next = next.map(|(number, start)| (number, start..len.min(start + PIECE)));
+            if let Some((number, at)) = &next {
+                let piece = &mut self.pieces[number % 2][..at.len()];
+                let from = memory.address_of(offset + at.start, at.len());
                 // SAFETY: `address_of` has checked the bytes. Memory and piece live until the
                 // stream has finished, and nothing accesses the piece before: this loop waits
                 // below.
                 unsafe { call::copy_to_host(piece, from, stream) }?;
             }
-            if let Some((number, part)) = landed.take() {
-                copy(part, &self.pieces[number % 2]);
-            }
+            let wants_more = before.take().is_none_or(|(number, at)| {
+                let piece = &self.pieces[number % 2][..at.len()];
+                landed(at, piece)
+            });
             stream.synchronize()?;
             match next {
-                None => return Ok(()),
-                some => landed = some,
+                _ if !wants_more => return Ok(false),
+                None => return Ok(true),
+                some => before = some,
             }
         }
     }

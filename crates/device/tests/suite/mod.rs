@@ -2,7 +2,7 @@
 
 // No snapshots here: each would be taken twice, once on each device.
 
-use device::run::{outputs, outputs_into, reset, restore};
+use device::run::{holds, outputs, outputs_into, reset, restore};
 use device::{BufferPool, DeviceError, POISON, Session, Side};
 use device::{
     Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, Launching, Module, check,
@@ -274,6 +274,10 @@ pub fn sessions_that_share_memory_restore_their_inputs(device: &dyn Device) {
             session.run().unwrap();
             outputs_into(session.as_mut(), plan, &mut got).unwrap();
             assert_eq!(got, [("y".to_owned(), expected.to_vec().into())]);
+            assert!(holds(session.as_mut(), plan, &got).unwrap());
+            for other in [vec![], inputs.clone(), vec![inputs[1].clone()]] {
+                assert!(!holds(session.as_mut(), plan, &other).unwrap());
+            }
         }
     }
     let is_shared = device.info().kind == DeviceKind::Cuda;
@@ -554,6 +558,13 @@ pub fn copies_large_buffers_whole(device: &dyn Device) {
     for _ in 0..2 {
         session.read_into(u, &mut read).unwrap();
         assert!(read.is_same(&values));
+    }
+    // Each of these differs in one byte: of the first piece, of one in the middle, of the last.
+    assert!(session.holds(u, &values).unwrap());
+    for at in [0, 50 << 20, LEN - 1] {
+        let mut other = values.clone();
+        other.bytes_mut()[at] ^= 1;
+        assert!(!session.holds(u, &other).unwrap(), "{at}");
     }
 }
 
