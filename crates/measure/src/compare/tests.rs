@@ -88,6 +88,7 @@ fn document(rows: Vec<Row>) -> Results {
         devices: Vec::new(),
         missing: Vec::new(),
         references: Vec::new(),
+        spent: Vec::new(),
         scaling: None,
         cases: vec![CaseResults {
             lab: "lab".to_owned(),

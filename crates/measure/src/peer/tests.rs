@@ -124,9 +124,7 @@ fn outputs_of(
         .unwrap();
     run.reset().unwrap();
     run.run_times(1, Launching::Stream).unwrap();
-    let mut got = Vec::new();
-    run.outputs(&mut got).unwrap();
-    got
+    run.outputs().unwrap()
 }
 
 /// Whether it is equal to the reference, as it must be unless it rounds differently; then it must
@@ -312,8 +310,7 @@ fn python_is_asked_and_understood() {
         (timing.device.unwrap().as_millis(), timing.host.as_millis()),
         (5000, 7500)
     );
-    let mut outputs = Vec::new();
-    run.outputs(&mut outputs).unwrap();
+    let outputs = run.outputs().unwrap();
     assert_eq!(
         (&outputs[0].0, &outputs[0].1),
         (&"u0".to_owned(), &inputs[1].1)
@@ -392,8 +389,7 @@ fn numba_is_equal_to_the_last_bit() {
         run.reset().unwrap();
         run.run_times(1, Launching::Stream).unwrap();
         let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
-        let mut outputs = Vec::new();
-        run.outputs(&mut outputs).unwrap();
+        let outputs = run.outputs().unwrap();
         let checked = naive().check(case.as_ref(), &inputs, &expected.unwrap(), &outputs);
         checked.unwrap().unwrap();
     }

@@ -2,12 +2,15 @@
 //! devices. And the CPU references, which a lab has once.
 
 mod check;
+mod computed;
 mod contenders;
 mod cpu;
 mod fewer;
-mod room;
+mod meanwhile;
 mod rows;
 mod speedups;
+
+use std::thread;
 
 use device::registers::RegisterCap;
 use device::{Error, NamedBuffers};
@@ -17,6 +20,7 @@ use super::counters::Counted;
 use super::reporters::{Event, Reporters};
 use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
+use super::spent::{Phase, Stopwatch};
 use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::tuned::Table;
@@ -27,10 +31,8 @@ use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
 
 pub use check::CheckArg;
-use check::Computed;
 pub use contenders::OnGpus;
 pub use cpu::References;
-pub use room::Room;
 pub use rows::Place;
 
 pub struct Bench<'b> {
@@ -66,6 +68,7 @@ impl Bench<'_> {
         references: Option<&References>,
         is_first: bool,
         reporters: &mut Reporters<'_, '_>,
+        stopwatch: &Stopwatch,
     ) -> Result<(), CommandError> {
         let case = self.case.as_ref();
         let mut results = self.empty();
@@ -73,34 +76,35 @@ impl Bench<'_> {
         if !chosen.devices.is_empty() {
             // Made once for all variants: they can be gigabytes. On several devices, they are made
             // for each case, and dropped once they are written.
-            let inputs = self.gpus.is_empty().then(|| self.inputs()).transpose()?;
+            let inputs = self.gpus.is_empty().then(|| self.inputs());
+            let inputs = stopwatch.time(Phase::Inputs, || inputs.transpose())?;
             let inputs = inputs.as_ref();
-            let computed = match references {
-                _ if self.check == CheckArg::None || self.variants.is_empty() => None,
-                Some(known) if known.case == results.case => {
-                    Some(Computed::Whole(known.outputs.clone()))
+            let known = references.filter(|known| known.case == results.case);
+            let known = known.map(|known| known.outputs.clone());
+            results.counted = thread::scope(|scope| {
+                let meanwhile = self.meanwhile(scope, inputs, known);
+                for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
+                    // The counters of several devices are slow to read.
+                    let recorder = inputs.and_then(|_| watch.record());
+                    let began_s = reporters.elapsed_s();
+                    let place = Place {
+                        named,
+                        record,
+                        watch,
+                        stopwatch,
+                    };
+                    let mut rows = self.rows(place, inputs.map(|inputs| (inputs, &meanwhile)))?;
+                    compare_with_cpu(&mut rows, references_rows);
+                    results.rows.extend(rows);
+                    results.traces.extend(recorder.map(|recorder| DeviceTrace {
+                        device: named.name.to_string(),
+                        began_s,
+                        samples: recorder.stop().samples,
+                    }));
+                    reporters.tell(Event::Measured(results.clone()))?;
                 }
-                _ => inputs.map(|inputs| self.compute(inputs)).transpose()?,
-            };
-            for (&named, (record, watch)) in chosen.devices.iter().zip(devices) {
-                // The counters of several devices are slow to read.
-                let recorder = inputs.and_then(|_| watch.record());
-                let began_s = reporters.elapsed_s();
-                let place = Place {
-                    named,
-                    record,
-                    watch,
-                };
-                let mut rows = self.rows(place, inputs, computed.as_ref())?;
-                compare_with_cpu(&mut rows, references_rows);
-                results.rows.extend(rows);
-                results.traces.extend(recorder.map(|recorder| DeviceTrace {
-                    device: named.name.to_string(),
-                    began_s,
-                    samples: recorder.stop().samples,
-                }));
-                reporters.tell(Event::Measured(results.clone()))?;
-            }
+                Ok::<_, CommandError>(stopwatch.time(Phase::Waiting, || meanwhile.counted()))
+            })?;
         }
         for absent in &chosen.absent {
             results.rows.extend(self.variants.iter().map(|variant| {
@@ -109,14 +113,10 @@ impl Bench<'_> {
                 Row::new(absent.name, &variant.name, case.label(), outcome)
             }));
         }
-        results.counted = match &self.gpus[..] {
-            [] if !chosen.devices.is_empty() => Counted::count(&self.variants, case),
-            // Without a GPU, for the first case of a lab.
-            [] if is_first && !chosen.absent.is_empty() => {
-                Counted::count_instead_of_times(self.lab, &self.variants, case)
-            }
-            _ => None,
-        };
+        // Without a GPU, for the first case of a lab.
+        if chosen.devices.is_empty() && is_first && !chosen.absent.is_empty() {
+            results.counted = Counted::count_instead_of_times(self.lab, &self.variants, case);
+        }
         reporters.tell(Event::CaseDone(results))
     }
 

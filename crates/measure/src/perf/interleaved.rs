@@ -10,6 +10,7 @@ use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
 
 use super::results::{Batched, Clock, Figures};
 use super::settings::Settings;
+use super::spent::{Phase, Stopwatch};
 use super::timed_run::{RunError, TimedRun};
 use super::watch::{self, Watch};
 
@@ -22,9 +23,12 @@ const RECOVERY: Duration = Duration::from_millis(50);
 const PATIENT_ROWS: usize = 4;
 
 /// Parts of a long run that are timed one by one.
-const SEGMENTS: u32 = 20;
+pub const SEGMENTS: u32 = 20;
 /// By this share may the time of a run differ between its parts and the whole.
 const SEGMENTS_APART: f64 = 0.01;
+/// Shorter commands are not timed in parts: by stream, they would wait for the host, which launches
+/// one in 3.6 us.
+const COMMAND: Duration = Duration::from_micros(10);
 
 /// The measurement of one run.
 pub struct Timed {
@@ -41,22 +45,17 @@ pub struct Timed {
 #[derive(Default)]
 pub struct DistinctOutputs {
     pub all: Vec<NamedBuffers>,
-    /// Where the next is read to.
-    spare: NamedBuffers,
 }
 
 impl DistinctOutputs {
-    /// Reads a result: which of all it is.
-    fn read(&mut self, run: &mut TimedRun<'_>) -> Result<usize, RunError> {
-        run.outputs(&mut self.spare)?;
-        let is_same = |known: &NamedBuffers| {
-            let mut pairs = known.iter().zip(&self.spare);
-            known.len() == self.spare.len() && pairs.all(|(a, b)| a.0 == b.0 && a.1.is_same(&b.1))
-        };
-        if let Some(known) = self.all.iter().position(is_same) {
-            return Ok(known);
+    /// The run's result: which of all it is. One that is known stays on the device.
+    fn of(&mut self, run: &mut TimedRun<'_>) -> Result<usize, RunError> {
+        for (index, known) in self.all.iter().enumerate() {
+            if run.holds(known)? {
+                return Ok(index);
+            }
         }
-        self.all.push(std::mem::take(&mut self.spare));
+        self.all.push(run.outputs()?);
         Ok(self.all.len() - 1)
     }
 }
@@ -72,6 +71,7 @@ pub fn time(
     settings: &Settings,
     own_processes: u32,
     mut distinct: Option<&mut DistinctOutputs>,
+    stopwatch: &Stopwatch,
 ) -> Vec<Result<Timed, RunError>> {
     let rows = runs.len().min(PATIENT_ROWS) as u32;
     let rule = SamplingRule {
@@ -80,31 +80,39 @@ pub fn time(
         ..settings.isolated
     };
     let began = Instant::now();
-    let runs = runs.into_iter();
-    let turns = runs.map(|(run, watch)| {
-        let turn = Turn::begin(run, watch, settings, rule, distinct.as_deref_mut());
-        turn.unwrap_or_else(Turn::Failed)
+    let mut turns: Vec<Turn<'_>> = stopwatch.time(Phase::WarmUp, || {
+        let turns = runs.into_iter().map(|(run, watch)| {
+            let distinct = distinct.as_deref_mut();
+            let turn = Turn::begin(run, watch, settings, rule, distinct, stopwatch);
+            turn.unwrap_or_else(Turn::Failed)
+        });
+        let mut turns: Vec<Turn<'_>> = turns.collect();
+        while {
+            each(&mut turns, Short::warm_up);
+            began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_short)
+        } {}
+        turns
     });
-    let mut turns: Vec<Turn<'_>> = turns.collect();
-    while {
-        each(&mut turns, Short::warm_up);
-        began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_short)
-    } {}
-
     each(&mut turns, |turn| {
         turn.sampled.isolated = Collector::new(rule);
         Ok(())
     });
-    each(&mut turns, |turn| turn.checked(distinct.as_deref_mut()));
+    stopwatch.time(Phase::Results, || {
+        each(&mut turns, |turn| turn.checked(distinct.as_deref_mut()));
+    });
     // To read and compare gigabytes takes longer than to compute them.
     each(&mut turns, |turn| {
         turn.sampled.isolated.restart_time();
         Ok(())
     });
-    while turns.iter().any(Turn::needs_samples) {
-        each(&mut turns, Short::isolated_or_wait);
-    }
-    each(&mut turns, |turn| turn.back_to_back(settings));
+    stopwatch.time(Phase::Samples, || {
+        while turns.iter().any(Turn::needs_samples) {
+            each(&mut turns, Short::isolated_or_wait);
+        }
+    });
+    stopwatch.time(Phase::Batches, || {
+        each(&mut turns, |turn| turn.back_to_back(settings));
+    });
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
 }
@@ -168,6 +176,7 @@ impl<'p> Turn<'p> {
         settings: &Settings,
         rule: SamplingRule,
         distinct: Option<&mut DistinctOutputs>,
+        stopwatch: &Stopwatch,
     ) -> Result<Turn<'p>, RunError> {
         let mut sampled = Sampled::new(run, watch, rule)?;
         sampled.run.reset()?;
@@ -177,11 +186,17 @@ impl<'p> Turn<'p> {
             sampled.run.run_times(1, Launching::Stream)?;
             return Ok(Turn::Short(Short::new(sampled)));
         };
-        let Timing { device, host } = segments.whole;
-        if device.unwrap_or(host) < settings.long {
+        let whole = segments.whole.device.unwrap_or(segments.whole.host);
+        let commands = sampled.run.commands().try_into().unwrap_or(u32::MAX);
+        let waits = segments.by == Launching::Stream && whole < COMMAND.saturating_mul(commands);
+        if whole < settings.long || waits {
             return Ok(Turn::Short(Short::new(sampled)));
         }
-        let whole = sampled.in_segments(segments, before_j, distinct)?;
+        let warm_up = settings.device_warm_up;
+        let whole = stopwatch.time(Phase::Samples, || {
+            sampled.in_segments(segments, before_j, warm_up)
+        })?;
+        stopwatch.time(Phase::Results, || sampled.read(distinct))?;
         Ok(Turn::Long(Long { sampled, whole }))
     }
 
@@ -367,45 +382,49 @@ impl<'p> Sampled<'p> {
 
     fn read(&mut self, distinct: Option<&mut DistinctOutputs>) -> Result<(), RunError> {
         if let Some(distinct) = distinct {
-            self.output = Some(distinct.read(&mut self.run)?);
+            self.output = Some(distinct.of(&mut self.run)?);
         }
         Ok(())
     }
 
-    /// Times a long run in parts, beginning with those of its first run, and reads its outputs. Its
-    /// energy is that of the timed runs.
+    /// Times a long run in parts, beginning with those of its first run. Runs count once the device
+    /// has worked for `warm_up`. Their energy is that of all runs.
     fn in_segments(
         &mut self,
         first: Segments,
         before_j: Option<f64>,
-        distinct: Option<&mut DistinctOutputs>,
+        warm_up: Duration,
     ) -> Result<(f64, Launching), RunError> {
         self.isolated = Collector::new(SamplingRule {
             min_samples: SEGMENTS as usize,
             ..self.rule
         });
         let (mut segments, mut before_j) = (first, before_j);
-        let (mut joule, mut runs) = (0.0, 0_u64);
+        let (mut joule, mut runs, mut worked_s) = (0.0, 0_u64, 0.0);
         let last = loop {
             if let Some((before_j, after_j)) = before_j.zip(self.energy_j()) {
                 joule += after_j - before_j;
                 runs += 1;
             }
             let whole = self.sample(segments.whole, 1);
-            self.host_s.push(segments.whole.host.as_secs_f64());
             let whole_s = whole.time.as_secs_f64();
-            let commands: u64 = segments.parts.iter().map(|(commands, _)| commands).sum();
-            for (part, time) in segments.parts {
-                self.isolated.push(Sample {
-                    time: time.mul_f64(commands as f64 / part as f64),
-                    discard: whole.discard.clone(),
-                });
-            }
-            // In a first run, the code is loaded, and clocks rise.
-            let median_s = self.isolated.clone().finish().median_s;
-            let is_like = !are_apart(median_s, whole_s);
-            if self.isolated.is_over() || self.isolated.is_settled() && is_like {
-                break (whole_s, segments.by);
+            let is_warm = whole_s.max(worked_s) >= warm_up.as_secs_f64();
+            worked_s += whole_s;
+            if is_warm {
+                self.host_s.push(segments.whole.host.as_secs_f64());
+                let commands: u64 = segments.parts.iter().map(|(commands, _)| commands).sum();
+                for (part, time) in segments.parts {
+                    self.isolated.push(Sample {
+                        time: time.mul_f64(commands as f64 / part as f64),
+                        discard: whole.discard.clone(),
+                    });
+                }
+                // In a first run, the code is loaded, and clocks rise.
+                let median_s = self.isolated.clone().finish().median_s;
+                let is_like = !are_apart(median_s, whole_s);
+                if self.isolated.is_over() || self.isolated.is_settled() && is_like {
+                    break (whole_s, segments.by);
+                }
             }
             self.run.reset()?;
             self.run.flush()?;
@@ -417,7 +436,6 @@ impl<'p> Sampled<'p> {
         if runs > 0 {
             self.energy_per_run_j = Some(joule / runs as f64);
         }
-        self.read(distinct)?;
         Ok(last)
     }
 
@@ -478,7 +496,7 @@ impl<'p> Sampled<'p> {
 }
 
 /// Whether the parts of a run are not like the whole.
-fn are_apart(segments_s: f64, whole_s: f64) -> bool {
+pub fn are_apart(segments_s: f64, whole_s: f64) -> bool {
     (segments_s / whole_s - 1.0).abs() > SEGMENTS_APART
 }
 

@@ -11,6 +11,8 @@
 //! | `timed_run`    | a run that is timed, ours or a peer's                            |
 //! | `interleaved`, `watch` | a device's runs, timed in turns; its clocks              |
 //! | `estimate`     | how long the rest will take                                      |
+//! | `spent`        | where the wall time went                                         |
+//! | `room`         | memory that there is                                             |
 //! | `reporters`    | the events of a measurement, and their consumers                 |
 //! | `ratios`       | figures that compare rows, where both are results                |
 //! | `bound`        | the roofline                                                     |
@@ -32,7 +34,9 @@ pub(crate) mod ratios;
 pub(crate) mod report;
 pub(crate) mod reporters;
 pub(crate) mod results;
+mod room;
 pub(crate) mod settings;
+pub(crate) mod spent;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timed_run;
@@ -55,12 +59,13 @@ use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
 pub(crate) use bench::times_as_long;
-use bench::{Bench, CheckArg};
+use bench::{Bench, CheckArg, References};
 use estimate::Estimate;
 use probe::{Probe, Real};
 use reporters::{Event, Outputs, PageOf, Reporters};
 use results::{DeviceRecord, Reference, Results};
 use settings::Settings;
+use spent::{Phase, Spent, Stopwatch};
 use timed_run::Peers;
 use watch::Watch;
 
@@ -301,10 +306,20 @@ fn probed(
     let mut missing = environment.peers.missing.clone();
     let absent = chosen.absent.iter();
     missing.extend(absent.map(|absent| format!("{}: {}", absent.name, absent.reason)));
-    let devices = probe::records(chosen, environment.probe, &mut missing);
+    let stopwatch = Stopwatch::default();
+    let devices = stopwatch.time(Phase::Limits, || {
+        probe::records(chosen, environment.probe, &mut missing)
+    });
     let records = devices.iter().map(|(record, _)| record.clone()).collect();
     let cpu = chosen.cpu.then(CpuInfo::read);
-    (devices, Results::begun(args.quick, cpu, records, missing))
+    let results = Results {
+        spent: vec![Spent {
+            lab: None,
+            seconds: stopwatch.seconds(),
+        }],
+        ..Results::begun(args.quick, cpu, records, missing)
+    };
+    (devices, results)
 }
 
 /// Times all cases of a lab.
@@ -316,31 +331,49 @@ fn measure(
     estimate: &mut Estimate,
     reporters: &mut Reporters<'_, '_>,
 ) -> Result<(), CommandError> {
-    let lab = benches[0].lab;
-    benches[0].place = estimate.place(lab, benches[0].case.as_ref());
-    // The CPU is timed once a lab, while nothing else runs: on the GPU's own case if that is not a
-    // large one.
-    let small = || lab.laptop_cases().into_iter().next();
+    let (lab, stopwatch) = (benches[0].lab, Stopwatch::default());
+    stopwatch.time(Phase::Rest, || -> Result<(), CommandError> {
+        benches[0].place = estimate.place(lab, benches[0].case.as_ref());
+        let references = references(&benches[0], is_large, chosen, &stopwatch)?;
+        if let Some(timed) = &references {
+            let rows = timed.rows.iter().cloned().map(|row| Reference {
+                lab: lab.name.to_owned(),
+                row,
+            });
+            reporters.tell(Event::References(rows.collect()))?;
+            reporters.tell(Event::Measured(benches[0].empty()))?;
+        }
+        for (index, bench) in benches.iter_mut().enumerate() {
+            bench.place = estimate.place(lab, bench.case.as_ref());
+            let (references, is_first) = (references.as_ref(), index == 0);
+            bench.run(chosen, devices, references, is_first, reporters, &stopwatch)?;
+            estimate.case_done();
+        }
+        Ok(())
+    })?;
+    reporters.tell(Event::LabDone(Spent {
+        lab: Some(lab.name.to_owned()),
+        seconds: stopwatch.seconds(),
+    }))
+}
+
+/// The CPU is timed once a lab, while nothing else runs: on the GPU's own case if that is not a
+/// large one.
+fn references(
+    bench: &Bench<'_>,
+    is_large: bool,
+    chosen: &Chosen<'_>,
+    stopwatch: &Stopwatch,
+) -> Result<Option<References>, CommandError> {
+    if !chosen.cpu {
+        return Ok(None);
+    }
+    let small = || bench.lab.laptop_cases().into_iter().next();
     let small = is_large.then(small).flatten();
-    let case = small.as_ref().unwrap_or(&benches[0].case);
-    let references = chosen.cpu.then(|| benches[0].references(case.as_ref()));
-    let references = references.transpose()?;
-    if let Some(timed) = &references {
-        let rows = timed.rows.iter().cloned();
-        let lab = lab.name.to_owned();
-        let rows = rows.map(|row| Reference {
-            lab: lab.clone(),
-            row,
-        });
-        reporters.tell(Event::References(rows.collect()))?;
-        reporters.tell(Event::Measured(benches[0].empty()))?;
-    }
-    for (index, bench) in benches.iter_mut().enumerate() {
-        bench.place = estimate.place(lab, bench.case.as_ref());
-        bench.run(chosen, devices, references.as_ref(), index == 0, reporters)?;
-        estimate.case_done();
-    }
-    reporters.tell(Event::LabDone)
+    let case = small.as_ref().unwrap_or(&bench.case);
+    stopwatch.time(Phase::References, || {
+        bench.references(case.as_ref()).map(Some)
+    })
 }
 
 /// A value of `--registers`.

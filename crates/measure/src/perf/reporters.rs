@@ -17,6 +17,7 @@ use terminal::look::Look;
 use terminal::stdout::Out;
 
 use super::results::{CaseResults, Reference, Results};
+use super::spent::{self, Spent};
 use super::{gpus, probe, report};
 
 /// News of a measurement while it goes on.
@@ -27,8 +28,8 @@ pub enum Event {
     Measured(CaseResults),
     /// A case is complete.
     CaseDone(CaseResults),
-    /// All cases of the lab that the last one belongs to are complete.
-    LabDone,
+    /// All cases of the lab that the last one belongs to are complete, in this time.
+    LabDone(Spent),
 }
 
 /// How results look as a page.
@@ -123,7 +124,7 @@ impl<'o, 'w> Reporters<'o, 'w> {
     ///
     /// [`CommandError::Environment`] if the terminal is gone.
     pub fn tell(&mut self, event: Event) -> Result<(), CommandError> {
-        let is_lab_done = matches!(event, Event::LabDone);
+        let is_lab_done = matches!(event, Event::LabDone(_));
         self.documents.tell(event);
         let Some(Text { has_notes }) = self.text.filter(|_| is_lab_done) else {
             return Ok(());
@@ -147,12 +148,18 @@ impl<'o, 'w> Reporters<'o, 'w> {
         }
     }
 
-    /// Writes the files.
+    /// Says where the time of a long measurement went, and writes the files.
     ///
     /// # Errors
     ///
     /// [`CommandError::Environment`] for a file that cannot be written.
-    pub fn finish(self) -> Result<Ending, CommandError> {
+    pub fn finish(mut self) -> Result<Ending, CommandError> {
+        let spent = self
+            .documents
+            .read(|results| spent::in_words(&results.spent));
+        if let Some(spent) = spent.flatten() {
+            self.remark(&spent)?;
+        }
         self.documents.finish(self.out)
     }
 }
@@ -188,7 +195,7 @@ impl Results {
                     None => self.cases.push(case),
                 }
             }
-            Event::LabDone => {}
+            Event::LabDone(spent) => self.spent.push(spent),
         }
     }
 }

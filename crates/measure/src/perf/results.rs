@@ -18,6 +18,7 @@ use units::count;
 
 use super::bound::Bound;
 use super::counters::Counted;
+use super::spent::Spent;
 use crate::code_lines::CodeLines;
 use crate::cpu::CpuInfo;
 pub use ratio::Ratio;
@@ -53,6 +54,9 @@ pub struct Results {
     /// The CPU references, timed once a lab.
     pub references: Vec<Reference>,
     pub cases: Vec<CaseResults>,
+    /// Where the wall time went; empty in documents that do not say.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub spent: Vec<Spent>,
     /// Of `--gpus`: how one lab was measured on more and more GPUs.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scaling: Option<Scaling>,

@@ -17,7 +17,7 @@ pub struct Settings {
     /// How long a sample of runs back to back takes at least; without one, runs back to back are
     /// not timed.
     pub batch: Option<Duration>,
-    /// A run of this time and more is timed in parts.
+    /// A run of this time and more is timed in parts, and not back to back.
     pub long: Duration,
     /// For how long energy is counted at least, whose counter moves in steps; not at all if `None`.
     /// Long runs count their own.
@@ -26,7 +26,8 @@ pub struct Settings {
     pub check: Duration,
     /// A CPU reference that took this long once is warm.
     pub cpu_warm_up: Duration,
-    /// When the CPU's samples are enough: it is noisier, and not what is optimised here.
+    /// When the CPU's samples are enough: it is noisier, and not what is optimised here. A run of
+    /// its least time and more is timed in parts.
     pub cpu: SamplingRule,
 }
 
@@ -56,10 +57,13 @@ impl Settings {
         Settings {
             device_warm_up: Duration::from_millis(300),
             isolated: DEVICE,
-            batched: DEVICE,
+            batched: SamplingRule {
+                min_time: Duration::from_millis(100),
+                ..DEVICE
+            },
             batch: Some(Duration::from_millis(10)),
-            long: Duration::from_millis(500),
-            energy: Some(Duration::from_millis(300)),
+            long: Duration::from_millis(100),
+            energy: Some(Duration::from_millis(200)),
             check: Duration::from_secs(2),
             cpu_warm_up: Duration::from_millis(200),
             cpu: CPU,

@@ -1,6 +1,6 @@
 //! A run that is timed: a variant's, or a peer's from another language.
 
-use device::run::{outputs_into, restore};
+use device::run::{holds, outputs, restore};
 use device::{BufferPool, DeviceError, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
@@ -190,9 +190,14 @@ impl<'d> TimedRun<'d> {
         }
     }
 
-    /// Reads the last run's result into `to`, named as the outputs of [`LabCase::reference`].
-    pub fn outputs(&mut self, to: &mut NamedBuffers) -> Result<(), RunError> {
-        Ok(outputs_into(self.session.as_mut(), &self.plan, to)?)
+    /// The last run's result, named as the outputs of [`LabCase::reference`].
+    pub fn outputs(&mut self) -> Result<NamedBuffers, RunError> {
+        Ok(outputs(self.session.as_mut(), &self.plan)?)
+    }
+
+    /// Whether the last run's result is this one, to the last bit.
+    pub fn holds(&mut self, result: &NamedBuffers) -> Result<bool, RunError> {
+        Ok(holds(self.session.as_mut(), &self.plan, result)?)
     }
 
     /// Makes a graph of the run, for [`Launching::Graph`], if it can be one.

@@ -9,6 +9,7 @@ use lab::{Cpu, Lab, LabCase, Variant};
 
 use crate::perf::interleaved::{self, DistinctOutputs};
 use crate::perf::settings::Settings;
+use crate::perf::spent::Stopwatch;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
 use crate::perf::watch::Watch;
@@ -192,7 +193,13 @@ impl<'e> Explorer<'e> {
         }
         let mut distinct = DistinctOutputs::default();
         let runs = runs.into_iter().map(|run| (run, self.watch.clone()));
-        let results = interleaved::time(runs.collect(), &self.settings, 1, Some(&mut distinct));
+        let results = interleaved::time(
+            runs.collect(),
+            &self.settings,
+            1,
+            Some(&mut distinct),
+            &Stopwatch::default(),
+        );
         let results = results.into_iter().collect::<Result<Vec<_>, RunError>>()?;
         let (own, default) = (&results[0], &results[results.len() - 1]);
         if shape.is_exact() && own.output != default.output {

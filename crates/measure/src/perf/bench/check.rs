@@ -6,27 +6,27 @@
 //! compared with the CPU, bit for bit; every other result is compared with its result of the whole
 //! run. Should two variants be right at both ends and differ, the CPU computes the whole.
 //!
-//! A variant that rounds differently has a result of its own. It too is run again up to these two
+//! Variants with fused arithmetic are compared in the same way with the CPU's fused results. A
+//! variant that sums in another order has a result of its own. It too is run again up to these two
 //! points, the last steps from its own state before them, and compared there as its case compares
 //! it.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
-use std::time::Duration;
 
 use clap::ValueEnum;
 use device::buffer::{copies, replace};
-use device::{Device, Error, NamedBuffers};
+use device::{Device, Error, NamedBuffers, check};
 use exit::ErrorKind;
 use lab::run::run_from;
-use lab::{Cpu, Lab, LabCase, Variant};
+use lab::{Arithmetic, Cpu, Lab, LabCase, Variant};
 
 use super::Bench;
+use super::computed::Computed;
 use crate::perf::interleaved::DistinctOutputs;
 use crate::perf::results::{CheckedSteps, Correctness};
-use exit::CommandError;
 use lab::run::explain;
-use terminal::progress::Bar;
+use terminal::progress::{Bar, NoProgress};
 
 /// The part of the results that is compared with the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -40,10 +40,6 @@ pub enum CheckArg {
     /// Nothing
     None,
 }
-
-/// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up
-/// to the end.
-const FIRST: f64 = 0.85;
 
 /// Whether a result is right.
 #[derive(Debug, Clone)]
@@ -69,8 +65,7 @@ pub struct Judged {
 struct Pair {
     /// Which of the [`DistinctOutputs`].
     output: usize,
-    /// Whether it must be equal to the reference to the last bit.
-    is_exact: bool,
+    arithmetic: Arithmetic,
 }
 
 type Verdicts = HashMap<Pair, Judgement>;
@@ -79,7 +74,7 @@ impl Judged {
     fn pair(&self) -> Option<Pair> {
         Some(Pair {
             output: self.output?,
-            is_exact: self.variant.is_exact(),
+            arithmetic: self.variant.arithmetic,
         })
     }
 }
@@ -89,10 +84,11 @@ fn pairs(runs: &[Judged]) -> impl Iterator<Item = (Pair, &Judged)> {
     runs.iter().filter_map(|run| Some((run.pair()?, run)))
 }
 
-/// The outputs that are equal to the reference at both ends.
-fn confirmed(verdicts: &Verdicts) -> Vec<usize> {
-    let equal = verdicts.iter();
-    let equal = equal.filter(|(_, verdict)| verdict.result == Correctness::Equal);
+/// The outputs of this arithmetic that are equal to the CPU's at both ends.
+fn confirmed(verdicts: &Verdicts, arithmetic: Arithmetic) -> Vec<usize> {
+    let equal = verdicts.iter().filter(|(pair, verdict)| {
+        pair.arithmetic == arithmetic && verdict.result == Correctness::Equal
+    });
     equal.map(|(pair, _)| pair.output).collect()
 }
 
@@ -112,11 +108,11 @@ impl Judgement {
     }
 
     /// The verdict of a comparison.
-    fn new(mismatch: Option<String>, is_exact: bool, steps: Option<CheckedSteps>) -> Judgement {
-        let result = match (&mismatch, is_exact) {
+    fn new(mismatch: Option<String>, pair: Pair, steps: Option<CheckedSteps>) -> Judgement {
+        let result = match (&mismatch, pair.arithmetic) {
             (Some(_), _) => Correctness::Wrong,
-            (None, true) => Correctness::Equal,
-            (None, false) => Correctness::Close,
+            (None, Arithmetic::Exact | Arithmetic::Fused) => Correctness::Equal,
+            (None, Arithmetic::Reordered) => Correctness::Close,
         };
         Judgement {
             result,
@@ -135,87 +131,55 @@ fn judged_at_ends(
     match ends {
         Ok(mismatch) => {
             let steps = mismatch.is_none().then_some(steps);
-            Ok(Judgement::new(mismatch, pair.is_exact, steps))
+            Ok(Judgement::new(mismatch, pair, steps))
         }
         // An oracle needs more memory than the reference.
-        Err(error) if !pair.is_exact && error.kind() == ErrorKind::Environment => Ok(Judgement {
-            mismatch: Some(format!("unchecked: {error}")),
-            ..Judgement::UNCHECKED
-        }),
+        Err(error)
+            if pair.arithmetic != Arithmetic::Exact && error.kind() == ErrorKind::Environment =>
+        {
+            Ok(Judgement {
+                mismatch: Some(format!("unchecked: {error}")),
+                ..Judgement::UNCHECKED
+            })
+        }
         Err(error) => Err(error),
     }
 }
 
-/// The outputs that the CPU computed.
-pub enum Computed {
-    /// The outputs of the whole case.
-    Whole(NamedBuffers),
-    /// The outputs after the first steps, and how many steps it takes until the end for a while.
-    First {
-        steps: u64,
-        outputs: NamedBuffers,
-        last: u64,
-    },
+/// The outputs that results are compared with.
+#[derive(Clone, Copy, Default)]
+pub struct Expected<'o> {
+    /// Of the scheme as it is.
+    pub plain: Option<&'o NamedBuffers>,
+    /// Of the scheme with fused arithmetic.
+    pub fused: Option<&'o NamedBuffers>,
+}
+
+impl Expected<'_> {
+    /// What differs, if anything does. `None` where nothing is known to compare with.
+    fn compare(
+        &self,
+        case: &dyn LabCase,
+        variant: &Variant,
+        inputs: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<Option<Option<String>>, Error> {
+        let expected = match variant.arithmetic {
+            Arithmetic::Fused => self.fused,
+            Arithmetic::Exact | Arithmetic::Reordered => self.plain,
+        };
+        let Some(expected) = expected else {
+            return Ok(None);
+        };
+        let checked = match variant.arithmetic {
+            Arithmetic::Exact | Arithmetic::Fused => check::exact(expected, got),
+            Arithmetic::Reordered => case.check_reordered(inputs, expected, got)?,
+        };
+        Ok(Some(checked.err().map(|error| explain(case, &error))))
+    }
 }
 
 impl Bench<'_> {
-    /// The CPU's outputs of the case, as far as they are asked for.
-    ///
-    /// # Errors
-    ///
-    /// Where memory is short.
-    pub(super) fn compute(&self, inputs: &NamedBuffers) -> Result<Computed, CommandError> {
-        let case = self.case.as_ref();
-        let computed = match (self.check, case.timesteps()) {
-            (CheckArg::Steps, Some(of)) if case.part(0, 1).is_some() => {
-                self.compute_first(inputs, of)
-            }
-            _ => self.compute_whole(inputs).map(Computed::Whole),
-        };
-        computed.map_err(|error| self.lacking(error))
-    }
-
-    fn compute_whole(&self, inputs: &NamedBuffers) -> Result<NamedBuffers, Error> {
-        let bar = Bar::new(format!("{}, the whole on the CPU", self.place));
-        self.case.reference_from(inputs, Cpu::Parallel, &bar)
-    }
-
-    fn compute_first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
-        let mut buffers = copies(inputs, |_| true)?;
-        let first = self.settings.check.mul_f64(FIRST);
-        let (mut done, mut spent) = (0, Duration::ZERO);
-        let steps_in = |time: Duration, done: u64, spent: Duration| {
-            let one_s = spent.as_secs_f64() / done.max(1) as f64;
-            (time.as_secs_f64() / one_s.max(1e-9)) as u64
-        };
-        while done < of && spent < first {
-            let steps = match done {
-                0 => 1,
-                // The first step says nothing about the others.
-                _ => steps_in(first - spent, done, spent).clamp(1, 8 * done),
-            };
-            let steps = steps.min(of - done);
-            let bar = Bar::new(format!("{}, first steps on the CPU", self.place));
-            let part = self.part(done, steps);
-            spent += part.advance(&mut buffers, Cpu::Parallel, &bar)?;
-            done += steps;
-        }
-        keep_outputs(self.lab, &mut buffers);
-        Ok(match done == of {
-            true => Computed::Whole(buffers),
-            false => Computed::First {
-                steps: done,
-                outputs: buffers,
-                last: steps_in(self.settings.check - first, done, spent).clamp(1, of - done),
-            },
-        })
-    }
-
-    fn part(&self, first: u64, steps: u64) -> Box<dyn LabCase> {
-        let part = self.case.part(first as u32, steps as u32);
-        part.expect("a case with timesteps has parts")
-    }
-
     /// A verdict for each of the runs, in their order.
     ///
     /// # Errors
@@ -232,53 +196,49 @@ impl Bench<'_> {
     ) -> Result<Vec<Judgement>, Error> {
         let mut verdicts = Verdicts::new();
         let whole;
-        // The outputs that the rest is compared with, and the steps if the CPU did not compute all.
+        // What the rest is compared with, and the steps if the CPU did not compute all.
         let (expected, steps) = match computed {
-            None => (None, None),
-            Some(Computed::Whole(outputs)) => (Some(outputs), None),
-            Some(Computed::First {
-                steps,
-                outputs,
-                last,
-            }) => {
-                let steps = CheckedSteps {
-                    first: *steps,
-                    last: *last,
-                    of: self.case.timesteps().unwrap_or(0),
-                };
+            None => (Expected::default(), None),
+            Some(all @ Computed { ends: None, .. }) => (all.expected(), None),
+            Some(
+                first @ Computed {
+                    ends: Some(steps), ..
+                },
+            ) => {
                 for (pair, run) in pairs(runs).filter(|(_, run)| run.is_ours) {
                     if let Entry::Vacant(verdict) = verdicts.entry(pair) {
                         let got = &distinct.all[pair.output];
-                        let ends = self.check_ends(run, steps, outputs, got, device, inputs);
-                        verdict.insert(judged_at_ends(ends, pair, steps)?);
+                        let ends = self.check_ends(run, *steps, first, got, device, inputs);
+                        verdict.insert(judged_at_ends(ends, pair, *steps)?);
                     }
                 }
-                match confirmed(&verdicts)[..] {
-                    // Nothing is known of peers.
-                    [] => (None, None),
-                    [one] => (Some(&distinct.all[one]), Some(steps)),
+                let confirmed = [Arithmetic::Exact, Arithmetic::Fused]
+                    .map(|arithmetic| confirmed(&verdicts, arithmetic));
+                if confirmed.iter().all(|outputs| outputs.len() <= 1) {
+                    // Where there is none, nothing is known of peers.
+                    let [plain, fused] =
+                        confirmed.map(|outputs| outputs.first().map(|one| &distinct.all[*one]));
+                    (Expected { plain, fused }, Some(*steps))
+                } else {
                     // Right at both ends, and yet not the same.
-                    _ => {
-                        verdicts.clear();
-                        whole = self.compute_whole(inputs)?;
-                        (Some(&whole), None)
-                    }
+                    verdicts.clear();
+                    whole = self.computing().whole(inputs)?;
+                    (whole.expected(), None)
                 }
             }
         };
-        if let Some(expected) = expected {
-            for (pair, run) in pairs(runs).filter(|(_, run)| !run.rounds_differently) {
-                if let Entry::Vacant(verdict) = verdicts.entry(pair) {
-                    let (case, got) = (self.case.as_ref(), &distinct.all[pair.output]);
-                    let checked = run.variant.check(case, inputs, expected, got)?;
-                    let mismatch = checked.err().map(|error| explain(case, &error));
-                    verdict.insert(Judgement::new(mismatch, pair.is_exact, steps));
+        for (pair, run) in pairs(runs).filter(|(_, run)| !run.rounds_differently) {
+            if let Entry::Vacant(verdict) = verdicts.entry(pair) {
+                let (case, got) = (self.case.as_ref(), &distinct.all[pair.output]);
+                let compared = expected.compare(case, run.variant, inputs, got)?;
+                if let Some(mismatch) = compared {
+                    verdict.insert(Judgement::new(mismatch, pair, steps));
                 }
             }
         }
         let of_run = |run: &Judged| match run.pair() {
             Some(_) if run.rounds_differently => Judgement {
-                mismatch: expected
+                mismatch: { expected.plain.or(expected.fused) }
                     .map(|_| "unchecked: it rounds differently from the reference".to_owned()),
                 ..Judgement::UNCHECKED
             },
@@ -294,7 +254,7 @@ impl Bench<'_> {
         &self,
         run: &Judged,
         CheckedSteps { first, last, of }: CheckedSteps,
-        after_first: &NamedBuffers,
+        after_first: &Computed,
         after_all: &NamedBuffers,
         device: &dyn Device,
         inputs: &NamedBuffers,
@@ -305,26 +265,28 @@ impl Bench<'_> {
             let outcome = run_from(device, part, variant, inputs)?;
             Ok::<_, Error>(outcome.outputs)
         };
-        let part = self.part(0, first);
+        let cpu = self.computing();
+        let part = cpu.part(0, first);
         let got = on_device(part.as_ref())?;
-        if let Err(error) = variant.check(part.as_ref(), inputs, after_first, &got)? {
-            let error = explain(part.as_ref(), &error);
+        let expected = after_first.expected();
+        if let Some(Some(error)) = expected.compare(part.as_ref(), variant, inputs, &got)? {
             return Ok(Some(format!("after the first {first} steps: {error}")));
         }
         drop(got);
-        let state = on_device(self.part(0, of - last).as_ref())?;
+        let state = on_device(cpu.part(0, of - last).as_ref())?;
         let is_left = |name: &str| state.iter().all(|(other, _)| other != name);
         let mut buffers = copies(inputs, is_left)?;
         replace(&mut buffers, state);
-        let part = self.part(of - last, last);
+        let part = cpu.part(of - last, last);
         let checked = if !variant.checks_from_inputs(part.as_ref()) {
             // In place: what the steps began with is gone then.
-            part.advance(&mut buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
+            part.advance(&mut buffers, Cpu::Parallel, &NoProgress)?;
             keep_outputs(self.lab, &mut buffers);
             variant.check(part.as_ref(), &Vec::new(), &buffers, after_all)?
+        } else if variant.arithmetic == Arithmetic::Fused {
+            variant.check(part.as_ref(), &buffers, &Vec::new(), after_all)?
         } else {
-            let expected =
-                part.reference_from(&buffers, Cpu::Parallel, &terminal::progress::NoProgress)?;
+            let expected = part.reference_from(&buffers, Cpu::Parallel, &NoProgress)?;
             variant.check(part.as_ref(), &buffers, &expected, after_all)?
         };
         Ok(checked.err().map(|error| {

@@ -1,20 +1,21 @@
 //! The rows of the references, which the CPU computes.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use device::buffer::copies;
 use device::{Error, NamedBuffers, check};
 use lab::{Cpu, LabCase};
-use stats::Summary;
+use stats::{Collector, Doubt, SamplingRule, Summary};
 
 use super::Bench;
 use super::check::{CheckArg, keep_outputs};
 use super::speedups::compare_with_cpu;
+use crate::perf::interleaved::{SEGMENTS, are_apart};
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};
 use exit::CommandError;
 use lab::devices::Wanted;
 use lab::run::explain;
-use terminal::progress::Bar;
+use terminal::progress::{Bar, NoProgress, Progress};
 
 /// The references of a lab, timed, and what they gave.
 pub struct References {
@@ -34,18 +35,19 @@ impl Bench<'_> {
     pub fn references(&self, case: &dyn LabCase) -> Result<References, CommandError> {
         let inputs = case.inputs().map_err(|error| self.lacking(error))?;
         let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error));
-        let (serial, mut outputs) = time(Cpu::Serial)?;
-        let (parallel, parallel_outputs) = time(Cpu::Parallel)?;
-        let (result, mismatch) = match check::exact(&outputs, &parallel_outputs) {
+        let (serial, parallel) = (time(Cpu::Serial)?, time(Cpu::Parallel)?);
+        let mut outputs = serial.buffers;
+        let (result, mismatch) = match check::exact(&outputs, &parallel.buffers) {
             _ if self.check == CheckArg::None => (Correctness::Unchecked, None),
             Ok(()) => (Correctness::Equal, None),
             Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
         };
-        let row = |cpu: Cpu, run: Summary, result, mismatch| {
+        let row = |cpu: Cpu, run: Summary, segments, result, mismatch| {
             let host_median_s = run.median_s;
             let figures = Figures {
                 result,
                 mismatch,
+                segments,
                 ..Figures::new(run, Clock::Host, host_median_s)
             };
             // The amount of useful work is the same for every variant.
@@ -54,8 +56,20 @@ impl Bench<'_> {
             Row::new(Wanted::Cpu, cpu.name(), case.label(), outcome)
         };
         let mut rows = vec![
-            row(Cpu::Serial, serial, Correctness::Reference, None),
-            row(Cpu::Parallel, parallel, result, mismatch),
+            row(
+                Cpu::Serial,
+                serial.run,
+                serial.segments,
+                Correctness::Reference,
+                None,
+            ),
+            row(
+                Cpu::Parallel,
+                parallel.run,
+                parallel.segments,
+                result,
+                mismatch,
+            ),
         ];
         keep_outputs(self.lab, &mut outputs);
         let known = rows.clone();
@@ -68,29 +82,109 @@ impl Bench<'_> {
     }
 }
 
-/// Times a reference, without setup; the buffers as the last timed run left them. A first run that
-/// takes long enough is itself warm, and counts.
+/// A reference, timed.
+struct Timed {
+    run: Summary,
+    /// Into how many parts runs were divided, if they were.
+    segments: Option<u32>,
+    /// As the last run left them.
+    buffers: NamedBuffers,
+}
+
+/// A run: the time of all, of each of its parts with the timesteps of that, and what it left.
+struct Run {
+    time: Duration,
+    parts: Vec<(u64, Duration)>,
+    buffers: NamedBuffers,
+}
+
+/// Times a reference, without setup. A first run that takes long enough is itself warm, and counts;
+/// of one that takes longer still, each part is a sample.
 fn time(
     case: &dyn LabCase,
     inputs: &NamedBuffers,
     cpu: Cpu,
     bench: &Bench<'_>,
-) -> Result<(Summary, NamedBuffers), Error> {
-    let (first, settings) = (Instant::now(), &bench.settings);
-    let run = || {
-        let bar = Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), first);
-        let mut buffers = copies(inputs, |_| true)?;
-        let time = case.advance(&mut buffers, cpu, &bar)?;
-        Ok::<_, Error>((time, buffers))
-    };
-    let (first_time, mut outputs) = run()?;
-    let summary = settings.cpu.collect(|index| {
-        if index == 0 && first_time >= settings.cpu_warm_up {
-            return Ok(first_time);
+) -> Result<Timed, Error> {
+    let (began, settings) = (Instant::now(), &bench.settings);
+    let bar = || Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), began);
+    let first = in_parts(case, inputs, cpu, &bar())?;
+    if first.time >= settings.cpu.min_time && !first.parts.is_empty() {
+        return by_parts(first, &settings.cpu, || in_parts(case, inputs, cpu, &bar()));
+    }
+    let mut buffers = first.buffers;
+    let run = settings.cpu.collect(|index| {
+        if index == 0 && first.time >= settings.cpu_warm_up {
+            return Ok(first.time);
         }
-        let time;
-        (time, outputs) = run()?;
-        Ok::<_, Error>(time)
+        buffers = copies(inputs, |_| true)?;
+        case.advance(&mut buffers, cpu, &bar())
     })?;
-    Ok((summary, outputs))
+    Ok(Timed {
+        run,
+        segments: None,
+        buffers,
+    })
+}
+
+/// Runs until the parts are samples enough.
+fn by_parts(
+    first: Run,
+    rule: &SamplingRule,
+    mut again: impl FnMut() -> Result<Run, Error>,
+) -> Result<Timed, Error> {
+    let mut samples = Collector::new(*rule);
+    let mut run = first;
+    loop {
+        let steps: u64 = run.parts.iter().map(|(steps, _)| steps).sum();
+        for (part, time) in &run.parts {
+            samples.push(time.mul_f64(steps as f64 / *part as f64).into());
+        }
+        if samples.is_done() {
+            break;
+        }
+        run = again()?;
+    }
+    let mut summary = samples.finish();
+    let (segments_s, whole_s) = (summary.median_s, run.time.as_secs_f64());
+    if are_apart(segments_s, whole_s) {
+        summary.doubt(Doubt::Segments {
+            segments_s,
+            whole_s,
+        });
+    }
+    Ok(Timed {
+        run: summary,
+        segments: Some(SEGMENTS),
+        buffers: run.buffers,
+    })
+}
+
+/// One run, in parts if it has as many timesteps.
+fn in_parts(case: &dyn LabCase, inputs: &NamedBuffers, cpu: Cpu, bar: &Bar) -> Result<Run, Error> {
+    let mut buffers = copies(inputs, |_| true)?;
+    let all = case.timesteps().unwrap_or(0);
+    if all < SEGMENTS.into() || case.part(0, 1).is_none() {
+        let time = case.advance(&mut buffers, cpu, bar)?;
+        return Ok(Run {
+            time,
+            parts: Vec::new(),
+            buffers,
+        });
+    }
+    let ends = (0..=u64::from(SEGMENTS)).map(|part| all * part / u64::from(SEGMENTS));
+    let ends: Vec<u64> = ends.collect();
+    let mut parts = Vec::new();
+    for between in ends.windows(2) {
+        let (first, steps) = (between[0], between[1] - between[0]);
+        let part = case.part(first as u32, steps as u32);
+        let part = part.expect("a case with timesteps has parts");
+        parts.push((steps, part.advance(&mut buffers, cpu, &NoProgress)?));
+        bar.update(between[1], all);
+    }
+    Ok(Run {
+        time: parts.iter().map(|(_, time)| *time).sum(),
+        parts,
+        buffers,
+    })
 }

@@ -15,8 +15,8 @@ use sha2::{Digest, Sha256};
 
 use super::Bench;
 use super::contenders::Contender;
-use super::room::Room;
 use crate::perf::results::{Correctness, OnSeveral};
+use crate::perf::room::Room;
 use crate::perf::timed_run::{RunError, TimedRun};
 
 /// Bytes of a buffer that one core digests at a time.

@@ -9,15 +9,17 @@ use lab::Lab;
 use plan::Plan;
 
 use super::Bench;
-use super::check::{Computed, Judged, Judgement};
+use super::check::{Judged, Judgement};
 use super::contenders::Contender;
 use super::fewer::{Fields, First};
-use super::room::Room;
+use super::meanwhile::Meanwhile;
 use super::speedups::{compare_with_fewest, mark_fastest, times_as_long};
 use crate::code_lines;
 use crate::perf::bound::{self, Demand};
 use crate::perf::interleaved::{self, DistinctOutputs, Timed};
 use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
+use crate::perf::room::Room;
+use crate::perf::spent::{Phase, Stopwatch};
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::watch::Watch;
 use exit::CommandError;
@@ -33,6 +35,7 @@ pub struct Place<'d> {
     pub record: &'d DeviceRecord,
     /// The reports of all its devices.
     pub watch: &'d Watch,
+    pub stopwatch: &'d Stopwatch,
 }
 
 impl Place<'_> {
@@ -51,8 +54,8 @@ struct Measured {
 }
 
 impl Bench<'_> {
-    /// A row for each contender, each compared with the others. `inputs` are those of each run;
-    /// without them, runs go on from one another.
+    /// A row for each contender, each compared with the others. `given` are the inputs of each run,
+    /// and what the CPU computes from them; without them, runs go on from one another.
     ///
     /// # Errors
     ///
@@ -60,18 +63,21 @@ impl Bench<'_> {
     pub fn rows(
         &self,
         place: Place<'_>,
-        inputs: Option<&NamedBuffers>,
-        computed: Option<&Computed>,
+        given: Option<(&NamedBuffers, &Meanwhile<'_>)>,
     ) -> Result<Vec<Row>, CommandError> {
         let contenders = self.contenders(place.named.device);
+        let inputs = given.map(|(inputs, _)| inputs);
         let (mut fields, mut distinct) = (Fields::default(), DistinctOutputs::default());
         let measured = self.measure(&contenders, place, inputs, &mut fields, &mut distinct);
-        let judgements: Vec<Result<Judgement, RunError>> = match inputs {
-            Some(inputs) => {
+        let judgements: Vec<Result<Judgement, RunError>> = match given {
+            Some((inputs, meanwhile)) => {
                 let judged = contenders.iter().zip(&measured);
                 let judged: Vec<Judged> = judged.map(|(one, run)| one.judged(run)).collect();
-                let device = place.named.device;
-                let judgements = self.judge(&judged, &distinct, computed, device, inputs);
+                let (device, stopwatch) = (place.named.device, place.stopwatch);
+                let computed = stopwatch.time(Phase::Waiting, || meanwhile.computed())?;
+                let judgements = stopwatch.time(Phase::Checks, || {
+                    self.judge(&judged, &distinct, computed, device, inputs)
+                });
                 let judgements = judgements.map_err(|error| self.lacking(error))?;
                 judgements.into_iter().map(Ok).collect()
             }
@@ -80,7 +86,9 @@ impl Bench<'_> {
                 let firsts = firsts.map(|run| run.as_ref().ok()?.first.as_ref());
                 let firsts: Vec<Option<&First>> = firsts.collect();
                 let device = place.named.device;
-                let judgements = self.judge_by_fewer(&contenders, &firsts, device, &mut fields);
+                let judgements = place.stopwatch.time(Phase::Checks, || {
+                    self.judge_by_fewer(&contenders, &firsts, device, &mut fields)
+                });
                 { judgements.into_iter() }
                     .map(|judgement| Ok(Judgement::of(judgement?)))
                     .collect()
@@ -163,7 +171,12 @@ impl Bench<'_> {
         fields: &mut Fields,
         distinct: &mut DistinctOutputs,
     ) -> Vec<Result<Measured, RunError>> {
-        let Place { named, watch, .. } = place;
+        let Place {
+            named,
+            watch,
+            stopwatch,
+            ..
+        } = place;
         let room = Room::of(named.device);
         let mut measured: Vec<Option<Result<Measured, RunError>>> =
             contenders.iter().map(|_| None).collect();
@@ -179,7 +192,7 @@ impl Bench<'_> {
                 if measured[index].is_some() || is_alone[index] && !runs.is_empty() {
                     continue;
                 }
-                let prepared = match inputs {
+                let prepared = stopwatch.time(Phase::Preparation, || match inputs {
                     Some(inputs) => self
                         .prepare(contender, named, inputs, &memory)
                         .map(|run| (run, None)),
@@ -188,7 +201,7 @@ impl Bench<'_> {
                         let first = self.first_run(contender, named.device, &room, &others, fields);
                         first.map(|(run, first)| (run, Some(first)))
                     }
-                };
+                });
                 match prepared {
                     Ok((_, first)) if !place.has_times() => {
                         measured[index] = Some(Ok(Measured { timed: None, first }));
@@ -216,7 +229,7 @@ impl Bench<'_> {
             let started = processes().zip(before);
             let own = 1 + started.map_or(0, |(after, before)| after.saturating_sub(before));
             let distinct = inputs.is_some().then_some(&mut *distinct);
-            let results = interleaved::time(runs, &self.settings, own, distinct);
+            let results = interleaved::time(runs, &self.settings, own, distinct, stopwatch);
             let are_several = group.len() > 1;
             for ((index, first), result) in group.into_iter().zip(results) {
                 match result {

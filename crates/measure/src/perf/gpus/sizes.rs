@@ -9,7 +9,8 @@ use plan::Plan;
 use exit::CommandError;
 use lab::catalogue;
 
-use crate::perf::bench::{OnGpus, Room};
+use crate::perf::bench::OnGpus;
+use crate::perf::room::{Room, host_has};
 
 /// The variant that is taken where none is named, of each lab that has it.
 const USUAL: &str = "split";
@@ -259,7 +260,7 @@ impl Sizes<'_> {
                 };
                 let declared = declared.memory_bytes().map_err(Error::from)?;
                 let on_host = declared * HOST_COPIES;
-                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && room.host_has(on_host))
+                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && host_has(on_host))
             };
             held().unwrap_or(false)
         })

@@ -18,6 +18,7 @@ use crate::cpu::CpuInfo;
 use crate::perf::bench::Place;
 use crate::perf::results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use crate::perf::settings::Settings;
+use crate::perf::spent::Stopwatch;
 use crate::perf::watch::Watch;
 use crate::tuned::Table;
 use exit::Ending;
@@ -165,9 +166,10 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
             named: super::named(gpus),
             record: &record,
             watch: &Watch::joined(&watches),
+            stopwatch: &Stopwatch::default(),
         };
         CaseResults {
-            rows: bench.rows(place, None, None).unwrap(),
+            rows: bench.rows(place, None).unwrap(),
             ..bench.empty()
         }
     });

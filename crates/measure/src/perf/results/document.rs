@@ -39,6 +39,7 @@ impl Results {
             missing,
             references: Vec::new(),
             cases: Vec::new(),
+            spent: Vec::new(),
             scaling: None,
         }
     }

@@ -181,6 +181,7 @@ pub fn scaling(text: &str) -> Result<Results, CommandError> {
         missing: Vec::new(),
         references: Vec::new(),
         cases: cases.collect(),
+        spent: Vec::new(),
         scaling: Some(Scaling {
             variant: old.variant.clone(),
             weak: old.weak,

@@ -22,16 +22,40 @@ const CHECKED: CheckedSteps = CheckedSteps {
     of: 600,
 };
 
+/// The result, and the steps at both ends that were compared with the CPU's.
+fn judged(run: &Run, row: usize) -> (Correctness, Option<CheckedSteps>) {
+    let figures = run.figures(row);
+    (figures.result, figures.checked_steps)
+}
+
 #[test]
 fn long_runs_are_timed_in_parts() {
-    let run = long(&["--variant=naive,twofold"]);
+    let args = ["doubling", "--device=cuda", "--param=steps=180"];
+    let args = [&args[..], &["--variant=naive,twofold"]].concat();
+    let run = timed(&args, &test_lab::machine());
     let [naive, twofold] = [0, 1].map(|row| run.figures(row));
-    assert_eq!(naive.run.samples_s, [0.6; 20]);
+    assert_eq!(naive.run.samples_s, [0.18; 20]);
     assert!(naive.is_result() && naive.batched.is_none());
     assert_eq!((naive.segments, twofold.segments), (Some(20), None));
     // Half as long: a short one, in whole runs.
     assert!(twofold.is_result() && twofold.batched.is_some());
     assert_eq!(twofold.vs_first.unwrap().estimate, 2.0);
+}
+
+#[test]
+fn long_runs_of_the_cpu_are_timed_in_parts() {
+    let cpu = |steps: &str| timed(&["doubling", "--device=cpu", steps], &test_lab::machine());
+    let run = cpu("--param=steps=100");
+    for row in [0, 1] {
+        let figures = run.figures(row);
+        assert_eq!(figures.run.samples_s, [1.0; 20]);
+        assert_eq!(figures.segments, Some(20));
+        assert!(figures.run.doubts.is_empty() && figures.result != Correctness::Wrong);
+    }
+    // It has fewer steps than parts.
+    let run = cpu("--param=steps=19");
+    assert_eq!(run.figures(0).segments, None);
+    assert_eq!(run.figures(0).run.median_s, 0.19);
 }
 
 #[test]
@@ -53,6 +77,14 @@ fn both_ends_are_compared_with_the_cpu() {
     // A run that the CPU can do as a whole is checked as a whole.
     let run = small("naive");
     assert_eq!(run.figures(0).checked_steps, None);
+    // So is one that takes twice the time that the CPU is given.
+    for (steps, is_whole) in [("--param=steps=60", true), ("--param=steps=61", false)] {
+        let run = timed(
+            &["doubling", "--device=cuda", "--variant=naive", steps],
+            &test_lab::machine(),
+        );
+        assert_eq!(run.figures(0).checked_steps.is_none(), is_whole, "{steps}");
+    }
     let run = long(&["--variant=naive", "--check=full"]);
     let figures = run.figures(0);
     let result = (figures.result, figures.checked_steps);
@@ -113,5 +145,25 @@ fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
     assert!(
         mismatch.starts_with("after the first 26 steps: `x` is wrong in 100 of 100"),
         "{mismatch}"
+    );
+}
+
+#[test]
+fn fused_variants_equal_the_fused_reference_bit_for_bit() {
+    let run = small("naive,fused");
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    assert_eq!(judged(&run, 1), (Correctness::Equal, None));
+    let run = long(&["--variant=naive,fused"]);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    for row in [0, 1] {
+        assert_eq!(judged(&run, row), (Correctness::Equal, Some(CHECKED)));
+    }
+    // The CPU computes the whole where two are right at both ends, and differ.
+    let run = long(&["--variant=naive,fused,late-fused"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    let expected = [Correctness::Equal, Correctness::Equal, Correctness::Wrong];
+    assert_eq!(
+        [0, 1, 2].map(|row| judged(&run, row)),
+        expected.map(|result| (result, None))
     );
 }

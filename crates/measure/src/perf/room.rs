@@ -1,5 +1,6 @@
 //! Memory that there is, for plans that each have buffers of their own.
 
+use device::memory::available_bytes;
 use device::{Device, DeviceKind};
 use plan::Plan;
 
@@ -12,7 +13,6 @@ pub struct Room {
     pub is_emulated: bool,
     /// Of each device.
     device_bytes: Option<u64>,
-    host_bytes: Option<u64>,
 }
 
 impl Room {
@@ -22,7 +22,6 @@ impl Room {
         Room {
             is_emulated: info.kind == DeviceKind::Emulated,
             device_bytes: memory.map(|bytes| bytes - bytes / FREE_ON_DEVICE),
-            host_bytes: device::memory::available_bytes(),
         }
     }
 
@@ -40,10 +39,10 @@ impl Room {
     pub fn has(&self, plan: &Plan) -> bool {
         self.has_all(std::iter::once(plan))
     }
+}
 
-    /// Whether the host holds this, and has some left.
-    pub fn host_has(&self, bytes: u64) -> bool {
-        let is_less = |room: u64| bytes as f64 <= HOST_SHARE * room as f64;
-        self.host_bytes.is_none_or(is_less)
-    }
+/// Whether the host holds this, and has some left.
+pub fn host_has(bytes: u64) -> bool {
+    let is_less = |room: u64| bytes as f64 <= HOST_SHARE * room as f64;
+    available_bytes().is_none_or(is_less)
 }
