@@ -31,7 +31,7 @@ pub enum Phase {
     Waiting,
     /// Runs up to the points that are compared with the CPU, and the comparisons.
     Checks,
-    /// Whatever is left.
+    /// Everything else.
     Rest,
 }
 
@@ -81,7 +81,7 @@ impl Stopwatch {
         done
     }
 
-    /// The times so far.
+    /// The sums.
     pub fn seconds(self) -> Seconds {
         self.0.into_inner()
     }

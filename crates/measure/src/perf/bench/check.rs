@@ -156,7 +156,7 @@ pub struct Expected<'o> {
 }
 
 impl Expected<'_> {
-    /// What differs, if anything does. `None` where nothing is known to compare with.
+    /// The difference, if there is one. `None` where there is nothing to compare with.
     fn compare(
         &self,
         case: &dyn LabCase,
@@ -196,7 +196,7 @@ impl Bench<'_> {
     ) -> Result<Vec<Judgement>, Error> {
         let mut verdicts = Verdicts::new();
         let whole;
-        // What the rest is compared with, and the steps if the CPU did not compute all.
+        // The outputs that the rest is compared with, and the steps if the CPU did not compute all.
         let (expected, steps) = match computed {
             None => (Expected::default(), None),
             Some(all @ Computed { ends: None, .. }) => (all.expected(), None),

@@ -50,10 +50,14 @@ impl Bench<'_> {
         let inputs_bytes = { inputs.into_iter().flatten() }
             .map(|(_, buffer)| buffer.bytes().len() as u64)
             .sum::<u64>();
-        let has_room = host_has(COPIES * inputs_bytes);
+        let cores = available_parallelism().map_or(1, usize::from);
+        let threads = match cores.saturating_sub(LEFT_ALONE) {
+            threads if threads >= LEFT_ALONE && host_has(COPIES * inputs_bytes) => threads,
+            _ => 0,
+        };
         let (computing, lab) = (self.computing(), self.lab);
         let (variants, case) = (&self.variants[..], self.case.as_ref());
-        begin(scope, has_room, move |outputs: &Sender<Outputs>| {
+        begin(scope, threads, move |outputs: &Sender<Outputs>| {
             let checked = inputs.filter(|_| is_checked);
             let computed = checked.map(|inputs| {
                 let computed = computing.compute(inputs, known);
@@ -66,22 +70,21 @@ impl Bench<'_> {
     }
 }
 
-/// Does the work on other cores, if there are enough and it may.
+/// Does the work on this number of threads of its own; at once where there are none.
 fn begin<'s>(
     scope: &'s Scope<'s, '_>,
-    may_wait: bool,
+    threads: usize,
     work: impl FnOnce(&Sender<Outputs>) -> Option<Counted> + Send + 's,
 ) -> Meanwhile<'s> {
-    let cores = available_parallelism().map_or(1, usize::from);
-    let threads = cores.saturating_sub(LEFT_ALONE);
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let pool = (threads > 0).then(|| rayon::ThreadPoolBuilder::new().num_threads(threads).build());
     let (sender, arriving) = channel();
     let counted = match pool {
-        Ok(pool) if may_wait && threads >= LEFT_ALONE => {
+        Some(Ok(pool)) => {
             let work = move || pool.install(|| work(&sender));
             Counting::Running(scope.spawn(work))
         }
-        _ => Counting::Done(work(&sender)),
+        // Threads that cannot be had are none of the reader's concern.
+        Some(Err(_)) | None => Counting::Done(work(&sender)),
     };
     Meanwhile {
         outputs: OnceCell::new(),
@@ -124,30 +127,54 @@ mod tests {
     use super::*;
 
     #[test]
-    fn work_is_done_on_other_cores_or_at_once() {
-        for may_wait in [false, true] {
+    fn work_is_done_on_threads_of_its_own_or_at_once() {
+        for threads in [0, 3] {
             std::thread::scope(|scope| {
                 let own = std::thread::current().id();
                 let (told, asked) = channel();
-                let meanwhile = begin(scope, may_wait, move |outputs| {
-                    told.send(std::thread::current().id() == own).unwrap();
+                let meanwhile = begin(scope, threads, move |outputs| {
+                    let is_own = std::thread::current().id() == own;
+                    told.send((is_own, rayon::current_num_threads())).unwrap();
                     outputs.send(None).unwrap();
                     None
                 });
                 assert!(meanwhile.computed().unwrap().is_none());
-                let has_many = available_parallelism().unwrap().get() >= 2 * LEFT_ALONE;
-                assert_eq!(asked.recv().unwrap(), !(may_wait && has_many));
+                let (is_own, of_pool) = asked.recv().unwrap();
+                assert_eq!(is_own, threads == 0);
+                assert!(threads == 0 || of_pool == threads);
                 assert!(meanwhile.counted().is_none());
             });
         }
     }
 
     #[test]
-    #[should_panic]
+    fn outputs_are_there_before_the_counts() {
+        std::thread::scope(|scope| {
+            let (go_on, waiting) = channel();
+            let meanwhile = begin(scope, 2, move |outputs| {
+                let lacking = CommandError::Environment("out of memory".to_owned());
+                outputs.send(Some(Err(lacking))).unwrap();
+                waiting.recv().unwrap();
+                None
+            });
+            for _ in 0..2 {
+                let error = meanwhile.computed().err().unwrap();
+                assert_eq!(error, CommandError::Environment("out of memory".to_owned()));
+            }
+            go_on.send(()).unwrap();
+            assert!(meanwhile.counted().is_none());
+        });
+    }
+
+    #[test]
+    #[should_panic = "scoped thread panicked"]
     fn a_panic_is_passed_on() {
         std::thread::scope(|scope| {
-            let meanwhile = begin(scope, true, |_| panic!("out of memory"));
-            let _ = meanwhile.computed();
+            let meanwhile = begin(scope, 2, |_| panic!("out of memory"));
+            let computed = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+                meanwhile.computed().is_ok()
+            }));
+            assert!(computed.is_err());
         });
     }
 }
