@@ -48,7 +48,7 @@ pub fn totals(counted: &Counted, look: Look) -> String {
         .right("active\nlanes, %", |one| percent(one.active_lanes()))
         .right("sectors\nper update", |one| per_update(one.sectors, one))
         .right("coal-\nesced, %", |one| percent(one.efficiency));
-    let mut parts = vec![table.render(look, 2)];
+    let mut parts = vec![table.render_within(look, 2, &["launches", "active"])];
     let note = format!(
         "not timed: counted by the emulated device on {}",
         counted.case
@@ -115,9 +115,52 @@ fn per_update(counted: &Counted, look: Look) -> String {
             per_update(kernel.sectors, kernel)
         })
         .right("coal-\nesced %", |kernel| percent(kernel.efficiency))
-        .render(look, 2)
+        .render_within(look, 2, &["variant", "coal"])
 }
 
 fn percent(share: Option<f64>) -> Option<String> {
     Some(format!("{:.1}", 100.0 * share?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_of_the_longest_names_fit_a_terminal() {
+        let kernel = |kernel: &str| KernelCounts {
+            variant: "grid_stride_vector4_256".to_owned(),
+            kernel: kernel.to_owned(),
+            launches: 12_800,
+            updates: 1,
+            instructions: 1234,
+            warp_instructions: 40,
+            sectors: 5678,
+            ideal_sectors: 1234,
+            efficiency: Some(0.217),
+            l1_bytes: 0,
+            l2_bytes: 0,
+        };
+        let counted = Counted {
+            case: "4096x1024".to_owned(),
+            unit: "additions".to_owned(),
+            kernels: vec![kernel("matadd_grid_stride_vector4_256")],
+            failures: Vec::new(),
+        };
+        for columns in [80, 100] {
+            let look = Look {
+                columns,
+                ..Look::PLAIN
+            };
+            for text in [totals(&counted, look), per_update(&counted, look)] {
+                let is_narrow = |line: &str| line.chars().count() <= columns;
+                assert!(text.lines().all(is_narrow), "{text}");
+                assert!(
+                    text.contains("instructions") && text.contains("sectors"),
+                    "{text}"
+                );
+            }
+        }
+        assert!(totals(&counted, Look::PLAIN).contains("launches"));
+    }
 }

@@ -71,16 +71,20 @@ pub struct Sizes<'a> {
     pub is_long: bool,
 }
 
-/// The variant that `--variant` names, or the default one.
+/// The variant that `--variant` names, the one `--submission`, or the default one.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a lab or a variant that never computes on several devices.
+/// [`CommandError::Input`] for a lab, a variant or a submission that never computes on several
+/// devices.
 pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, CommandError> {
     let name = lab.name;
+    if names.is_empty() && !lab.submitted().is_empty() {
+        return submission(lab, lab.submitted());
+    }
     if lab.variants.is_empty() {
         return Err(CommandError::Input(
-            "--gpus: this copy of the course has no built-in variants that could be timed"
+            "--gpus: this copy of the course has no built-in variants that could be timed; `--submission DIR` times yours"
                 .to_owned(),
         ));
     }
@@ -116,16 +120,39 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
     }
 }
 
+/// The only submission, if it computes on several devices.
+pub(super) fn submission(
+    lab: &'static Lab,
+    own: &'static [Variant],
+) -> Result<&'static Variant, CommandError> {
+    match own {
+        [own] if uses_several(lab, own) => Ok(own),
+        [own] => Err(CommandError::Input(format!(
+            "--submission: {} records plans for one GPU; with --gpus, its launch.rs records one for as many as it is given",
+            own.name
+        ))),
+        _ => {
+            let reason = "--submission: with --gpus one solution is timed; name one";
+            Err(CommandError::Input(reason.to_owned()))
+        }
+    }
+}
+
 /// The variants that use two devices where they are offered two.
 fn on_several(lab: &'static Lab) -> Vec<&'static Variant> {
-    let cases = lab.small_cases();
-    let uses_two = |variant: &Variant, case: &dyn LabCase| {
+    let variants = lab.variants.iter();
+    variants
+        .filter(|variant| uses_several(lab, variant))
+        .collect()
+}
+
+/// Whether it uses two devices, of some small case, where it is offered two.
+fn uses_several(lab: &Lab, variant: &Variant) -> bool {
+    let uses_two = |case: &dyn LabCase| {
         let plan = variant.record_for(case, 2);
         plan.is_ok_and(|plan| plan.devices() == 2)
     };
-    let any_uses_two =
-        |variant: &&Variant| cases.iter().any(|case| uses_two(variant, case.as_ref()));
-    lab.variants.iter().filter(any_uses_two).collect()
+    lab.small_cases().iter().any(|case| uses_two(case.as_ref()))
 }
 
 impl Sizes<'_> {

@@ -303,3 +303,19 @@ fn documents_of_version_1_are_read() {
     insta::assert_snapshot!(body(&results));
     assert!(crate::report::of(&results).contains("NVLink, 18 links each"));
 }
+
+#[test]
+fn one_submission_is_timed_if_it_uses_several_gpus() {
+    let lab = host::find_lab("poisson").unwrap();
+    let at = |name: &str| {
+        lab.variants
+            .iter()
+            .position(|known| known.name == name)
+            .unwrap()
+    };
+    let [one, several] = ["reads_source", "split"].map(|name| &lab.variants[at(name)..][..1]);
+    assert_eq!(sizes::submission(lab, several).unwrap().name, "split");
+    let refused = |own| sizes::submission(lab, own).unwrap_err();
+    insta::assert_snapshot!(refused(one), @"--submission: reads_source records plans for one GPU; with --gpus, its launch.rs records one for as many as it is given");
+    insta::assert_snapshot!(refused(&lab.variants[..2]), @"--submission: with --gpus one solution is timed; name one");
+}
