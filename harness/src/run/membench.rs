@@ -9,13 +9,13 @@ use clap::Args;
 use device::DeviceKind;
 use device::{DeviceInfo, Sanitize};
 use host::membench::{
-    BandwidthOptions, CoalescingOptions, Latencies, LatencyOptions, Measured, MembenchError, Path,
-    bandwidth, coalescing, latency, levels, plateaus,
+    BandwidthOptions, Coalescing, CoalescingOptions, Latencies, LatencyOptions, Measured,
+    MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
 };
 
 use exit::{CommandError, Ending};
 use lab::devices::{Machine, Named, Wanted};
-use output_files::OutputFile;
+use output_files::OutputDocument;
 use terminal::json::JsonArg;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -77,19 +77,20 @@ fn run_on(
         }
         (None, true) => None,
         (path, false) => {
-            let path = path
-                .as_deref()
-                .unwrap_or(std::path::Path::new("membench.svg"));
-            Some(OutputFile::create("--plot", path)?)
+            let path = path.clone().unwrap_or("membench.svg".into());
+            Some((OutputDocument::create("--plot", &path)?, path))
         }
     };
-    let mut measured = measure(named)?;
+    // A plot of what is finished is there at every moment: a signal loses none of it.
+    let mut plotted = Ok(());
+    let mut measured = measure(named, |so_far| {
+        let plot = plot.as_ref();
+        plotted = plot.map_or(Ok(()), |(file, path)| write_plot(file, path, so_far));
+    })?;
     if is_emulated {
         // Its clock counts instructions.
         measured.latencies.clear();
     }
-    // The files first: a report that cannot be printed loses none.
-    let plotted = plot.map(|plot| write_plot(plot, &measured));
     json.write("run membench", &measured, out)?;
     if json.wants_text() && is_emulated {
         out.line(
@@ -100,43 +101,50 @@ fn run_on(
     } else if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;
     }
-    if let Some(path) = plotted.transpose()?
-        && json.wants_text()
-    {
+    plotted?;
+    if let Some((_, path)) = plot.filter(|_| json.wants_text()) {
         out.line(format!("\n  wrote {}", path.display()))?;
     }
     Ok(Ending::Fine)
 }
 
-fn write_plot(file: OutputFile, measured: &Measured) -> Result<PathBuf, CommandError> {
-    let svg =
-        plot::svg(measured).map_err(|error| CommandError::not_written(file.target(), &error))?;
+fn write_plot(
+    file: &OutputDocument,
+    path: &std::path::Path,
+    measured: &Measured,
+) -> Result<(), CommandError> {
+    let svg = plot::svg(measured).map_err(|error| CommandError::not_written(path, &error))?;
     Ok(file.write_all(svg.as_bytes())?)
 }
 
-fn measure(Named { name, device }: Named<'_>) -> Result<Measured, CommandError> {
+/// Measures, and tells what is there after each curve.
+fn measure(
+    Named { name, device }: Named<'_>,
+    mut finished: impl FnMut(&Measured),
+) -> Result<Measured, CommandError> {
     let info = device.info();
     let (latency_options, bandwidth_options, coalescing_options) = options(info);
-    let mut latencies = Vec::new();
+    let mut measured = Measured {
+        command_line: std::env::args().collect(),
+        device: info.name.clone(),
+        latencies: Vec::new(),
+        bandwidths: Vec::new(),
+        coalescing: Coalescing::default(),
+    };
     for path in Path::ALL {
         let bar = Bar::new(format!("latency of {} on {name}", path.name()));
         let curve = latency(device, path, &latency_options, &bar).map_err(failure)?;
-        latencies.push(Latencies {
+        measured.latencies.push(Latencies {
             levels: levels(path, &plateaus(&curve.points), info),
             curve,
         });
+        finished(&measured);
     }
     let bar = Bar::new(format!("bandwidth on {name}"));
-    let bandwidths = bandwidth(device, &bandwidth_options, &bar).map_err(failure)?;
+    measured.bandwidths = bandwidth(device, &bandwidth_options, &bar).map_err(failure)?;
     let bar = Bar::new(format!("coalescing on {name}"));
-    let coalescing = coalescing(device, &coalescing_options, &bar).map_err(failure)?;
-    Ok(Measured {
-        command_line: std::env::args().collect(),
-        device: info.name.clone(),
-        latencies,
-        bandwidths,
-        coalescing,
-    })
+    measured.coalescing = coalescing(device, &coalescing_options, &bar).map_err(failure)?;
+    Ok(measured)
 }
 
 /// The measurements: on the emulated device only enough to check what each kernel reads.

@@ -43,7 +43,7 @@ pub struct CoalescingFigure {
 }
 
 /// The two sweeps.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Coalescing {
     /// Elements of the timed runs.
     pub elements: u32,

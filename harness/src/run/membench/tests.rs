@@ -179,6 +179,28 @@ fn the_emulated_device_checks_every_kernel() {
 }
 
 #[test]
+fn a_plot_of_what_is_finished_is_there_after_each_curve() {
+    let machine = Machine::discover(&[Wanted::Emulated], Sanitize::NONE);
+    let chosen = machine.choose(&[Wanted::Emulated]).unwrap();
+    let mut curves = Vec::new();
+    measure(chosen.devices[0], |so_far| {
+        curves.push(so_far.latencies.len())
+    })
+    .unwrap();
+    assert_eq!(curves, [1, 2, 3, 4]);
+    let mut first = example();
+    first.latencies.truncate(1);
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("membench.svg");
+    let file = OutputDocument::create("--plot", &path).unwrap();
+    for measured in [first, example()] {
+        write_plot(&file, &path, &measured).unwrap();
+        let text = std::fs::read_to_string(&path).unwrap();
+        assert_eq!(text.contains("ld.shared"), measured.latencies.len() == 2);
+    }
+}
+
+#[test]
 fn without_a_gpu() {
     let (ending, text) = measured(&[], &test_lab::machine_without_gpu());
     let failure = ending.unwrap_err();
