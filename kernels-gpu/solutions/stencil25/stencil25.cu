@@ -228,3 +228,355 @@ extern "C" __global__ void __launch_bounds__(512, 2) stencil25_st_reg_fixed(cons
         }
     }
 }
+
+// ---- the Rust variant `two_steps`: two timesteps per launch, on tiles that stream along x ----
+
+constexpr int HALO = RADIUS, POINTS = 4, COLUMN = 2 * HALO + 1, COPIES = 2;
+constexpr u32 NONE = ~0u;
+
+// A ring of planes in shared memory. A plane has `rows` rows of `row` values.
+struct Ring {
+    u32 planes, rows, row;
+
+    __host__ __device__ constexpr u32 plane() const { return rows * row; }
+    __host__ __device__ constexpr u32 len() const { return planes * plane(); }
+    // The place of the plane that is `number` before the one at `place`.
+    __device__ u32 before(u32 place, u32 number) const
+    {
+        const u32 back = number * plane();
+        return place >= back ? place - back : place + len() - back;
+    }
+    __device__ u32 next(u32 place) const { return before(place, planes - 1); }
+};
+
+template <u32 Y, u32 Z, u32 AHEAD> struct Tile {
+    static constexpr Ring U = { HALO + 1 + AHEAD, Y + 4 * HALO, Z + 4 * HALO };
+    static constexpr Ring FIRST = { HALO + 1, Y + 2 * HALO, Z + 2 * HALO };
+    static constexpr Ring ETA = { HALO + 3 + AHEAD, FIRST.rows + 2, U.row };
+    static constexpr u32 FOURS = FIRST.row / POINTS, THREADS = (FIRST.rows * FOURS + 31) / 32 * 32;
+    static_assert(U.plane() / POINTS <= COPIES * THREADS && ETA.plane() / POINTS <= COPIES * THREADS, "two copies per thread");
+};
+
+struct Arrays {
+    const float *u, *v, *vp, *eta, *phi;
+    float *first, *second, *next_phi;
+};
+
+struct Four {
+    float at[POINTS];
+};
+
+__device__ inline Four load4(const float *p)
+{
+    const float4 four = *reinterpret_cast<const float4 *>(p);
+    return { { four.x, four.y, four.z, four.w } };
+}
+
+__device__ inline void store4(float *p, const Four &four)
+{
+    *reinterpret_cast<float4 *>(p) = make_float4(four.at[0], four.at[1], four.at[2], four.at[3]);
+}
+
+__device__ inline u32 in_plane(const Grid &grid, int y, int z)
+{
+    return u32(y + HALO) * grid.pitch + u32(z);
+}
+
+// The places in a plane of the groups of four values that this thread copies.
+template <typename Needed>
+__device__ inline void copies(const Ring &ring, u32 threads, const Grid &grid, int y, int z, u32 (&places)[COPIES], Needed needed)
+{
+    u32 number = threadIdx.x;
+#pragma unroll
+    for (int n = 0; n < COPIES; ++n, number += threads) {
+        const u32 row = number / (ring.row / POINTS), four = number % (ring.row / POINTS);
+        const int at_y = y + int(row), at_z = z + int(four) * POINTS;
+        places[n] = row < ring.rows && needed(at_y, at_z) ? in_plane(grid, at_y, at_z) : NONE;
+    }
+}
+
+// Four points of a timestep.
+struct Points {
+    u32 x, y, z, element;
+    float value;
+    Four v, vp;
+    bool has_shell;
+};
+
+template <u32 ROW, u32 ETA_ROW, typename Eta>
+__device__ inline Four next_of(const Task &task, const Points &points, const Four (&column)[COLUMN], const float *here, Eta eta, Four &phi)
+{
+    const Coefficients &c = task.c;
+    const Four u = column[HALO];
+    Four rows[HALO][2];
+#pragma unroll
+    for (int r = 0; r < HALO; ++r) {
+        rows[r][0] = load4(here - (r + 1) * ROW), rows[r][1] = load4(here + (r + 1) * ROW);
+    }
+    const Four before = load4(here - POINTS), after = load4(here + POINTS);
+    float line[3 * POINTS], lap[POINTS];
+    Four next;
+#pragma unroll
+    for (int k = 0; k < POINTS; ++k) {
+        line[k] = before.at[k], line[POINTS + k] = u.at[k], line[2 * POINTS + k] = after.at[k];
+    }
+#pragma unroll
+    for (int k = 0; k < POINTS; ++k) {
+        float along_x[4], along_y[4], along_z[4];
+#pragma unroll
+        for (int r = 0; r < HALO; ++r) {
+            along_x[r] = column[HALO + 1 + r].at[k] + column[HALO - 1 - r].at[k];
+            along_y[r] = rows[r][1].at[k] + rows[r][0].at[k];
+            along_z[r] = line[POINTS + k + r + 1] + line[POINTS + k - r - 1];
+        }
+        lap[k] = laplacian(c, u.at[k], along_x, along_y, along_z);
+        next.at[k] = inner(u.at[k], points.v.at[k], points.vp.at[k], lap[k]);
+    }
+    if (points.has_shell) {
+        const float *behind, *at, *ahead;
+        eta(behind, at, ahead);
+        const Four own = load4(at), eta_behind = load4(behind), eta_ahead = load4(ahead);
+        const Four eta_low = load4(at - ETA_ROW), eta_high = load4(at + ETA_ROW);
+        float eta_line[POINTS + 2];
+        eta_line[0] = at[-1], eta_line[POINTS + 1] = at[POINTS];
+#pragma unroll
+        for (int k = 0; k < POINTS; ++k) {
+            eta_line[k + 1] = own.at[k];
+        }
+#pragma unroll
+        for (int k = 0; k < POINTS; ++k) {
+            const float e = own.at[k], old = phi.at[k];
+            const float a = fmaf(2.0f, e, fmaf(-e, e, 2.0f));
+            const float of_shell
+                = fmaf(a, u.at[k], fmaf(points.vp.at[k], lap[k] + old, -points.v.at[k])) / fmaf(2.0f, e, 1.0f);
+            const float product_x
+                = (eta_ahead.at[k] - eta_behind.at[k]) * (column[HALO + 1].at[k] - column[HALO - 1].at[k]);
+            const float product_y = (eta_high.at[k] - eta_low.at[k]) * (rows[0][1].at[k] - rows[0][0].at[k]);
+            const float product_z = (eta_line[k + 2] - eta_line[k]) * (line[POINTS + k + 1] - line[POINTS + k - 1]);
+            float sum = c.slopes[0] * product_x;
+            sum = fmaf(c.slopes[1], product_y, sum);
+            sum = fmaf(c.slopes[2], product_z, sum);
+            const float next_phi = (old - sum) / (1.0f + e);
+            if (points.z + k < task.grid.n_z && !contains(task.region, points.x, points.y, points.z + k)) {
+                next.at[k] = of_shell, phi.at[k] = next_phi;
+            }
+        }
+    }
+    if (task.source - points.element < POINTS) {
+#pragma unroll
+        for (int k = 0; k < POINTS; ++k) {
+            if (points.element + k == task.source) {
+                next.at[k] += points.value;
+            }
+        }
+    }
+    if (points.z + POINTS > task.grid.n_z) {
+#pragma unroll
+        for (int k = 0; k < POINTS; ++k) {
+            if (points.z + k >= task.grid.n_z) {
+                next.at[k] = 0.0f;
+            }
+        }
+    }
+    return next;
+}
+
+// With RELOADED above 0, the first timestep's values ahead of the second come from shared memory
+// again; above 1, those of u ahead of the first too. Otherwise registers keep them.
+template <u32 Y, u32 Z, u32 AHEAD, u32 RELOADED>
+__device__ inline void two_steps(const Arrays &arrays, const Task &task, float value_1, float value_2, u32 steps, u32 whole, u32 parts)
+{
+    using T = Tile<Y, Z, AHEAD>;
+    constexpr Ring U = T::U, FIRST = T::FIRST, ETA = T::ETA;
+    const Grid &grid = task.grid;
+    const Region &region = task.region;
+    // Which tile, and which of its planes.
+    const u32 along_y = (grid.n_y + Y - 1) / Y, along_z = (grid.n_z + Z - 1) / Z;
+    u32 tile = blockIdx.x, part = 0, of = 1;
+    if (tile >= whole) {
+        part = (tile - whole) % parts, tile = whole + (tile - whole) / parts, of = parts;
+    }
+    const u32 planes = (grid.n_x + of - 1) / of, start = part * planes, end = min(start + planes, grid.n_x);
+    if (tile >= along_y * along_z || start >= end) {
+        return;
+    }
+    const u32 ends = min(along_z, 2u);
+    int tile_y, tile_z;
+    if (tile < ends * along_y) {
+        tile_y = tile % along_y * Y, tile_z = tile / along_y * (along_z - 1) * Z;
+    } else {
+        const u32 other = tile - ends * along_y, width = along_z - ends;
+        tile_y = other / width * Y, tile_z = (1 + other % width) * Z;
+    }
+    const int n_y = grid.n_y, n_z = grid.n_z;
+    const u32 stride = stride_x(grid);
+
+    // This thread's points.
+    const u32 number = threadIdx.x, row = number / T::FOURS, four = number % T::FOURS;
+    const int signed_y = tile_y + int(row) - HALO, signed_z = tile_z + int(four) * POINTS - HALO;
+    const bool is_middle_row = row - HALO < Y, is_middle_four = four * POINTS - HALO < Z, is_own = is_middle_row && is_middle_four;
+    const bool are_points = row < FIRST.rows && signed_y >= 0 && signed_y < n_y && signed_z >= 0 && signed_z < n_z;
+    const bool is_two = steps == 2;
+    const bool has_first = are_points && (is_own || (is_two && (is_middle_row || is_middle_four)));
+    const bool has_own = are_points && is_own;
+    const u32 y = signed_y, z = signed_z, own_in_plane = in_plane(grid, signed_y, signed_z);
+    const bool is_inside = z >= region.low[2] && z + POINTS <= region.high[2] && y >= region.low[1] && y < region.high[1] && has_first;
+
+    // This thread's copies.
+    u32 of_u[COPIES], of_eta[COPIES], of_sides[COPIES];
+    copies(U, T::THREADS, grid, tile_y - 2 * HALO, tile_z - 2 * HALO, of_u,
+        [&](int y, int z) { return y >= 0 && y < n_y && z >= 0 && z < n_z; });
+    const auto is_near = [&](int y, int z) { return y >= -1 && y <= n_y && z >= -HALO && z < n_z + HALO; };
+    copies(ETA, T::THREADS, grid, tile_y - HALO - 1, tile_z - 2 * HALO, of_eta, is_near);
+    const int low_y = region.low[1], low_z = region.low[2], high_y = region.high[1], high_z = region.high[2];
+    copies(ETA, T::THREADS, grid, tile_y - HALO - 1, tile_z - 2 * HALO, of_sides, [&](int y, int z) {
+        return is_near(y, z) && !(y > low_y && y + 1 < high_y && z >= low_z + POINTS && z + 2 * POINTS <= high_z);
+    });
+    const bool has_sides = tile_y < low_y + HALO || tile_y + int(Y) + HALO > high_y || tile_z < low_z + HALO
+        || tile_z + int(Z) + HALO > high_z;
+
+    extern __shared__ float4 dynamic[];
+    float *shared = reinterpret_cast<float *>(dynamic), *firsts = shared + U.len(), *etas = firsts + FIRST.len();
+    u32 x = start > 2 * RADIUS ? start - 2 * RADIUS : 0;
+    const u32 x_end = end + steps * RADIUS;
+    const u32 first_from = is_two ? (start > RADIUS ? start - RADIUS : 0) : start;
+    const u32 first_to = is_two ? min(end + RADIUS, grid.n_x) : end;
+
+    const Four zero = {};
+    const u32 u_own = (row + HALO) * U.row + (four + 1) * POINTS;
+    const auto copy = [&](float *to, const float *plane, const u32(&places)[COPIES]) {
+#pragma unroll
+        for (int n = 0; n < COPIES; ++n) {
+            if (places[n] != NONE) {
+                const u32 at = (u32)__cvta_generic_to_shared(to + POINTS * (number + n * T::THREADS));
+                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(plane + places[n]) : "memory");
+            }
+        }
+    };
+    // Starts the copies of plane x of u, and of plane x - 3 of eta.
+    const auto fetch = [&](u32 x, u32 u_place, u32 eta_place) {
+        if (x < grid.n_x) {
+            copy(shared + u_place, arrays.u + u64(x + RADIUS) * stride, of_u);
+        } else if (RELOADED > 1 && has_first) {
+            store4(shared + u_place + u_own, zero);
+        }
+        const u32 plane = x + RADIUS - 3;
+        if (plane + 1 >= RADIUS && plane <= grid.n_x + RADIUS) {
+            const float *from = arrays.eta + u64(plane) * stride;
+            if (plane <= region.low[0] + RADIUS || plane + 1 >= region.high[0] + RADIUS) {
+                copy(etas + eta_place, from, of_eta);
+            } else if (has_sides) {
+                copy(etas + eta_place, from, of_sides);
+            }
+        }
+    };
+
+    for (u32 at = POINTS * number; at < U.len() + FIRST.len(); at += POINTS * T::THREADS) {
+        store4(shared + at, zero);
+    }
+    __syncthreads();
+    for (u32 ahead = 0; ahead < AHEAD; ++ahead) {
+        fetch(x + ahead, ahead * U.plane(), ahead * ETA.plane());
+        asm volatile("cp.async.commit_group;" ::: "memory");
+    }
+    Four column[COLUMN] = {}, first_column[COLUMN] = {};
+    u32 u_place = 0, first_place = 0, eta_place = 0;
+    const float *own = shared + u_own;
+    float *first_own = firsts + row * FIRST.row + four * POINTS;
+    const float *eta_own = etas + (row + 1) * ETA.row + (four + 1) * POINTS;
+#pragma unroll 1
+    for (; x < x_end; ++x) {
+        const u32 p = x - RADIUS, q = x - 2 * RADIUS;
+        const u32 element = x * stride + own_in_plane, second_element = element - RADIUS * stride;
+        const bool is_first = has_first && p - first_from < first_to - first_from;
+        const bool is_written = has_own && p - start < end - start, is_second = has_own && is_two && q - start < end - start;
+        const bool first_shell = !(is_inside && p - region.low[0] < region.high[0] - region.low[0]);
+        const bool second_shell = !(is_inside && q - region.low[0] < region.high[0] - region.low[0]);
+        Four phi = zero, second_phi = zero;
+        Points first = { p, y, z, element, value_1, zero, zero, first_shell };
+        Points second = { q, y, z, second_element, value_2, zero, zero, second_shell };
+        if (is_first) {
+            first.v = load4(arrays.v + element), first.vp = load4(arrays.vp + element);
+            if (first_shell) {
+                phi = load4(arrays.phi + element);
+            }
+        }
+        if (is_second) {
+            second.vp = load4(arrays.vp + second_element);
+            if (second_shell) {
+                second_phi = load4(arrays.next_phi + second_element);
+            }
+        }
+        asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
+        __syncthreads();
+        if (x + AHEAD < x_end) {
+            fetch(x + AHEAD, U.before(u_place, HALO + 1), ETA.before(eta_place, ETA.planes - AHEAD));
+        }
+        asm volatile("cp.async.commit_group;" ::: "memory");
+#pragma unroll
+        for (int r = 0; r < COLUMN - 1; ++r) {
+            column[r] = column[r + 1], first_column[r] = first_column[r + 1];
+        }
+        if (RELOADED > 1) {
+#pragma unroll
+            for (int r = 0; r <= HALO; ++r) {
+                column[HALO + r] = has_first ? load4(own + U.before(u_place, HALO - r)) : zero;
+            }
+        } else {
+            column[COLUMN - 1] = has_first && x < grid.n_x ? load4(own + u_place) : zero;
+        }
+        const auto eta_at = [&](u32 planes) {
+            return [=](const float *&behind, const float *&at, const float *&ahead) {
+                behind = eta_own + ETA.before(eta_place, planes + 1), at = eta_own + ETA.before(eta_place, planes);
+                ahead = eta_own + ETA.before(eta_place, planes - 1);
+            };
+        };
+        Four next = zero;
+        if (is_first) {
+            next = next_of<U.row, ETA.row>(task, first, column, own + U.before(u_place, HALO), eta_at(1), phi);
+            if (is_written) {
+                store4(arrays.first + element, next);
+                if (first_shell) {
+                    store4(arrays.next_phi + element, phi);
+                }
+            }
+        }
+        if (has_first) {
+            store4(first_own + first_place, next);
+        }
+        if (RELOADED > 0) {
+#pragma unroll
+            for (int r = 0; r < HALO; ++r) {
+                first_column[HALO + r] = has_own ? load4(first_own + FIRST.before(first_place, HALO - r)) : zero;
+            }
+        }
+        first_column[COLUMN - 1] = next;
+        if (is_second) {
+            second.v = column[0];
+            const float *here = first_own + FIRST.before(first_place, HALO);
+            store4(arrays.second + second_element, next_of<FIRST.row, ETA.row>(task, second, first_column, here, eta_at(5), second_phi));
+            if (second_shell) {
+                store4(arrays.next_phi + second_element, second_phi);
+            }
+        }
+        u_place = U.next(u_place), first_place = FIRST.next(first_place), eta_place = ETA.next(eta_place);
+    }
+}
+
+#define TWO_STEPS(Y, Z, AHEAD, RELOADED) \
+    extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS) stencil25_two_steps_y##Y##_z##Z##_a##AHEAD##_r##RELOADED( \
+        const float *u, u64, const float *v, const float *vp, u64, const float *eta, u64, const float *phi, float *first, \
+        float *second, float *next_phi, const Task task, float value_1, float value_2, u32 steps, u32 whole, u32 parts) \
+    { \
+        two_steps<Y, Z, AHEAD, RELOADED>({ u, v, vp, eta, phi, first, second, next_phi }, task, value_1, value_2, steps, whole, parts); \
+    }
+
+TWO_STEPS(8, 40, 1, 0)
+TWO_STEPS(24, 40, 2, 0)
+TWO_STEPS(24, 56, 2, 0)
+TWO_STEPS(24, 56, 1, 1)
+TWO_STEPS(24, 56, 2, 1)
+TWO_STEPS(24, 56, 3, 1)
+TWO_STEPS(24, 56, 2, 2)
+TWO_STEPS(20, 64, 2, 1)
+TWO_STEPS(32, 56, 1, 2)

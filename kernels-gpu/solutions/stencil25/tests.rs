@@ -1,11 +1,12 @@
 //! The solutions' launches and memory, and the difference of the one that sums in another order.
 
 use plan::stencil25::Solution;
-use plan::{Command, Interface as _, Plan};
+use plan::{Command, Interface as _, Plan, args};
 use proptest::prelude::*;
 
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
+use super::two_steps::launch::Shape as TwoSteps;
 use crate::computed::computed;
 use crate::stencil25::{LAB, Start, Stencil25};
 use device::buffer::NamedBuffers;
@@ -30,8 +31,8 @@ fn a_timestep_is_seven_launches_or_one() {
             let plan = variant.record(&random([9, 10, 11], steps, 2)).unwrap();
             plan.commands().len()
         };
-        let is_one =
-            ["fast", "split"].contains(&&*variant.name) || variant.name.starts_with("smem_dsm");
+        let is_one = ["fast", "two_steps", "split"].contains(&&*variant.name)
+            || variant.name.starts_with("smem_dsm");
         let expected = if is_one { [0, 1, 3] } else { [0, 7, 21] };
         assert_eq!([0, 1, 3].map(commands), expected, "{}", variant.name);
     }
@@ -89,6 +90,56 @@ proptest! {
             let checked = check::exact(expected, got);
             prop_assert!(checked.is_ok(), "{problem}: {}", checked.unwrap_err());
         }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(6))]
+    #[test]
+    fn two_steps_are_right_in_any_shape_with_the_source_anywhere(
+        shape in prop::sample::select(TwoSteps::SPACE),
+        shell in 1_u32..8,
+        inside in (1_u32..20, 1_u32..34, 1_u32..80),
+        steps in 1_u32..7,
+        source in (0.0..1.0, 0.0..1.0, 0.0..1.0),
+    ) {
+        let extents = [inside.0, inside.1, inside.2].map(|n| n + 2 * shell);
+        let [x, y, z] = [source.0, source.1, source.2];
+        let at = |axis: usize, share: f64| (share * f64::from(extents[axis])) as u32;
+        let problem = random(extents, steps, shell).with_first_step(60);
+        let problem = problem.with_source_point([at(0, x), at(1, y), at(2, z)]).unwrap();
+        let got = run(&problem, &recorded(&problem, &shape));
+        let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+        let checked = check::exact(&expected, &got);
+        prop_assert!(checked.is_ok(), "{}, {problem}: {}", shape.label(), checked.unwrap_err());
+    }
+}
+
+#[test]
+fn tiles_of_two_steps_may_be_cut_anywhere() {
+    // Four tiles, whose ends along z come first.
+    let problem = random([21, 12, 40], 4, 4);
+    let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+    let plan = recorded(&problem, &TwoSteps::DEFAULT);
+    // One plane per part, unequal parts, more parts than planes, and the last tiles alone in parts.
+    for (whole, parts) in [(0, 21), (0, 4), (0, 30), (3, 2), (4, 1)] {
+        let plan = plan
+            .map(|new, command| match command {
+                Command::Launch(launch) => {
+                    let mut config = launch.config;
+                    config.grid[0] = whole + (4 - whole) * parts;
+                    let mut args = launch.args.to_vec();
+                    let cut = args.len() - 2;
+                    args.truncate(cut);
+                    args.extend(args![whole, parts]);
+                    new.launch(launch.kernel, config, args)
+                }
+                other => new.push(other),
+            })
+            .unwrap();
+        let got = run(&problem, &plan);
+        check::exact(&expected, &got)
+            .unwrap_or_else(|error| panic!("{whole} whole, {parts} parts: {error}"));
     }
 }
 

@@ -3,6 +3,8 @@
 use super::fast;
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
+use super::two_steps;
+use super::two_steps::launch::Shape as TwoSteps;
 use crate::kernels::variant;
 use crate::stencil25::Stencil25;
 use lab::Variant;
@@ -46,6 +48,17 @@ pub fn variants() -> Vec<Variant> {
             "fast",
             "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
             |_| Box::new(fast::launch::Submission),
+        ),
+        variant::<Stencil25>(
+            "two_steps",
+            "two timesteps per launch: tiles stream along x, both timesteps' columns in registers",
+            |_| Box::new(two_steps::launch::Submission),
+        )
+        .tuned(
+            TwoSteps::DEFAULT,
+            TwoSteps::SPACE,
+            TwoSteps::label,
+            Some(of_two_steps),
         ),
         variant::<Stencil25>(
             "split",
@@ -138,4 +151,13 @@ pub fn variants() -> Vec<Variant> {
             "one launch, 3D blocks, halos within clusters of 2 blocks along y and 2 along x from their shared memory"
         ),
     ]
+}
+
+/// A launch reads u, v and vp and writes two fields. In the shell it reads eta and phi, and writes
+/// phi. Up to three timesteps have a launch each.
+fn of_two_steps(case: &Stencil25, _: &TwoSteps) -> u64 {
+    let singles = u64::from(case.steps() % 4);
+    let launches = u64::from(case.steps() / 4 * 2);
+    let [inner, shell] = case.parts();
+    (16 * inner + 28 * shell) * singles + (20 * inner + 32 * shell) * launches
 }
