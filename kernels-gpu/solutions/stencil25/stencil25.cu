@@ -563,20 +563,21 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     }
 }
 
-#define TWO_STEPS(Y, Z, AHEAD, RELOADED) \
-    extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS) stencil25_two_steps_y##Y##_z##Z##_a##AHEAD##_r##RELOADED( \
+#define TWO_STEPS(Y, Z, AHEAD, RELOADED, BLOCKS) \
+    extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS, BLOCKS) stencil25_two_steps_y##Y##_z##Z##_a##AHEAD##_r##RELOADED( \
         const float *u, u64, const float *v, const float *vp, u64, const float *eta, u64, const float *phi, float *first, \
         float *second, float *next_phi, const Task task, float value_1, float value_2, u32 steps, u32 whole, u32 parts) \
     { \
         two_steps<Y, Z, AHEAD, RELOADED>({ u, v, vp, eta, phi, first, second, next_phi }, task, value_1, value_2, steps, whole, parts); \
     }
 
-TWO_STEPS(8, 40, 1, 0)
-TWO_STEPS(24, 40, 2, 0)
-TWO_STEPS(24, 56, 2, 0)
-TWO_STEPS(24, 56, 1, 1)
-TWO_STEPS(24, 56, 2, 1)
-TWO_STEPS(24, 56, 3, 1)
-TWO_STEPS(24, 56, 2, 2)
-TWO_STEPS(20, 64, 2, 1)
-TWO_STEPS(32, 56, 1, 2)
+TWO_STEPS(8, 40, 1, 0, 2)
+TWO_STEPS(24, 24, 1, 1, 2)
+TWO_STEPS(24, 40, 2, 0, 1)
+TWO_STEPS(24, 56, 2, 0, 1)
+TWO_STEPS(24, 56, 1, 1, 1)
+TWO_STEPS(24, 56, 2, 1, 1)
+TWO_STEPS(24, 56, 3, 1, 1)
+TWO_STEPS(24, 56, 2, 2, 1)
+TWO_STEPS(20, 64, 2, 1, 1)
+TWO_STEPS(32, 56, 1, 2, 1)

@@ -86,7 +86,14 @@ pub const SOURCES: &[Source] = &[
     Source {
         file: "stencil25.cu",
         lab: "stencil25",
-        kernels: &[plain("gmem"), plain("st_reg_fixed")],
+        kernels: &[
+            plain("gmem"),
+            plain("st_reg_fixed"),
+            Counterpart {
+                kernel: "two_steps_y24_z56_a2_r1",
+                ..plain("two_steps")
+            },
+        ],
     },
 ];
 

@@ -123,6 +123,8 @@ pub struct Instance {
     pub reloaded: u32,
     /// Threads of a block.
     pub threads: u32,
+    /// Blocks of a multiprocessor at once, where shared memory is that of compute capability 9.0.
+    pub blocks: u32,
     /// Shared memory of a block.
     pub shared_mem_bytes: u32,
 }
@@ -577,14 +579,15 @@ unsafe fn stream<
 
 /// The kernels, by their tiles the planes that copies are ahead, and the reloaded timesteps.
 macro_rules! instances {
-    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, reloaded $reloaded:literal, $threads:literal;)*) => {
+    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, reloaded $reloaded:literal, $threads:literal x $blocks:literal;)*) => {
         /// The kernels.
         pub const INSTANCES: &[Instance] = &[$(Instance {
             kernel: stringify!($name),
             tile: [$y, $z],
             ahead: $ahead,
             reloaded: $reloaded,
-            threads: Tile::<$y, $z, $ahead>::THREADS as u32,
+            threads: $threads,
+            blocks: $blocks,
             shared_mem_bytes: Tile::<$y, $z, $ahead>::SHARED_MEM_BYTES as u32,
         }),*];
 
@@ -606,7 +609,7 @@ macro_rules! instances {
         ///   `second` and `next_phi` may have undefined values.
         /// - Nothing else accesses `first`, `second` and `next_phi` during the launch. With two
         ///   timesteps, they are not arrays that are read.
-        #[kernel(max_threads = $threads)]
+        #[kernel(max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $name(
             u: &[f32],
             v: *const f32,
@@ -649,13 +652,14 @@ macro_rules! instances {
 }
 
 instances! {
-    stencil25_two_steps_y8_z40_a1_r0: 8 x 40, ahead 1, reloaded 0, 192;
-    stencil25_two_steps_y24_z40_a2_r0: 24 x 40, ahead 2, reloaded 0, 384;
-    stencil25_two_steps_y24_z56_a2_r0: 24 x 56, ahead 2, reloaded 0, 512;
-    stencil25_two_steps_y24_z56_a1_r1: 24 x 56, ahead 1, reloaded 1, 512;
-    stencil25_two_steps_y24_z56_a2_r1: 24 x 56, ahead 2, reloaded 1, 512;
-    stencil25_two_steps_y24_z56_a3_r1: 24 x 56, ahead 3, reloaded 1, 512;
-    stencil25_two_steps_y24_z56_a2_r2: 24 x 56, ahead 2, reloaded 2, 512;
-    stencil25_two_steps_y20_z64_a2_r1: 20 x 64, ahead 2, reloaded 1, 512;
-    stencil25_two_steps_y32_z56_a1_r2: 32 x 56, ahead 1, reloaded 2, 640;
+    stencil25_two_steps_y8_z40_a1_r0: 8 x 40, ahead 1, reloaded 0, 192 x 2;
+    stencil25_two_steps_y24_z24_a1_r1: 24 x 24, ahead 1, reloaded 1, 256 x 2;
+    stencil25_two_steps_y24_z40_a2_r0: 24 x 40, ahead 2, reloaded 0, 384 x 1;
+    stencil25_two_steps_y24_z56_a2_r0: 24 x 56, ahead 2, reloaded 0, 512 x 1;
+    stencil25_two_steps_y24_z56_a1_r1: 24 x 56, ahead 1, reloaded 1, 512 x 1;
+    stencil25_two_steps_y24_z56_a2_r1: 24 x 56, ahead 2, reloaded 1, 512 x 1;
+    stencil25_two_steps_y24_z56_a3_r1: 24 x 56, ahead 3, reloaded 1, 512 x 1;
+    stencil25_two_steps_y24_z56_a2_r2: 24 x 56, ahead 2, reloaded 2, 512 x 1;
+    stencil25_two_steps_y20_z64_a2_r1: 20 x 64, ahead 2, reloaded 1, 512 x 1;
+    stencil25_two_steps_y32_z56_a1_r2: 32 x 56, ahead 1, reloaded 2, 640 x 1;
 }

@@ -4,12 +4,12 @@
 
 use kernels_gpu::stencil25::{Coefficients, Grid, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
-use plan::{Element, LaunchConfig, Plan, PlanError, args};
+use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, Instance, tiles};
 
-/// The number of multiprocessors that tiles are cut for. Each runs one block at a time. With other
-/// numbers the results are the same.
+/// The number of multiprocessors that tiles are cut for. With other numbers the results are the
+/// same.
 const MULTIPROCESSORS: u64 = 132;
 /// The largest number of parts along x of a tile.
 const MOST_PARTS: u32 = 64;
@@ -33,6 +33,7 @@ impl Shape {
     /// Shapes to try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
+        Shape::new([24, 24], 1, 1),
         Shape::new([24, 40], 2, 0),
         Shape::new([24, 56], 2, 0),
         Shape::new([24, 56], 1, 1),
@@ -74,7 +75,8 @@ impl Shape {
         let [along_y, along_z] = tiles(grid, self.tile).map(u64::from);
         let tiles = along_y * along_z;
         let planes = u64::from(grid.n_x);
-        let rounds = tiles / MULTIPROCESSORS;
+        let at_once = MULTIPROCESSORS * u64::from(self.instance().blocks);
+        let rounds = tiles / at_once;
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
         let cuts = wholes.flat_map(|rounds| {
@@ -83,12 +85,12 @@ impl Shape {
         // A block loads eight planes before its first, and eight after its last. Beyond the points
         // it loads none, but takes the time of four.
         let time = |&[rounds, parts]: &[u64; 2]| {
-            let blocks = (tiles - rounds * MULTIPROCESSORS) * parts;
+            let blocks = (tiles - rounds * at_once) * parts;
             let of_block = planes.div_ceil(parts) + 16;
-            rounds * (planes + 8) + blocks.div_ceil(MULTIPROCESSORS) * of_block
+            rounds * (planes + 8) + blocks.div_ceil(at_once) * of_block
         };
         let [rounds, parts] = cuts.min_by_key(time).expect("there are some");
-        [(rounds * MULTIPROCESSORS) as u32, parts as u32]
+        [(rounds * at_once) as u32, parts as u32]
     }
 }
 
@@ -134,7 +136,8 @@ impl Solution for Shape {
         let blocks = whole + (along_y * along_z - whole) * parts;
         let config = LaunchConfig::new(blocks, instance.threads)
             .with_shared_mem_bytes(instance.shared_mem_bytes);
-        let launch = |plan: &mut Plan, [u, v, phi]: [_; 3], [first, second, next_phi], values: &[f32]| {
+        let launch = |plan: &mut Plan, from: [BufferId; 3], to: [BufferId; 3], values: &[f32]| {
+            let ([u, v, phi], [first, second, next_phi]) = (from, to);
             let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
             let args = args![
                 u.slice(),
