@@ -304,9 +304,9 @@ impl Points<'_> {
                 }
             }
             if z + POINTS as u32 > self.task.grid.n_z {
-                for k in 0..POINTS {
-                    if z + k as u32 >= self.task.grid.n_z {
-                        next[k] = 0.0;
+                for (z, next) in (z..).zip(&mut next) {
+                    if z >= self.task.grid.n_z {
+                        *next = 0.0;
                     }
                 }
             }
@@ -605,8 +605,8 @@ macro_rules! instances {
         /// tiles, and `parts` blocks share the planes of each of the others.
         ///
         /// # Safety
-        /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. `first`,
-        ///   `second` and `next_phi` may have undefined values.
+        /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. Those of
+        ///   `first`, `second` and `next_phi` may be undefined.
         /// - Nothing else accesses `first`, `second` and `next_phi` during the launch. With two
         ///   timesteps, they are not arrays that are read.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
