@@ -418,9 +418,8 @@ unsafe fn stream<
                 place += POINTS * threads;
             }
         };
-        let plane = |array: *const f32, plane: u32| {
-            array.wrapping_add(plane as usize * stride as usize)
-        };
+        let plane =
+            |array: *const f32, plane: u32| array.wrapping_add(plane as usize * stride as usize);
         if x < grid.n_x {
             let to = shared.wrapping_add(u_place as usize);
             copy(to, plane(arrays.u, x + RADIUS), &of_u);
@@ -471,9 +470,8 @@ unsafe fn stream<
             let is_first = has_first && p.wrapping_sub(first_from) < first_to - first_from;
             let is_written = has_own && p.wrapping_sub(start) < end - start;
             let is_second = has_own && is_two && q.wrapping_sub(start) < end - start;
-            let has_shell = |plane: u32| {
-                !(is_inside && plane.wrapping_sub(low[0]) < high[0] - low[0])
-            };
+            let has_shell =
+                |plane: u32| !(is_inside && plane.wrapping_sub(low[0]) < high[0] - low[0]);
             let zero = [0.0; POINTS];
             let (mut v, mut vp, mut phi) = (zero, zero, zero);
             let (mut second_vp, mut second_phi) = (zero, zero);
@@ -507,9 +505,8 @@ unsafe fn stream<
                 false => zero,
             };
             if RELOADED > 1 {
-                let ahead = [4, 3, 2, 1, 0].map(|planes| {
-                    load_if(has_first, u_own, u_ring.before(u_place, planes))
-                });
+                let ahead = [4, 3, 2, 1, 0]
+                    .map(|planes| load_if(has_first, u_own, u_ring.before(u_place, planes)));
                 [column[4], column[5], column[6], column[7], column[8]] = ahead;
             } else {
                 column[COLUMN - 1] = load_if(has_first && x < grid.n_x, u_own, u_place);

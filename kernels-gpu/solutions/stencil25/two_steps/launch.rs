@@ -11,8 +11,8 @@ use super::kernels::{INSTANCES, Instance, tiles};
 /// The number of multiprocessors that tiles are cut for. With other numbers the results are the
 /// same.
 const MULTIPROCESSORS: u64 = 132;
-/// The largest number of parts along x of a tile.
-const MOST_PARTS: u32 = 64;
+/// The least number of planes of a part of a tile, if the grid has as many. A part needs 16 more.
+const FEWEST_PLANES: u64 = 8;
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -80,7 +80,7 @@ impl Shape {
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
         let cuts = wholes.flat_map(|rounds| {
-            (1..=u64::from(MOST_PARTS.min(grid.n_x))).map(move |parts| [rounds, parts])
+            (1..=planes.div_ceil(FEWEST_PLANES)).map(move |parts| [rounds, parts])
         });
         // A block loads eight planes before its first, and eight after its last. Beyond the points
         // it loads none, but takes the time of four.
@@ -157,7 +157,9 @@ impl Solution for Shape {
             ];
             plan.launch(instance.kernel, config, args)
         };
-        let (single, double) = problem.source_values.split_at(problem.source_values.len() % 4);
+        let (single, double) = problem
+            .source_values
+            .split_at(problem.source_values.len() % 4);
         for value in single.chunks(1) {
             launch(plan, [u, v, phi], [v, v, phi], value)?;
             (u, v) = (v, u);
