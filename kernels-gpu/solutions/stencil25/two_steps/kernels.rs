@@ -602,8 +602,8 @@ macro_rules! instances {
         /// tiles, and `parts` blocks share the planes of each of the others.
         ///
         /// # Safety
-        /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. Those of
-        ///   `first`, `second` and `next_phi` may be undefined.
+        /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. The
+        ///   values of `first`, `second` and `next_phi` may be undefined.
         /// - Nothing else accesses `first`, `second` and `next_phi` during the launch. With two
         ///   timesteps, they are not arrays that are read.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
