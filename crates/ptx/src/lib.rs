@@ -7,7 +7,7 @@
 //! them mean: registers as slots in dense files, labels as instruction indices, variables as
 //! offsets or ids.
 //!
-//! [`Function::check_shape`] checks the shape of a launch.
+//! [`Function::check_shape`] checks the shape of a launch, [`Function::check_args`] its arguments.
 //!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
 //!
@@ -47,6 +47,7 @@
 //! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22.
 //! Not modelled: 128-bit and vector registers, textures, surfaces, aliases.
 
+mod args;
 mod edit;
 mod error;
 mod launch;
@@ -57,6 +58,7 @@ mod resolve;
 mod syntax;
 mod types;
 
+pub use args::{ArgType, ArgsError, Pointee};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};

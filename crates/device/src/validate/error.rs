@@ -69,56 +69,10 @@ impl ValidationError {
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum LaunchFault {
-    /// Too few or too many arguments.
-    #[error("{}", argument_count(*args, *filled, *params))]
-    ArgCount {
-        /// Arguments recorded.
-        args: usize,
-        /// Parameters that they fill.
-        filled: usize,
-        /// Parameters of the kernel.
-        params: usize,
-    },
-    /// An argument of the wrong type.
-    #[error(
-        "argument {} of `args!`, counted from 1, is {arg}, but the kernel takes {expected} there",
-        position + 1
-    )]
-    ArgType {
-        /// Which argument, from 0.
-        position: usize,
-        /// The argument that was recorded.
-        arg: String,
-        /// Which parameter of the PTX entry, from 0.
-        param: usize,
-        /// Its type.
-        expected: String,
-    },
+    /// Arguments that do not fit the kernel's parameters.
+    #[error(transparent)]
+    Args(#[from] ptx::ArgsError),
     /// A shape that does not fit the kernel or the device.
     #[error(transparent)]
     Shape(#[from] ptx::ShapeError),
-}
-
-/// Parameters of the PTX entry are more than those that a student wrote, so how a slice counts is
-/// said too.
-fn argument_count(args: usize, filled: usize, params: usize) -> String {
-    let has = match args {
-        0 => "`args!` is empty".to_owned(),
-        1 => "`args!` has 1 argument, which fills".to_owned(),
-        _ => format!("`args!` has {args} arguments, which fill"),
-    };
-    let parameters = if params == 1 {
-        "parameter"
-    } else {
-        "parameters"
-    };
-    match filled {
-        0 => format!("{has}, but the kernel has {params} {parameters} (a slice fills two)"),
-        _ if filled < params => {
-            format!("{has} {filled} of the kernel's {params} {parameters} (a slice fills two)")
-        }
-        _ => {
-            format!("{has} {filled}, but the kernel has {params} {parameters} (a slice fills two)")
-        }
-    }
 }

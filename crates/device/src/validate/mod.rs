@@ -2,12 +2,12 @@
 //!
 //! A driver that is given a wrong plan answers "invalid value" at best, and reads arbitrary memory
 //! at worst: it trusts the number and the sizes of arguments. So every launch is checked here
-//! first, on every device alike. The emulator checks the shape again ([`Function::check_shape`]),
-//! for its users without plans.
+//! first, on every device alike. The checks themselves ([`Function::check_shape`],
+//! [`Function::check_args`]) are shared with the emulator, which has users without plans.
 
 pub(crate) mod error;
 
-use ptx::{Function, LaunchShape, Param, ParamType, ScalarType, ShapeLimits};
+use ptx::{ArgType, Function, LaunchShape, ScalarType, ShapeLimits};
 
 use crate::error::Error;
 use crate::info::LaunchLimits;
@@ -15,6 +15,7 @@ use crate::module::{Module, ModuleError};
 use plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 
 pub use error::{LaunchFault, ValidationError};
+pub use ptx::ArgsError;
 
 /// The most shared memory that a kernel may declare with a size, in bytes. What a device has more
 /// of is for launches to ask for.
@@ -162,101 +163,23 @@ fn check_shape(
     Ok(kernel.check_shape(&shape, &limits)?)
 }
 
-/// The kind of value that an argument puts into a parameter, or a parameter takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
-    Pointer,
-    /// Of 64 bits, it may be a pointer: not every compiler marks its pointers.
-    Integer,
-    Float,
-    /// Untyped bits.
-    Bits,
-    /// A structure passed by value.
-    Bytes,
-}
-
 /// Checks arguments against the kernel's parameters.
 fn check_args(kernel: &Function, args: &[Arg]) -> Result<(), LaunchFault> {
-    let filled: usize = args.iter().map(|arg| values(arg).count()).sum();
-    if filled != kernel.params.len() {
-        return Err(LaunchFault::ArgCount {
-            args: args.len(),
-            filled,
-            params: kernel.params.len(),
-        });
-    }
-    let given = args
-        .iter()
-        .enumerate()
-        .flat_map(|(position, arg)| values(arg).map(move |value| (position, value)));
-    for ((position, (given, size)), (index, param)) in given.zip(kernel.params.iter().enumerate()) {
-        let fits = match given {
-            Kind::Pointer => matches!(kind(param), Kind::Pointer | Kind::Integer | Kind::Bits),
-            Kind::Bytes => kind(param) == Kind::Bytes,
-            number => kind(param) == number || kind(param) == Kind::Bits,
-        };
-        if !fits || size != u64::from(param.size()) {
-            return Err(LaunchFault::ArgType {
-                position,
-                arg: describe_arg(&args[position], given),
-                param: index,
-                expected: describe_param(param),
-            });
-        }
-    }
-    Ok(())
+    let types: Vec<ArgType> = args.iter().map(arg_type).collect();
+    Ok(kernel.check_args(&types)?)
 }
 
-/// The one or two parameters that an argument fills: kind, and size in bytes.
-fn values(arg: &Arg) -> impl Iterator<Item = (Kind, u64)> + use<> {
-    let (first, second) = match arg {
-        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => {
-            ((Kind::Pointer, 8), None)
-        }
-        Arg::Slice(_) | Arg::SliceAt { .. } => ((Kind::Pointer, 8), Some((Kind::Integer, 8))),
-        Arg::U8(_) => ((Kind::Integer, 1), None),
-        Arg::U32(_) | Arg::I32(_) => ((Kind::Integer, 4), None),
-        Arg::U64(_) | Arg::I64(_) => ((Kind::Integer, 8), None),
-        Arg::F32(_) => ((Kind::Float, 4), None),
-        Arg::F64(_) => ((Kind::Float, 8), None),
-        Arg::Bytes(bytes) => ((Kind::Bytes, bytes.len() as u64), None),
-    };
-    std::iter::once(first).chain(second)
-}
-
-fn kind(param: &Param) -> Kind {
-    use ScalarType::*;
-    match param.ty {
-        ParamType::Bytes(_) => Kind::Bytes,
-        ParamType::Scalar(_) if param.pointer.is_some() => Kind::Pointer,
-        ParamType::Scalar(U8 | U16 | U32 | U64 | S8 | S16 | S32 | S64) => Kind::Integer,
-        ParamType::Scalar(F16 | Bf16 | F32 | F64) => Kind::Float,
-        ParamType::Scalar(_) => Kind::Bits,
-    }
-}
-
-fn describe_arg(arg: &Arg, value: Kind) -> String {
-    match (arg, value) {
-        (Arg::Slice(_) | Arg::SliceAt { .. }, Kind::Pointer) => {
-            "a slice, whose pointer comes first".to_owned()
-        }
-        (Arg::Slice(_) | Arg::SliceAt { .. }, _) => {
-            "a slice, whose length (u64) comes second".to_owned()
-        }
-        (Arg::Bytes(bytes), _) => format!("a structure of {} bytes", bytes.len()),
-        _ => arg.kind().to_owned(),
-    }
-}
-
-fn describe_param(param: &Param) -> String {
-    let bits = param.size() * 8;
-    let article = if bits == 8 { "an" } else { "a" };
-    match kind(param) {
-        Kind::Pointer => "a pointer".to_owned(),
-        Kind::Integer if bits == 64 => "a 64-bit integer or a pointer".to_owned(),
-        Kind::Integer => format!("{article} {bits}-bit integer"),
-        Kind::Float => format!("f{bits}"),
-        Kind::Bits => format!("{article} {bits}-bit value"),
-        Kind::Bytes => format!("a structure of {} bytes", param.size()),
+fn arg_type(arg: &Arg) -> ArgType {
+    match arg {
+        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => ArgType::Pointer(None),
+        Arg::Slice(_) | Arg::SliceAt { .. } => ArgType::Slice(None),
+        Arg::U8(_) => ArgType::Number(ScalarType::U8),
+        Arg::U32(_) => ArgType::Number(ScalarType::U32),
+        Arg::I32(_) => ArgType::Number(ScalarType::S32),
+        Arg::U64(_) => ArgType::Number(ScalarType::U64),
+        Arg::I64(_) => ArgType::Number(ScalarType::S64),
+        Arg::F32(_) => ArgType::Number(ScalarType::F32),
+        Arg::F64(_) => ArgType::Number(ScalarType::F64),
+        Arg::Bytes(bytes) => ArgType::Bytes(bytes.len() as u64),
     }
 }

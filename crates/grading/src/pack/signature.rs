@@ -3,7 +3,7 @@
 //! A plan knows arguments by their position, and PTX knows parameters by their number. The author
 //! knows names and lines, which the two files have.
 
-use device::validate::{LaunchFault, ValidationError, validate};
+use device::validate::{ArgsError, LaunchFault, ValidationError, validate};
 use device::{Error, LaunchLimits, Module};
 use plan::{Command, Plan};
 
@@ -20,7 +20,7 @@ pub fn of_wrong_argument(
 ) -> Option<String> {
     let wrong_param = |plan: &Plan| match validate(module, plan, limits) {
         Err(Error::Validation(ValidationError::Launch {
-            fault: LaunchFault::ArgType { param, .. },
+            fault: LaunchFault::Args(ArgsError::Type { param, .. }),
             ..
         })) => Some(param),
         _ => None,
