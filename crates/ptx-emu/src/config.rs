@@ -14,6 +14,24 @@ pub struct LaunchConfig {
     pub cluster: [u32; 3],
 }
 
+impl LaunchConfig {
+    /// A grid of blocks in up to three directions, without dynamic shared memory and clusters:
+    /// `LaunchConfig::new([4], [256])` is `<<<4, 256>>>` of CUDA C++, `([2, 2], [16, 16])` has two
+    /// directions.
+    pub fn new<const G: usize, const B: usize>(grid: [u32; G], block: [u32; B]) -> LaunchConfig {
+        const { assert!(G <= 3 && B <= 3, "x, y, z are all directions") };
+        let mut config = LaunchConfig {
+            grid: [1; 3],
+            block: [1; 3],
+            shared_mem_bytes: 0,
+            cluster: [1; 3],
+        };
+        config.grid[..G].copy_from_slice(&grid);
+        config.block[..B].copy_from_slice(&block);
+        config
+    }
+}
+
 /// The limits of the emulated device. The default is that of compute capability 9.0.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLimits {

@@ -7,41 +7,34 @@
 //! as the hardware does.
 //!
 //! ```
-//! use ptx_emu::{Executable, LaunchConfig, Machine};
+//! use ptx_emu::{Executable, LaunchConfig, Machine, args};
 //!
 //! let executable = Executable::parse(
 //!     "
 //! .version 7.8
 //! .target sm_80
 //! .address_size 64
-//! .visible .entry double(.param .u64 data)
+//! .visible .entry scale(.param .u64 data, .param .u32 factor)
 //! {
-//!     .reg .b32 %r<3>;
+//!     .reg .b32 %r<4>;
 //!     .reg .b64 %rd<4>;
 //!     ld.param.u64 %rd1, [data];
+//!     ld.param.u32 %r3, [factor];
 //!     mov.u32 %r1, %tid.x;
 //!     mul.wide.u32 %rd2, %r1, 4;
 //!     add.s64 %rd3, %rd1, %rd2;
 //!     ld.global.u32 %r2, [%rd3];
-//!     add.u32 %r2, %r2, %r2;
+//!     mul.lo.u32 %r2, %r2, %r3;
 //!     st.global.u32 [%rd3], %r2;
 //!     ret;
 //! }",
 //! )?;
 //! let mut machine = Machine::default();
 //! let module = machine.load(executable)?;
-//! let data = machine.allocate(128, "data")?;
-//! machine.write(data, &[1; 128])?;
-//! let config = LaunchConfig {
-//!     grid: [1, 1, 1],
-//!     block: [32, 1, 1],
-//!     shared_mem_bytes: 0,
-//!     cluster: [1; 3],
-//! };
-//! let report = machine.launch(&module, "double", &config, &data.to_le_bytes())?;
-//! let mut result = [0; 128];
-//! machine.read(data, &mut result)?;
-//! assert_eq!(result, [2; 128]);
+//! let data = machine.buffer(&[1u32; 32])?;
+//! let config = LaunchConfig::new([1], [32]);
+//! let report = machine.launch(&module, "scale", &config, args![&data, 2u32])?;
+//! assert_eq!(data.to_vec(&machine)?, [2; 32]);
 //! assert_eq!(report.counts.global_loads.sectors, 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
@@ -76,6 +69,7 @@
 //! | `executable.rs` | reads a text, instruction by instruction, into code |
 //! | `instructions/mod.rs` | the table of opcodes; each family has a file |
 //! | `machine.rs` | a device: its memory, its modules, launches |
+//! | `args.rs` | typed buffers and arguments, as the bytes of the kernel's parameters |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
 //! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
 //! | `cluster/mod.rs` | gives each block of a cluster its turn |
@@ -112,6 +106,7 @@
 //!   modelled.
 
 mod access;
+mod args;
 mod block;
 mod check;
 mod cluster;
@@ -143,6 +138,7 @@ mod turn;
 mod unset_values;
 mod warp;
 
+pub use args::{Arg, Buffer, Params};
 pub use check::footprint::Accessed;
 pub use config::{DeviceLimits, LaunchConfig, Options, Sanitize, Schedule};
 pub use counts::{
@@ -161,4 +157,4 @@ pub use memory::{
 };
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;
-pub use ptx::ShapeError;
+pub use ptx::{ArgsError, ShapeError};

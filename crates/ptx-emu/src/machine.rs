@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use ptx::{Program, Space, Symbol};
+use ptx::{FunctionId, Program, Space, Symbol};
 
+use crate::args::Params;
 use crate::check::footprint::Accessed;
 use crate::check::race::PAGE;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
@@ -274,8 +275,8 @@ impl Machine {
         })
     }
 
-    /// Launches a kernel and waits for its end. `params` is the parameter block: each parameter at
-    /// its offset in the kernel's signature, little-endian.
+    /// Launches a kernel and waits for its end. `params` are the arguments, as [`args!`](crate::args!) gives
+    /// them, or the bytes of the parameter block: see [`Params`].
     ///
     /// # Errors
     /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if
@@ -286,12 +287,12 @@ impl Machine {
         module: &LoadedModule,
         kernel: &str,
         config: &LaunchConfig,
-        params: &[u8],
+        params: impl Params,
     ) -> Result<LaunchReport, Fault> {
-        let (program, code) = (module.program(), module.executable.code());
         if module.machine != self.id {
             return Err(LaunchError::ForeignModule.into());
         }
+        let program = module.program();
         let Some((id, function)) = program
             .function_named(kernel)
             .filter(|(_, f)| f.is_kernel && f.is_defined)
@@ -306,6 +307,23 @@ impl Machine {
             }
             .into());
         };
+        let params = params.block(function).map_err(|error| LaunchError::Arguments {
+            kernel: kernel.to_owned(),
+            error,
+        })?;
+        self.run(module, id, config, &params)
+    }
+
+    /// Runs a kernel of the module with this parameter block.
+    fn run(
+        &mut self,
+        module: &LoadedModule,
+        id: FunctionId,
+        config: &LaunchConfig,
+        params: &[u8],
+    ) -> Result<LaunchReport, Fault> {
+        let (program, code) = (module.program(), module.executable.code());
+        let function = &program.functions[id.0 as usize];
         launch::validate(function, config, params, &self.limits)?;
         let blocks = launch::blocks(config);
         let sanitize = self.options.sanitize;
@@ -362,7 +380,7 @@ impl Machine {
         let tallies = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
-            kernel: kernel.to_owned(),
+            kernel: function.name.clone(),
             blocks,
             threads: blocks * u64::from(config.block.iter().product::<u32>()),
             counts: instructions

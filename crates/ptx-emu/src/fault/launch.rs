@@ -11,6 +11,15 @@ pub enum LaunchError {
         /// The kernels of the module.
         available: Vec<String>,
     },
+    /// Arguments that do not fit the kernel's parameters.
+    #[error("launch of `{kernel}`: {error}")]
+    Arguments {
+        /// The kernel.
+        kernel: String,
+        /// The first that does not.
+        #[source]
+        error: ptx::ArgsError,
+    },
     /// Wrong size of the parameter block.
     #[error("kernel `{kernel}` takes {expected} bytes of parameters, {given} were given")]
     Parameters {

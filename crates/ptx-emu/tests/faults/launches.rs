@@ -45,7 +45,7 @@ fn launches_of_what_does_not_exist() {
         cluster: [1; 3],
     };
     let fault = machine
-        .launch(&module, "wave", &config, &[])
+        .launch(&module, "wave", &config, [0; 0])
         .expect_err("no such kernel");
     assert_snapshot!(fault.to_string(), @"the module has no kernel `wave`; it has `k`");
     let fault = machine
