@@ -61,7 +61,7 @@
 //! | `cuda/commands.rs` | a plan's commands as they are enqueued |
 //! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
 //! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
-//! | `driver/mod.rs` | the driver's library, opened when the program runs |
+//! | `driver/mod.rs` | the driver's functions, each wrapped once |
 //! | `ranked_device.rs` | one plan in several processes, which meet by the crate `ranks` |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
@@ -69,16 +69,8 @@
 //!
 //! # In a workspace of one's own
 //!
-//! This crate launches with `cust`, whose build scripts fail without a CUDA toolkit. A workspace
-//! that uses this crate therefore has the line that the course's `Cargo.toml` has:
-//!
-//! ```toml
-//! [patch.crates-io]
-//! find_cuda_helper = { git = "URL of this repository" }
-//! ```
-//!
-//! It needs nothing else: no toolkit and no variable. cargo refuses a workspace without the line,
-//! and names it. `tests/own-crate` is an example, with a kernel.
+//! This crate launches with `cust`. A workspace that uses it has the patch that `cuda_driver`
+//! describes.
 //!
 //! # Limits
 //!

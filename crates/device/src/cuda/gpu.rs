@@ -13,7 +13,7 @@ use super::module::LoadedModule;
 use super::staging::Staging;
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::stream::StreamRef;
-use crate::driver::{self, call, check};
+use crate::driver::{call, check};
 use crate::info::{DeviceInfo, DeviceKind, LaunchLimits};
 use crate::module::Module;
 use plan::Plan;
@@ -212,7 +212,7 @@ impl Drop for CudaDevice {
 
 /// How many GPUs there are; at least 1.
 fn count() -> Result<u32, DeviceError> {
-    driver::open().map_err(|reason| DeviceError::NoDevice {
+    cuda_driver::open().map_err(|reason| DeviceError::NoDevice {
         reason: reason.to_owned(),
     })?;
     call::init().map_err(|error| DeviceError::NoDevice {

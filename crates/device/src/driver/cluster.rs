@@ -7,8 +7,6 @@ use std::sync::OnceLock;
 
 use cust::sys::{CUfunction, CUresult, CUstream};
 
-use super::forward::{known, missing};
-use super::{Missing, function};
 use plan::LaunchConfig;
 
 /// `CUlaunchConfig` of NVIDIA's `cuda.h`.
@@ -59,7 +57,7 @@ pub(super) unsafe fn launch(
     static REAL: OnceLock<Result<usize, Missing>> = OnceLock::new();
     let address = match REAL.get_or_init(|| function("cuLaunchKernelEx\0")) {
         Ok(address) => *address,
-        Err(reason) => return missing(*reason),
+        Err(reason) => return reason.result(),
     };
     // SAFETY: this is the signature of the driver's function of this name.
     let real = unsafe { std::mem::transmute::<usize, Launch>(address) };
@@ -90,7 +88,7 @@ pub(super) unsafe fn launch(
 pub(super) unsafe fn allow_non_portable(kernel: CUfunction) -> CUresult {
     let address = match function("cuFuncSetAttribute\0") {
         Ok(address) => address,
-        Err(reason) => return missing(reason),
+        Err(reason) => return reason.result(),
     };
     // SAFETY: this is the signature of the driver's function of this name; the attribute is an
     // `int`.

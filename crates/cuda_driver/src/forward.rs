@@ -12,42 +12,7 @@ use std::sync::OnceLock;
 
 use cust::sys::*;
 
-use super::{LAST_UNKNOWN, Missing, function};
-
-/// Results of newer drivers that are not values of the enum that `cust_raw` declares become
-/// `CUDA_ERROR_UNKNOWN`.
-pub(super) fn known(code: c_int) -> CUresult {
-    match code {
-        0..=8
-        | 34
-        | 100..=102
-        | 200..=202
-        | 205..=224
-        | 300..=304
-        | 400..=401
-        | 500
-        | 600
-        | 700..=705
-        | 708..=720
-        | 800..=809
-        | 900..=911 => {
-            // SAFETY: the enum is `repr(i32)` and has each of these values (`every_known_code`
-            // names them all).
-            unsafe { std::mem::transmute::<c_int, CUresult>(code) }
-        }
-        _ => {
-            LAST_UNKNOWN.set(code);
-            CUresult::CUDA_ERROR_UNKNOWN
-        }
-    }
-}
-
-pub(super) fn missing(what: Missing) -> CUresult {
-    match what {
-        Missing::Library => CUresult::CUDA_ERROR_SHARED_OBJECT_INIT_FAILED,
-        Missing::Function => CUresult::CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND,
-    }
-}
+use super::{Missing, function, known};
 
 macro_rules! forward {
     ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?);)*) => {
@@ -70,7 +35,7 @@ macro_rules! forward {
                         // SAFETY: the caller keeps the driver's obligations.
                         known(unsafe { real($($arg),*) })
                     }
-                    Err(reason) => missing(*reason),
+                    Err(reason) => reason.result(),
                 }
             }
         )*
