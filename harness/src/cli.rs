@@ -5,7 +5,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::error::{ContextKind, ContextValue};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{doctor, export, list, new_lab, own, run, test};
+use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
 use lab::catalogue::{self, SubmissionArg};
@@ -51,6 +51,8 @@ enum Command {
     Run(run::RunArgs),
     /// Test the course: starters, references, lab files, the handouts' commands
     CheckCourse(check_course::CheckCourseArgs),
+    /// Make a crate of your own: a kernel, its host program, tests that need no GPU
+    New(new_project::NewArgs),
     /// Make the files of a new lab, from a small one that works
     NewLab(new_lab::NewLabArgs),
     /// Write the student's copy of the course, without solutions
@@ -121,6 +123,7 @@ impl Cli {
             Command::Report(args) => report::run(args, out),
             Command::Run(args) => run::run(args, out),
             Command::CheckCourse(args) => check_course::run(args, out),
+            Command::New(args) => new_project::run(args, out),
             Command::NewLab(args) => new_lab::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),

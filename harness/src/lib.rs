@@ -11,6 +11,7 @@
 //! | [`run`]       | `harness run`                                             |
 //! | `own`         | `--submission`                                            |
 //! | [`export`]    | `harness export`: the student's copy                      |
+//! | [`new_project`] | `harness new`                                           |
 //! | [`new_lab`]   | `harness new-lab`                                         |
 
 pub mod cli;
@@ -20,6 +21,7 @@ pub mod export;
 pub mod launch;
 pub mod list;
 pub mod new_lab;
+pub mod new_project;
 mod own;
 pub mod program;
 pub mod run;

@@ -44,17 +44,36 @@ fn every_step_of_a_handout_can_be_checked() {
     assert!(steps > 60, "{steps}");
 }
 
-/// The README's kernel and launch are those of the example, which a test runs.
+/// The kernels and launches of the README, and of the page on one's own, are those of the example,
+/// which is tested.
 #[test]
-fn the_code_of_the_readme_is_in_the_example() {
-    let example = read("examples/axpy/kernels/src/lib.rs") + &read("examples/axpy/src/main.rs");
+fn the_code_of_two_pages_is_in_the_example() {
+    let files = ["kernels/src/lib.rs", "src/main.rs", "tests/emulated.rs"];
+    let example = files.map(|file| read(&format!("examples/axpy/{file}"))).concat();
     let has = |line: &str| example.lines().any(|other| other.trim() == line);
-    let readme = read("README.md");
-    let blocks: Vec<&str> = readme.split("```").skip(1).step_by(2).collect();
-    assert_eq!(blocks.len(), 2);
-    for line in blocks.iter().flat_map(|block| block.lines().skip(1)) {
-        assert!(has(line.trim()), "{line}");
+    for (page, expected) in [("README.md", 2), ("docs/own-kernels.md", 3)] {
+        let text = read(page);
+        let blocks: Vec<&str> = text.split("```").skip(1).step_by(2).collect();
+        assert_eq!(blocks.len(), expected, "{page}");
+        for line in blocks.iter().flat_map(|block| block.lines().skip(1)) {
+            assert!(has(line.trim()), "{page}: {line}");
+        }
     }
+}
+
+/// The page on one's own kernels deletes a barrier, and names the lines that race.
+#[test]
+fn the_race_of_the_page_is_where_it_says() {
+    let page = read("docs/own-kernels.md");
+    let kernels = read("examples/axpy/kernels/src/lib.rs");
+    let lines = kernels.lines();
+    let left: Vec<&str> = lines.filter(|line| line.trim() != "thread::sync_threads();").collect();
+    assert_eq!(left.len() + 1, kernels.lines().count());
+    let number = |text: &str| 1 + left.iter().position(|line| line.contains(text)).unwrap();
+    let race = format!("at kernels/src/lib.rs:{} ...", number("part.add(t + half)"));
+    assert_eq!(page.matches(&race).count(), 2, "{race}");
+    let array = format!("made in line {} ", number("shared_array!"));
+    assert!(page.contains(&array), "{array}");
 }
 
 /// The README deletes a line of a solution, and shows what follows.

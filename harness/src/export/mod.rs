@@ -24,6 +24,8 @@ use lab::catalogue::needs_solutions;
 use output_files::OutputFolder;
 use terminal::stdout::Out;
 
+use crate::new_project;
+
 /// Arguments of `harness export`.
 #[derive(Debug, Clone, Args)]
 pub struct ExportArgs {
@@ -147,6 +149,11 @@ impl Copy<'_> {
         for package in &members {
             self.folder(package)?;
         }
+        let template = Path::new(new_project::TEMPLATE);
+        for (name, _) in new_project::FILES {
+            self.plain(&template.join(name))?;
+        }
+        members.extend([template.to_owned(), template.join("kernels")]);
         members.push("tests".into());
         if self.root.join(FIGURES).is_dir() {
             self.folder(Path::new(FIGURES))?;

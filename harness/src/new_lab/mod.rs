@@ -184,7 +184,7 @@ fn taken(name: &str, path: &Path) -> CommandError {
 }
 
 /// Rust's reserved words of lowercase letters.
-const KEYWORDS: [&str; 50] = [
+pub(crate) const KEYWORDS: [&str; 50] = [
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "crate",
     "do", "dyn", "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl",
     "in", "let", "loop", "macro", "match", "mod", "move", "mut", "override", "priv", "pub", "ref",

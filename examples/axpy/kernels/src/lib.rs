@@ -1,4 +1,4 @@
-//! Device code: `build.rs` of the crate above compiles it to PTX.
+//! The kernels. `build.rs` of the crate above compiles them to PTX.
 #![no_std]
 
 use cuda_std::prelude::*;
@@ -14,5 +14,37 @@ pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
     if i < x.len() {
         // SAFETY: the element is in `y`, and no other thread has it.
         unsafe { *y.add(i) += a * x[i] }
+    }
+}
+
+/// Threads of a block of `block_sums`.
+const THREADS: usize = 256;
+
+/// The sum of each block's elements of `x`.
+///
+/// # Safety
+///
+/// Blocks have `THREADS` threads. `sums` has as many elements as the grid has blocks, and nothing
+/// else accesses it during the launch.
+#[kernel(max_threads = 256)]
+pub unsafe fn block_sums(x: &[f32], sums: *mut f32) {
+    let part = shared_array![f32; THREADS];
+    let t = thread::thread_idx_x() as usize;
+    let i = thread::index_1d() as usize;
+    // SAFETY: `part` has an element per thread. Two threads that access the same one have a barrier
+    // between them. `sums` has one for this block.
+    unsafe {
+        *part.add(t) = if i < x.len() { x[i] } else { 0.0 };
+        let mut half = THREADS / 2;
+        while half > 0 {
+            thread::sync_threads();
+            if t < half {
+                *part.add(t) += *part.add(t + half);
+            }
+            half /= 2;
+        }
+        if t == 0 {
+            *sums.add(thread::block_idx_x() as usize) = *part;
+        }
     }
 }
