@@ -56,6 +56,12 @@ fn types_must_agree() {
     insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1u32.into(), u.slice(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 1 of `args!`, counted from 1, is u32, but the kernel takes f32 there");
     insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), 8usize.into(), 8usize.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 2 of `args!`, counted from 1, is u64, but the kernel takes a pointer there");
     insta::assert_snapshot!(refusal("axpy", one(), |u| vec![1.0f32.into(), u.into(), 8u32.into(), u.slice()]), @"plan `p`, command 1 (launch of `axpy`): argument 3 of `args!`, counted from 1, is u32, but the kernel takes a 64-bit integer or a pointer there");
+    let mut plan = Plan::new("p");
+    let wide = plan.buffer("wide", Element::F64, 8);
+    let all = args![1.0f32, wide.slice(), wide.slice()];
+    plan.launch("axpy", one(), all).unwrap();
+    let error = validate(&KERNELS, &plan, &LaunchLimits::SM_90).unwrap_err();
+    insta::assert_snapshot!(error, @"plan `p`, command 0 (launch of `axpy`): argument 2 of `args!`, counted from 1, is a slice of f64, aligned to 8 bytes, but the kernel takes elements aligned to 4 bytes, such as f32, there");
     insta::assert_snapshot!(refusal("reverse", one(), |u| vec![u.slice()]), @"plan `p`, command 1 (launch of `reverse`): argument 1 of `args!`, counted from 1, is a slice, whose length (u64) comes second, but the kernel takes a 32-bit integer there");
     insta::assert_snapshot!(refusal("reverse", one(), |u| args![u, 1.0f32].to_vec()), @"plan `p`, command 1 (launch of `reverse`): argument 2 of `args!`, counted from 1, is f32, but the kernel takes a 32-bit integer there");
     insta::assert_snapshot!(refusal("fails", one(), |u| args![u].to_vec()), @"plan `p`, command 1 (launch of `fails`): argument 1 of `args!`, counted from 1, is a buffer, but the kernel takes a 32-bit integer there");

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::panic::Location;
 
 use bytemuck::Pod;
-use ptx::{ArgType, ArgsError, Function, Pointee, ScalarType};
+use ptx::{ArgType, ArgsError, Element, Function, ScalarType};
 
 use crate::machine::{InvalidCopy, Machine};
 use crate::memory::global::OutOfMemory;
@@ -83,7 +83,10 @@ impl<T> Buffer<T> {
         let mut bytes = self.address.to_le_bytes().to_vec();
         bytes.extend((self.len as u64).to_le_bytes());
         Arg {
-            ty: ArgType::Slice(Some(pointee::<T>())),
+            ty: ArgType::Slice(Element {
+                name: short_name::<T>(),
+                align: align_of::<T>() as u32,
+            }),
             bytes,
         }
     }
@@ -100,7 +103,7 @@ impl<T> Buffer<T> {
         );
         let address = self.address + (index * size_of::<T>()) as u64;
         Arg {
-            ty: ArgType::Pointer(Some(pointee::<T>())),
+            ty: ArgType::Pointer,
             bytes: address.to_le_bytes().to_vec(),
         }
     }
@@ -246,13 +249,6 @@ where
 impl<P: Params + ?Sized> Params for &P {
     fn block(&self, kernel: &Function) -> Result<Cow<'_, [u8]>, ArgsError> {
         (**self).block(kernel)
-    }
-}
-
-fn pointee<T>() -> Pointee {
-    Pointee {
-        name: short_name::<T>(),
-        align: align_of::<T>() as u32,
     }
 }
 

@@ -9,19 +9,20 @@ use crate::types::ScalarType;
 /// The type of an argument of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArgType {
-    /// A pointer. It fills one parameter.
-    Pointer(Option<Pointee>),
-    /// A slice. It fills two parameters: pointer and number of elements, of 64 bits each.
-    Slice(Option<Pointee>),
+    /// A pointer, to elements of any type. It fills one parameter.
+    Pointer,
+    /// A slice of such elements. It fills two parameters: pointer and number of elements, of 64
+    /// bits each.
+    Slice(Element),
     /// A number: an integer or a float.
     Number(ScalarType),
     /// A structure of this many bytes, passed by value.
     Bytes(u64),
 }
 
-/// The elements that a pointer or a slice points to, where the host knows them.
+/// The elements of a slice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pointee {
+pub struct Element {
     /// Rust's name of the type.
     pub name: &'static str,
     /// Alignment in bytes.
@@ -133,7 +134,7 @@ impl Function {
                 return Err(wrong(arg.describe(given), param.describe()));
             }
             if given == Kind::Pointer
-                && let Some((given, expected)) = arg.misaligned(param)
+                && let Some((given, expected)) = arg.other_elements(param)
             {
                 return Err(wrong(given, expected));
             }
@@ -146,7 +147,7 @@ impl ArgType {
     /// The one or two parameters that it fills: kind, and size in bytes.
     fn values(&self) -> impl Iterator<Item = (Kind, u64)> + use<> {
         let (first, second) = match *self {
-            ArgType::Pointer(_) => ((Kind::Pointer, 8), None),
+            ArgType::Pointer => ((Kind::Pointer, 8), None),
             ArgType::Slice(_) => ((Kind::Pointer, 8), Some((Kind::Integer, 8))),
             ArgType::Number(ty) if ty.is_float() => ((Kind::Float, ty.bytes().into()), None),
             ArgType::Number(ty) => ((Kind::Integer, ty.bytes().into()), None),
@@ -155,27 +156,27 @@ impl ArgType {
         std::iter::once(first).chain(second)
     }
 
-    /// Itself, and what the parameter takes instead, if its elements cannot be the parameter's.
-    ///
-    /// A slice has elements of the parameter's type, and so of its alignment. A pointer may be to
-    /// something else, as long as it is aligned.
-    fn misaligned(&self, param: &Param) -> Option<(String, String)> {
-        let wanted = param.pointer.as_ref()?.align;
-        let (what, pointee, is_wrong): (_, _, fn(u32, u32) -> bool) = match *self {
-            // rustc gives 1 where it knows nothing.
-            ArgType::Slice(pointee) => ("a slice", pointee?, |has, wants| wants > 1 && has != wants),
-            ArgType::Pointer(pointee) => ("a buffer", pointee?, |has, wants| has < wants),
-            _ => return None,
+    /// Itself, and what the parameter takes instead, if it is a slice of elements that cannot be the
+    /// parameter's: the type has one alignment.
+    fn other_elements(&self, param: &Param) -> Option<(String, String)> {
+        let (ArgType::Slice(element), Some(wanted)) = (self, &param.pointer) else {
+            return None;
         };
-        is_wrong(pointee.align, wanted).then(|| {
-            let arg = format!(
-                "{what} of {}, aligned to {}",
-                pointee.name,
-                bytes(pointee.align.into())
-            );
-            let expected = format!("elements aligned to {}", bytes(wanted.into()));
-            (arg, expected)
-        })
+        // rustc writes 1 where it knows nothing.
+        if [1, element.align].contains(&wanted.align) {
+            return None;
+        }
+        let like = match wanted.align {
+            2 => ", such as f16,",
+            4 => ", such as f32,",
+            8 => ", such as f64,",
+            _ => "",
+        };
+        let (has, wants) = (element.align.into(), wanted.align.into());
+        Some((
+            format!("a slice of {}, aligned to {}", element.name, bytes(has)),
+            format!("elements aligned to {}{like}", bytes(wants)),
+        ))
     }
 
     /// As messages name it: all of it, or the part that puts such a value into a parameter.
@@ -185,7 +186,7 @@ impl ArgType {
                 "a slice, whose pointer comes first".to_owned()
             }
             (ArgType::Slice(_), _) => "a slice, whose length (u64) comes second".to_owned(),
-            (ArgType::Pointer(_), _) => "a buffer".to_owned(),
+            (ArgType::Pointer, _) => "a buffer".to_owned(),
             (ArgType::Bytes(size), _) => format!("a structure of {}", bytes(*size)),
             (ArgType::Number(ty), _) => ty.name().replace('s', "i"),
         }

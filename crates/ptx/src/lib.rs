@@ -58,7 +58,7 @@ mod resolve;
 mod syntax;
 mod types;
 
-pub use args::{ArgType, ArgsError, Pointee};
+pub use args::{ArgType, ArgsError, Element};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};

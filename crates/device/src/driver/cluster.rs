@@ -5,6 +5,7 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::ptr;
 use std::sync::OnceLock;
 
+use cuda_driver::{Missing, function, known};
 use cust::sys::{CUfunction, CUresult, CUstream};
 
 use plan::LaunchConfig;

@@ -7,7 +7,7 @@
 
 pub(crate) mod error;
 
-use ptx::{ArgType, Function, LaunchShape, ScalarType, ShapeLimits};
+use ptx::{ArgType, Element, Function, LaunchShape, ScalarType, ShapeLimits};
 
 use crate::error::Error;
 use crate::info::LaunchLimits;
@@ -45,7 +45,7 @@ pub fn validate<'m>(
         if let Command::Launch(launch) = command {
             let kernel = kernels[launch.kernel_index];
             check_shape(kernel, &launch.config, limits)
-                .and_then(|()| check_args(kernel, launch.args))
+                .and_then(|()| check_args(kernel, plan, launch.args))
                 .map_err(|fault| ValidationError::Launch {
                     place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
                     fault,
@@ -164,15 +164,21 @@ fn check_shape(
 }
 
 /// Checks arguments against the kernel's parameters.
-fn check_args(kernel: &Function, args: &[Arg]) -> Result<(), LaunchFault> {
-    let types: Vec<ArgType> = args.iter().map(arg_type).collect();
+fn check_args(kernel: &Function, plan: &Plan, args: &[Arg]) -> Result<(), LaunchFault> {
+    let types: Vec<ArgType> = args.iter().map(|arg| arg_type(plan, arg)).collect();
     Ok(kernel.check_args(&types)?)
 }
 
-fn arg_type(arg: &Arg) -> ArgType {
-    match arg {
-        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => ArgType::Pointer(None),
-        Arg::Slice(_) | Arg::SliceAt { .. } => ArgType::Slice(None),
+fn arg_type(plan: &Plan, arg: &Arg) -> ArgType {
+    match *arg {
+        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => ArgType::Pointer,
+        Arg::Slice(id) | Arg::SliceAt { id, .. } => {
+            let element = plan.buffers()[id.index()].element;
+            ArgType::Slice(Element {
+                name: element.name(),
+                align: element.size() as u32,
+            })
+        }
         Arg::U8(_) => ArgType::Number(ScalarType::U8),
         Arg::U32(_) => ArgType::Number(ScalarType::U32),
         Arg::I32(_) => ArgType::Number(ScalarType::S32),
@@ -180,6 +186,6 @@ fn arg_type(arg: &Arg) -> ArgType {
         Arg::I64(_) => ArgType::Number(ScalarType::S64),
         Arg::F32(_) => ArgType::Number(ScalarType::F32),
         Arg::F64(_) => ArgType::Number(ScalarType::F64),
-        Arg::Bytes(bytes) => ArgType::Bytes(bytes.len() as u64),
+        Arg::Bytes(ref bytes) => ArgType::Bytes(bytes.len() as u64),
     }
 }
