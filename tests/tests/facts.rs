@@ -49,7 +49,9 @@ fn every_step_of_a_handout_can_be_checked() {
 #[test]
 fn the_code_of_two_pages_is_in_the_example() {
     let files = ["kernels/src/lib.rs", "src/main.rs", "tests/emulated.rs"];
-    let example = files.map(|file| read(&format!("examples/axpy/{file}"))).concat();
+    let example = files
+        .map(|file| read(&format!("examples/axpy/{file}")))
+        .concat();
     let has = |line: &str| example.lines().any(|other| other.trim() == line);
     for (page, expected) in [("README.md", 2), ("docs/own-kernels.md", 3)] {
         let text = read(page);
@@ -67,7 +69,9 @@ fn the_race_of_the_page_is_where_it_says() {
     let page = read("docs/own-kernels.md");
     let kernels = read("examples/axpy/kernels/src/lib.rs");
     let lines = kernels.lines();
-    let left: Vec<&str> = lines.filter(|line| line.trim() != "thread::sync_threads();").collect();
+    let left: Vec<&str> = lines
+        .filter(|line| line.trim() != "thread::sync_threads();")
+        .collect();
     assert_eq!(left.len() + 1, kernels.lines().count());
     let number = |text: &str| 1 + left.iter().position(|line| line.contains(text)).unwrap();
     let race = format!("at kernels/src/lib.rs:{} ...", number("part.add(t + half)"));

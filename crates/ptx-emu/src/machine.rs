@@ -275,8 +275,8 @@ impl Machine {
         })
     }
 
-    /// Launches a kernel and waits for its end. `params` are the arguments, as [`args!`](crate::args!) gives
-    /// them, or the bytes of the parameter block: see [`Params`].
+    /// Launches a kernel and waits for its end. `params` are the arguments, as
+    /// [`args!`](crate::args!) gives them, or the bytes of the parameter block: see [`Params`].
     ///
     /// # Errors
     /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if
@@ -307,10 +307,12 @@ impl Machine {
             }
             .into());
         };
-        let params = params.block(function).map_err(|error| LaunchError::Arguments {
-            kernel: kernel.to_owned(),
-            error,
-        })?;
+        let params = params
+            .block(function)
+            .map_err(|error| LaunchError::Arguments {
+                kernel: kernel.to_owned(),
+                error,
+            })?;
         self.run(module, id, config, &params)
     }
 

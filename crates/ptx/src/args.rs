@@ -115,7 +115,8 @@ impl Function {
             .iter()
             .enumerate()
             .flat_map(|(position, arg)| arg.values().map(move |value| (position, value)));
-        for ((position, (given, bytes)), (index, param)) in given.zip(self.params.iter().enumerate())
+        for ((position, (given, bytes)), (index, param)) in
+            given.zip(self.params.iter().enumerate())
         {
             let takes = param.kind();
             let fits = match given {
@@ -156,8 +157,8 @@ impl ArgType {
         std::iter::once(first).chain(second)
     }
 
-    /// Itself, and what the parameter takes instead, if it is a slice of elements that cannot be the
-    /// parameter's: the type has one alignment.
+    /// Itself, and what the parameter takes instead, if it is a slice of elements that cannot be
+    /// the parameter's: a type has one alignment.
     fn other_elements(&self, param: &Param) -> Option<(String, String)> {
         let (ArgType::Slice(element), Some(wanted)) = (self, &param.pointer) else {
             return None;
@@ -182,9 +183,7 @@ impl ArgType {
     /// As messages name it: all of it, or the part that puts such a value into a parameter.
     fn describe(&self, value: Kind) -> String {
         match (self, value) {
-            (ArgType::Slice(_), Kind::Pointer) => {
-                "a slice, whose pointer comes first".to_owned()
-            }
+            (ArgType::Slice(_), Kind::Pointer) => "a slice, whose pointer comes first".to_owned(),
             (ArgType::Slice(_), _) => "a slice, whose length (u64) comes second".to_owned(),
             (ArgType::Pointer, _) => "a buffer".to_owned(),
             (ArgType::Bytes(size), _) => format!("a structure of {}", bytes(*size)),

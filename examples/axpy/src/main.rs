@@ -27,6 +27,9 @@ fn main() -> anyhow::Result<()> {
     stream.synchronize()?;
 
     assert_eq!(y.as_host_vec()?, vec![7.0; n]);
-    println!("{n} elements are right on {}", Device::get_device(0)?.name()?);
+    println!(
+        "{n} elements are right on {}",
+        Device::get_device(0)?.name()?
+    );
     Ok(())
 }

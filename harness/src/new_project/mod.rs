@@ -26,7 +26,7 @@ use crate::new_lab::KEYWORDS;
 pub struct NewArgs {
     /// The folder to make; its last part is the crate's name
     folder: PathBuf,
-    /// Use the crates of this copy of the repository [default: the course's folder, if this is in one]
+    /// Use the crates of this copy of the repository [default: the one that this folder is in]
     #[arg(long, value_name = "DIR", conflicts_with = "git")]
     path: Option<PathBuf>,
     /// Use the crates of the repository at this address
@@ -92,7 +92,7 @@ pub fn run(args: &NewArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     ))?;
     if let Source::Path(root) = source {
         out.line(format!(
-            "\nIt uses the crates in {}. There is no workflow for GitHub, whose machines lack that folder: `--git URL` adds it.",
+            "\nIt uses the crates in {}. GitHub's machines lack that folder, so the workflow for them is left out: `--git URL` adds it.",
             root.display()
         ))?;
     }
@@ -129,7 +129,7 @@ impl Source {
         match root.join("crates/cuda_std/Cargo.toml").is_file() {
             true => Ok(Source::Path(root)),
             false => Err(CommandError::Input(format!(
-                "--path {}: is no copy of the course's repository: it has no crates/cuda_std",
+                "--path {}: is not a copy of the course's repository: it has no crates/cuda_std",
                 folder.display()
             ))),
         }
@@ -162,8 +162,21 @@ fn name(folder: &Path) -> Result<&str, CommandError> {
     }
     // Cargo's own folders, and crates that this one uses.
     let taken = [
-        "alloc", "anyhow", "build", "core", "cuda_builder", "cuda_driver", "cuda_std", "cust", "deps", "examples",
-        "incremental", "proc-macro", "ptx-emu", "std", "test",
+        "alloc",
+        "anyhow",
+        "build",
+        "core",
+        "cuda_builder",
+        "cuda_driver",
+        "cuda_std",
+        "cust",
+        "deps",
+        "examples",
+        "incremental",
+        "proc-macro",
+        "ptx-emu",
+        "std",
+        "test",
     ];
     if taken.contains(&name) {
         return Err(CommandError::Input(format!(

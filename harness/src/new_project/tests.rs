@@ -63,7 +63,7 @@ fn a_crate_on_a_copy_of_the_repository() {
       cargo test    # the kernels on the emulated device, with every check: no GPU
       cargo run     # on the first GPU: no CUDA toolkit
 
-    It uses the crates in COURSE. There is no workflow for GitHub, whose machines lack that folder: `--git URL` adds it.
+    It uses the crates in COURSE. GitHub's machines lack that folder, so the workflow for them is left out: `--git URL` adds it.
     ");
     let mut dependencies = 0;
     for (file, name) in [("", "my-kernels"), ("kernels", "my-kernels-kernels")] {
@@ -74,7 +74,9 @@ fn a_crate_on_a_copy_of_the_repository() {
             manifest.get("dependencies"),
             manifest.get("build-dependencies"),
             manifest.get("dev-dependencies"),
-            manifest.get("patch").and_then(|patch| patch.get("crates-io")),
+            manifest
+                .get("patch")
+                .and_then(|patch| patch.get("crates-io")),
         ];
         let tables = tables.into_iter().flatten();
         for (_, dependency) in tables.flat_map(|table| table.as_table_like().unwrap().iter()) {
@@ -147,7 +149,7 @@ fn what_cannot_be_a_crate_is_refused() {
     insta::assert_snapshot!(named("cust"), @"new FOLDER/cust: cargo, or a crate that the new one uses, has the name `cust`; take another");
     let mut elsewhere = with_path(folder.path().join("saxpy"));
     elsewhere.path = Some(folder.path().to_owned());
-    insta::assert_snapshot!(refused(&elsewhere), @"--path FOLDER: is no copy of the course's repository: it has no crates/cuda_std");
+    insta::assert_snapshot!(refused(&elsewhere), @"--path FOLDER: is not a copy of the course's repository: it has no crates/cuda_std");
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
 
     fs::create_dir(folder.path().join("saxpy")).unwrap();

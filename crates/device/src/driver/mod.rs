@@ -1,4 +1,5 @@
-//! The CUDA driver's functions, by `cust` and by `cuda_driver`, which opens the driver on first use.
+//! The CUDA driver's functions, by `cust` and by `cuda_driver`, which opens the driver on first
+//! use.
 //!
 //! The rest of the crate calls [`call`], [`stream`] and [`graph`], which wrap each function once.
 
