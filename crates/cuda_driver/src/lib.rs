@@ -181,8 +181,8 @@ pub fn known(code: c_int) -> CUresult {
         | 708..=720
         | 800..=809
         | 900..=911 => {
-            // SAFETY: the enum is `repr(i32)` and has each of these values (`every_known_code`
-            // names them all).
+            // SAFETY: the enum is `repr(i32)` and has each of these values: `cudaError_enum` of
+            // `cust_raw` 0.11.3.
             unsafe { std::mem::transmute::<c_int, CUresult>(code) }
         }
         _ => {
