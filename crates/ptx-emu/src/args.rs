@@ -153,6 +153,13 @@ impl<T> From<&Buffer<T>> for Arg {
     }
 }
 
+/// A pointer to the first element, as plans pass it.
+impl<T> From<Buffer<T>> for Arg {
+    fn from(buffer: Buffer<T>) -> Arg {
+        buffer.at(0)
+    }
+}
+
 macro_rules! numbers {
     ($($type:ty = $name:ident),* $(,)?) => {
         $(impl From<$type> for Arg {

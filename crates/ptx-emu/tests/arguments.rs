@@ -127,7 +127,7 @@ fn a_slice_of_elements_of_another_alignment_is_refused() {
     let (mut machine, module) = loaded();
     let x = machine.buffer(&[0u8; 16]).unwrap();
     let structure = Arg::structure([1u64, 2]);
-    let all = args![true, -1i16, 0.5f64, structure, -1isize, &x];
+    let all = args![true, -1i16, 0.5f64, structure, -1isize, x];
     machine.launch(&module, "every", &one(), all).unwrap();
 }
 
