@@ -96,7 +96,7 @@ pub(crate) struct Slot {
 /// Where an access goes: a row of addresses, plus an offset in bytes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Address {
-    /// A 64-bit row, or a 32-bit one that is zero-extended.
+    /// A 64-bit row, or a 32-bit one: then addresses wrap at 2^32.
     pub(crate) base: Slot,
     pub(crate) offset: i64,
 }
@@ -151,7 +151,7 @@ impl Registers {
                 .map(|base| base.wrapping_add(offset)),
             _ => self
                 .r32(address.base.row)
-                .map(|base| u64::from(base).wrapping_add(offset)),
+                .map(|base| u64::from(base.wrapping_add(offset as u32))),
         }
     }
 

@@ -105,8 +105,9 @@ impl fmt::Display for Target<'_> {
                 )
             }
             Stray::Shared { size, offset } => {
+                let offset = signed(*offset);
                 write!(f, "at offset {offset} of shared memory ({}) ", Bytes(*size))?;
-                overrun(f, *offset as i64, bytes, *size)
+                overrun(f, offset, bytes, *size)
             }
             Stray::Cluster { rank, blocks } => write!(
                 f,
@@ -117,8 +118,9 @@ impl fmt::Display for Target<'_> {
                 "in shared memory of the block of rank {rank} of the cluster, by an instruction for the own block's (`.shared::cta`)"
             ),
             Stray::Local { size, offset } => {
+                let offset = signed(*offset);
                 write!(f, "at offset {offset} of local memory ({}) ", Bytes(*size))?;
-                overrun(f, *offset as i64, bytes, *size)
+                overrun(f, offset, bytes, *size)
             }
             Stray::Param { size, offset } => {
                 write!(
@@ -147,6 +149,15 @@ impl fmt::Display for Target<'_> {
                 write!(f, "at address {address:#x}, where no buffer is")
             }
         }
+    }
+}
+
+/// An offset in a window of 2^32 bytes: beyond the half of it, and at the end of 64 bits, it is
+/// below 0.
+fn signed(offset: u64) -> i64 {
+    match offset >> 32 {
+        0 => i64::from(offset as i32),
+        _ => offset as i64,
     }
 }
 

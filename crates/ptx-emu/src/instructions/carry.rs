@@ -1,6 +1,8 @@
 //! Arithmetic with a carry flag: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
 //!
-//! The flag is a predicate slot that every frame has. `sub` holds the borrow in it.
+//! The flag is a predicate slot that every frame has. A difference is computed as `a + !b + 1`, and
+//! the flag is the carry of that sum: set where nothing is borrowed. The ISA leaves it open; this is
+//! what `ptxas` makes of it, so that `addc` may follow `sub.cc`.
 
 use ptx::RegClass;
 
@@ -64,8 +66,8 @@ fn arithmetic(r: &mut Reader, ty: IntType, aux: u32) -> Read<Op> {
 trait Word: Value<Raw = Self> {
     /// The sum and its carry.
     fn add(self, other: Self, carry: bool) -> (Self, bool);
-    /// The difference and its borrow.
-    fn sub(self, other: Self, borrow: bool) -> (Self, bool);
+    /// The difference as `self + !other + carry`, and the carry of that.
+    fn sub(self, other: Self, carry: bool) -> (Self, bool);
     /// The half of the product that `aux` names.
     fn half_product(self, other: Self, aux: u32) -> Self;
 }
@@ -79,10 +81,8 @@ macro_rules! word {
                 (value, x || y)
             }
 
-            fn sub(self, other: Self, borrow: bool) -> (Self, bool) {
-                let (partial, x) = self.overflowing_sub(other);
-                let (value, y) = partial.overflowing_sub(borrow.into());
-                (value, x || y)
+            fn sub(self, other: Self, carry: bool) -> (Self, bool) {
+                Word::add(self, !other, carry)
             }
 
             fn half_product(self, other: Self, aux: u32) -> Self {
@@ -125,14 +125,16 @@ fn with_flag<T: Word>(
 fn add<T: Word>(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b) = (*T::row(registers, o.a), *T::row(registers, o.b));
     with_flag(registers, o, mask, |lane, carry| {
-        a[lane].add(b[lane], carry)
+        Word::add(a[lane], b[lane], carry)
     });
 }
 
 fn sub<T: Word>(registers: &mut Registers, o: &Operands, mask: u32) {
     let (a, b) = (*T::row(registers, o.a), *T::row(registers, o.b));
-    with_flag(registers, o, mask, |lane, borrow| {
-        a[lane].sub(b[lane], borrow)
+    // `sub.cc` reads no flag: nothing is borrowed.
+    let first = o.aux & IN == 0;
+    with_flag(registers, o, mask, |lane, carry| {
+        Word::sub(a[lane], b[lane], first || carry)
     });
 }
 
