@@ -117,7 +117,7 @@ impl<'a> Lexer<'a> {
                 self.bump_while(is_follow);
                 Tok::Word(&self.source[start..self.at])
             }
-            Some(b) if b"{}()[]<>,;:|!@+-=*~".contains(b) => {
+            Some(b) if b"{}()[]<>,;:|!@+-=*~/&^?".contains(b) => {
                 self.bump();
                 Tok::Punct(*b as char)
             }

@@ -45,7 +45,7 @@
 //! owns what it needs.
 //!
 //! Source: *PTX ISA* 8.3 (NVIDIA), and for what is only written as comments, the output of LLVM 22.
-//! Not modelled: 128-bit and vector registers, textures, surfaces, aliases.
+//! Not modelled: 128-bit registers, textures, surfaces, modules with 32-bit addresses.
 
 mod args;
 mod edit;
@@ -63,6 +63,6 @@ pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};
 pub use program::*;
-pub use resolve::{Body, Instruction, Named, Signature};
+pub use resolve::{Body, Instruction, Named, Signature, VectorReg};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};
 pub use types::*;

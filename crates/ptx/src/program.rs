@@ -1,5 +1,6 @@
 //! The declarations of a module: variables, functions, parameters, source positions.
 
+use crate::error::Error;
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
 /// Index into [`Program::functions`].
@@ -42,8 +43,6 @@ pub struct Program {
     pub version: (u32, u32),
     /// `.target`: the architecture first (`sm_90`), then options (`debug`).
     pub target: Vec<String>,
-    /// `.address_size`: 32 or 64 bits; 32 when the directive is absent.
-    pub address_size: u32,
     /// The `.file` table: number as written, path as written.
     pub files: Vec<SourceFile>,
     /// Source positions that instructions refer to, each stored once.
@@ -62,16 +61,23 @@ pub struct Program {
 }
 
 impl Program {
-    /// The kernel of that name (`.entry` with a body).
+    /// The kernel of that name (`.entry` with a body that has not been refused).
     pub fn kernel(&self, name: &str) -> Option<&Function> {
         self.kernels().find(|f| f.name == name)
     }
 
-    /// Every kernel, in the order of the text.
+    /// Every kernel that has not been refused, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &Function> {
         self.functions
             .iter()
-            .filter(|f| f.is_kernel && f.is_defined)
+            .filter(|f| f.is_kernel && f.is_defined && f.refused.is_none())
+    }
+
+    /// Every function whose body is wrong, and why.
+    pub fn refused(&self) -> impl Iterator<Item = (&Function, &Error)> {
+        self.functions
+            .iter()
+            .filter_map(|f| Some((f, f.refused.as_deref()?)))
     }
 
     /// The function with this id.
@@ -149,6 +155,8 @@ pub struct Function {
     pub is_kernel: bool,
     /// False for a declaration without body.
     pub is_defined: bool,
+    /// Why its body cannot be executed: it is wrong. The other functions of the module can.
+    pub refused: Option<Box<Error>>,
     /// Where the name stands.
     pub pos: Pos,
     /// Parameters in order. For a kernel, offsets are into the launch's parameter buffer; for a
@@ -268,6 +276,7 @@ pub struct Param {
     /// `.ptr`: the parameter is a pointer that the compiler knows more of.
     pub pointer: Option<PointerInfo>,
     /// For device functions that pass by register (`.reg` parameters), the register in the callee.
+    /// A vector register is a parameter for each component.
     pub register: Option<Reg>,
 }
 

@@ -19,9 +19,10 @@ pub struct Name<'a> {
 pub(crate) struct ModuleSyntax<'a> {
     pub version: (u32, u32),
     pub target: Vec<&'a str>,
-    pub address_size: Option<u32>,
     pub files: Vec<(u32, &'a str)>,
     pub items: Vec<Item<'a>>,
+    /// `.alias`: a name, and the function that it is another one of.
+    pub aliases: Vec<(Name<'a>, Name<'a>)>,
 }
 
 #[derive(Debug)]
@@ -93,6 +94,14 @@ impl Literal {
                 let found = "an integer".to_string();
                 return Err(Problem::new(pos, ErrorKind::Expected { expected, found }));
             }
+            Literal::Single(_) | Literal::Double(_)
+                if ty.is_float() && ty.bits() < 32
+                    || matches!(ty, ScalarType::F16x2 | ScalarType::Bf16x2) =>
+            {
+                let expected = "a register: PTX has no numbers of 16-bit floating-point types";
+                let (expected, found) = (expected.to_string(), "a number".to_string());
+                return Err(Problem::new(pos, ErrorKind::Expected { expected, found }));
+            }
             Literal::Int(value) if ty == ScalarType::Pred => u64::from(value != 0),
             Literal::Int(value) => value & mask,
             Literal::Single(bits) if ty.bits() > 32 => f64::from(f32::from_bits(bits)).to_bits(),
@@ -117,6 +126,8 @@ pub(crate) struct Function<'a> {
     pub max_cluster_blocks: Option<u32>,
     pub no_return: bool,
     pub body: Option<Vec<Stmt<'a>>>,
+    /// Why the body could not be parsed.
+    pub refused: Option<Problem>,
 }
 
 #[derive(Debug)]

@@ -140,17 +140,6 @@ impl<'t, 'a> Cursor<'t, 'a> {
         Ok(value)
     }
 
-    /// An integer with an optional sign, modulo 2^64.
-    pub fn signed(&mut self, expected: &str) -> Result<i64> {
-        let negative = self.eat('-');
-        let value = self.int(expected)? as i64;
-        Ok(if negative {
-            value.wrapping_neg()
-        } else {
-            value
-        })
-    }
-
     /// Skips `.attribute(..)`, any number of times.
     pub fn attributes(&mut self) -> Result<()> {
         while self.eat_dot("attribute") {
@@ -163,6 +152,32 @@ impl<'t, 'a> Cursor<'t, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Skips `{ .. }`, braces in it and all.
+    pub fn skip_braces(&mut self) -> Result<()> {
+        self.punct('{')?;
+        let mut depth = 1;
+        while depth > 0 {
+            match self.tok() {
+                Tok::Punct('{') => depth += 1,
+                Tok::Punct('}') => depth -= 1,
+                Tok::End => return Err(self.expected("`}`")),
+                _ => {}
+            }
+            self.bump();
+        }
+        Ok(())
+    }
+
+    /// The place of this token, to come back to.
+    pub fn mark(&self) -> usize {
+        self.at
+    }
+
+    /// Comes back to a place.
+    pub fn reset(&mut self, mark: usize) {
+        self.at = mark;
     }
 
     /// Skips `.pragma "a", "b";`: advice to the assembler, without meaning for execution.

@@ -1,5 +1,6 @@
 //! Instructions: guard, opcode, modifiers, operands.
 
+use super::constant;
 use super::cursor::{Cursor, Result};
 use super::variable::{addend, literal};
 use crate::lex::Tok;
@@ -135,7 +136,7 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
                 }
                 _ => OperandKind::Address(
                     AddressBase::Absolute,
-                    c.signed("a register, a symbol or an address")?,
+                    constant::expression(c, "a register, a symbol or an address")?,
                 ),
             };
             if !c.eat(']') {
@@ -143,7 +144,7 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
             }
             address
         }
-        Tok::Punct('!') => {
+        Tok::Punct('!') if matches!(c.peek(1), Tok::Word(_)) => {
             c.bump();
             OperandKind::Not(c.word("a predicate")?.text)
         }
@@ -155,11 +156,14 @@ fn operand<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
 /// A name, a number or `_`.
 fn scalar<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
     let pos = c.pos();
-    let Tok::Word(name) = c.tok() else {
-        return Ok(Operand {
-            kind: OperandKind::Literal(literal(c, "an operand")?),
-            pos,
-        });
+    let name = match c.tok() {
+        Tok::Word(name) if name != "WARP_SZ" => name,
+        _ => {
+            return Ok(Operand {
+                kind: OperandKind::Literal(literal(c, "an operand")?),
+                pos,
+            });
+        }
     };
     c.bump();
     let kind = match c.tok() {

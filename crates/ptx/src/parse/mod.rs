@@ -1,11 +1,13 @@
 //! Tokens to syntax.
 //!
 //! - `cursor`: looks at tokens, and says what was expected;
+//! - `constant`: constant expressions;
 //! - `variable`: declarations, parameter lists and initialisers;
 //! - `instruction`: guard, opcode, modifiers, operands;
 //! - `statement`: the statements of a body;
 //! - `module`: directives at the top level.
 
+mod constant;
 mod cursor;
 mod instruction;
 mod module;

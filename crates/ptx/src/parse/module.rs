@@ -28,12 +28,25 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
             Tok::Dot("address_size") => {
                 c.bump();
                 let pos = c.pos();
-                let bits = c.int_u32("32 or 64")?;
-                if bits != 32 && bits != 64 {
-                    let message = format!("address size {bits}: expected 32 or 64");
-                    return Err(Problem::invalid(pos, message));
+                match c.int_u32("64")? {
+                    64 => {}
+                    32 => {
+                        let message = "modules with 32-bit addresses are not supported, as on devices from \
+                                       sm_90 on; compile for 64-bit addresses (`nvcc -m64`)";
+                        return Err(Problem::invalid(pos, message));
+                    }
+                    bits => {
+                        let message = format!("address size {bits}: expected 64");
+                        return Err(Problem::invalid(pos, message));
+                    }
                 }
-                module.address_size = Some(bits);
+            }
+            Tok::Dot("alias") => {
+                c.bump();
+                let name = c.word("a function name")?;
+                c.punct(',')?;
+                module.aliases.push((name, c.word("a function name")?));
+                c.punct(';')?;
             }
             Tok::Dot("file") => module.files.push(file(c)?),
             Tok::Dot("loc") => {
@@ -41,12 +54,6 @@ pub(super) fn module<'a>(c: &mut Cursor<'_, 'a>) -> Result<ModuleSyntax<'a>> {
             }
             Tok::Dot("section") => section(c)?,
             Tok::Dot("pragma") => c.pragma()?,
-            Tok::Dot(name @ ("alias" | "texref" | "samplerref" | "surfref")) => {
-                return Err(Problem::new(
-                    c.pos(),
-                    ErrorKind::UnsupportedDirective(name.to_string()),
-                ));
-            }
             Tok::Dot(_) => item(c, &mut module)?,
             Tok::Punct(';') => {
                 c.bump();
@@ -146,18 +153,7 @@ fn section(c: &mut Cursor<'_, '_>) -> Result<()> {
     ) {
         c.bump();
     }
-    c.punct('{')?;
-    let mut depth = 1;
-    while depth > 0 {
-        match c.tok() {
-            Tok::Punct('{') => depth += 1,
-            Tok::Punct('}') => depth -= 1,
-            Tok::End => return Err(c.expected("`}` at the end of the section")),
-            _ => {}
-        }
-        c.bump();
-    }
-    Ok(())
+    c.skip_braces()
 }
 
 /// A variable or a function, behind its linkage.
@@ -202,9 +198,16 @@ fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>>
         max_cluster_blocks: None,
         no_return: false,
         body: None,
+        refused: None,
     };
     loop {
         match c.tok() {
+            // Compilers of old wrote declarations without `;`.
+            Tok::Dot("func" | "entry" | "global" | "const" | "visible" | "extern" | "weak")
+                if !is_kernel =>
+            {
+                return Ok(function);
+            }
             Tok::Dot(directive) => {
                 performance(c, directive, &mut function)?;
             }
@@ -213,7 +216,19 @@ fn function<'a>(c: &mut Cursor<'_, 'a>, is_kernel: bool) -> Result<Function<'a>>
                 return Ok(function);
             }
             Tok::Punct('{') => {
-                function.body = Some(statement::body(c)?);
+                let open = c.mark();
+                function.body = Some(match statement::body(c) {
+                    Ok(body) => body,
+                    // A wrong body costs its function only, if its end can be found.
+                    Err(problem) => {
+                        c.reset(open);
+                        if c.skip_braces().is_err() {
+                            return Err(problem);
+                        }
+                        function.refused = Some(problem);
+                        Vec::new()
+                    }
+                });
                 return Ok(function);
             }
             _ => return Err(c.expected("`{`, `;` or a performance directive")),

@@ -1,5 +1,6 @@
 //! Declarations, parameter lists and initialisers.
 
+use super::constant;
 use super::cursor::{Cursor, Result};
 use crate::error::Problem;
 use crate::lex::Tok;
@@ -16,6 +17,8 @@ struct Head {
     ty: ScalarType,
     vector: u32,
     pointer: Option<(Option<Space>, Option<u32>)>,
+    /// A texture, sampler or surface.
+    is_opaque: bool,
 }
 
 /// `.space .align n .type a, b[4] = {..};`, from the space to the semicolon.
@@ -29,7 +32,10 @@ pub(super) fn declaration<'a>(
         let mut variable = declarator(c, &head)?;
         variable.is_extern = is_extern;
         if c.eat('=') {
-            variable.init = Some(init(c, 0)?);
+            match head.is_opaque {
+                true => c.skip_braces()?,
+                false => variable.init = Some(init(c, 0)?),
+            }
         }
         push(variable);
         if c.eat(';') {
@@ -70,6 +76,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
     };
     c.bump();
     let (mut align, mut ty, mut vector, mut pointer) = (None, None, 1, None);
+    let mut is_opaque = false;
     loop {
         c.attributes()?;
         match c.tok() {
@@ -83,6 +90,10 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
                 continue;
             }
             Tok::Dot("ptr") => pointer = Some((None, None)),
+            // What a program does with one is not modelled: their variables are only placed.
+            Tok::Dot("texref" | "samplerref" | "surfref") if ty.is_none() => {
+                (ty, is_opaque) = (Some(ScalarType::B64), true);
+            }
             Tok::Dot("v2") => vector = 2,
             Tok::Dot("v4") => vector = 4,
             Tok::Dot("v8") => vector = 8,
@@ -102,6 +113,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
         ty,
         vector,
         pointer,
+        is_opaque,
     })
 }
 
@@ -117,7 +129,10 @@ fn declarator<'a>(c: &mut Cursor<'_, 'a>, head: &Head) -> Result<Variable<'a>> {
         dims.push(if c.is(']') {
             None
         } else {
-            Some(c.int("an array length or `]`")?)
+            let pos = c.pos();
+            let length = constant::expression(c, "an array length or `]`")?;
+            let length = u64::try_from(length);
+            Some(length.map_err(|_| Problem::invalid(pos, "an array length is below 0"))?)
         });
         c.punct(']')?;
     }
@@ -192,34 +207,36 @@ fn symbol<'a>(c: &mut Cursor<'_, 'a>) -> Result<(Name<'a>, bool)> {
     Ok((name, true))
 }
 
-/// `+n`, `-n`, `+-n`, or nothing.
+/// `+n`, `-n`, `+-n`, any number of them, or nothing.
 pub(super) fn addend(c: &mut Cursor<'_, '_>) -> Result<i64> {
-    match c.tok() {
-        Tok::Punct('+') => {
-            c.bump();
-            c.signed("a byte offset")
-        }
-        Tok::Punct('-') => c.signed("a byte offset"),
-        _ => Ok(0),
+    let mut sum = 0i64;
+    loop {
+        let negative = match c.tok() {
+            Tok::Punct('+') => false,
+            Tok::Punct('-') => true,
+            _ => return Ok(sum),
+        };
+        c.bump();
+        let value = constant::product(c, "a byte offset")?;
+        sum = match negative {
+            false => sum.wrapping_add(value),
+            true => sum.wrapping_sub(value),
+        };
     }
 }
 
-/// A number with an optional sign (or `~`, for integers).
+/// A floating-point number with an optional sign, or a constant expression of integers.
 pub(super) fn literal(c: &mut Cursor<'_, '_>, expected: &str) -> Result<Literal> {
-    let (negative, complement) = (c.eat('-'), c.eat('~'));
-    let literal = match c.tok() {
-        Tok::Int(value) => {
-            let value = if complement { !value } else { value };
-            Literal::Int(if negative {
-                value.wrapping_neg()
-            } else {
-                value
-            })
-        }
-        Tok::Single(bits) if !complement => Literal::Single(bits ^ (u32::from(negative) << 31)),
-        Tok::Double(bits) if !complement => Literal::Double(bits ^ (u64::from(negative) << 63)),
-        _ => return Err(c.expected(expected)),
+    let negative = c.is('-');
+    let number = c.peek(usize::from(negative));
+    let literal = match number {
+        Tok::Single(bits) => Literal::Single(bits ^ (u32::from(negative) << 31)),
+        Tok::Double(bits) => Literal::Double(bits ^ (u64::from(negative) << 63)),
+        _ => return Ok(Literal::Int(constant::expression(c, expected)? as u64)),
     };
+    if negative {
+        c.bump();
+    }
     c.bump();
     Ok(literal)
 }

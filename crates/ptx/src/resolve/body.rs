@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::layout::{self, Signature};
+use super::layout::{self, COMPONENTS, Signature};
 use super::locs::Locs;
 use super::names::{Names, duplicate};
 use super::scope::{Labels, Local, Range, Scope, ScopeLabels};
@@ -33,6 +33,8 @@ pub struct Body<'p, 'a> {
     loc: Option<SourceLocId>,
     /// The tables that instructions have named, by their place in the syntax.
     tables: HashMap<*const Name<'a>, Arc<[u32]>>,
+    /// What is wrong before the first instruction.
+    wrong: Option<Problem>,
 }
 
 /// One instruction of a body.
@@ -51,12 +53,44 @@ pub struct Instruction<'p, 'a> {
 pub enum Named {
     /// A register.
     Reg(Reg),
+    /// A vector register.
+    Vector(VectorReg),
     /// A register of a kind that is not modelled ("128-bit register").
     UnsupportedReg(&'static str),
     /// A parameter, or a `.param` variable, with its size in bytes.
     Param(Symbol, u32),
     /// A variable of another space, or a function.
     Symbol(Symbol),
+}
+
+/// A vector register: its components are registers of their own.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VectorReg {
+    first: Reg,
+    /// How many components it has: 2, 4 or 8.
+    pub count: u32,
+}
+
+impl VectorReg {
+    /// A component by its index, below `count`.
+    pub fn component(&self, index: u32) -> Reg {
+        Reg {
+            slot: self.first.slot + index,
+            ..self.first
+        }
+    }
+
+    /// A component by its name: `x`, or `r` for a colour.
+    pub fn named(&self, name: &str) -> Option<Reg> {
+        let index = self.names().iter().position(|c| *c == name);
+        let index = index.or_else(|| ["r", "g", "b", "a"].iter().position(|c| *c == name))?;
+        ((index as u32) < self.count).then(|| self.component(index as u32))
+    }
+
+    /// The names of the components, in order.
+    pub fn names(&self) -> &'static [&'static str] {
+        &COMPONENTS[..self.count as usize]
+    }
 }
 
 impl<'p, 'a> Body<'p, 'a> {
@@ -66,9 +100,13 @@ impl<'p, 'a> Body<'p, 'a> {
         names: &'p Names<'a>,
         locs: &'p mut Locs<'a>,
         source: &'p syntax::Function<'a>,
-    ) -> Result<Self, Problem> {
+    ) -> Self {
         let statements = source.body.as_deref().unwrap_or(&[]);
         locs.enter_function();
+        let (labels, mut wrong) = match Labels::collect(statements) {
+            Ok(labels) => (labels, source.refused.clone()),
+            Err(problem) => (Labels::default(), Some(problem)),
+        };
         let function = program.function(id).clone();
         let mut body = Body {
             id,
@@ -77,18 +115,23 @@ impl<'p, 'a> Body<'p, 'a> {
             names,
             locs,
             function,
-            labels: Labels::collect(statements)?,
+            labels,
             scopes: Vec::new(),
             scopes_opened: 0,
             open: Vec::new(),
             loc: None,
             tables: HashMap::new(),
+            wrong: None,
         };
-        body.enter(statements);
-        if source.body.is_some() {
-            body.declare_params(source)?;
+        if wrong.is_none() && source.body.is_some() {
+            body.enter(statements);
+            wrong = body.declare_params(source).err();
         }
-        Ok(body)
+        if wrong.is_some() {
+            body.open.clear();
+            body.wrong = wrong;
+        }
+        body
     }
 
     /// The function's id.
@@ -116,6 +159,9 @@ impl<'p, 'a> Body<'p, 'a> {
     /// # Errors
     /// A wrong declaration before it, or a guard that is not a predicate register.
     pub fn next_instruction(&mut self) -> Result<Option<Instruction<'p, 'a>>, Problem> {
+        if let Some(problem) = self.wrong.take() {
+            return Err(problem);
+        }
         while let Some(statements) = self.open.last_mut() {
             match statements.next() {
                 None => self.leave(),
@@ -177,8 +223,13 @@ impl<'p, 'a> Body<'p, 'a> {
         };
         let declared = source.params.iter().chain(&source.returns);
         let function = self.program.function(self.id);
-        for (v, param) in declared.zip(function.params.iter().chain(&function.returns)) {
+        let mut params = function.params.iter().chain(&function.returns);
+        for v in declared {
+            let components = layout::components(v);
+            let Some(param) = params.next() else { break };
+            params.by_ref().take(components as usize - 1).for_each(drop);
             let local = match param.register {
+                Some(reg) if components > 1 => Local::Vector(reg.class, components, Some(reg.slot)),
                 Some(reg) => Local::Reg(reg.class, Some(reg.slot)),
                 None => Local::Param(symbol(param.offset), param.size()),
             };
@@ -225,7 +276,7 @@ impl<'p, 'a> Body<'p, 'a> {
         let local = match (v.ty.class(), v.vector) {
             (None, _) => Local::UnsupportedReg("128-bit register"),
             (Some(class), 1) => Local::Reg(class, None),
-            _ => Local::UnsupportedReg("vector register"),
+            (Some(class), components) => Local::Vector(class, components, None),
         };
         if !v.dims.is_empty() {
             let message = "registers are declared in numbers by `<n>`, not `[n]`";
@@ -257,6 +308,19 @@ impl<'p, 'a> Body<'p, 'a> {
                         *count - 1
                     });
                     Named::Reg(Reg { class, slot })
+                }
+                Local::Vector(class, count, first) => {
+                    let (class, count) = (*class, *count);
+                    let slot = *first.get_or_insert_with(|| {
+                        let names = &mut self.function.register_names[class.index()];
+                        let components = COMPONENTS.iter().take(count as usize);
+                        names.extend(components.map(|component| format!("{name}.{component}")));
+                        let slots = self.function.registers.of_mut(class);
+                        *slots += count;
+                        *slots - count
+                    });
+                    let first = Reg { class, slot };
+                    Named::Vector(VectorReg { first, count })
                 }
                 Local::UnsupportedReg(what) => Named::UnsupportedReg(what),
                 Local::Param(symbol, size) => Named::Param(*symbol, *size),

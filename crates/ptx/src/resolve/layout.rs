@@ -88,30 +88,49 @@ pub(super) fn signature(
 ) -> Result<Signature, Problem> {
     let mut signature = Signature::default();
     for v in params {
-        let param = signature.place(v)?;
-        signature.params.push(param);
+        for component in 0..components(v) {
+            let param = signature.place(v, component)?;
+            signature.params.push(param);
+        }
     }
     for v in returns {
-        let param = signature.place(v)?;
-        signature.returns.push(param);
+        for component in 0..components(v) {
+            let param = signature.place(v, component)?;
+            signature.returns.push(param);
+        }
     }
     Ok(signature)
 }
 
+/// The parameters that a declared one is: of a vector register one for each component.
+pub(super) fn components(v: &syntax::Variable<'_>) -> u32 {
+    match v.storage {
+        Storage::Reg => v.vector,
+        _ => 1,
+    }
+}
+
+/// The names of the components of a vector register.
+pub(super) const COMPONENTS: [&str; 8] = ["x", "y", "z", "w", "4", "5", "6", "7"];
+
 impl Signature {
-    fn place(&mut self, v: &syntax::Variable<'_>) -> Result<Param, Problem> {
-        let name = v.name.text.to_string();
+    fn place(&mut self, v: &syntax::Variable<'_>, component: u32) -> Result<Param, Problem> {
+        let mut name = v.name.text.to_string();
         let pointer = v.pointer.map(|(space, align)| PointerInfo {
             space: space.unwrap_or(Space::Generic),
             align: align.unwrap_or(4),
         });
         if v.storage == Storage::Reg {
-            let is_scalar = v.vector == 1 && v.dims.is_empty() && v.count.is_none();
-            let Some(class) = v.ty.class().filter(|_| is_scalar) else {
+            let is_register = v.dims.is_empty() && v.count.is_none();
+            let Some(class) = v.ty.class().filter(|_| is_register) else {
                 let message =
-                    format!("register parameter `{name}` is not a scalar of up to 64 bits");
+                    format!("register parameter `{name}` is not a register of up to 64 bits");
                 return Err(Problem::invalid(v.name.pos, message));
             };
+            if v.vector > 1 {
+                name += ".";
+                name += COMPONENTS[component as usize];
+            }
             let names = &mut self.register_names[class.index()];
             let register = Some(Reg {
                 class,
@@ -171,6 +190,7 @@ pub(super) fn function(f: &syntax::Function<'_>) -> Result<Function, Problem> {
         name: f.name.text.to_string(),
         is_kernel: f.is_kernel,
         is_defined: f.body.is_some(),
+        refused: None,
         pos: f.name.pos,
         params: signature.params,
         returns: signature.returns,

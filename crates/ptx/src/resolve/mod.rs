@@ -15,7 +15,7 @@ mod names;
 mod scope;
 mod shared;
 
-pub use body::{Body, Instruction, Named};
+pub use body::{Body, Instruction, Named, VectorReg};
 pub use layout::Signature;
 
 use crate::error::{Error, ErrorKind, Problem};
@@ -28,16 +28,21 @@ use names::{Entity, Names, duplicate, variables};
 
 impl Program {
     /// Reads a PTX text. `read_body` gets each function in the order of [`Program::functions`],
-    /// those without a body too, and reads its instructions.
+    /// those without a body too, and reads its instructions. A function whose body is wrong, or of
+    /// which `read_body` returns a problem, is refused ([`Program::refused`]); the others are not.
     ///
     /// # Errors
-    /// The first position where the text is not well-formed or names something that it does not
-    /// declare, or the first problem that `read_body` returns.
+    /// The first position outside bodies where the text is not well-formed or names something that
+    /// it does not declare, or the first refusal if no kernel is left.
     pub fn read<'a>(
         source: &'a str,
         read_body: impl FnMut(&mut Body<'_, 'a>) -> Result<(), Problem>,
     ) -> Result<Program, Error> {
-        program(source, read_body).map_err(|problem| problem.into_error(source))
+        let program = program(source, read_body).map_err(|problem| problem.into_error(source))?;
+        match first_refusal(&program) {
+            Some(error) => Err(error),
+            None => Ok(program),
+        }
     }
 }
 
@@ -54,7 +59,6 @@ fn program<'a>(
     let mut program = Program {
         version: module.version,
         target: module.target.iter().map(|t| t.to_string()).collect(),
-        address_size: module.address_size.unwrap_or(32),
         files: Vec::new(),
         locs: Vec::new(),
         globals: Vec::new(),
@@ -71,6 +75,9 @@ fn program<'a>(
             Item::Variable(v) => declare_variable(&mut program, &mut names, v)?,
             Item::Function(f) => declare_function(&mut program, &mut names, &mut sources, f)?,
         }
+    }
+    for (alias, function) in &module.aliases {
+        names.alias(*alias, *function)?;
     }
     for function in &sources {
         declare_inner(&mut program, &mut names, function)?;
@@ -90,12 +97,24 @@ fn program<'a>(
     shared::lay_out_shared(&mut program, &names, &sources)?;
     for (index, function) in sources.iter().enumerate() {
         let id = FunctionId(index as u32);
-        let mut body = Body::new(id, &program, &names, &mut locs, function)?;
-        read_body(&mut body)?;
-        program.functions[index] = body.finish()?;
+        let mut body = Body::new(id, &program, &names, &mut locs, function);
+        let read = read_body(&mut body).and_then(|()| body.finish());
+        match read {
+            Ok(read) => program.functions[index] = read,
+            Err(problem) => {
+                let error = problem.into_error(source);
+                program.functions[index].refused = Some(Box::new(error));
+            }
+        }
     }
     (program.files, program.locs) = locs.into_parts();
     Ok(program)
+}
+
+/// A text that can do nothing: none of its kernels can run, or it has none and a wrong function.
+fn first_refusal(program: &Program) -> Option<Error> {
+    let (_, error) = program.refused().next()?;
+    program.kernels().next().is_none().then(|| error.clone())
 }
 
 fn declare_variable<'a>(

@@ -72,6 +72,20 @@ impl<'a> Names<'a> {
     }
 }
 
+impl<'a> Names<'a> {
+    /// Makes the name of a declared function another one of a function.
+    pub fn alias(&mut self, alias: Name<'a>, function: Name<'a>) -> Result<(), Problem> {
+        let Some(entity @ Entity::Function(_)) = self.get(function.text) else {
+            return Err(Problem::unknown("function", function.text, function.pos));
+        };
+        match self.entities.get_mut(alias.text) {
+            Some((declared @ Entity::Function(_), _)) => *declared = entity,
+            _ => return Err(Problem::unknown("function", alias.text, alias.pos)),
+        }
+        Ok(())
+    }
+}
+
 /// The error that a name is already taken.
 pub(super) fn duplicate(what: &'static str, name: Name<'_>, first: Pos) -> Problem {
     let kind = ErrorKind::Duplicate {

@@ -17,6 +17,9 @@ use crate::types::{Pos, RegClass};
 pub(super) enum Local {
     /// A register; its slot once an instruction names it.
     Reg(RegClass, Option<u32>),
+    /// A vector register with this many components; the slot of the first, once an instruction
+    /// names it.
+    Vector(RegClass, u32, Option<u32>),
     /// A register of a kind that is not modelled.
     UnsupportedReg(&'static str),
     /// A `.param` variable with its size.
