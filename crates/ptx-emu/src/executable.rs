@@ -40,11 +40,14 @@ pub struct UnsupportedInstruction {
 impl Executable {
     /// Reads a PTX text: every function, whether a launch reaches it or not.
     ///
-    /// Instructions that are not modelled are not errors: see [`Executable::unsupported`].
+    /// Instructions that are not modelled are not errors: see [`Executable::unsupported`]. A wrong
+    /// body costs its own function only ([`Program::refused`](ptx::Program::refused)): a launch
+    /// that would run it fails with the error.
     ///
     /// # Errors
     /// The first position where the text is not well-formed, names something that it does not
-    /// declare, or has an instruction of a form that PTX does not have.
+    /// declare, or has an instruction of a form that PTX does not have; inside bodies, if no kernel
+    /// is left that could run.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();
         // Whether a generic address may be of local memory.
@@ -118,8 +121,30 @@ struct Mark {
 }
 
 impl Builder {
-    /// Reads a function.
+    /// Reads a function. One that is wrong has no code.
     fn function(&mut self, body: &mut Body, has_local: bool) -> Result<(), Problem> {
+        let (insts, marks) = (self.code.insts.len(), self.marks.len());
+        let (tallies, unsupported) = (self.code.tally_owners.len(), self.unsupported.len());
+        let read = self.code_of(body, has_local);
+        if read.is_err() {
+            self.code.insts.truncate(insts);
+            self.marks.truncate(marks);
+            self.code.tally_owners.truncate(tallies);
+            self.unsupported.truncate(unsupported);
+            let name = Arc::from(body.function().name.as_str());
+            self.code.functions.push(FunctionCode {
+                name,
+                entry: insts as u32,
+                end: insts as u32,
+                narrowest: FunctionBuilder::WIDEST,
+                local_align: 1,
+                ..FunctionCode::default()
+            });
+        }
+        read
+    }
+
+    fn code_of(&mut self, body: &mut Body, has_local: bool) -> Result<(), Problem> {
         let entry = self.code.insts.len() as u32;
         let tallies = self.code.tally_owners.len() as u32;
         let mut function = FunctionBuilder::new(body.function(), entry, tallies);
@@ -173,6 +198,7 @@ impl Builder {
             param_frame_bytes: source.param_frame_bytes.next_multiple_of(16),
             narrowest: function.narrowest,
             callees: function.callees,
+            allocates: function.allocates,
             shadows,
             exchange,
         });
@@ -197,8 +223,9 @@ impl Builder {
         };
         let decoded = instructions::read(Reader::new(body, function, syntax));
         let mut facts = std::mem::take(&mut function.facts);
+        let sums = std::mem::take(&mut function.sums);
         let decoded = match decoded {
-            Ok(decoded) => decoded,
+            Ok(decoded) => decoded.after(sums),
             Err(Refusal::Wrong(problem)) => return Err(problem),
             Err(Refusal::Unsupported(reason)) => {
                 let reason = format!("{reason} (in `{}`)", syntax.text);

@@ -24,7 +24,7 @@ pub(crate) enum Constant {
 }
 
 /// A function of the module, as far as its calls go.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct FunctionCode {
     pub(crate) name: Arc<str>,
     pub(crate) is_defined: bool,
@@ -43,6 +43,8 @@ pub(crate) struct FunctionCode {
     pub(crate) narrowest: u32,
     /// Functions that it may call.
     pub(crate) callees: Vec<u32>,
+    /// It calls `malloc` or `free`.
+    pub(crate) allocates: bool,
     /// Rows of unset bits, to fill when a frame is entered: with ones for `true`, else with zeros.
     pub(crate) shadows: Vec<(Slot, bool)>,
     /// How its threads may communicate.

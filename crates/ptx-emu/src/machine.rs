@@ -14,9 +14,11 @@ use crate::executable::Executable;
 use crate::fault::{Fault, LaunchError, ThreadId};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
+use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
 use crate::memory::{function_address, window};
 use crate::printed::{LaunchText, Printed};
-use crate::runner::LaunchContext;
+use crate::runner::{Code, LaunchContext};
+use crate::special::Special;
 
 /// An emulated device.
 ///
@@ -31,7 +33,14 @@ pub struct Machine {
     next_block: u32,
     latest: Option<Latest>,
     printed: Printed,
+    /// The memory for `malloc` in kernels, once one has called it.
+    heap: Option<Heap>,
+    /// Address of the memory in which the blocks of a cooperative launch meet, once there is one.
+    workspace: Option<u64>,
 }
+
+/// Bytes of it: their number, and a barrier (`grid_workspace` of CUDA's `cooperative_groups`).
+const WORKSPACE_BYTES: u32 = 64;
 
 /// The latest launch, as far as its stores are told by it.
 #[derive(Clone, Copy, Debug)]
@@ -93,6 +102,8 @@ impl Machine {
             next_block: 1,
             latest: None,
             printed: Printed::default(),
+            heap: None,
+            workspace: None,
         }
     }
 
@@ -275,6 +286,30 @@ impl Machine {
         })
     }
 
+    /// Makes the memory that the system owes a kernel.
+    fn prepare(&mut self, code: &Code, kernel: u32) -> Result<(), OutOfMemory> {
+        if self.heap.is_none() && code.allocates(kernel) {
+            let base = self.memory.allocate(HEAP_BYTES, HEAP_NAME)?;
+            self.heap = Some(Heap::new(base));
+        }
+        if code.reads(kernel, |special| {
+            matches!(special, Special::Workspace { .. })
+        }) {
+            let address = match self.workspace {
+                Some(address) => address,
+                None => {
+                    let name = "the workspace of cooperative groups";
+                    self.memory.allocate(WORKSPACE_BYTES.into(), name)?
+                }
+            };
+            let mut content = [0; WORKSPACE_BYTES as usize];
+            content[..4].copy_from_slice(&WORKSPACE_BYTES.to_le_bytes());
+            self.memory.write(address, &content);
+            self.workspace = Some(address);
+        }
+        Ok(())
+    }
+
     /// Launches a kernel and waits for its end. `params` are the arguments, as
     /// [`args!`](crate::args!) gives them, or the bytes of the parameter block: see [`Params`].
     ///
@@ -307,6 +342,13 @@ impl Machine {
             }
             .into());
         };
+        if let Some(error) = &function.refused {
+            return Err(LaunchError::Refused {
+                kernel: kernel.to_owned(),
+                error: error.clone(),
+            }
+            .into());
+        }
         let params = params
             .block(function)
             .map_err(|error| LaunchError::Arguments {
@@ -327,6 +369,8 @@ impl Machine {
         let (program, code) = (module.program(), module.executable.code());
         let function = &program.functions[id.0 as usize];
         launch::validate(function, config, params, &self.limits)?;
+        self.prepare(code, id.0)
+            .map_err(LaunchError::SystemMemory)?;
         let blocks = launch::blocks(config);
         let sanitize = self.options.sanitize;
         let Self {
@@ -340,6 +384,8 @@ impl Machine {
             memory.assume_written();
         }
         let exchange = code.exchange(id.0);
+        let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
+        let reserves = code.reads(id.0, Special::is_reserved_shared);
         let context = LaunchContext {
             code,
             program,
@@ -356,7 +402,10 @@ impl Machine {
             exchange,
             fuel: self.options.fuel.max(1),
             count_l2: self.options.count_l2,
-            shared_bytes: function.block_shared_bytes(config.shared_mem_bytes),
+            shared_bytes,
+            reserved_shared: reserves.then(|| (shared_bytes as u32).next_multiple_of(128)),
+            workspace: self.workspace.unwrap_or(0),
+            heap: self.heap.as_ref(),
             dynamic_shared_offset: function.dynamic_shared_offset,
             granule: code.narrowest(id.0),
             first_block: *next_block,

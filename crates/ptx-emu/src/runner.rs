@@ -28,11 +28,12 @@ use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
-use crate::frame::{Exchange, FunctionCode};
+use crate::frame::{Constant, Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
+use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
 use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
-use crate::special::BlockView;
+use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
 use crate::unset_values::propagation::Propagation;
@@ -165,6 +166,18 @@ impl Code {
         reached.iter().fold(8, |least, f| least.min(f.narrowest))
     }
 
+    /// Whether a function, or one that it may call, calls `malloc` or `free`.
+    pub(crate) fn allocates(&self, function: u32) -> bool {
+        self.reach(function).iter().any(|f| f.allocates)
+    }
+
+    /// Whether a function, or one that it may call, reads a special register that `is` says.
+    pub(crate) fn reads(&self, function: u32, is: impl Fn(Special) -> bool) -> bool {
+        let reached = self.reach(function);
+        let mut constants = reached.iter().flat_map(|f| &f.constants);
+        constants.any(|(_, constant)| matches!(constant, Constant::Special(s) if is(*s)))
+    }
+
     /// How threads may communicate in a function and all that it may call.
     pub(crate) fn exchange(&self, function: u32) -> Exchange {
         let reached = self.reach(function);
@@ -197,6 +210,12 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) count_l2: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
+    /// Where shared memory starts that the system reserves, if the kernel asks.
+    pub(crate) reserved_shared: Option<u32>,
+    /// The memory in which the blocks of a cooperative launch meet, if the kernel asks.
+    pub(crate) workspace: u64,
+    /// The memory for `malloc`, if the kernel calls it.
+    pub(crate) heap: Option<&'a Heap>,
     /// How the kernel's threads may communicate.
     pub(crate) exchange: Exchange,
     /// Where dynamic shared memory starts.
@@ -218,6 +237,14 @@ pub(crate) struct LaunchContext<'a> {
 }
 
 impl LaunchContext<'_> {
+    /// Bytes of a block's shared memory that accesses reach.
+    pub(crate) fn shared_window_bytes(&self) -> u64 {
+        match self.reserved_shared {
+            Some(start) => u64::from(start) + u64::from(RESERVED_SHARED_BYTES),
+            None => self.shared_bytes,
+        }
+    }
+
     pub(crate) fn kernel_name(&self) -> &str {
         &self.code.functions[self.kernel as usize].name
     }
@@ -290,6 +317,8 @@ impl LaunchContext<'_> {
             max_threads_per_block: self.limits.threads_per_block,
             dynamic_shared_bytes: self.config.shared_mem_bytes,
             total_shared_bytes: self.shared_bytes as u32,
+            reserved_shared: self.reserved_shared.unwrap_or(0),
+            workspace: self.workspace,
         }
     }
 

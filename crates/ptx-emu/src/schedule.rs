@@ -28,7 +28,7 @@ impl BlockRunner<'_> {
         let granule = launch.sanitize.races.then_some(launch.granule);
         let is_checked = launch.sanitize.uninitialized;
         let shared = &mut self.block.shared;
-        shared.reset(launch.shared_bytes, is_checked, granule);
+        shared.reset(launch.shared_window_bytes(), is_checked, granule);
         shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         if launch.exchange.bulk {
             self.claims();

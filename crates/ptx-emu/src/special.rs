@@ -30,6 +30,8 @@ pub(crate) enum Special {
     NWarpId,
     SmId,
     NSmId,
+    /// The fourth component of a register of three dimensions: 0.
+    Zero,
     /// 64 bits.
     GridId,
     LaneMaskEq,
@@ -45,7 +47,23 @@ pub(crate) enum Special {
     DynamicSharedSize,
     /// `%total_smem_size`: static and dynamic shared memory of the block, bytes.
     TotalSharedSize,
+    /// `%envreg1`, `%envreg2`: the high and the low half of the address of the memory in which the
+    /// blocks of a cooperative launch meet.
+    Workspace {
+        /// The high half.
+        high: bool,
+    },
+    /// `%reserved_smem_offset_*`: this many bytes behind the start of the shared memory that the
+    /// system reserves in each block.
+    ReservedShared(u32),
+    /// `%reserved_smem_offset_cap`: its size.
+    ReservedSharedSize,
 }
+
+/// Shared memory of a block that the system reserves, in bytes, as from compute capability 8.0 on.
+pub(crate) const RESERVED_SHARED_BYTES: u32 = 1 << 10;
+/// Where cooperative groups find their part of it.
+const GROUPS_OFFSET: u32 = 512;
 
 /// The special registers that tell of a block and its launch.
 #[derive(Clone, Copy, Debug)]
@@ -61,6 +79,10 @@ pub(crate) struct BlockView {
     pub(crate) max_threads_per_block: u32,
     pub(crate) dynamic_shared_bytes: u32,
     pub(crate) total_shared_bytes: u32,
+    /// Offset of the shared memory that the system reserves.
+    pub(crate) reserved_shared: u32,
+    /// Address of the memory in which blocks meet.
+    pub(crate) workspace: u64,
 }
 
 impl BlockView {
@@ -94,11 +116,31 @@ const OTHERS: [&str; 13] = [
     "current_graph_exec",
 ];
 
+/// Special registers of three dimensions.
+const VECTORS: [&str; 8] = [
+    "%tid",
+    "%ntid",
+    "%ctaid",
+    "%nctaid",
+    "%cluster_ctaid",
+    "%cluster_nctaid",
+    "%clusterid",
+    "%nclusterid",
+];
+
 impl Special {
+    /// True for the name of a register of three dimensions. It has a fourth component, which is 0.
+    pub(crate) fn is_vector(name: &str) -> bool {
+        VECTORS.contains(&name)
+    }
+
     /// The special register of that name. `None` if the name is not one; an error, which says so,
     /// if it is one that is not modelled.
     pub(crate) fn named(name: &str, component: Option<&str>) -> Option<Result<Special, String>> {
         let bare = name.strip_prefix('%')?;
+        if component == Some("w") && Self::is_vector(name) {
+            return Some(Ok(Special::Zero));
+        }
         let axis = component.and_then(|c| ["x", "y", "z"].iter().position(|axis| *axis == c));
         let found = match (bare, axis, component) {
             ("tid", Some(axis), _) => Special::Tid(axis),
@@ -128,6 +170,14 @@ impl Special {
             ("globaltimer_hi", _, None) => Special::GlobalTimer(32),
             ("dynamic_smem_size", _, None) => Special::DynamicSharedSize,
             ("total_smem_size", _, None) => Special::TotalSharedSize,
+            ("envreg1", _, None) => Special::Workspace { high: true },
+            ("envreg2", _, None) => Special::Workspace { high: false },
+            ("reserved_smem_offset_begin" | "reserved_smem_offset_0", _, None) => {
+                Special::ReservedShared(0)
+            }
+            ("reserved_smem_offset_1", _, None) => Special::ReservedShared(GROUPS_OFFSET),
+            ("reserved_smem_offset_end", _, None) => Special::ReservedShared(RESERVED_SHARED_BYTES),
+            ("reserved_smem_offset_cap", _, None) => Special::ReservedSharedSize,
             _ => {
                 return is_known(bare).then(|| {
                     let dotted = component.map(|c| format!(".{c}")).unwrap_or_default();
@@ -136,6 +186,14 @@ impl Special {
             }
         };
         Some(Ok(found))
+    }
+
+    /// True if the register tells of shared memory that the system reserves.
+    pub(crate) fn is_reserved_shared(self) -> bool {
+        matches!(
+            self,
+            Special::ReservedShared(_) | Special::ReservedSharedSize
+        )
     }
 
     /// True if the register changes from block to block of a launch.
@@ -192,7 +250,11 @@ impl Special {
             Special::LaneMaskGt => (u32::MAX << lane) << 1,
             Special::DynamicSharedSize => view.dynamic_shared_bytes,
             Special::TotalSharedSize => view.total_shared_bytes,
-            Special::GridId | Special::Clock(_) | Special::GlobalTimer(_) => 0,
+            Special::Workspace { high: true } => (view.workspace >> 32) as u32,
+            Special::Workspace { high: false } => view.workspace as u32,
+            Special::ReservedShared(offset) => view.reserved_shared + offset,
+            Special::ReservedSharedSize => RESERVED_SHARED_BYTES,
+            Special::Zero | Special::GridId | Special::Clock(_) | Special::GlobalTimer(_) => 0,
         }
     }
 }
@@ -203,8 +265,5 @@ fn is_known(bare: &str) -> bool {
         let number = bare.strip_prefix(prefix);
         number.is_some_and(|n: &str| !n.is_empty() && n.bytes().all(|b| b.is_ascii_digit()))
     };
-    OTHERS.contains(&bare)
-        || is_numbered("envreg")
-        || is_numbered("pm")
-        || bare.starts_with("reserved_smem_offset_")
+    OTHERS.contains(&bare) || is_numbered("envreg") || is_numbered("pm")
 }

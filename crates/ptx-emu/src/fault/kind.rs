@@ -239,6 +239,14 @@ pub enum FaultKind {
         /// Nested calls.
         depth: u32,
     },
+    /// A `free` of what `malloc` has not given.
+    #[error(
+        "`free` of address {address:#x}, which is not the start of memory that `malloc` gave, or is freed already"
+    )]
+    BadFree {
+        /// The address.
+        address: u64,
+    },
     /// A call to what is not a function.
     #[error("call of {address:#x}, which is not a function")]
     BadCall {
@@ -308,6 +316,7 @@ impl FaultKind {
             Self::InactiveLanes { .. } | Self::LaneNotInMask { .. } => "lanes missing",
             Self::ShuffleFromInactive { .. } => "shuffle from an inactive lane",
             Self::StackOverflow { .. } | Self::CallDepth { .. } => "stack overflow",
+            Self::BadFree { .. } => "invalid free",
             Self::BadCall { .. } => "invalid call",
             Self::BadBranchTable { .. } => "invalid branch",
             Self::FuelExhausted { .. } => "out of fuel",

@@ -1,5 +1,7 @@
 //! Why a launch is not possible.
 
+use crate::memory::global::OutOfMemory;
+
 /// Why a launch is not possible.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LaunchError {
@@ -19,6 +21,15 @@ pub enum LaunchError {
         /// The first that does not.
         #[source]
         error: ptx::ArgsError,
+    },
+    /// A kernel whose body is wrong.
+    #[error("kernel `{kernel}` cannot run: {error}")]
+    Refused {
+        /// The kernel.
+        kernel: String,
+        /// The place in the text, and what is wrong there.
+        #[source]
+        error: Box<ptx::Error>,
     },
     /// Wrong size of the parameter block.
     #[error("kernel `{kernel}` takes {expected} bytes of parameters, {given} were given")]
@@ -59,6 +70,9 @@ pub enum LaunchError {
         /// Bytes allowed.
         limit: u64,
     },
+    /// No room for what the system keeps in device memory for the kernel.
+    #[error("memory that the system needs for the kernel: {0}")]
+    SystemMemory(#[source] OutOfMemory),
     /// The module belongs to another machine, or was unloaded.
     #[error("the module was not loaded by this machine")]
     ForeignModule,

@@ -83,7 +83,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         let operand = r.operand()?;
         dst = r.register_or_sink(operand, ty, Width::Exact)?;
     }
-    let (address, b) = (r.address(space)?, r.src(ty)?);
+    let ((address, space), b) = (r.address_in(space)?, r.src(ty)?);
     let c = if is_cas { Some(r.src(ty)?) } else { None };
     r.function.note_access(space, ty.bytes());
     match (dst, update.kind()) {

@@ -1,7 +1,8 @@
 //! Calls and returns: `call`, `ret`. The values that move between the frames of caller and callee.
 
 use ptx::{
-    Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Symbol,
+    Named, Operand, OperandKind, Operands, Param, ParamType, Problem, RegClass, ScalarType, Space,
+    Symbol,
 };
 
 use super::system_call::{System, SystemCall};
@@ -56,6 +57,11 @@ pub(super) fn call(r: &mut Reader) -> Read<Op> {
             if !function.is_defined {
                 let (params, returns) = (function.params.len(), function.returns.len());
                 system = System::find(&function.name, params, returns);
+            }
+            if let Some(System::Malloc | System::Free) = system {
+                // Where memory lies follows from the order of the calls.
+                r.function.exchange.note(Space::Global);
+                r.function.allocates = true;
             }
             reader.target = Target::Function(id.0);
             (reader.params, reader.returns) = (function.params.clone(), function.returns.clone());
@@ -112,6 +118,7 @@ impl CallReader {
             std::mem::take(&mut self.params),
             std::mem::take(&mut self.returns),
         );
+        let (args, returns) = (flat(r, args)?, flat(r, returns)?);
         for (what, expected, found) in [
             ("arguments", params.len(), args.len()),
             ("results", results.len(), returns.len()),
@@ -216,6 +223,18 @@ impl CallReader {
     }
 }
 
+/// The operands, with those that are vector registers component by component.
+fn flat<'a>(r: &mut Reader<'_, '_, 'a>, operands: &[Operand<'a>]) -> Read<Vec<Operand<'a>>> {
+    let mut all = Vec::with_capacity(operands.len());
+    for operand in operands {
+        match (&operand.kind, r.vector(operand)?) {
+            (OperandKind::Name(..), Some(components)) => all.extend(components),
+            _ => all.push(operand.clone()),
+        }
+    }
+    Ok(all)
+}
+
 /// Bytes that a value of a type takes in memory; predicates have no such form.
 fn memory_bytes(ty: ScalarType) -> Read<u32> {
     match ty {
@@ -289,7 +308,11 @@ impl Call {
                     return Ok((index, at.active));
                 }
                 let name = &function.name;
-                let reason = format!("call of `{name}`, which the module does not define");
+                let refused = runner.launch.program.functions.get(index as usize);
+                let reason = match refused.and_then(|function| function.refused.as_deref()) {
+                    Some(error) => format!("call of `{name}`, which cannot run: {error}"),
+                    None => format!("call of `{name}`, which the module does not define"),
+                };
                 return Err(runner.unsupported(warp.first_thread(at.active), at.pc, &reason));
             }
             Target::Indirect(slot) => slot,
@@ -324,7 +347,7 @@ impl Call {
         args.collect()
     }
 
-    /// Gives the only result, a 32-bit integer, to a lane, whose frame is `caller`.
+    /// Gives the only result, an integer, to a lane, whose frame is `caller`.
     pub(super) fn return_value(&self, warp: &mut Warp, caller: Frame, lane: usize, value: u64) {
         for result in &self.results {
             match *result {

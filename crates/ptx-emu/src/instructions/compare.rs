@@ -7,6 +7,8 @@ use std::num::FpCategory;
 use ptx::{RegClass, ScalarType};
 
 use super::float::flush;
+use super::half::{Half, HighBf16, HighF16, LowBf16, LowF16, flush_f16};
+use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::read::{Read, Reader, other};
 use crate::registers::{
@@ -83,11 +85,22 @@ fn modifiers(r: &mut Reader) -> Read<(Compare, Option<BoolOp>)> {
     Ok((r.need("comparison", &choices)?, r.choice(&BOOL_OPS)))
 }
 
+/// A comparison of values of a type.
+struct TypedTest {
+    ty: ScalarType,
+    test: Test,
+    /// Of pairs, the comparison of the high halves.
+    high: Option<Test>,
+}
+
 /// Takes the type of the operands, and gives the comparison of it.
-fn test_of(r: &mut Reader, how: Compare) -> Read<(ScalarType, Test)> {
+fn test_of(r: &mut Reader, how: Compare) -> Read<TypedTest> {
     let ty = r.ty()?;
     let mut ftz = false;
-    if ty.is_float() {
+    if let Some((half, _)) = Half::of(ty) {
+        r.class = InstructionClass::Float32;
+        ftz = half == Half::F16 && r.has("ftz");
+    } else if ty.is_float() {
         let float = r.as_float(ty)?;
         ftz = r.ftz(float);
     } else {
@@ -100,7 +113,11 @@ fn test_of(r: &mut Reader, how: Compare) -> Read<(ScalarType, Test)> {
         }
     }
     match test(ty, how, ftz) {
-        Some(test) => Ok((ty, test)),
+        Some(test) => Ok(TypedTest {
+            ty,
+            test,
+            high: high_test(ty, how, ftz),
+        }),
         None => Err(r.unsupported_type(ty)),
     }
 }
@@ -110,10 +127,11 @@ fn with(r: &mut Reader, combine: Option<BoolOp>) -> Read<Option<(BoolOp, Flag)>>
     combine.map(|op| Ok((op, r.flag()?))).transpose()
 }
 
-/// `setp`: `p = cmp(a, b) combine c`, `q = !cmp(a, b) combine c`.
+/// `setp`: `p = cmp(a, b) combine c`, `q = !cmp(a, b) combine c`; of pairs, `p` is of the low halves
+/// and `q` of the high ones.
 pub(super) fn setp(r: &mut Reader) -> Read<Op> {
     let (how, combine) = modifiers(r)?;
-    let (ty, test) = test_of(r, how)?;
+    let TypedTest { ty, test, high } = test_of(r, how)?;
     r.operands(3 + usize::from(combine.is_some()))?;
     let (dst, complement) = r.pair(ScalarType::Pred)?;
     let o = Operands {
@@ -126,19 +144,59 @@ pub(super) fn setp(r: &mut Reader) -> Read<Op> {
         dst: dst.map(|slot| slot.row),
         complement,
     };
-    Ok(Op::Compare { test, o, then })
+    match high {
+        Some(high) => other(PairTest {
+            tests: [test, high],
+            o,
+            then,
+        }),
+        None => Ok(Op::Compare { test, o, then }),
+    }
 }
 
-/// `set`: as `setp`, writing all ones (`.u32`, `.s32`) or 1.0 (`.f32`) for true, 0 for false.
+/// `setp` of pairs.
+#[derive(Debug)]
+struct PairTest {
+    /// Of the low halves, and of the high ones.
+    tests: [Test; 2],
+    o: Operands,
+    /// Where they go: `dst`, and `complement`.
+    then: Combination,
+}
+
+impl Execute for PairTest {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let registers = &mut warp.registers;
+        // SAFETY: the pointers come from `test!`, which chooses code that this host can run.
+        let bits = self.tests.map(|test| unsafe { test(registers, &self.o) });
+        let bits = bits.map(|bits| self.then.combined(registers, bits));
+        for (slot, bits) in [self.then.dst, self.then.complement].into_iter().zip(bits) {
+            if let Some(slot) = slot {
+                registers.set_pred(slot, at.active, bits);
+            }
+        }
+        Ok(Next::Step)
+    }
+}
+
+/// `set`: as `setp`, writing all ones (of an integer type) or 1.0 (of a floating one) for true, 0
+/// for false; of pairs, to each half.
 pub(super) fn set(r: &mut Reader) -> Read<Op> {
     let (how, combine) = modifiers(r)?;
     let dst_ty = r.ty()?;
+    let TypedTest { ty, test, high } = test_of(r, how)?;
+    let is_half = Half::of(ty).is_some();
     let yes = match dst_ty {
+        ScalarType::U32 | ScalarType::S32 if high.is_some() => 0xffff,
         ScalarType::U32 | ScalarType::S32 => u32::MAX,
-        ScalarType::F32 => 1f32.to_bits(),
+        ScalarType::U16 | ScalarType::S16 if is_half && high.is_none() => 0xffff,
+        ScalarType::F32 if high.is_none() => 1f32.to_bits(),
+        ScalarType::F16 if high.is_none() => Half::F16.narrow(1.0).into(),
+        ScalarType::Bf16 if high.is_none() => Half::Bf16.narrow(1.0).into(),
+        ScalarType::F16x2 if high.is_some() => Half::F16.narrow(1.0).into(),
+        ScalarType::Bf16x2 if high.is_some() => Half::Bf16.narrow(1.0).into(),
         _ => return Err(r.unsupported_type(dst_ty)),
     };
-    let (ty, test) = test_of(r, how)?;
     r.operands(3 + usize::from(combine.is_some()))?;
     let o = Operands {
         d: r.dst(dst_ty)?.row,
@@ -151,12 +209,20 @@ pub(super) fn set(r: &mut Reader) -> Read<Op> {
         dst: None,
         complement: None,
     };
-    other(Set { test, o, then, yes })
+    other(Set {
+        test,
+        high,
+        o,
+        then,
+        yes,
+    })
 }
 
 #[derive(Debug)]
 struct Set {
     test: Test,
+    /// The comparison of the high halves, of pairs.
+    high: Option<Test>,
     o: Operands,
     then: Combination,
     yes: u32,
@@ -168,9 +234,18 @@ impl Execute for Set {
         // SAFETY: the pointer comes from `test!`, which chooses code that this host can run.
         let bits = unsafe { (self.test)(registers, &self.o) };
         let bits = self.then.combined(registers, bits);
+        let high = match self.high {
+            // SAFETY: as above.
+            Some(test) => {
+                let bits = unsafe { test(registers, &self.o) };
+                self.then.combined(registers, bits)
+            }
+            None => 0,
+        };
         let row = registers.r32_mut(self.o.d);
         for lane in lanes(at.active) {
-            row[lane] = if bits >> lane & 1 == 1 { self.yes } else { 0 };
+            let yes = |bits: u32| if bits >> lane & 1 == 1 { self.yes } else { 0 };
+            row[lane] = yes(bits) | yes(high) << 16;
         }
         Ok(Next::Step)
     }
@@ -319,6 +394,19 @@ fn test(ty: ScalarType, how: Compare, ftz: bool) -> Option<Test> {
         F32 if ftz => floating!(how, f32, flush),
         F32 => floating!(how, f32, std::convert::identity::<f32>),
         F64 => floating!(how, f64, std::convert::identity::<f64>),
+        F16 | F16x2 if ftz => floating!(how, LowF16, |x: LowF16| flush_f16(x.value())),
+        F16 | F16x2 => floating!(how, LowF16, LowF16::value),
+        Bf16 | Bf16x2 => floating!(how, LowBf16, LowBf16::value),
+        _ => return None,
+    })
+}
+
+/// The comparison of the high halves of pairs; `None` for other types.
+fn high_test(ty: ScalarType, how: Compare, ftz: bool) -> Option<Test> {
+    Some(match ty {
+        ScalarType::F16x2 if ftz => floating!(how, HighF16, |x: HighF16| flush_f16(x.value())),
+        ScalarType::F16x2 => floating!(how, HighF16, HighF16::value),
+        ScalarType::Bf16x2 => floating!(how, HighBf16, HighBf16::value),
         _ => return None,
     })
 }

@@ -16,7 +16,7 @@
 //! - all others become the canonical NaN of the type;
 //! - `.ftz` flushes an f32 source, unless the destination is f16.
 
-use ptx::{RegClass, ScalarType};
+use ptx::{Problem, RegClass, ScalarType};
 
 use super::float::{CANONICAL_NAN_F32, flush, saturate};
 use crate::counts::InstructionClass;
@@ -74,6 +74,10 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
             return Err(r.unsupported_type(ty));
         }
     }
+    if conversion.sat && !dst_ty.is_float() && !src_ty.is_float() && includes(dst_ty, src_ty) {
+        let message = format!("`.sat` has no effect: every value of {src_ty} is one of {dst_ty}");
+        return Err(Problem::invalid(r.syntax().opcode.pos, message).into());
+    }
     r.done()?;
     let narrows = dst_ty.is_float() && (!src_ty.is_float() || dst_ty.bits() < src_ty.bits());
     let to_integer = src_ty.is_float() && !dst_ty.is_float();
@@ -108,6 +112,15 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
             dst,
             src,
         }),
+    }
+}
+
+/// Whether every value of an integer type is one of another.
+fn includes(ty: ScalarType, other: ScalarType) -> bool {
+    match (ty.is_signed(), other.is_signed()) {
+        (true, false) => ty.bits() > other.bits(),
+        (false, true) => false,
+        _ => ty.bits() >= other.bits(),
     }
 }
 

@@ -94,7 +94,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         let operand = r.operand()?;
         dst = r.register_or_sink(operand, ScalarType::B64, Width::Exact)?;
     }
-    let address = r.address(space)?;
+    let (address, space) = r.address_in(space)?;
     let operand = match verb {
         Verb::Inval => None,
         Verb::Arrive if count == 2 => None,

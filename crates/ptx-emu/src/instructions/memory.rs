@@ -1,5 +1,6 @@
 //! Loads, stores and prefetches: `ld`, `ldu`, `st`, `prefetch`, `prefetchu`.
 
+use std::borrow::Cow;
 use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
@@ -71,10 +72,10 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
 
 /// The elements of a vector operand, or the one of a scalar.
 fn elements<'s, 'a>(
-    r: &Reader<'_, '_, 'a>,
+    r: &mut Reader<'_, '_, 'a>,
     operand: &'s Operand<'a>,
     count: usize,
-) -> Read<&'s [Operand<'a>]> {
+) -> Read<Cow<'s, [Operand<'a>]>> {
     let expected = match count {
         1 => "one register",
         2 => "a vector of 2",
@@ -82,11 +83,13 @@ fn elements<'s, 'a>(
         _ => "a vector of 8",
     };
     match &operand.kind {
-        OperandKind::Vector(elements) if elements.len() == count => Ok(elements),
+        OperandKind::Vector(elements) if elements.len() == count => Ok(elements.into()),
         OperandKind::Vector(_) => Err(r.unexpected(operand, expected)),
-        _ if count == 1 => Ok(std::slice::from_ref(operand)),
-        OperandKind::Name(..) => Err(r.unsupported("vector register")),
-        _ => Err(r.unexpected(operand, expected)),
+        _ if count == 1 => Ok(std::slice::from_ref(operand).into()),
+        _ => match r.vector(operand)? {
+            Some(elements) if elements.len() == count => Ok(elements.into()),
+            _ => Err(r.unexpected(operand, expected)),
+        },
     }
 }
 
@@ -118,6 +121,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         unset: None,
     };
     let target = r.target(space)?;
+    let space = r.space_of(target, space);
     if let (Space::Param, Target::Symbol(Symbol::KernelParam(start), offset)) = (space, target)
         && let Ok(offset) = u32::try_from(offset + i64::from(start))
     {
@@ -172,7 +176,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
         return Err(r.unsupported("modifier `.acquire`"));
     }
     r.operands(operands + modifiers.policies)?;
-    let address = r.address(space)?;
+    let (address, space) = r.address_in(space)?;
     let operand = r.operand()?;
     let registers = elements(r, operand, count)?
         .iter()

@@ -5,6 +5,7 @@
 //! | `integer`, `carry` | integer arithmetic, without and with a carry flag |
 //! | `bits`, `fields` | logic, shifts, permutations; bit fields |
 //! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
+//! | `half` | floating-point arithmetic of 16 bits |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
 //! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
@@ -33,6 +34,7 @@ mod divide;
 mod fence;
 mod fields;
 mod float;
+mod half;
 mod integer;
 mod mbarrier;
 mod memory;
@@ -43,10 +45,11 @@ mod warp_wide;
 
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
-use crate::read::{Read, Reader, Refusal};
+use crate::read::{Read, Reader, Refusal, Sum};
+use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Flow, Rule};
-use crate::warp::Warp;
+use crate::warp::{Frame, Warp};
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
@@ -85,6 +88,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "bfe" | "bfi" | "bfind" | "brev" | "popc" | "clz" | "fns" | "bmsk" | "szext" => {
             fields::read(r)
         }
+        "fma" | "ex2" | "tanh" if half::is_half(r) => half::read(r),
         "fma" => float::fma(r),
         "copysign" => float::copysign(r),
         "sqrt" | "rcp" => divide::root_or_reciprocal(r),
@@ -136,6 +140,9 @@ fn arithmetic(r: &mut Reader) -> Read<Op> {
         }
     }
     let ty = r.ty()?;
+    if half::Half::of(ty).is_some() {
+        return half::arithmetic(r, ty);
+    }
     if ty.is_float() {
         let ty = r.as_float(ty)?;
         return match r.opcode {
@@ -178,7 +185,71 @@ impl Execute for Unsupported {
     }
 }
 
+/// An instruction with operands that are sums, which it computes first.
+#[derive(Debug)]
+struct AfterSums {
+    sums: Box<[Sum]>,
+    op: Op,
+}
+
+impl Execute for AfterSums {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        for sum in &self.sums {
+            for lane in lanes(at.active) {
+                let value = warp.registers.lane(sum.from, lane);
+                let value = value.wrapping_add_signed(sum.addend);
+                warp.registers.set_lane(sum.to, lane, value);
+            }
+        }
+        match &self.op {
+            Op::Apply { apply, o } => {
+                // SAFETY: the pointer comes from `lane_loop!` or `portable_loop!`, which choose
+                // code that this host can run.
+                unsafe { apply(&mut warp.registers, o, at.active) };
+                Ok(Next::Step)
+            }
+            Op::Compare { test, o, then } => {
+                // SAFETY: as for `Apply`.
+                let bits = unsafe { test(&warp.registers, o) };
+                then.store(&mut warp.registers, at.active, bits);
+                Ok(Next::Step)
+            }
+            Op::Other(op) => op.execute(runner, warp, at),
+            // A branch has no values as operands.
+            Op::Branch { .. } => Ok(Next::Step),
+        }
+    }
+
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+        if let Op::Other(op) = &mut self.op {
+            op.track(shadow);
+        }
+    }
+
+    fn is_asynchronous(&self) -> bool {
+        matches!(&self.op, Op::Other(op) if op.is_asynchronous())
+    }
+
+    fn after_return(&self, warp: &mut Warp, caller: Frame, callee: Frame, active: u32) {
+        if let Op::Other(op) = &self.op {
+            op.after_return(warp, caller, callee, active);
+        }
+    }
+}
+
 impl Decoded {
+    /// The instruction behind the computation of these operands.
+    pub(crate) fn after(self, sums: Vec<Sum>) -> Self {
+        if sums.is_empty() {
+            return self;
+        }
+        let (sums, op) = (sums.into(), self.op);
+        Self {
+            op: Op::Other(Box::new(AfterSums { sums, op })),
+            ..self
+        }
+    }
+
     /// An instruction that is not modelled, which is a fault only where it is reached.
     pub(crate) fn unsupported(reason: &str) -> Self {
         let reason = reason.into();

@@ -19,11 +19,21 @@ use crate::warp::Warp;
 /// `mov`.
 pub(super) fn mov(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Move;
+    let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]);
     let ty = r.width_type()?;
     r.operands(2)?;
     let (d, s) = (r.operand()?, r.operand()?);
-    match (&d.kind, &s.kind) {
-        (OperandKind::Vector(elements), _) => {
+    let to = r.vector(d)?;
+    let from = match s.kind {
+        OperandKind::Name(name, None) if count.is_none() && Special::is_vector(name) => None,
+        _ => r.vector(s)?,
+    };
+    if let Some(count) = count {
+        return mov_vector(r, ty, count, (d, to), (s, from));
+    }
+    match (to, from) {
+        (Some(_), Some(_)) => Err(r.missing("length, `.v2` or `.v4`")),
+        (Some(elements), None) => {
             r.rule = Rule::Unpack;
             let element = element_type(r, ty, elements.len())?;
             let dst = elements
@@ -36,7 +46,7 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
                 src: r.value(s, ty, Width::Exact)?,
             })
         }
-        (_, OperandKind::Vector(elements)) => {
+        (None, Some(elements)) => {
             r.rule = Rule::Pack;
             let element = element_type(r, ty, elements.len())?;
             let dst = r.register(d, ty, Width::Exact)?;
@@ -50,10 +60,58 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
                 src,
             })
         }
-        _ => {
+        (None, None) => {
             r.rule = Rule::Each;
             mov_one(r, ty, d, s)
         }
+    }
+}
+
+/// `mov.vN`: element by element, all at once.
+fn mov_vector<'a>(
+    r: &mut Reader<'_, '_, 'a>,
+    ty: ScalarType,
+    count: usize,
+    (d, to): (&Operand<'a>, Option<Vec<Operand<'a>>>),
+    (s, from): (&Operand<'a>, Option<Vec<Operand<'a>>>),
+) -> Read<Op> {
+    const EXPECTED: &str = "a vector of that length";
+    let of_length = |elements: &Vec<Operand<'a>>| elements.len() == count;
+    let to = to
+        .filter(of_length)
+        .ok_or_else(|| r.unexpected(d, EXPECTED))?;
+    let from = from
+        .filter(of_length)
+        .ok_or_else(|| r.unexpected(s, EXPECTED))?;
+    let dst = to.iter().map(|e| r.register_or_sink(e, ty, Width::Exact));
+    let dst = dst.collect::<Read<_>>()?;
+    let src = from.iter().map(|e| r.value(e, ty, Width::Exact));
+    let src = src.collect::<Read<_>>()?;
+    other(MoveVector { dst, src })
+}
+
+#[derive(Debug)]
+struct MoveVector {
+    /// `None` for `_`.
+    dst: Box<[Option<Slot>]>,
+    /// As long as `dst`, at most 8.
+    src: Box<[Slot]>,
+}
+
+impl Execute for MoveVector {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        for lane in lanes(at.active) {
+            let mut values = [0; 8];
+            for (value, &slot) in values.iter_mut().zip(&self.src) {
+                *value = warp.registers.lane(slot, lane);
+            }
+            for (slot, value) in self.dst.iter().zip(values) {
+                if let Some(slot) = *slot {
+                    warp.registers.set_lane(slot, lane, value);
+                }
+            }
+        }
+        Ok(Next::Step)
     }
 }
 

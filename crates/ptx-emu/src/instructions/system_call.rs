@@ -1,5 +1,5 @@
-//! Calls of functions that the driver defines (PTX ISA, "System calls"): `vprintf`, and
-//! `__assertfail`, which is behind `assert` in CUDA C++ and panics of kernels in Rust.
+//! Calls of functions that the driver defines (PTX ISA, "System calls"): `vprintf`; `__assertfail`,
+//! which is behind `assert` in CUDA C++ and panics of kernels in Rust; `malloc` and `free`.
 //!
 //! They read the memory of the thread, its block and the device past the checks of races, and none
 //! of it is counted.
@@ -9,6 +9,7 @@ use ptx::Space;
 use super::call::Call;
 use super::control::blamed;
 use crate::fault::{AccessKind, Fault, FaultKind, Stop, Stray};
+use crate::memory::heap::Heap;
 use crate::memory::{Words, space_of, window};
 use crate::printf::{self, Argument};
 use crate::registers::{LANES, lanes};
@@ -27,6 +28,8 @@ const NOT_KEPT: u64 = 0xffff_fffe;
 pub(super) enum System {
     Vprintf,
     AssertFail,
+    Malloc,
+    Free,
 }
 
 impl System {
@@ -35,6 +38,8 @@ impl System {
         match (name, args, results) {
             ("vprintf", 2, 1) => Some(System::Vprintf),
             ("__assertfail", 5, 0) => Some(System::AssertFail),
+            ("malloc", 1, 1) => Some(System::Malloc),
+            ("free", 1, 0) => Some(System::Free),
             _ => None,
         }
     }
@@ -72,6 +77,19 @@ impl Execute for SystemCall {
                     })?;
                     runner.cluster.printed.push(&text);
                     self.call.return_value(warp, frame, lane, count);
+                }
+                System::Malloc => {
+                    let heap = runner.launch.heap;
+                    let address = heap.map_or(0, |heap| heap.allocate(args[0]));
+                    self.call.return_value(warp, frame, lane, address);
+                }
+                System::Free => {
+                    let (heap, address) = (runner.launch.heap, args[0]);
+                    let free = |heap: &Heap| heap.free(runner.launch.memory, address);
+                    if address != 0 && !heap.is_some_and(free) {
+                        let kind = FaultKind::BadFree { address };
+                        return Err(runner.fault(warp.thread(lane), at.pc, kind));
+                    }
                 }
                 System::AssertFail => {
                     let [message, file, function] = [args[0], args[1], args[3]];

@@ -13,6 +13,7 @@
 
 pub(crate) mod claims;
 pub(crate) mod global;
+pub(crate) mod heap;
 pub(crate) mod lanes;
 pub(crate) mod shared;
 

@@ -8,7 +8,7 @@ use ptx::{
 use super::reader::{Read, Reader, Refusal, class_of};
 use crate::frame::Constant;
 use crate::memory::function_address;
-use crate::registers::{Address, Apply, Flag, Operands, Slot};
+use crate::registers::{ALWAYS, Address, Apply, Flag, NEVER, Operands, Slot};
 use crate::runner::Op;
 use crate::special::Special;
 
@@ -67,6 +67,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let (name, flip) = match operand.kind {
             OperandKind::Name(name, None) => (name, 0),
             OperandKind::Not(name) => (name, u32::MAX),
+            OperandKind::Literal(ptx::Literal::Int(value)) => {
+                let slot = if value != 0 { ALWAYS } else { NEVER };
+                return Ok(Flag { slot, flip: 0 });
+            }
             _ => return Err(self.unexpected(operand, "a predicate register")),
         };
         let slot = self.named_register(operand, name, ScalarType::Pred, Width::Exact)?;
@@ -92,6 +96,33 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         Ok(self.locate(target))
     }
 
+    /// As [`Reader::address`], with the space that it lies in: a generic access to a variable by
+    /// name is one to the variable's space, as the assembler makes it.
+    pub(crate) fn address_in(&mut self, space: Space) -> Read<(Address, Space)> {
+        let target = self.target(space)?;
+        let space = self.space_of(target, space);
+        Ok((self.locate(target), space))
+    }
+
+    /// The space of a target that an instruction names `space` for.
+    pub(crate) fn space_of(&self, target: Target, space: Space) -> Space {
+        match (space, target) {
+            (Space::Generic, Target::Symbol(symbol, _)) => self.symbol_space(symbol),
+            _ => space,
+        }
+    }
+
+    /// The space that a variable lies in; of functions, that of addresses without one.
+    fn symbol_space(&self, symbol: Symbol) -> Space {
+        match symbol {
+            Symbol::Global(id) => self.body.program().global(id).space,
+            Symbol::Shared(_) | Symbol::DynamicShared => Space::Shared,
+            Symbol::Local(_) => Space::Local,
+            Symbol::KernelParam(_) | Symbol::FrameParam(_) => Space::Param,
+            Symbol::Function(_) => Space::Generic,
+        }
+    }
+
     /// The target of the next operand, an address in `space`.
     pub(crate) fn target(&mut self, space: Space) -> Read<Target> {
         let operand = self.operand()?;
@@ -105,7 +136,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             Named::Reg(reg) if matches!(reg.class, RegClass::B32 | RegClass::B64) => {
                 Ok(Target::Reg(reg, offset))
             }
-            Named::Reg(_) => Err(self.unexpected(operand, "an address register of 32 or 64 bits")),
+            Named::Reg(_) | Named::Vector(_) => {
+                Err(self.unexpected(operand, "an address register of 32 or 64 bits"))
+            }
             Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
             Named::Param(symbol, _) | Named::Symbol(symbol) => {
                 self.check_space(operand, name, symbol, space)?;
@@ -139,13 +172,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         symbol: Symbol,
         space: Space,
     ) -> Read<()> {
-        let actual = match symbol {
-            Symbol::Global(id) => self.body.program().global(id).space,
-            Symbol::Shared(_) | Symbol::DynamicShared => Space::Shared,
-            Symbol::Local(_) => Space::Local,
-            Symbol::KernelParam(_) | Symbol::FrameParam(_) => Space::Param,
-            Symbol::Function(_) => return Err(self.unexpected(operand, "a variable")),
-        };
+        if let Symbol::Function(_) = symbol {
+            return Err(self.unexpected(operand, "a variable"));
+        }
+        let actual = self.symbol_space(symbol);
         let holds = space == Space::SharedCluster && actual == Space::Shared;
         if space == actual || holds || space == Space::Generic {
             return Ok(());
@@ -186,6 +216,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     fn any_register(&mut self, operand: &Operand<'a>, ty: ScalarType, width: Width) -> Read<Slot> {
         match operand.kind {
             OperandKind::Name(name, None) => self.named_register(operand, name, ty, width),
+            OperandKind::Name(name, Some(component)) => {
+                let reg = self.component(operand, name, component)?;
+                self.suitable(operand, name, reg, ty, width)
+            }
             OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
             _ => Err(self.unexpected(operand, "a register")),
         }
@@ -235,8 +269,40 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         match self.resolve(operand, name)? {
             Named::Reg(reg) => self.suitable(operand, name, reg, ty, width),
             Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
-            Named::Param(..) | Named::Symbol(_) => Err(self.unexpected(operand, "a register")),
+            Named::Param(..) | Named::Symbol(_) | Named::Vector(_) => {
+                Err(self.unexpected(operand, "a register"))
+            }
         }
+    }
+
+    /// The register of a component of a vector register.
+    fn component(&mut self, operand: &Operand<'a>, name: &'a str, component: &str) -> Read<Reg> {
+        let found = match self.resolve(operand, name)? {
+            Named::Vector(vector) => vector.named(component),
+            _ => None,
+        };
+        found.ok_or_else(|| self.unexpected(operand, "a component of a vector register"))
+    }
+
+    /// The elements of an operand that is a vector: `{a, b, ..}`, a vector register, or a special
+    /// register of three dimensions.
+    pub(crate) fn vector(&mut self, operand: &Operand<'a>) -> Read<Option<Vec<Operand<'a>>>> {
+        let (name, components) = match operand.kind {
+            OperandKind::Vector(ref elements) => return Ok(Some(elements.clone())),
+            OperandKind::Name(name, None) if Special::is_vector(name) => {
+                (name, &["x", "y", "z", "w"][..])
+            }
+            OperandKind::Name(name, None) => match self.body.resolve(name) {
+                Some(Named::Vector(vector)) => (name, vector.names()),
+                _ => return Ok(None),
+            },
+            _ => return Ok(None),
+        };
+        let element = |component: &&'static str| Operand {
+            kind: OperandKind::Name(name, Some(*component)),
+            pos: operand.pos,
+        };
+        Ok(Some(components.iter().map(element).collect()))
     }
 
     /// The row of a register, which must suit a type.
@@ -294,7 +360,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         width: Width,
     ) -> Read<Slot> {
         let slot = self.any_value(operand, ty, width)?;
-        self.function.facts.reads.push(slot);
+        let sum = self.function.sums.last().filter(|sum| sum.to == slot);
+        let read = sum.map_or(slot, |sum| sum.from);
+        self.function.facts.reads.push(read);
         Ok(slot)
     }
 
@@ -306,20 +374,20 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 let bits = literal.bits(ty, operand.pos)?;
                 Ok(self.function.frame.bits(class, bits))
             }
-            OperandKind::Name("WARP_SZ", None) => Ok(self.function.frame.bits(class, 32)),
             OperandKind::Name(name, component) => {
                 if let Some(special) = self.special(operand)? {
                     return self.special_value(special, class);
                 }
                 if let Some(component) = component {
-                    let reason = format!("vector register component `{name}.{component}`");
-                    return Err(Refusal::Unsupported(reason));
+                    let reg = self.component(operand, name, component)?;
+                    return self.suitable(operand, name, reg, ty, width);
                 }
                 match self.resolve(operand, name)? {
                     Named::Reg(reg) => self.suitable(operand, name, reg, ty, width),
                     Named::UnsupportedReg(what) => {
                         Err(Refusal::Unsupported(format!("{what} `{name}`")))
                     }
+                    Named::Vector(_) => Err(self.unsupported("vector operand")),
                     Named::Param(symbol, _) | Named::Symbol(symbol) => {
                         self.symbol(operand, symbol, 0, ty)
                     }
@@ -328,6 +396,10 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             OperandKind::Offset(name, offset) => match self.resolve(operand, name)? {
                 Named::Param(symbol, _) | Named::Symbol(symbol) => {
                     self.symbol(operand, symbol, offset, ty)
+                }
+                Named::Reg(reg) => {
+                    let from = self.suitable(operand, name, reg, ty, width)?;
+                    Ok(self.function.sum(from, offset))
                 }
                 _ => Err(self.unexpected(operand, EXPECTED)),
             },

@@ -10,6 +10,7 @@ use ptx::{
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
+use crate::registers::Slot;
 use crate::runner::Op;
 use crate::unset_values::facts::{Facts, Flow, Rule};
 
@@ -82,6 +83,14 @@ impl FloatType {
     }
 }
 
+/// An operand that is the sum of a register and a number.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Sum {
+    pub(crate) from: Slot,
+    pub(crate) addend: i64,
+    pub(crate) to: Slot,
+}
+
 /// A function under construction, instruction by instruction.
 #[derive(Debug)]
 pub(crate) struct FunctionBuilder {
@@ -96,8 +105,12 @@ pub(crate) struct FunctionBuilder {
     pub(crate) callees: Vec<u32>,
     /// An instruction orders the accesses of blocks.
     pub(crate) orders_blocks: bool,
+    /// It calls `malloc` or `free`.
+    pub(crate) allocates: bool,
     /// The reads and writes of the instruction that is being read.
     pub(crate) facts: Facts,
+    /// Its operands that are sums of a register and a number.
+    pub(crate) sums: Vec<Sum>,
     /// How the function's threads may communicate, except by `returning`.
     pub(crate) exchange: Exchange,
     /// Updates whose old value a register gets, which the function may read or not.
@@ -106,7 +119,7 @@ pub(crate) struct FunctionBuilder {
 
 impl FunctionBuilder {
     /// The widest element of an access, in bytes.
-    const WIDEST: u32 = 8;
+    pub(crate) const WIDEST: u32 = 8;
 
     pub(crate) fn new(function: &ptx::Function, entry: u32, tallies: u32) -> Self {
         Self {
@@ -116,7 +129,9 @@ impl FunctionBuilder {
             narrowest: Self::WIDEST,
             callees: Vec::new(),
             orders_blocks: false,
+            allocates: false,
             facts: Facts::default(),
+            sums: Vec::new(),
             exchange: Exchange::default(),
             returning: Vec::new(),
         }
@@ -132,6 +147,17 @@ impl FunctionBuilder {
             }
         }
         exchange
+    }
+
+    /// A row for the sum of a register and a number, computed before the instruction.
+    pub(crate) fn sum(&mut self, from: Slot, addend: i64) -> Slot {
+        let class = from.class;
+        let to = Slot {
+            class,
+            row: self.frame.next_row(class),
+        };
+        self.sums.push(Sum { from, addend, to });
+        to
     }
 
     /// Hands out a memory count.
