@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{ScalarType, Space};
 
 use super::float::{atomic_add32, atomic_add64};
+use super::half::{self, Half};
 use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
@@ -69,7 +70,11 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         ],
     )?;
     let has_policy = r.has("L2::cache_hint");
+    let keeps_subnormal = r.has("noftz");
     let ty = r.ty()?;
+    if Half::of(ty).is_some() && !keeps_subnormal {
+        return Err(r.missing("`.noftz`"));
+    }
     let Some(update) = Update::new(op, ty) else {
         return Err(r.unsupported_type(ty));
     };
@@ -200,12 +205,12 @@ struct Update {
 }
 
 impl Update {
-    /// `None` if the ISA has no such operation on the type, or it is not modelled (half precision).
+    /// `None` if the ISA has no such operation on the type, or it is not modelled.
     fn new(op: AtomicOp, ty: ScalarType) -> Option<Self> {
         use AtomicOp::*;
         use ScalarType::*;
         let is_modelled = match op {
-            Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64),
+            Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64) || Half::of(ty).is_some(),
             Min | Max => matches!(ty, U32 | S32 | U64 | S64),
             And | Or | Xor | Exch => matches!(ty, B32 | B64),
             Cas => matches!(ty, B16 | B32 | B64),
@@ -242,7 +247,12 @@ impl Update {
                     u64::from(atomic_add32(in_global, old, b))
                 }
                 F64 => atomic_add64(in_global, f64::from_bits(old), f64::from_bits(b)),
-                _ => old.wrapping_add(b),
+                ty => match Half::of(ty) {
+                    Some((half, is_pair)) => {
+                        half::atomic_add(half, is_pair, old as u32, b as u32).into()
+                    }
+                    None => old.wrapping_add(b),
+                },
             },
             AtomicOp::Min => match self.ty {
                 S32 => i64::from((old as i32).min(b as i32)) as u64,

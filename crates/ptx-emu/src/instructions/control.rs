@@ -1,5 +1,5 @@
 //! Control flow within a function, and the ends of threads: `bra`, `brx`, `exit`, `trap`, `brkpt`,
-//! `nanosleep`.
+//! `nanosleep`, `griddepcontrol`.
 
 use std::sync::Arc;
 
@@ -64,6 +64,24 @@ pub(super) fn sleep(r: &mut Reader) -> Read<Op> {
     r.operands(1)?;
     r.src(ty)?;
     other(Sleep)
+}
+
+/// `griddepcontrol`: no launch starts before the one before it has ended, so that nothing is left to
+/// wait for.
+pub(super) fn grid_dependency(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    r.need("action", &[("wait", ()), ("launch_dependents", ())])?;
+    r.operands(0)?;
+    other(Nothing)
+}
+
+#[derive(Debug)]
+struct Nothing;
+
+impl Execute for Nothing {
+    fn execute(&self, _: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
+        Ok(Next::Step)
+    }
 }
 
 fn name<'a>(r: &mut Reader<'_, '_, 'a>, expected: &'static str) -> Read<Name<'a>> {

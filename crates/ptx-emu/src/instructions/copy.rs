@@ -184,8 +184,13 @@ impl Execute for Commit {
 
 /// `cp.async.wait_group` until at most `pending` groups are under way, or `wait_all`.
 #[derive(Debug)]
-struct Wait {
+pub(super) struct Wait {
     pending: Option<u32>,
+}
+
+impl Wait {
+    /// Until all have been made, those in no group yet too.
+    pub(super) const FOR_ALL: Wait = Wait { pending: None };
 }
 
 impl Execute for Wait {

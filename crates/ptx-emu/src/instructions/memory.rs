@@ -223,6 +223,39 @@ pub(super) fn prefetch(r: &mut Reader) -> Read<Op> {
     other(Prefetch)
 }
 
+/// `createpolicy`: a cache policy is a hint; every one is 0.
+pub(super) fn create_policy(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let kind = r.need(
+        "kind",
+        &["fractional", "range", "cvt"].map(|kind| (kind, kind)),
+    )?;
+    r.choice(&[("L2", ()), ("global", ())]);
+    let ty = r.only_type(ScalarType::B64)?;
+    let count = match kind {
+        "fractional" => r.operands_between(1, 2)?,
+        "cvt" => r.operands_between(2, 2)?,
+        _ => r.operands_between(4, 4)?,
+    };
+    let dst = r.dst(ty)?;
+    for _ in 1..count {
+        r.operand()?;
+    }
+    other(CreatePolicy { dst })
+}
+
+#[derive(Debug)]
+struct CreatePolicy {
+    dst: Slot,
+}
+
+impl Execute for CreatePolicy {
+    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        warp.registers.fill(self.dst, at.active, 0);
+        Ok(Next::Step)
+    }
+}
+
 /// Registers loaded or stored, consecutive in memory.
 #[derive(Clone, Debug)]
 struct Elements {

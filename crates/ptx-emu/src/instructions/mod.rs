@@ -3,15 +3,18 @@
 //! | file | opcodes |
 //! |------|---------|
 //! | `integer`, `carry` | integer arithmetic, without and with a carry flag |
+//! | `video` | arithmetic on bytes and halves |
 //! | `bits`, `fields` | logic, shifts, permutations; bit fields |
 //! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
 //! | `half` | floating-point arithmetic of 16 bits |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
+//! | `narrow` | conversions to 8 bits and back, to tf32, packed |
 //! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
+//! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
 //!
@@ -36,11 +39,14 @@ mod fields;
 mod float;
 mod half;
 mod integer;
+mod matrix;
 mod mbarrier;
 mod memory;
 mod moves;
+mod narrow;
 mod store_async;
 mod system_call;
+mod video;
 mod warp_wide;
 
 use crate::counts::InstructionClass;
@@ -81,6 +87,9 @@ fn operation(r: &mut Reader) -> Read<Op> {
     match r.opcode {
         "add" | "sub" | "mul" | "min" | "max" | "abs" | "neg" | "div" | "mad" => arithmetic(r),
         "rem" | "sad" | "mul24" | "mad24" | "dp4a" | "dp2a" => integer::read(r),
+        "vadd" | "vsub" | "vabsdiff" | "vmin" | "vmax" | "vshl" | "vshr" | "vset" | "vmad"
+        | "vadd2" | "vsub2" | "vavrg2" | "vabsdiff2" | "vmin2" | "vmax2" | "vset2" | "vadd4"
+        | "vsub4" | "vavrg4" | "vabsdiff4" | "vmin4" | "vmax4" | "vset4" => video::read(r),
         "addc" | "subc" | "madc" => carry::read(r),
         "and" | "or" | "xor" | "not" | "cnot" | "shl" | "shr" | "shf" | "prmt" | "lop3" => {
             bits::read(r)
@@ -123,9 +132,16 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "mapa" => cluster::map_address(r),
         "getctarank" => cluster::rank_of_address(r),
         "shfl" | "vote" | "match" | "redux" | "elect" => warp_wide::read(r),
+        "ldmatrix" => matrix::load(r),
+        "stmatrix" => matrix::store(r),
+        "movmatrix" => matrix::move_matrix(r),
+        "mma" => matrix::mma(r),
+        "wmma" => matrix::wmma(r),
         "activemask" => warp_wide::active_mask(r),
         "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),
         "nanosleep" => control::sleep(r),
+        "griddepcontrol" => control::grid_dependency(r),
+        "createpolicy" => memory::create_policy(r),
         "call" => call::call(r),
         "ret" => call::ret(r),
         other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),
@@ -161,6 +177,9 @@ fn arithmetic(r: &mut Reader) -> Read<Op> {
 fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
     if !r.has("async") {
         return Err(r.missing("`.async`"));
+    }
+    if r.has("mbarrier::arrive") || r.has("mbarrier") {
+        return mbarrier::arrive_behind_copies(r);
     }
     match r.has("bulk") {
         true => bulk::read(r),

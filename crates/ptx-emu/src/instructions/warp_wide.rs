@@ -25,9 +25,11 @@ const B32: ScalarType = ScalarType::B32;
 /// `shfl`, `vote`, `match`, `redux`, `elect`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
-    // The forms without `.sync` assume that the warp is converged: gone since sm_70.
     if !r.has("sync") {
-        return Err(r.unsupported("the form without `.sync`"));
+        return match r.opcode {
+            "vote" => vote_of_active(r),
+            _ => Err(r.unsupported("the form without `.sync`")),
+        };
     }
     match r.opcode {
         "shfl" => shuffle(r),
@@ -83,22 +85,46 @@ fn shuffle(r: &mut Reader) -> Read<Op> {
     together("shfl.sync", mask, shuffle)
 }
 
+const VOTES: [(&str, VoteMode); 4] = [
+    ("all", VoteMode::All),
+    ("any", VoteMode::Any),
+    ("uni", VoteMode::Uni),
+    ("ballot", VoteMode::Ballot),
+];
+
 fn vote(r: &mut Reader) -> Read<Op> {
-    let choices = [
-        ("all", VoteMode::All),
-        ("any", VoteMode::Any),
-        ("uni", VoteMode::Uni),
-        ("ballot", VoteMode::Ballot),
-    ];
-    let mode = r.need("mode", &choices)?;
-    let ty = r.only_type(match mode {
-        VoteMode::Ballot => B32,
-        _ => ScalarType::Pred,
-    })?;
+    let mode = r.need("mode", &VOTES)?;
+    let ty = r.only_type(mode.result())?;
     r.operands(3)?;
     let (dst, src) = (r.dst(ty)?, r.flag()?);
     let mask = r.src(B32)?;
     together("vote.sync", mask, Vote { mode, dst, src })
+}
+
+/// `vote` without `.sync`, of the lanes that execute it together: gone since sm_70, where nothing
+/// says which these are.
+fn vote_of_active(r: &mut Reader) -> Read<Op> {
+    let mode = r.need("mode", &VOTES)?;
+    let ty = r.only_type(mode.result())?;
+    r.operands(2)?;
+    let (dst, src) = (r.dst(ty)?, r.flag()?);
+    r.function.exchange.threads = true;
+    other(VoteOfActive(Vote { mode, dst, src }))
+}
+
+#[derive(Debug)]
+struct VoteOfActive(Vote);
+
+impl Execute for VoteOfActive {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let party = Party {
+            pc: at.pc,
+            active: at.active,
+            partners: [at.active; LANES],
+        };
+        Together::execute(&self.0, runner, warp, &party)?;
+        Ok(Next::Step)
+    }
 }
 
 fn match_lanes(r: &mut Reader) -> Read<Op> {
@@ -153,22 +179,22 @@ fn elect(r: &mut Reader) -> Read<Op> {
     together("elect.sync", mask, Elect { dst, pred })
 }
 
-fn together(name: &'static str, mask: Slot, op: impl Together + 'static) -> Read<Op> {
+pub(super) fn together(name: &'static str, mask: Slot, op: impl Together + 'static) -> Read<Op> {
     other(WarpSync { name, mask, op })
 }
 
 /// Lanes that execute an operation together.
 #[derive(Clone, Copy)]
-struct Party {
-    pc: u32,
+pub(super) struct Party {
+    pub(super) pc: u32,
     /// All lanes that execute the instruction now.
-    active: u32,
+    pub(super) active: u32,
     /// The partners of each lane that take part.
     partners: [u32; LANES],
 }
 
 /// An operation that the lanes of a mask execute together.
-trait Together: fmt::Debug + Send + Sync {
+pub(super) trait Together: fmt::Debug + Send + Sync {
     /// Lanes may execute it by different instructions.
     const AT_ANY_PLACE: bool = false;
 
@@ -468,6 +494,16 @@ enum ShuffleMode {
     Down,
     Bfly,
     Idx,
+}
+
+impl VoteMode {
+    /// The type of the result.
+    fn result(self) -> ScalarType {
+        match self {
+            VoteMode::Ballot => B32,
+            _ => ScalarType::Pred,
+        }
+    }
 }
 
 /// Result of `vote.sync`.

@@ -231,7 +231,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     }
 
     /// Takes the first modifier that `find` knows.
-    fn take<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
+    pub(crate) fn take<T>(&mut self, find: impl Fn(&str) -> Option<T>) -> Option<T> {
         let (index, value) = self.left().find_map(|(index, m)| Some((index, find(m)?)))?;
         // More modifiers than bits: no instruction has that many, and `done` will find one left.
         self.taken |= 1u64.checked_shl(index as u32).unwrap_or(0);

@@ -3,6 +3,7 @@
 mod compare;
 mod convert;
 mod float;
+mod half;
 mod integer;
 
 use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options};

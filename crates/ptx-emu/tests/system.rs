@@ -1,0 +1,98 @@
+//! What the system gives a kernel: a heap, a workspace for the blocks of a grid, reserved shared
+//! memory.
+
+mod common;
+
+use common::launch;
+
+const HEAP: &str =
+    ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);";
+
+/// The call of `malloc` for the bytes in a register, and of `free`.
+fn call(name: &str, register: &str) -> String {
+    match name {
+        "malloc" => format!(
+            "{{ .param .b64 n; .param .b64 r; st.param.b64 [n], {register}; call (r), malloc, (n); ld.param.b64 {register}, [r]; }}"
+        ),
+        _ => format!("{{ .param .b64 p; st.param.b64 [p], {register}; call free, (p); }}"),
+    }
+}
+
+#[test]
+fn memory_from_the_heap_is_memory() {
+    let out = launch(&format!(
+        "mov.u64 %rd5, 8; {} st.u32 [%rd5], %r3; st.u32 [%rd5+4], %r3; ld.u32 %r5, [%rd5]; ld.global.u32 %r6, [%rd5+4];
+         add.u32 %r5, %r5, %r6; st.global.u32 [%rd3], %r5; {} mov.u64 %rd6, 0; {}
+         mov.u64 %rd7, 100000000; {} setp.ne.u64 %p1, %rd7, 0; @%p1 trap;",
+        call("malloc", "%rd5"),
+        call("free", "%rd5"),
+        call("free", "%rd6"),
+        call("malloc", "%rd7"),
+    ))
+    .module_scope(HEAP)
+    .grid(2)
+    .out();
+    assert_eq!(out, (0..64).map(|i| 2 * i).collect::<Vec<_>>());
+}
+
+#[test]
+fn misuse_of_the_heap_is_a_fault() {
+    let run = |body: &str| launch(body).module_scope(HEAP).block(1).fault();
+    let [malloc, free] = ["malloc", "free"].map(|name| call(name, "%rd5"));
+    let fault = run(&format!("mov.u64 %rd5, 8; {malloc} {free} {free}"));
+    assert!(
+        fault.starts_with("invalid free: `free` of address 0x"),
+        "{fault}"
+    );
+    let fault = run(&format!("mov.u64 %rd5, 8; {malloc} ld.u32 %r5, [%rd5];"));
+    assert!(fault.contains("the heap of `malloc` in kernels"), "{fault}");
+    let fault = run(&format!(
+        "mov.u64 %rd5, 8; {malloc} st.u64 [%rd5], %rd5; mov.u64 %rd6, %rd5; {free} ld.u64 %rd7, [%rd6];"
+    ));
+    assert!(fault.starts_with("uninitialized read"), "{fault}");
+}
+
+/// As `grid.sync()` of CUDA's cooperative groups: block 0 adds what turns the barrier's top bit.
+const GRID_SYNC: &str = "mov.u32 %r5, %envreg1; mov.u32 %r6, %envreg2; mov.b64 %rd5, {%r6, %r5};
+    bar.sync 0; setp.ne.u32 %p1, %r2, 0; @%p1 bra DONE;
+    mov.u32 %r7, %ctaid.x; setp.eq.u32 %p2, %r7, 0; mov.u32 %r8, %nctaid.x; sub.u32 %r8, 0x80000001, %r8;
+    selp.u32 %r8, %r8, 1, %p2; atom.add.release.gpu.u32 %r9, [%rd5+4], %r8;
+    WAIT: ld.acquire.gpu.u32 %r10, [%rd5+4]; xor.b32 %r10, %r10, %r9; setp.ge.s32 %p3, %r10, 0; @%p3 bra WAIT;
+    DONE: bar.sync 0;";
+
+#[test]
+fn the_blocks_of_a_grid_meet() {
+    // Each block writes its word and reads that of the next.
+    let body = format!(
+        "st.global.u32 [%rd3], %r3; {GRID_SYNC} add.u32 %r11, %r3, 32; rem.u32 %r11, %r11, 128;
+         mul.wide.u32 %rd6, %r11, 4; add.u64 %rd6, %rd1, %rd6; ld.global.u32 %r12, [%rd6];
+         st.global.u32 [%rd3+512], %r12;"
+    );
+    let launch = launch(&body).grid(4).out_words(256);
+    let expected: Vec<u32> = (0..128).map(|i| (i + 32) % 128).collect();
+    assert_eq!(launch.out()[128..], expected);
+    let without = launch.body.replace(GRID_SYNC, "");
+    let fault = common::launch(&without)
+        .grid(4)
+        .out_words(256)
+        .out_unwritten()
+        .fault();
+    assert!(
+        fault.starts_with("race") || fault.starts_with("uninitialized"),
+        "{fault}"
+    );
+}
+
+#[test]
+fn reserved_shared_memory_lies_behind_the_block_s() {
+    let out = launch(
+        "mov.u32 %r5, %reserved_smem_offset_1; mov.u32 %r6, s; st.shared.u32 [%r6], 1; st.shared.u32 [%r5], 2;
+         st.shared.u32 [%r5+284], 3; ld.shared.u32 %r7, [%r6]; ld.shared.u32 %r8, [%r5]; ld.shared.u32 %r9, [%r5+284];
+         mov.u32 %r10, %total_smem_size; st.global.v4.u32 [%rd1], {%r7, %r8, %r9, %r10};",
+    )
+    .module_scope(".shared .b32 s;")
+    .shared(256)
+    .block(1)
+    .out();
+    assert_eq!(out[..4], [1, 2, 3, 260]);
+}
