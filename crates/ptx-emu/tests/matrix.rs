@@ -148,7 +148,7 @@ fn ldmatrix_finds_races_and_unwritten_memory() {
     let fault = run(&text.replace("[%r11]", "[%r11+8]"));
     assert!(fault.starts_with("misaligned"), "{fault}");
     let fault = run(&format!(
-        "setp.eq.u32 %p1, %r2, 3; @!%p1 bra A; bra B; A: {text} B: ret;"
+        "setp.eq.u32 %p1, %r2, 3; @!%p1 bra A; bra B; A: {text} B: st.global.u32 [%rd3], %r2;"
     ));
     assert!(fault.contains("ldmatrix.sync"), "{fault}");
 }
