@@ -57,10 +57,11 @@
 //!   Counts follow the hardware's rules (modules `coalesce` and `runner`).
 //! - **Reproducible:** results and counts depend on the options alone, not on the machine or on the
 //!   number of host threads.
-//! - **Prints:** kernels print by the driver's `vprintf`, and [`Machine::take_printed`] gives the
-//!   text. A failed assertion (`__assertfail`) is a fault with its message.
+//! - **The driver's functions:** kernels print by `vprintf`, and [`Machine::take_printed`] gives
+//!   the text. A failed assertion (`__assertfail`) is a fault with its message. `malloc` and `free`
+//!   work on a heap of 8 MiB. The blocks of any launch can meet (`%envreg1`, `%envreg2`).
 //! - An instruction that is not modelled is a fault only where a thread reaches it
-//!   ([`Executable::unsupported`] lists them).
+//!   ([`Executable::unsupported`] lists them). A wrong body costs its own function only.
 //!
 //! # Spine
 //!
@@ -102,8 +103,10 @@
 //! - Asynchronous copies land when a thread waits for them (modules `instructions::copy`, `bulk`,
 //!   `mbarrier`). A copy that lands early, and hides a missing wait, is not modelled;
 //!   `mbarrier.try_wait` never gives up.
-//! - Textures, surfaces, tensor instructions, tensor copies, half-precision arithmetic are not
-//!   modelled.
+//! - Textures, surfaces, instructions of a warpgroup, sparse matrices and tensor copies are not
+//!   modelled. `docs/reference/instructions.md` lists what is.
+//! - Tensor cores round sums in ways that are not known (module `instructions::matrix`).
+//! - Stores beyond an allocation of `malloc`, inside the heap, are not seen.
 
 mod access;
 mod args;

@@ -160,3 +160,43 @@ fn what_is_not_modelled_is_a_value() {
     }
     insta::assert_snapshot!("unsupported", report);
 }
+
+/// Whether an opcode is one that the emulated device knows, in some form.
+fn is_known(opcode: &str) -> bool {
+    match Executable::parse(&kernel(&format!("{opcode};"))) {
+        // It lacks its modifiers or its operands.
+        Err(_) => true,
+        Ok(executable) => executable.unsupported().iter().all(|unsupported| {
+            let reason = &unsupported.reason;
+            !reason.starts_with("instruction `") && !reason.contains("modifier `.")
+        }),
+    }
+}
+
+#[test]
+fn the_page_lists_what_is_executed() {
+    let page = include_str!("../../../docs/reference/instructions.md");
+    let (_, page) = page.split_once("## Executed").unwrap();
+    let (executed, page) = page.split_once("## Not executed").unwrap();
+    let (not_executed, _) = page.split_once("\n## ").unwrap();
+    let rows = |text: &str, column: usize| -> Vec<String> {
+        let rows = text.lines().filter(|line| line.starts_with('|'));
+        let cells = rows.map(|line| line.split('|').nth(column).unwrap().to_owned());
+        cells.collect()
+    };
+    let opcodes = |cells: &[String]| -> Vec<String> {
+        let code = cells
+            .iter()
+            .flat_map(|cell| cell.split('`').skip(1).step_by(2));
+        let code = code.filter(|code| !code.starts_with('.'));
+        code.map(str::to_owned).collect()
+    };
+    let executed = opcodes(&rows(executed, 2));
+    assert!(executed.len() > 120, "{executed:?}");
+    for opcode in &executed {
+        assert!(is_known(opcode), "{opcode} is not executed");
+    }
+    for opcode in opcodes(&rows(not_executed, 1)) {
+        assert!(!is_known(&opcode), "{opcode} is executed");
+    }
+}

@@ -18,7 +18,12 @@ fn four(bits: u32) -> [Operand; 4] {
 }
 
 pub(super) fn forms() -> Vec<Form> {
-    let mut all = vec![flag_kept(), u128_product(), u128_product_of_words()];
+    let mut all = vec![
+        flag_kept(),
+        flag_between(),
+        u128_product(),
+        u128_product_of_words(),
+    ];
     for bits in [32, 64] {
         for ty in [format!("u{bits}"), format!("s{bits}")] {
             all.extend(sums(&ty, bits));
@@ -124,6 +129,20 @@ fn flag_kept() -> Form {
             [sum, y, c.wrapping_add(carry.into())].map(u64::from)
         },
     )
+}
+
+/// The flag of a difference in a sum, and of a sum in a difference: a difference is `a + !b + 1`.
+fn flag_between() -> Form {
+    let body = "sub.cc.u32 %x, %a, %b; addc.u32 %y, 0, 0; add.cc.u32 %z, %a, %b; subc.u32 %w, 0, 0";
+    let sources = [Operand::I32, Operand::I32];
+    let name = "sub.cc.u32 addc.u32, add.cc.u32 subc.u32";
+    Form::new(name, sources, [Class::B32; 4], body, |ab| {
+        let [a, b] = ab.map(|x| x as u32);
+        let (sum, carry) = a.overflowing_add(b);
+        let difference = a.wrapping_sub(b);
+        let of_sum = if carry { 0 } else { u32::MAX };
+        [difference, u32::from(a >= b), sum, of_sum].map(u64::from)
+    })
 }
 
 /// A 128-bit product of 64-bit words, as rustc's u128 multiplication is lowered.

@@ -9,8 +9,11 @@ mod compare;
 mod control;
 mod convert;
 mod float;
+mod half;
 mod integer;
+mod matrix;
 mod memory;
+mod video;
 mod warp;
 
 use super::{Class, Form};
@@ -20,17 +23,20 @@ type Family = (&'static str, fn() -> Vec<Form>);
 
 /// Every form.
 pub fn all() -> Vec<Form> {
-    let families: [Family; 13] = [
+    let families: [Family; 16] = [
         ("integer", integer::forms),
         ("carry", carry::forms),
         ("bits", bits::forms),
         ("float", float::forms),
+        ("half", half::forms),
+        ("video", video::forms),
         ("approximate", approximate::forms),
         ("compare", compare::forms),
         ("convert", convert::forms),
         ("memory", memory::forms),
         ("atomic", atomic::forms),
         ("warp", warp::forms),
+        ("matrix", matrix::forms),
         ("barrier", block::barriers),
         ("control", control::forms),
         ("special", block::special_registers),
