@@ -1,4 +1,4 @@
-//! What operands may be, and which addresses they mean, as `ptxas` has it.
+//! The forms of operands and the addresses that they mean, as `ptxas` has it.
 
 mod common;
 

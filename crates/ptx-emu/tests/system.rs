@@ -1,5 +1,5 @@
-//! What the system gives a kernel: a heap, a workspace for the blocks of a grid, reserved shared
-//! memory.
+//! The memory that the system gives a kernel: a heap, a workspace for the blocks of a grid,
+//! reserved shared memory.
 
 mod common;
 

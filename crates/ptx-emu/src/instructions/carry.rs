@@ -1,8 +1,8 @@
 //! Arithmetic with a carry flag: `add.cc`, `addc`, `sub.cc`, `subc`, `mad.cc`, `madc`.
 //!
 //! The flag is a predicate slot that every frame has. A difference is computed as `a + !b + 1`, and
-//! the flag is the carry of that sum: set where nothing is borrowed. The ISA leaves it open; this is
-//! what `ptxas` makes of it, so that `addc` may follow `sub.cc`.
+//! the flag is the carry of that sum: set where nothing is borrowed. The ISA leaves it open; this
+//! is what `ptxas` makes of it, so that `addc` may follow `sub.cc`.
 
 use ptx::RegClass;
 

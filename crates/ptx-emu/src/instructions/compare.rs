@@ -127,8 +127,8 @@ fn with(r: &mut Reader, combine: Option<BoolOp>) -> Read<Option<(BoolOp, Flag)>>
     combine.map(|op| Ok((op, r.flag()?))).transpose()
 }
 
-/// `setp`: `p = cmp(a, b) combine c`, `q = !cmp(a, b) combine c`; of pairs, `p` is of the low halves
-/// and `q` of the high ones.
+/// `setp`: `p = cmp(a, b) combine c`, `q = !cmp(a, b) combine c`; of pairs, `p` is of the low
+/// halves and `q` of the high ones.
 pub(super) fn setp(r: &mut Reader) -> Read<Op> {
     let (how, combine) = modifiers(r)?;
     let TypedTest { ty, test, high } = test_of(r, how)?;

@@ -66,8 +66,8 @@ pub(super) fn sleep(r: &mut Reader) -> Read<Op> {
     other(Sleep)
 }
 
-/// `griddepcontrol`: no launch starts before the one before it has ended, so that nothing is left to
-/// wait for.
+/// `griddepcontrol`: no launch starts before the one before it has ended, so that nothing is left
+/// to wait for.
 pub(super) fn grid_dependency(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;
     r.need("action", &[("wait", ()), ("launch_dependents", ())])?;

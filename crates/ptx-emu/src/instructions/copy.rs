@@ -6,6 +6,7 @@
 
 use ptx::{ScalarType, Space};
 
+use super::mbarrier::Change;
 use crate::access::{GlobalRegion, words};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
@@ -184,13 +185,8 @@ impl Execute for Commit {
 
 /// `cp.async.wait_group` until at most `pending` groups are under way, or `wait_all`.
 #[derive(Debug)]
-pub(super) struct Wait {
+struct Wait {
     pending: Option<u32>,
-}
-
-impl Wait {
-    /// Until all have been made, those in no group yet too.
-    pub(super) const FOR_ALL: Wait = Wait { pending: None };
 }
 
 impl Execute for Wait {
@@ -208,6 +204,45 @@ impl Execute for Wait {
             }
         }
         warp.copies = Some(queues);
+        Ok(Next::Step)
+    }
+}
+
+/// `cp.async.mbarrier.arrive`: an arrival at an object once all copies that the thread has started
+/// are made. They are made here, the earliest moment: other threads that do not wait for the object
+/// have a race. `.async` and `.mbarrier` are taken already.
+pub(super) fn arrive_behind(r: &mut Reader) -> Read<Op> {
+    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
+    if !r.has("arrive") {
+        return Err(r.missing("`.arrive`"));
+    }
+    // Without `.noinc` the phase waits for one more arrival, which this then is.
+    let is_awaited = r.has("noinc");
+    let space = r.space().unwrap_or(Space::Generic);
+    r.only_type(ScalarType::B64)?;
+    r.operands(1)?;
+    let (address, space) = r.address_in(space)?;
+    let arrival = Change::arrival(r, address, space);
+    other(ArriveBehind {
+        is_awaited,
+        arrival,
+    })
+}
+
+#[derive(Debug)]
+struct ArriveBehind {
+    /// The phase waits for this arrival already.
+    is_awaited: bool,
+    arrival: Change,
+}
+
+impl Execute for ArriveBehind {
+    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        Wait { pending: None }.execute(runner, warp, at)?;
+        if self.is_awaited {
+            return self.arrival.execute(runner, warp, at);
+        }
+        self.arrival.check(runner, warp, at)?;
         Ok(Next::Step)
     }
 }

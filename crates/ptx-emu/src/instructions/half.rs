@@ -1,10 +1,10 @@
-//! Arithmetic of 16-bit floats, alone and in pairs: `add`, `sub`, `mul`, `fma`, `min`, `max`, `neg`,
-//! `abs`, `ex2`, `tanh` of `.f16`, `.f16x2`, `.bf16`, `.bf16x2`.
+//! Arithmetic of 16-bit floats, alone and in pairs: `add`, `sub`, `mul`, `fma`, `min`, `max`,
+//! `neg`, `abs`, `ex2`, `tanh` of `.f16`, `.f16x2`, `.bf16`, `.bf16x2`.
 //!
 //! A value is widened to f64, exactly. Sums and products are computed there with what is lost kept
-//! in the last bit ([`round_to_odd`]), so that the one rounding that counts is that to 16 bits. Every
-//! NaN result is the canonical one, `0x7fff`. `min` and `max` choose bit patterns, by the rules that
-//! `float` states.
+//! in the last bit ([`round_to_odd`]), so that the one rounding that counts is that to 16 bits.
+//! Every NaN result is the canonical one, `0x7fff`. `min` and `max` choose bit patterns, by the
+//! rules that `float` states.
 
 use ptx::ScalarType;
 

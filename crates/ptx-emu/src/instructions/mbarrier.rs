@@ -10,7 +10,7 @@
 
 use ptx::{ScalarType, Space};
 
-use super::{bulk, copy};
+use super::bulk;
 use crate::access::{MBARRIER_BYTES, Region};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Stop};
@@ -20,7 +20,6 @@ use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, LANES, Row64, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
 
 /// Most arrivals of a phase, and most bytes that it may wait for.
@@ -133,58 +132,6 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     })
 }
 
-/// `cp.async.mbarrier.arrive`: an arrival once all copies that the thread has started are made.
-/// They are made here, the earliest moment: a thread that does not wait for the object is found by
-/// the race of its accesses, if the copies are another thread's. `.async` and `.mbarrier` are taken
-/// already.
-pub(super) fn arrive_behind_copies(r: &mut Reader) -> Read<Op> {
-    (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);
-    r.has("arrive");
-    // Without `.noinc` the phase waits for one more arrival, which this then is.
-    let is_counted = r.has("noinc");
-    let space = r.space().unwrap_or(Space::Generic);
-    r.only_type(ScalarType::B64)?;
-    r.operands(1)?;
-    let (address, space) = r.address_in(space)?;
-    r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
-    let change = Change {
-        object: Object {
-            address,
-            is_generic: space == Space::Generic,
-            verb: Verb::Arrive,
-        },
-        dst: None,
-        operand: None,
-        expects: false,
-        releases: true,
-    };
-    other(ArriveBehindCopies { is_counted, change })
-}
-
-#[derive(Debug)]
-struct ArriveBehindCopies {
-    /// The phase waits for this arrival already.
-    is_counted: bool,
-    change: Change,
-}
-
-impl Execute for ArriveBehindCopies {
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        copy::Wait::FOR_ALL.execute(runner, warp, at)?;
-        if self.is_counted {
-            return self.change.execute(runner, warp, at);
-        }
-        let offsets = self.change.object.locate(runner, warp, at)?;
-        for lane in lanes(at.active) {
-            let thread = warp.thread(lane);
-            self.change
-                .object
-                .check(runner, thread, at.pc, offsets[lane])?;
-        }
-        Ok(Next::Step)
-    }
-}
-
 /// The objects that an instruction's lanes name.
 #[derive(Debug)]
 struct Object {
@@ -262,7 +209,7 @@ impl Object {
 
 /// An operation that changes an object.
 #[derive(Debug)]
-struct Change {
+pub(super) struct Change {
     object: Object,
     /// The state before an arrival.
     dst: Option<Slot>,
@@ -270,6 +217,33 @@ struct Change {
     /// An arrival that expects the operand's bytes before.
     expects: bool,
     releases: bool,
+}
+
+impl Change {
+    /// One arrival, which releases, at the object of this address.
+    pub(super) fn arrival(r: &mut Reader, address: Address, space: Space) -> Change {
+        r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
+        Change {
+            object: Object {
+                address,
+                is_generic: space == Space::Generic,
+                verb: Verb::Arrive,
+            },
+            dst: None,
+            operand: None,
+            expects: false,
+            releases: true,
+        }
+    }
+
+    /// Checks that every lane's object is there.
+    pub(super) fn check(&self, runner: &mut BlockRunner, warp: &Warp, at: At) -> Result<(), Stop> {
+        let offsets = self.object.locate(runner, warp, at)?;
+        lanes(at.active).try_for_each(|lane| {
+            let thread = warp.thread(lane);
+            self.object.check(runner, thread, at.pc, offsets[lane])
+        })
+    }
 }
 
 impl Execute for Change {

@@ -178,8 +178,8 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
     if !r.has("async") {
         return Err(r.missing("`.async`"));
     }
-    if r.has("mbarrier::arrive") || r.has("mbarrier") {
-        return mbarrier::arrive_behind_copies(r);
+    if r.has("mbarrier") {
+        return copy::arrive_behind(r);
     }
     match r.has("bulk") {
         true => bulk::read(r),

@@ -1,6 +1,6 @@
 //! Video instructions (PTX ISA, "Video Instructions"): arithmetic on the bytes and halves of
-//! registers, alone (`vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vset`, `vmad`) and
-//! on all of them at once (`vadd2`, `vadd4` and their like).
+//! registers, alone (`vadd`, `vsub`, `vabsdiff`, `vmin`, `vmax`, `vshl`, `vshr`, `vset`, `vmad`)
+//! and on all of them at once (`vadd2`, `vadd4` and their like).
 //!
 //! Devices from sm_50 on have few of them; the assembler makes sequences of the others.
 
@@ -12,7 +12,7 @@ use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
-/// What is done to a pair of values.
+/// The operation on a pair of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Add,
@@ -45,7 +45,7 @@ const COMPARISONS: [(&str, Compare); 6] = [
     ("ge", Compare::Ge),
 ];
 
-/// What is done with the result and the last operand.
+/// The use of the result and the last operand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Second {
     Add,

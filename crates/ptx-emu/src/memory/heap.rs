@@ -28,7 +28,7 @@ pub(crate) struct Heap {
 
 #[derive(Debug, Default)]
 struct State {
-    /// Bytes given out so far, from the start of the buffer.
+    /// Bytes given out, from the start of the buffer.
     top: u64,
     /// Address and size of what is in use.
     live: BTreeMap<u64, u64>,
@@ -47,7 +47,7 @@ impl Heap {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The address of `bytes` bytes; 0 if there is no room, or none is asked for.
+    /// The address of `bytes` bytes; 0 if the heap has no room for them, or for 0 bytes.
     pub(crate) fn allocate(&self, bytes: u64) -> u64 {
         if bytes == 0 || bytes > HEAP_BYTES {
             return 0;

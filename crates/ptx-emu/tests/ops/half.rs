@@ -230,7 +230,7 @@ fn floats_of_8_bits_and_tf32() {
             wide(a & 0xff) | wide(a >> 8 & 0xff) << 16
         },
     );
-    // What is exact in e4m3 comes back.
+    // A number of e4m3 comes back.
     check32(
         "cvt.u16.u32 %h1, a; cvt.rn.f16x2.e4m3x2 d, %h1; cvt.rn.satfinite.e4m3x2.f16x2 %h2, d; cvt.u32.u16 d, %h2;",
         |a, _, _| {

@@ -1,7 +1,7 @@
 //! Constant expressions (PTX ISA, "Constant Expressions"): 64-bit integers with C's operators.
 //!
-//! Arithmetic is that of `.s64`; a value keeps no type of its own, so `/`, `%`, `>>` and comparisons
-//! of numbers beyond 2^63 differ from the assembler's.
+//! Arithmetic is that of `.s64`; a value keeps no type of its own, so `/`, `%`, `>>` and
+//! comparisons of numbers beyond 2^63 differ from the assembler's.
 
 use super::cursor::{Cursor, Result};
 use crate::error::Problem;
@@ -26,7 +26,7 @@ const LEVELS: [&[&str]; 10] = [
 /// The level of products.
 const PRODUCTS: usize = LEVELS.len() - 1;
 
-/// An expression. `expected` says what stands here, for messages.
+/// An expression. `expected` names it in messages.
 pub(super) fn expression(c: &mut Cursor<'_, '_>, expected: &str) -> Result<i64> {
     conditional(c, expected, 0)
 }
@@ -70,12 +70,9 @@ fn stands_here(c: &Cursor<'_, '_>, operator: &str) -> bool {
     if operator == "%" {
         return c.tok() == Tok::Word("%");
     }
-    let mut ahead = 0;
-    for character in operator.chars() {
-        if c.peek(ahead) != Tok::Punct(character) {
-            return false;
-        }
-        ahead += 1;
+    let mut characters = operator.chars().enumerate();
+    if !characters.all(|(ahead, character)| c.peek(ahead) == Tok::Punct(character)) {
+        return false;
     }
     let doubled = matches!(operator, "|" | "&" | "<" | ">");
     !(doubled && c.peek(1) == c.tok())

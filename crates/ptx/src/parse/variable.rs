@@ -90,7 +90,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
                 continue;
             }
             Tok::Dot("ptr") => pointer = Some((None, None)),
-            // What a program does with one is not modelled: their variables are only placed.
+            // Instructions on them are not modelled: their variables are only placed.
             Tok::Dot("texref" | "samplerref" | "surfref") if ty.is_none() => {
                 (ty, is_opaque) = (Some(ScalarType::B64), true);
             }

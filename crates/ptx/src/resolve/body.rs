@@ -33,7 +33,7 @@ pub struct Body<'p, 'a> {
     loc: Option<SourceLocId>,
     /// The tables that instructions have named, by their place in the syntax.
     tables: HashMap<*const Name<'a>, Arc<[u32]>>,
-    /// What is wrong before the first instruction.
+    /// The problem before the first instruction, if there is one.
     wrong: Option<Problem>,
 }
 

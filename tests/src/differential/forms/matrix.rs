@@ -239,7 +239,7 @@ fn wmma() -> Form {
             .collect::<String>(),
     );
     let f = |rows: &[Row]| -> Vec<[u64; 4]> {
-        // Element `number` of a matrix, of which each lane stored 8.
+        // Element `number` of a matrix: each lane stored 8.
         let half = |word: usize, number: usize| {
             let word = rows[number / 8][word + number % 8 / 4];
             F16.widen(word >> (16 * (number % 4)) & 0xffff)

@@ -13,8 +13,8 @@
 //!
 //! Products and sums of integers are exact, modulo 2^32 or cut off at its limits (`.satfinite`).
 //! Those of f64 are a chain of fused operations in the order of k. All other sums are made in f64,
-//! `c` first, and rounded once to the type of the result. NVIDIA does not say how tensor cores round
-//! in between: results may differ from a GPU's in the last bits.
+//! `c` first, and rounded once to the type of the result. NVIDIA does not say how tensor cores
+//! round in between: results may differ from a GPU's in the last bits.
 //!
 //! Warpgroup instructions (`wgmma`, `tcgen05`) and sparse ones (`mma.sp`) are not modelled.
 

@@ -1,9 +1,9 @@
 //! Matrices of 8 x 8 halves, a row of 16 bytes from each of 8 lanes: `ldmatrix`, `stmatrix`,
 //! `movmatrix`.
 //!
-//! Lanes 0 to 7 give the addresses of the rows of the first matrix, 8 to 15 those of the second, and
-//! on. Lane `l` holds elements `2 (l mod 4)` and the next of row `l / 4`, or, with `.trans`, of that
-//! column.
+//! Lanes 0 to 7 give the addresses of the rows of the first matrix, 8 to 15 those of the second,
+//! and on. Lane `l` holds elements `2 (l mod 4)` and the next of row `l / 4`, or, with `.trans`, of
+//! that column.
 
 use std::cell::RefCell;
 
