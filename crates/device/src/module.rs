@@ -173,9 +173,19 @@ impl Module {
     ///
     /// # Errors
     ///
-    /// [`ModuleError::UnknownKernel`], with the nearest name; [`ModuleError::BadPtx`].
+    /// [`ModuleError::UnknownKernel`], with the nearest name; [`ModuleError::BadPtx`], also if only
+    /// this kernel is wrong.
     pub fn kernel(&self, name: &str) -> Result<&ptx::Function, ModuleError> {
         let program = self.program()?;
+        if let Some((_, error)) = program
+            .refused()
+            .find(|(function, _)| function.name == name)
+        {
+            return Err(ModuleError::BadPtx {
+                module: self.name.to_string(),
+                reason: error.to_string(),
+            });
+        }
         program
             .kernel(name)
             .ok_or_else(|| ModuleError::UnknownKernel {
@@ -183,5 +193,24 @@ impl Module {
                 kernel: name.to_owned(),
                 suggestion: suggestion(name, program.kernels().map(|kernel| kernel.name.as_str())),
             })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wrong_kernel_is_told_by_its_error_and_costs_no_other() {
+        let header = ".version 8.0\n.target sm_90\n.address_size 64\n";
+        let kernels =
+            ".visible .entry good()\n{\nret;\n}\n.visible .entry bad()\n{\nbra nowhere;\n}\n";
+        let module = Module::new("m", format!("{header}{kernels}"));
+        assert!(module.kernel("good").is_ok());
+        let error = module.kernel("bad").unwrap_err().to_string();
+        assert!(
+            error.contains("10:5: label `nowhere` is not declared"),
+            "{error}"
+        );
     }
 }

@@ -4,6 +4,7 @@ use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::registers::LANES;
 use crate::runner::BlockRunner;
+use crate::special::RESERVED_SHARED_BYTES;
 use crate::turn::Turns;
 use crate::warp::{Group, State, Warp};
 
@@ -29,6 +30,12 @@ impl BlockRunner<'_> {
         let is_checked = launch.sanitize.uninitialized;
         let shared = &mut self.block.shared;
         shared.reset(launch.shared_window_bytes(), is_checked, granule);
+        if let (Some(start), true) = (launch.reserved_shared, is_checked) {
+            // The system's: it begins as zeros.
+            shared
+                .written
+                .mark(start.into(), RESERVED_SHARED_BYTES.into());
+        }
         shared.owner = (launch.cluster_blocks() > 1).then(|| launch.view(block).block);
         if launch.exchange.bulk {
             self.claims();

@@ -108,6 +108,7 @@ fn what_is_not_modelled_is_a_value() {
         "txq.width.b32 %r1, [%d1];",
         "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r0, %r1}, {%r0, %r1}, {%r0, %r1, %r2, %r3}, %r0, 0x0;",
         "mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%r0, %r1, %r2, %r3}, {%r0, %r1}, {%r0, %r1}, {%r0, %r1, %r2, %r3};",
+        "wmma.load.c.sync.aligned.row.m0n0k0.shared.f32 {%r0}, [%r1];",
         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r0, %r1}, [%r2];",
         "vadd2.u32.u32.u32.frob %r1, %r2, %r3, %r0;",
         "add.ftz.bf16 %h1, %h2, %h3;",

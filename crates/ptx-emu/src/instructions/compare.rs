@@ -235,8 +235,8 @@ impl Execute for Set {
         let bits = unsafe { (self.test)(registers, &self.o) };
         let bits = self.then.combined(registers, bits);
         let high = match self.high {
-            // SAFETY: as above.
             Some(test) => {
+                // SAFETY: as above.
                 let bits = unsafe { test(registers, &self.o) };
                 self.then.combined(registers, bits)
             }

@@ -289,6 +289,7 @@ fn flushed(aux: u32, bits: u16) -> u16 {
 fn finish(aux: u32, bits: u16) -> u16 {
     let half = format(aux);
     let is_nan = half.is_nan(bits);
+    let bits = flushed(aux, bits);
     if aux & SAT != 0 {
         let one = half.narrow(1.0);
         return match is_nan || bits & SIGN != 0 {
@@ -302,7 +303,7 @@ fn finish(aux: u32, bits: u16) -> u16 {
     if aux & RELU != 0 && bits & SIGN != 0 {
         return 0;
     }
-    flushed(aux, bits)
+    bits
 }
 
 fn unary(aux: u32, a: u16, f: impl Fn(f64) -> f64) -> u16 {

@@ -74,8 +74,10 @@ fn eight(aux: u32) -> Eight {
     }
 }
 
+/// A value with `.relu` applied, which makes 0 of -0 too.
 fn relu(aux: u32, x: f64) -> f64 {
-    if aux & RELU != 0 && x < 0.0 { 0.0 } else { x }
+    let is_cut = aux & RELU != 0 && x.is_sign_negative() && !x.is_nan();
+    if is_cut { 0.0 } else { x }
 }
 
 /// A conversion of this file; `None` if it is another one.
@@ -164,6 +166,8 @@ fn tf32(r: &mut Reader) -> Read<Op> {
 
 /// Bits of an f32 that a tf32 does not have.
 const CUT: u32 = (1 << 13) - 1;
+/// Half of the unit of what is left.
+const HALF: u32 = 1 << 12;
 
 /// `aux` bits 0 and 1: rounding to nearest with ties away from 0, with ties to even, or towards 0;
 /// bit 2: `.relu`; bit 3: `.satfinite`.
@@ -181,8 +185,8 @@ fn to_tf32(aux: u32, a: u32) -> u32 {
     }
     let rounded = match (aux & 3, magnitude) {
         (_, 0x7f80_0000) | (2, _) => a,
-        (0, _) => a + (CUT + 1) / 2,
-        _ => a + CUT / 2 + (a >> 13 & 1),
+        (0, _) => a + HALF,
+        _ => a + (HALF - 1) + (a >> 13 & 1),
     } & !CUT;
     match aux & 8 != 0 && rounded & 0x7fff_ffff == 0x7f80_0000 {
         true => rounded & 0x8000_0000 | 0x7f7f_e000,

@@ -92,7 +92,7 @@ impl Format {
         all.extend(two("add.rn", |format, a, b| format.nearest_sum(a, b)));
         all.extend(two("sub.rn", |format, a, b| format.nearest_sum(a, -b)));
         all.extend(two("mul.rn", |format, a, b| {
-            format.nearest_sum(a * b, 0.0 * a * b)
+            format.table().round(a * b, Mode::Nearest)
         }));
         for relu in ["", ".relu"] {
             let sources = [(); 3].map(|()| operand.clone());
@@ -241,7 +241,10 @@ fn eight_bits() -> Vec<Form> {
         for relu in [false, true] {
             let suffix = if relu { ".relu" } else { "" };
             let table = values.clone();
-            let cut = move |x: f64| if relu && x < 0.0 { 0.0 } else { x };
+            let cut = move |x: f64| match relu && x.is_sign_negative() && !x.is_nan() {
+                true => 0.0,
+                false => x,
+            };
             let name = format!("cvt.rn.satfinite{suffix}.{ty}.f32");
             let form = Form::simple(name, [Operand::F32, Operand::F32], move |[a, b]| {
                 let [a, b] = [a, b].map(|x| f64::from(f32::from_bits(x as u32)));
@@ -282,16 +285,12 @@ fn eight_bits() -> Vec<Form> {
 }
 
 fn tf32() -> Vec<Form> {
-    let form = |modifier: &str, f: fn(u64) -> u64| {
-        Form::simple(
-            format!("cvt.{modifier}.tf32.f32"),
-            [Operand::F32],
-            move |[a]| f(a),
-        )
-    };
-    let cut = |a: u64| a & !0x1fff;
-    vec![form("rna", move |a| match a & 0x7fff_ffff {
-        0x7f80_0000.. => cut(a),
-        _ => cut(a + 0x1000),
-    })]
+    const CUT: u64 = 0x1fff;
+    let form = Form::simple("cvt.rna.tf32.f32", [Operand::F32], |[a]| {
+        match a & 0x7fff_ffff {
+            0x7f80_0000.. => a & !CUT,
+            _ => (a + 0x1000) & !CUT,
+        }
+    });
+    vec![form]
 }

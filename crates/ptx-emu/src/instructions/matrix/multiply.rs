@@ -71,8 +71,11 @@ enum Bitwise {
     And,
 }
 
+/// Types of factors, and the shapes of their products: m, n, k.
+type Shapes = (&'static [Element], &'static [(usize, usize, usize)]);
+
 /// Of each type of factors, the shapes of `mma`.
-const SHAPES: [(&[Element], &[(usize, usize, usize)]); 6] = [
+const SHAPES: [Shapes; 6] = [
     (&[Element::F16, Element::Bf16], &[(16, 8, 8), (16, 8, 16)]),
     (&[Element::Tf32], &[(16, 8, 4), (16, 8, 8)]),
     (
@@ -91,7 +94,7 @@ const SHAPES: [(&[Element], &[(usize, usize, usize)]); 6] = [
 ];
 
 /// The same of `wmma`.
-const WMMA_SHAPES: [(&[Element], &[(usize, usize, usize)]); 5] = [
+const WMMA_SHAPES: [Shapes; 5] = [
     (
         &[Element::F16, Element::Bf16, Element::S8, Element::U8],
         &[(16, 16, 16), (32, 8, 16), (8, 32, 16)],
@@ -111,6 +114,12 @@ pub(super) fn has_shape(element: Element, Shape { m, n, k }: Shape, is_wmma: boo
     };
     let mut rows = table.iter();
     rows.any(|(elements, shapes)| elements.contains(&element) && shapes.contains(&(m, n, k)))
+}
+
+/// Whether some factors of `wmma` have a shape.
+pub(super) fn is_wmma_shape(Shape { m, n, k }: Shape) -> bool {
+    let mut rows = WMMA_SHAPES.iter();
+    rows.any(|(_, shapes)| shapes.contains(&(m, n, k)))
 }
 
 #[derive(Debug)]

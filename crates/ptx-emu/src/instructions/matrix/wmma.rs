@@ -8,7 +8,7 @@ use ptx::{RegClass, ScalarType, Space};
 use super::super::warp_wide::{Party, Together, together};
 use super::element::Element;
 use super::fragment::{Fragment, Role, Shape};
-use super::multiply::{has_shape, shape, wmma_product};
+use super::multiply::{has_shape, is_wmma_shape, shape, wmma_product};
 use super::{all_lanes, read, written};
 use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;
@@ -53,10 +53,10 @@ fn transfer(r: &mut Reader, is_load: bool, role: Role, shape: Shape) -> Read<Op>
     let element = r.need("type", &Element::NAMES)?;
     let is_sum = role == Role::Accumulator;
     let has_type = match is_sum {
-        true => matches!(
-            element,
-            Element::F16 | Element::F32 | Element::F64 | Element::S32
-        ),
+        true => {
+            let sums = [Element::F16, Element::F32, Element::F64, Element::S32];
+            sums.contains(&element) && is_wmma_shape(shape)
+        }
         false => has_shape(element, shape, true),
     };
     if !has_type || element.bits() < 8 {
