@@ -162,92 +162,108 @@ pub(super) fn arithmetic(r: &mut Reader, ty: ScalarType) -> Read<Op> {
         return Err(r.unsupported_type(ty));
     };
     r.class = InstructionClass::Float32;
-    let mut aux = if half == Half::Bf16 { BF16 } else { 0 };
-    aux |= if is_pair { PAIR } else { 0 };
-    let mut flag = |r: &mut Reader, name: &str, bit: u32| {
-        let has = r.has(name);
-        aux |= if has { bit } else { 0 };
-        has
-    };
+    let aux = if half == Half::Bf16 { BF16 } else { 0 } | if is_pair { PAIR } else { 0 };
     match r.opcode {
-        "add" | "sub" | "mul" => {
-            r.has("rn");
-            // Only f16 has subnormal numbers that can be flushed, and a saturated result.
-            if half == Half::F16 {
-                flag(r, "ftz", FTZ);
-                flag(r, "sat", SAT);
-            }
-            let apply: Apply = match r.opcode {
-                "add" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                    binary(aux, a, b, round_to_odd)
-                }),
-                "sub" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                    binary(aux, a, b, |a, b| round_to_odd(a, -b))
-                }),
-                _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                    binary(aux, a, b, |a, b| a * b)
-                }),
-            };
-            r.lanes((apply, aux), ty, [ty; 2])
-        }
-        "fma" => {
-            if !r.has("rn") {
-                return Err(r.missing("rounding"));
-            }
-            if half == Half::F16 {
-                flag(r, "ftz", FTZ);
-                flag(r, "sat", SAT);
-            }
-            flag(r, "relu", RELU);
-            let apply = portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
-                multiply_add(aux, a, b, c)
-            });
-            r.lanes((apply, aux), ty, [ty; 3])
-        }
-        "min" | "max" => {
-            if half == Half::F16 {
-                flag(r, "ftz", FTZ);
-            }
-            flag(r, "NaN", NAN);
-            if flag(r, "xorsign", XORSIGN) && !r.has("abs") {
-                return Err(r.missing("`.abs` behind `.xorsign`"));
-            }
-            let apply = match r.opcode {
-                "min" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                    each2(aux, a, b, |a, b| extremum(aux, a, b, false))
-                }),
-                _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-                    each2(aux, a, b, |a, b| extremum(aux, a, b, true))
-                }),
-            };
-            r.lanes((apply, aux), ty, [ty; 2])
-        }
-        "neg" | "abs" | "ex2" | "tanh" => {
-            let is_approximate = matches!(r.opcode, "ex2" | "tanh");
-            if is_approximate && !r.has("approx") {
-                return Err(r.missing("`.approx`"));
-            }
-            if half == Half::F16 || r.opcode == "ex2" {
-                flag(r, "ftz", FTZ);
-            }
-            let apply = match r.opcode {
-                "neg" => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                    each1(aux, a, |a| finish(aux, a ^ SIGN))
-                }),
-                "abs" => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                    each1(aux, a, |a| finish(aux, a & !SIGN))
-                }),
-                "ex2" => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                    each1(aux, a, |a| unary(aux, a, f64::exp2))
-                }),
-                _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                    each1(aux, a, |a| unary(aux, a, f64::tanh))
-                }),
-            };
-            r.lanes((apply, aux), ty, [ty])
-        }
+        "add" | "sub" | "mul" => sum_or_product(r, ty, aux),
+        "fma" => fused(r, ty, aux),
+        "min" | "max" => smaller_or_larger(r, ty, aux),
+        "neg" | "abs" => signs(r, ty, aux),
+        "ex2" | "tanh" => approximation(r, ty, aux),
         _ => Err(r.unsupported_type(ty)),
     }
+}
+
+/// The bit of a modifier, if the instruction has it.
+fn bit(r: &mut Reader, name: &str, bit: u32) -> u32 {
+    if r.has(name) { bit } else { 0 }
+}
+
+/// `.ftz` and `.sat`, which only f16 has.
+fn modifiers(r: &mut Reader, aux: u32) -> u32 {
+    match format(aux) {
+        Half::F16 => aux | bit(r, "ftz", FTZ) | bit(r, "sat", SAT),
+        Half::Bf16 => aux,
+    }
+}
+
+fn sum_or_product(r: &mut Reader, ty: ScalarType, aux: u32) -> Read<Op> {
+    r.has("rn");
+    let aux = modifiers(r, aux);
+    let apply: Apply = match r.opcode {
+        "add" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+            binary(aux, a, b, round_to_odd)
+        }),
+        "sub" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+            binary(aux, a, b, |a, b| round_to_odd(a, -b))
+        }),
+        _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+            binary(aux, a, b, |a, b| a * b)
+        }),
+    };
+    r.lanes((apply, aux), ty, [ty; 2])
+}
+
+fn fused(r: &mut Reader, ty: ScalarType, aux: u32) -> Read<Op> {
+    if !r.has("rn") {
+        return Err(r.missing("rounding"));
+    }
+    let aux = modifiers(r, aux) | bit(r, "relu", RELU);
+    let apply = portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
+        multiply_add(aux, a, b, c)
+    });
+    r.lanes((apply, aux), ty, [ty; 3])
+}
+
+fn smaller_or_larger(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
+    if format(aux) == Half::F16 {
+        aux |= bit(r, "ftz", FTZ);
+    }
+    aux |= bit(r, "NaN", NAN) | bit(r, "xorsign", XORSIGN);
+    if aux & XORSIGN != 0 && !r.has("abs") {
+        return Err(r.missing("`.abs` behind `.xorsign`"));
+    }
+    let apply = match r.opcode {
+        "min" => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+            each2(aux, a, b, |a, b| extremum(aux, a, b, false))
+        }),
+        _ => portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
+            each2(aux, a, b, |a, b| extremum(aux, a, b, true))
+        }),
+    };
+    r.lanes((apply, aux), ty, [ty; 2])
+}
+
+fn signs(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
+    if format(aux) == Half::F16 {
+        aux |= bit(r, "ftz", FTZ);
+    }
+    let apply = match r.opcode {
+        "neg" => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
+            each1(aux, a, |a| finish(aux, a ^ SIGN))
+        }),
+        _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
+            each1(aux, a, |a| finish(aux, a & !SIGN))
+        }),
+    };
+    r.lanes((apply, aux), ty, [ty])
+}
+
+fn approximation(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
+    if !r.has("approx") {
+        return Err(r.missing("`.approx`"));
+    }
+    let apply = match r.opcode {
+        "ex2" => {
+            aux |= bit(r, "ftz", FTZ);
+            portable_loop!(map1_aux, |aux, a: u32| -> u32 {
+                each1(aux, a, |a| unary(aux, a, f64::exp2))
+            })
+        }
+        _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
+            each1(aux, a, |a| unary(aux, a, f64::tanh))
+        }),
+    };
+    r.lanes((apply, aux), ty, [ty])
 }
 
 #[inline]
