@@ -7,12 +7,15 @@ use serde::{Deserialize, Serialize};
 /// A virtual architecture: the oldest compute capability that the PTX runs on.
 ///
 /// A driver compiles PTX for any GPU of that capability or a newer one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize,
+)]
 #[non_exhaustive]
 pub enum NvvmArch {
     /// Turing (compute capability 7.5).
     Compute75,
     /// Ampere, A100 (8.0).
+    #[default]
     Compute80,
     /// Ampere, GeForce 30 (8.6).
     Compute86,

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use crate::codegen::{self, Codegen, Reuse};
 use crate::compile::{KernelCrate, Panics, compile};
+use crate::options::{DebugInfo, Options};
 use crate::toolchain::{self, Toolchain};
 use crate::{Error, NvvmArch};
 
@@ -15,9 +16,11 @@ use crate::{Error, NvvmArch};
 pub struct CudaBuilder {
     krate: PathBuf,
     arch: NvvmArch,
-    panics: Panics,
+    options: Options,
     features: Option<Vec<String>>,
     copy_to: Option<PathBuf>,
+    emit_llvm_ir: bool,
+    final_module_path: Option<PathBuf>,
     target_dir: Option<PathBuf>,
 }
 
@@ -28,10 +31,12 @@ impl CudaBuilder {
     pub fn new(krate: impl AsRef<Path>) -> Self {
         Self {
             krate: krate.as_ref().to_owned(),
-            arch: NvvmArch::Compute80,
-            panics: Panics::Trap,
+            arch: NvvmArch::default(),
+            options: Options::default(),
             features: None,
             copy_to: None,
+            emit_llvm_ir: false,
+            final_module_path: None,
             target_dir: None,
         }
     }
@@ -44,7 +49,58 @@ impl CudaBuilder {
 
     /// Sets what a panic does. By default it executes `trap` and says nothing.
     pub fn panics(mut self, panics: Panics) -> Self {
-        self.panics = panics;
+        self.options.panics = panics;
+        self
+    }
+
+    /// Sets whether the PTX names source lines. By default it does.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.options.debug = debug;
+        self
+    }
+
+    /// Flushes subnormal `f32` to zero: operands and results of arithmetic (`.ftz`). Results then
+    /// differ from the CPU's where such numbers occur.
+    pub fn ftz(mut self, ftz: bool) -> Self {
+        self.options.ftz = ftz;
+        self
+    }
+
+    /// Takes the approximate square root of `f32` (`sqrt.approx`) instead of the rounded one.
+    pub fn fast_sqrt(mut self, fast_sqrt: bool) -> Self {
+        self.options.fast_sqrt = fast_sqrt;
+        self
+    }
+
+    /// Takes the approximate division of `f32` (`div.approx`) instead of the rounded one.
+    pub fn fast_div(mut self, fast_div: bool) -> Self {
+        self.options.fast_div = fast_div;
+        self
+    }
+
+    /// Contracts `a * b + c` to one rounding, in `f32` and `f64`. By default nothing is contracted
+    /// but what `mul_add` asks for, so that results equal the CPU's. Rust-CUDA's default is `true`.
+    pub fn fma_contraction(mut self, fma_contraction: bool) -> Self {
+        self.options.fma_contraction = fma_contraction;
+        self
+    }
+
+    /// Also writes the LLVM IR that rustc gave, beside the PTX, with the extension `ll`.
+    pub fn emit_llvm_ir(mut self, emit_llvm_ir: bool) -> Self {
+        self.emit_llvm_ir = emit_llvm_ir;
+        self
+    }
+
+    /// Also writes the optimised LLVM IR, from which the PTX is made, to this file.
+    pub fn final_module_path(mut self, file: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(file.as_ref().to_owned());
+        self
+    }
+
+    /// Adds arguments for cargo, for example `--locked`.
+    pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
+        let args = args.iter().map(|arg| arg.as_ref().to_owned());
+        self.options.build_args.extend(args);
         self
     }
 
@@ -82,8 +138,19 @@ impl CudaBuilder {
         )?;
         let out = self
             .copy_to
+            .clone()
             .unwrap_or_else(|| compiled.module.with_extension("ptx"));
         write_if_different(&out, &ptx)?;
+        let copy = |from: &Path, to: &Path| {
+            let text = std::fs::read_to_string(from).map_err(Error::io("read", from))?;
+            write_if_different(to, &text)
+        };
+        if self.emit_llvm_ir {
+            copy(&compiled.module, &out.with_extension("ll"))?;
+        }
+        if let Some(file) = &self.final_module_path {
+            copy(&codegen::optimised(&compiled.module), file)?;
+        }
         Ok(out)
     }
 
@@ -136,7 +203,7 @@ impl CudaBuilder {
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
         let compiled = compile(
             &krate,
-            (self.arch, self.panics),
+            (self.arch, &self.options),
             self.features.as_deref(),
             &target_dir,
             &tools,
@@ -147,15 +214,16 @@ impl CudaBuilder {
         Ok(Compiled {
             module: compiled.module,
             arch: self.arch,
+            options: self.options.llvm(),
             krate,
             tools,
         })
     }
 
-    /// A folder for each architecture, treatment of panics and set of features. The IR's file name
+    /// A folder for each architecture, set of options and set of features. The IR's file name
     /// depends on none of them: in one folder, cargo would take another build's file for its own.
     fn folder_name(&self) -> String {
-        let of_code = format!("{}{}", self.arch, self.panics.of_folder());
+        let of_code = format!("{}{}", self.arch, self.options.of_folder());
         match &self.features {
             Some(features) => format!("{of_code}-{}", features.join("-")),
             None => of_code,
@@ -182,6 +250,8 @@ impl CudaBuilder {
 struct Compiled {
     module: PathBuf,
     arch: NvvmArch,
+    /// Options of `opt` and `llc`.
+    options: Vec<String>,
     krate: KernelCrate,
     tools: Toolchain,
 }
@@ -190,6 +260,7 @@ impl Compiled {
     fn codegen(&self) -> Codegen<'_> {
         Codegen {
             arch: self.arch,
+            options: &self.options,
             tools: &self.tools,
             places: codegen::places(&self.krate.workspace, &self.tools),
             reuse: Reuse::Earlier,

@@ -26,6 +26,8 @@ pub enum Reuse {
 pub struct Codegen<'a> {
     /// The architecture.
     pub arch: NvvmArch,
+    /// Options of `opt` and `llc` beside those of the architecture.
+    pub options: &'a [String],
     /// `opt` and `llc`.
     pub tools: &'a Toolchain,
     /// In the PTX's file names, the second text of a place replaces the first.
@@ -101,7 +103,7 @@ impl Codegen<'_> {
         run: &mut Run<'_>,
     ) -> Result<String, Error> {
         let prepared_file = module.with_extension("prepared.ll");
-        let optimised = module.with_extension("optimised.ll");
+        let optimised = optimised(module);
         let ptx_file: PathBuf = module.with_extension("ptx");
         let done_file = module.with_extension("done");
         let mut opt = command(&self.tools.opt);
@@ -110,6 +112,7 @@ impl Codegen<'_> {
             .arg(public(&prepared.kernels))
             .arg(UNROLLING)
             .args(self.arch.llvm_options())
+            .args(self.options)
             .arg("-S")
             .arg(&prepared_file)
             .arg("-o")
@@ -117,6 +120,7 @@ impl Codegen<'_> {
         let mut llc = command(&self.tools.llc);
         llc.args(["-O3", "-mtriple=nvptx64-nvidia-cuda"])
             .args(self.arch.llvm_options())
+            .args(self.options)
             .arg(&optimised)
             .arg("-o")
             .arg(&ptx_file);
@@ -152,6 +156,11 @@ impl Codegen<'_> {
             Err(Error::Unresolved { functions })
         }
     }
+}
+
+/// The file of the optimised IR of `module`.
+pub fn optimised(module: &Path) -> PathBuf {
+    module.with_extension("optimised.ll")
 }
 
 /// The crate's IR in file `module`, edited.

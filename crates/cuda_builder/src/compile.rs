@@ -5,6 +5,7 @@ use std::process::Command;
 
 use serde::{Deserialize, Serialize};
 
+use crate::options::{DebugInfo, Options};
 use crate::process::{capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch};
@@ -96,7 +97,7 @@ pub struct Compiled {
 /// crates and versions there.
 pub fn compile(
     krate: &KernelCrate,
-    code: (NvvmArch, Panics),
+    code: (NvvmArch, &Options),
     features: Option<&[String]>,
     target_dir: &Path,
     tools: &Toolchain,
@@ -112,6 +113,7 @@ pub fn compile(
     let output = capture(
         cargo_rustc(&krate.folder, code, target_dir, tools)
             .args(features)
+            .args(&code.1.build_args)
             .arg("--")
             .args(IR),
     )?;
@@ -137,7 +139,7 @@ pub fn compile(
 /// The cargo command for a kernel crate, without the options for what rustc emits.
 pub fn cargo_rustc(
     folder: &Path,
-    (arch, panics): (NvvmArch, Panics),
+    (arch, options): (NvvmArch, &Options),
     target_dir: &Path,
     tools: &Toolchain,
 ) -> Command {
@@ -148,12 +150,15 @@ pub fn cargo_rustc(
         .env("RUSTC_BOOTSTRAP", "1")
         .env(
             "CARGO_ENCODED_RUSTFLAGS",
-            rustflags(arch, panics).join("\x1f"),
+            rustflags(arch, options.panics).join("\x1f"),
         )
         .env("CARGO_TARGET_DIR", target_dir);
     for (name, value) in PROFILE {
         let variable = name.to_uppercase().replace('-', "_");
         cargo.env(format!("CARGO_PROFILE_RELEASE_{variable}"), value);
+    }
+    if options.debug == DebugInfo::None {
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "none");
     }
     cargo
         .args([
@@ -166,7 +171,7 @@ pub fn cargo_rustc(
         // `mem`: memcpy, memcmp and the like, which the language itself calls, for example to
         // compare slices.
         .args([
-            "-Zbuild-std=core",
+            "-Zbuild-std=core,alloc",
             "-Zbuild-std-features=compiler-builtins-mem",
         ])
         .arg(TARGET);
@@ -197,7 +202,7 @@ pub const PROFILE: [(&str, &str); 8] = [
 pub const UNROLLING: &str = "-unroll-threshold=1000";
 
 /// The effect of a panic in a kernel.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Panics {
     /// It executes `trap`, and says nothing.
     ///
@@ -239,6 +244,10 @@ pub fn rustflags(arch: NvvmArch, panics: Panics) -> Vec<String> {
         // Threads of one warp would then reach it at two places, which is undefined for `bar.sync`.
         "-Zmir-enable-passes=-JumpThreading".into(),
         format!("-Cllvm-args={UNROLLING}"),
+        // Kernels have no `std`, so no crate needs to say it. One that does is not told that it
+        // said it twice.
+        "-Zcrate-attr=no_std".into(),
+        "-Aunused-attributes".into(),
     ]
 }
 

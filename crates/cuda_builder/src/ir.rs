@@ -3,9 +3,10 @@
 //! `cuda_std` leaves marks that rustc preserves, and this module acts on them, in the IR's text
 //! (LLVM Language Reference Manual):
 //!
-//! - a static in section [`SHARED_SECTION`] becomes a variable in address space 3, shared memory.
-//!   Every use of it then goes through an address-space cast, which LLVM's `infer-address-spaces`
-//!   removes, so that accesses become `ld.shared` and `st.shared`, through slices too;
+//! - a static in one of the sections of [`SPACES`] becomes a variable in that address space: 3 is
+//!   shared memory, 4 constant memory. Every use of it then goes through an address-space cast,
+//!   which LLVM's `infer-address-spaces` removes, so that accesses become `ld.shared` and
+//!   `st.shared`, through slices too;
 //! - `fn() -> *mut u8` named [`DYNAMIC_SHARED`] gets a body: the address of the block's dynamic
 //!   shared memory;
 //! - `fn(*const u8) -> u32` named [`SHARED_ADDRESS`] gets a body: the address in address space 3,
@@ -19,8 +20,9 @@
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
 //!   attribute.
 //!
-//! One edit makes up for a defect of the NVPTX back end, which compiles `atomicrmw` of any ordering
-//! to a relaxed `atom`. The edit puts the fences of the ordering before and after a relaxed
+//! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats, `frem`,
+//! to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of `cuda_std`. It
+//! compiles `atomicrmw` of any ordering to a relaxed `atom`; the edit puts the fences of the ordering before and after a relaxed
 //! `atomicrmw`. PTX takes such a pair for a release or acquire pattern (PTX ISA, "Release and
 //! Acquire Patterns"). The fences have the scope of an `atom`: the device.
 
@@ -28,8 +30,26 @@ use std::collections::BTreeMap;
 
 use crate::Error;
 
-/// `shared_array!` of `cuda_std_macros` puts its statics here.
-const SHARED_SECTION: &str = ".cuda_std.shared";
+/// The sections in which `shared_array!` and `#[address_space]` of `cuda_std_macros` put their
+/// statics, and the address space of each.
+const SPACES: [(&str, Space); 2] = [
+    (".cuda_std.shared", Space::Shared),
+    (".cuda_std.constant", Space::Constant),
+];
+
+/// An address space of LLVM's (User Guide for NVPTX Back-end, "Address Spaces").
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Space {
+    Shared = 3,
+    Constant = 4,
+}
+
+/// A variable outside of global memory.
+#[derive(Debug)]
+struct Placed {
+    space: Space,
+    definition: String,
+}
 /// `#[kernel(max_threads, min_blocks, max_registers, cluster)]` of `cuda_std_macros` puts its
 /// functions here.
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
@@ -41,6 +61,10 @@ const SHARED_ADDRESS: &str = "__cuda_std_shared_address";
 
 /// `cuda_std::cluster::map_shared` calls this function.
 const MAP_SHARED: &str = "__cuda_std_map_shared";
+
+/// The types of `frem`, and the function for each.
+const REMAINDERS: [(&str, &str); 2] =
+    [("float", "__cuda_std_fmodf"), ("double", "__cuda_std_fmod")];
 
 /// The widest access of a thread. All shared memory is aligned to it, so that vector accesses work
 /// on arrays of any type.
@@ -57,12 +81,12 @@ pub struct Prepared {
 
 /// Acts on the marks in `text`, the IR of a whole kernel crate.
 pub fn prepare(text: &str) -> Result<Prepared, Error> {
-    let shared = shared_variables(text)?;
+    let placed = placed_variables(text)?;
     let mut out = String::with_capacity(text.len() + 1024);
     let mut kernels = Vec::new();
     for line in text.lines() {
-        if let Some(name) = global_name(line).filter(|name| shared.contains_key(*name)) {
-            out.push_str(&shared[name]);
+        if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
+            out.push_str(&variable.definition);
         } else if is_declaration(line, DYNAMIC_SHARED) {
             out.push_str(&dynamic_shared_definition());
         } else if is_declaration(line, SHARED_ADDRESS) {
@@ -72,14 +96,17 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         } else if line.starts_with("define ptx_kernel ") {
             let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
             kernels.push(name.trim_matches('"').to_owned());
-            cast_shared(&launch_bounds(line)?, &shared, &mut out);
+            cast_placed(&launch_bounds(line)?, &placed, &mut out);
+        } else if let Some(called) = called_remainder(line) {
+            cast_placed(&called, &placed, &mut out);
         } else if let Some(fenced) = fenced_atomic(line) {
-            cast_shared(&fenced, &shared, &mut out);
+            cast_placed(&fenced, &placed, &mut out);
         } else {
-            cast_shared(line, &shared, &mut out);
+            cast_placed(line, &placed, &mut out);
         }
         out.push('\n');
     }
+    declare_remainders(&mut out);
     kernels.sort();
     Ok(Prepared { text: out, kernels })
 }
@@ -114,43 +141,63 @@ fn global_name(line: &str) -> Option<&str> {
     rest.starts_with(" = ").then_some(name)
 }
 
-/// Each shared variable's name and its new definition.
-fn shared_variables(text: &str) -> Result<BTreeMap<&str, String>, Error> {
-    let section = format!("section \"{SHARED_SECTION}\"");
+/// The variables of other spaces than global memory, by name.
+fn placed_variables(text: &str) -> Result<BTreeMap<&str, Placed>, Error> {
     let mut variables = BTreeMap::new();
-    for line in text.lines().filter(|line| line.contains(&section)) {
+    for line in text.lines().filter(|line| line.contains("section \".cuda_std.")) {
         let Some(name) = global_name(line) else {
             continue;
         };
-        // `@name = internal global TYPE undef, section "...", align A`
-        let (_, rest) = line
-            .split_once(" global ")
-            .ok_or_else(|| unexpected("a shared variable that is not `global`", line))?;
-        let (ty, rest) = rest
-            .split_once(" undef, ")
-            .ok_or_else(|| unexpected("a shared variable with an initial value", line))?;
-        let (_, align) = rest
-            .split_once("align ")
-            .ok_or_else(|| unexpected("a shared variable without alignment", line))?;
-        let digits = align
-            .find(|c: char| !c.is_ascii_digit())
-            .unwrap_or(align.len());
-        let align: u32 = align[..digits]
-            .parse()
-            .map_err(|_| unexpected("an alignment", line))?;
-        let align = align.max(VECTOR_BYTES);
-        variables.insert(
-            name,
-            format!("@{name} = internal addrspace(3) global {ty} undef, align {align}"),
-        );
+        let space = SPACES
+            .into_iter()
+            .find(|(section, _)| line.contains(&format!("section \"{section}\"")));
+        if let Some((section, space)) = space {
+            let definition = placed(line, name, section, space)?;
+            variables.insert(name, Placed { space, definition });
+        }
     }
     Ok(variables)
 }
 
-/// Appends `line` to `out`, with a cast from address space 3 instead of every `@shared`. The
-/// symbol's type, and in a call its attributes, precede it.
-fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
-    if shared.is_empty() {
+/// The definition in `space` of the variable that `line` defines:
+/// `@name = internal global TYPE VALUE, section "...", align A`.
+fn placed(line: &str, name: &str, section: &str, space: Space) -> Result<String, Error> {
+    let (before, after) = line
+        .split_once(&format!(", section \"{section}\""))
+        .ok_or_else(|| unexpected("a variable's section", line))?;
+    let (_, value) = before
+        .split_once(" global ")
+        .or_else(|| before.split_once(" constant "))
+        .ok_or_else(|| unexpected("a variable that is not `global`", line))?;
+    let (kind, value) = match space {
+        Space::Shared => {
+            let ty = value
+                .strip_suffix(" undef")
+                .ok_or_else(|| unexpected("a shared variable with an initial value", line))?;
+            ("global", format!("{ty} undef"))
+        }
+        Space::Constant => ("constant", value.to_owned()),
+    };
+    let (_, align) = after
+        .split_once("align ")
+        .ok_or_else(|| unexpected("a variable without alignment", line))?;
+    let digits = align
+        .find(|c: char| !c.is_ascii_digit())
+        .unwrap_or(align.len());
+    let align: u32 = align[..digits]
+        .parse()
+        .map_err(|_| unexpected("an alignment", line))?;
+    let align = align.max(VECTOR_BYTES);
+    let number = space as u32;
+    Ok(format!(
+        "@{name} = internal addrspace({number}) {kind} {value}, align {align}"
+    ))
+}
+
+/// Appends `line` to `out`, with a cast from its address space instead of every name of `placed`.
+/// The symbol's type, and in a call its attributes, precede it.
+fn cast_placed(line: &str, placed: &BTreeMap<&str, Placed>, out: &mut String) {
+    if placed.is_empty() {
         return out.push_str(line);
     }
     let mut rest = line;
@@ -158,11 +205,10 @@ fn cast_shared(line: &str, shared: &BTreeMap<&str, String>, out: &mut String) {
         let (before, from) = rest.split_at(start + 1);
         let length = symbol_length(from);
         let name = &from[..length];
-        if shared.contains_key(name) {
+        if let Some(Placed { space, .. }) = placed.get(name) {
             out.push_str(&before[..start]);
-            out.push_str("addrspacecast (ptr addrspace(3) @");
-            out.push_str(name);
-            out.push_str(" to ptr)");
+            let number = *space as u32;
+            out.push_str(&format!("addrspacecast (ptr addrspace({number}) @{name} to ptr)"));
         } else {
             out.push_str(before);
             out.push_str(name);
@@ -202,6 +248,37 @@ fn dynamic_shared_definition() -> String {
          define internal ptr @{DYNAMIC_SHARED}() alwaysinline {{\n  \
          ret ptr addrspacecast (ptr addrspace(3) @{DYNAMIC_SHARED}_memory to ptr)\n}}"
     )
+}
+
+/// A remainder of floats as a call: `%r = frem float %a, %b`.
+fn called_remainder(line: &str) -> Option<String> {
+    let (result, rest) = line.split_once(" = frem ")?;
+    let (ty, function) = REMAINDERS
+        .into_iter()
+        .find(|(ty, _)| rest.starts_with(&format!("{ty} ")))?;
+    let (a, rest) = rest[ty.len() + 1..].split_once(", ")?;
+    let (b, metadata) = match rest.split_once(", ") {
+        Some((b, metadata)) => (b, format!(", {metadata}")),
+        None => (rest, String::new()),
+    };
+    Some(format!(
+        "{result} = call {ty} @{function}({ty} {a}, {ty} {b}){metadata}"
+    ))
+}
+
+/// Declares the functions for remainders that `text` calls and does not define: those of a library
+/// that is not in it.
+fn declare_remainders(text: &mut String) {
+    for (ty, function) in REMAINDERS {
+        let called = format!(" = call {ty} @{function}(");
+        let symbol = format!("@{function}(");
+        let is_known = |line: &str| {
+            (line.starts_with("define ") || line.starts_with("declare ")) && line.contains(&symbol)
+        };
+        if text.contains(&called) && !text.lines().any(is_known) {
+            text.push_str(&format!("declare {ty} @{function}({ty}, {ty})\n"));
+        }
+    }
 }
 
 /// Rewrites a read-modify-write atomic that is not relaxed as a relaxed one between the fences of
@@ -283,6 +360,19 @@ mod tests {
     }
 
     #[test]
+    fn constants_move_to_address_space_4() {
+        let text = r#"
+@T = internal unnamed_addr constant [8 x i8] c"\00\01, section", section ".cuda_std.constant", align 4, !dbg !2
+  %a = load float, ptr @T, align 4
+"#;
+        let expected = r#"
+@T = internal addrspace(4) constant [8 x i8] c"\00\01, section", align 16
+  %a = load float, ptr addrspacecast (ptr addrspace(4) @T to ptr), align 4
+"#;
+        assert_eq!(prepare(text).unwrap().text, expected);
+    }
+
+    #[test]
     fn kernels_are_listed_and_get_their_bounds() {
         let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
                     define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1\" {\n\
@@ -314,6 +404,19 @@ mod tests {
         );
         let relaxed = "  %5 = atomicrmw xchg ptr %4, i32 1 monotonic, align 4\n";
         assert_eq!(edited(relaxed), relaxed);
+    }
+
+    #[test]
+    fn remainders_of_floats_are_calls() {
+        let text = "  %r = frem float %a, 2.000000e+00, !dbg !4\n  %s = frem double %c, %d\n\
+                    define double @__cuda_std_fmod(double %x, double %y) {\n";
+        assert_eq!(
+            prepare(text).unwrap().text,
+            "  %r = call float @__cuda_std_fmodf(float %a, float 2.000000e+00), !dbg !4\n  \
+             %s = call double @__cuda_std_fmod(double %c, double %d)\n\
+             define double @__cuda_std_fmod(double %x, double %y) {\n\
+             declare float @__cuda_std_fmodf(float, float)\n"
+        );
     }
 
     #[test]

@@ -19,7 +19,7 @@
 //!
 //! 1. [`toolchain`]: find a rustc with its library source, and `opt` and `llc` of an LLVM that can
 //!    read its output.
-//! 2. `compile`: `cargo rustc -Zbuild-std=core --target nvptx64-nvidia-cuda --emit=llvm-ir`, into
+//! 2. `compile`: `cargo rustc -Zbuild-std=core,alloc --target nvptx64-nvidia-cuda --emit=llvm-ir`, into
 //!    its own target folder, so that neither cargo waits for the other.
 //! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
 //! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
@@ -69,6 +69,7 @@ mod codegen;
 mod compile;
 mod error;
 mod ir;
+mod options;
 mod prebuilt;
 mod process;
 pub mod toolchain;
@@ -77,5 +78,6 @@ pub use arch::NvvmArch;
 pub use builder::CudaBuilder;
 pub use compile::Panics;
 pub use error::Error;
+pub use options::DebugInfo;
 pub use prebuilt::Prebuilt;
 pub use process::{Run, command};

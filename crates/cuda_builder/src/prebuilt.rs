@@ -49,7 +49,7 @@ impl Prebuilt {
         let target_dir = std::path::absolute(&target_dir).map_err(Error::io("use", &target_dir))?;
         let compile = |network: &[&str]| {
             capture(
-                cargo_rustc(&folder, (arch, panics), &target_dir, &tools)
+                cargo_rustc(&folder, (arch, &panics.into()), &target_dir, &tools)
                     .arg("--message-format=json-render-diagnostics")
                     .args(network)
                     .arg("--")
@@ -175,6 +175,7 @@ impl Prebuilt {
         let mut run_here = |command: &mut std::process::Command| run(command.current_dir(folder));
         let codegen = Codegen {
             arch: self.arch,
+            options: &[],
             tools: &self.tools,
             places: codegen::places(folder, &self.tools),
             reuse: Reuse::Nothing,

@@ -1,7 +1,8 @@
-//! Atomics: those of `core` on integers, and addition on floats.
+//! Atomics: those of `core` on integers, and floats of three scopes.
 //!
 //! `core`'s atomics work in kernels, in global and shared memory alike: make one with
-//! `AtomicU32::from_ptr`. Floats add here, with `atom.add`, which `core` does not have.
+//! `AtomicU32::from_ptr`. Floats are here, with `atom.add`, which `core` does not have: see
+//! [`floats`].
 //!
 //! Orderings hold. A block may store its results and then count itself with `fetch_add(1,
 //! Ordering::AcqRel)`: a thread that later reads the counter the same way sees the results. With
@@ -19,7 +20,11 @@
 //! `fetch_add` and its like therefore order accesses of threads of one device. The other operations
 //! also order accesses of other devices and the host.
 
-use core::cell::UnsafeCell;
+pub mod floats;
+
+pub use floats::{
+    AtomicF32, AtomicF64, BlockAtomicF32, BlockAtomicF64, SystemAtomicF32, SystemAtomicF64,
+};
 
 pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
@@ -92,104 +97,3 @@ pub unsafe fn store_release(pointer: *mut u32, value: u32) {
         crate::gpu_only("st.release.gpu")
     }
 }
-
-macro_rules! atomic_float {
-    ($name:ident, $ty:ident, $bits:ident, $instruction:literal, $class:ident, $align:literal) => {
-        #[doc = concat!("An `", stringify!($ty), "` that the threads of a grid add to without a race.")]
-        #[repr(C, align($align))]
-        pub struct $name(UnsafeCell<$ty>);
-
-        // SAFETY: every access through `&self` is atomic.
-        unsafe impl Sync for $name {}
-
-        impl $name {
-            /// A new atomic that holds `value`.
-            pub const fn new(value: $ty) -> Self {
-                Self(UnsafeCell::new(value))
-            }
-
-            /// The atomic at `pointer`.
-            ///
-            /// # Safety
-            /// `pointer` is aligned and valid for `'a`, and all accesses meanwhile are atomic.
-            #[inline(always)]
-            pub const unsafe fn from_ptr<'a>(pointer: *mut $ty) -> &'a Self {
-                // SAFETY: the caller's; the layout is that of the float.
-                unsafe { &*pointer.cast() }
-            }
-
-            #[inline(always)]
-            fn bits(&self) -> &core::sync::atomic::$bits {
-                // SAFETY: size and alignment are the same, and all accesses are atomic.
-                unsafe { core::sync::atomic::$bits::from_ptr(self.0.get().cast()) }
-            }
-
-            /// Loads the value.
-            #[inline(always)]
-            pub fn load(&self, order: Ordering) -> $ty {
-                $ty::from_bits(self.bits().load(order))
-            }
-
-            /// Stores `value`.
-            #[inline(always)]
-            pub fn store(&self, value: $ty, order: Ordering) {
-                self.bits().store(value.to_bits(), order)
-            }
-
-            #[doc = concat!("Adds `value` and returns what was there before (`", $instruction, "`, relaxed).")]
-            ///
-            /// Additions of several threads happen in no fixed order, so sums may differ in their
-            /// last bits between runs.
-            #[inline(always)]
-            pub fn fetch_add(&self, value: $ty) -> $ty {
-                #[cfg(target_arch = "nvptx64")]
-                {
-                    let before: $ty;
-                    // SAFETY: `self` is valid and aligned, in global or shared memory.
-                    unsafe {
-                        core::arch::asm!(
-                            concat!($instruction, " {before}, [{pointer}], {value};"),
-                            before = out($class) before,
-                            pointer = in(reg64) self.0.get(),
-                            value = in($class) value,
-                            options(nostack, preserves_flags)
-                        );
-                    }
-                    before
-                }
-                #[cfg(not(target_arch = "nvptx64"))]
-                {
-                    let mut before = self.load(Ordering::Relaxed);
-                    loop {
-                        match self.bits().compare_exchange_weak(
-                            before.to_bits(),
-                            (before + value).to_bits(),
-                            Ordering::Relaxed,
-                            Ordering::Relaxed,
-                        ) {
-                            Ok(_) => return before,
-                            Err(now) => before = $ty::from_bits(now),
-                        }
-                    }
-                }
-            }
-        }
-    };
-}
-
-atomic_float!(
-    AtomicF32,
-    f32,
-    AtomicU32,
-    "atom.relaxed.gpu.add.f32",
-    reg32,
-    4
-);
-atomic_float!(
-    AtomicF64,
-    f64,
-    AtomicU64,
-    "atom.relaxed.gpu.add.f64",
-    reg64,
-    8
-);

@@ -1,6 +1,6 @@
 //! Counters that time parts of a kernel.
 
-use crate::intrinsics;
+use crate::llvm;
 
 /// Cycles of this multiprocessor, low 32 bits; wraps within seconds.
 ///
@@ -9,14 +9,14 @@ use crate::intrinsics;
 #[inline(always)]
 pub fn clock() -> u32 {
     // SAFETY: reading a special register has no preconditions.
-    unsafe { intrinsics::clock() }
+    unsafe { llvm::clock() }
 }
 
 /// Cycles of this multiprocessor, as [`clock`] but 64 bits.
 #[inline(always)]
 pub fn clock64() -> u64 {
     // SAFETY: as `clock`.
-    unsafe { intrinsics::clock64() }
+    unsafe { llvm::clock64() }
 }
 
 /// Nanoseconds of the device's global timer. Its resolution differs between GPUs: from 32 ns to 1
@@ -24,5 +24,5 @@ pub fn clock64() -> u64 {
 #[inline(always)]
 pub fn globaltimer_ns() -> u64 {
     // SAFETY: as `clock`.
-    unsafe { intrinsics::globaltimer() }
+    unsafe { llvm::globaltimer() }
 }

@@ -39,7 +39,7 @@
 //! values in turns need no barrier of the cluster:
 //! [`mbarrier::store_async`](crate::mbarrier::store_async).
 
-use crate::intrinsics;
+use crate::llvm;
 use crate::vector::UVec3;
 
 macro_rules! special_registers {
@@ -48,7 +48,7 @@ macro_rules! special_registers {
         #[inline(always)]
         pub fn $name() -> u32 {
             // SAFETY: reading a special register has no preconditions.
-            unsafe { intrinsics::$register() }
+            unsafe { llvm::$register() }
         }
     )*};
 }
@@ -131,7 +131,7 @@ pub fn sync() {
 #[inline(always)]
 pub fn arrive() -> Arrival {
     // SAFETY: no preconditions from sm_90 on.
-    unsafe { intrinsics::cluster_arrive() }
+    unsafe { llvm::cluster_arrive() }
     Arrival(())
 }
 
@@ -140,7 +140,7 @@ pub fn arrive() -> Arrival {
 #[inline(always)]
 pub fn arrive_relaxed() -> Arrival {
     // SAFETY: no preconditions from sm_90 on.
-    unsafe { intrinsics::cluster_arrive_relaxed() }
+    unsafe { llvm::cluster_arrive_relaxed() }
     Arrival(())
 }
 
@@ -150,7 +150,7 @@ impl Arrival {
     #[inline(always)]
     pub fn wait(self) {
         // SAFETY: this thread has arrived, and has not waited since.
-        unsafe { intrinsics::cluster_wait() }
+        unsafe { llvm::cluster_wait() }
     }
 }
 
@@ -166,5 +166,5 @@ impl Arrival {
 #[inline(always)]
 pub unsafe fn map_shared<T>(address: *mut T, rank: u32) -> *mut T {
     // SAFETY: the caller's.
-    unsafe { intrinsics::map_shared(address.cast(), rank).cast() }
+    unsafe { llvm::map_shared(address.cast(), rank).cast() }
 }

@@ -11,6 +11,7 @@
 //! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
 //! | [`atomic`] | atomics on floats, and those of `core` |
+//! | [`float`] | `sin`, `exp`, `mul_add` and their like, and the approximate functions of the hardware |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
 //! | [`mbarrier`] | barriers in shared memory that threads and bulk copies arrive at |
 //! | [`bulk_copy`] | copies of whole rows between global and shared memory |
@@ -18,9 +19,19 @@
 //! | [`l2`] | accesses that say how long L2 should keep what they touch |
 //! | [`io`] | `println!` |
 //! | [`clock`] | cycle and nanosecond counters |
-//! | [`float`] | `mul_add`, `sqrt` and the approximate functions of the hardware |
+//! | [`intrinsics`] | the functions of libdevice, under its names |
+//! | [`mod@ptr`], [`misc`] | state spaces of pointers, breakpoints |
 //!
 //! Names follow the Rust-CUDA project's `cuda_std` wherever it has one.
+//!
+//! # Features
+//!
+//! | feature | what for |
+//! |---|---|
+//! | `math` (default) | the functions of `float` that are more than an instruction, and `FloatExt` |
+//! | `alloc` | `Vec`, `Box`, `String` and `format!` in kernels, by [`mem::CUDAAllocator`] |
+//! | `glam` | the crate `glam`, whose vectors the index functions then return |
+//! | `half` | `f16` and `bf16` of the crate `half` |
 //!
 //! # Compiled for the host
 //!
@@ -47,10 +58,20 @@
     allow(internal_features)
 )]
 
+#[cfg(feature = "alloc")]
+extern crate alloc;
+// The macros name this crate, here too.
+extern crate self as cuda_std;
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-pub use cuda_std_macros::{kernel, print, println, shared_array};
+pub use core::{assert_eq, assert_ne};
+
+pub use cuda_std_macros::{address_space, gpu_only, kernel, print, println, shared_array};
+#[cfg(feature = "glam")]
+pub use glam;
+#[cfg(feature = "half")]
+pub use half::{self, bf16, f16};
 
 pub mod async_copy;
 pub mod atomic;
@@ -60,26 +81,46 @@ pub mod bulk_copy;
 pub mod clock;
 pub mod cluster;
 pub mod float;
+#[cfg(feature = "math")]
+mod float_ext;
 pub mod grid;
 pub mod hint;
-mod intrinsics;
+pub mod intrinsics;
 pub mod io;
 pub mod l2;
+mod llvm;
 pub mod mbarrier;
 pub mod mem;
+pub mod misc;
 #[cfg(target_arch = "nvptx64")]
 mod panic;
+pub mod ptr;
 pub mod shared;
 pub mod thread;
 mod vector;
 pub mod warp;
 
-pub use intrinsics::gpu_only;
+pub use float::GpuFloat;
+#[cfg(feature = "math")]
+pub use float_ext::FloatExt;
+pub use llvm::gpu_only;
 pub use vector::{UVec2, UVec3};
 
 /// The names that most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::float::GpuFloat;
+    #[cfg(feature = "half")]
+    pub use crate::f16;
+    #[cfg(feature = "alloc")]
+    pub use alloc::{
+        borrow::ToOwned,
+        boxed::Box,
+        format,
+        rc::Rc,
+        string::{String, ToString},
+        vec,
+        vec::Vec,
+    };
     pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};
     // On the host `std` has them in its own prelude.
     #[cfg(target_arch = "nvptx64")]

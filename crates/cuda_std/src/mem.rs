@@ -1,4 +1,4 @@
-//! Loads with a cache operator, prefetches to L2, and vector loads and stores.
+//! Loads with a cache operator, prefetches to L2, vector loads and stores, and the device's heap.
 //!
 //! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
 //! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.
@@ -178,3 +178,79 @@ const fn assert_vector<T, const N: usize>() {
         "a vector access moves 8 or 16 bytes"
     );
 }
+
+macro_rules! shared_memory_sizes {
+    ($($(#[$doc:meta])* $name:ident = $register:literal;)*) => {$(
+        $(#[$doc])*
+        #[inline(always)]
+        pub fn $name() -> u32 {
+            #[cfg(target_arch = "nvptx64")]
+            {
+                let bytes: u32;
+                // SAFETY: reading a special register has no preconditions.
+                unsafe {
+                    core::arch::asm!(
+                        concat!("mov.u32 {bytes}, %", $register, ";"),
+                        bytes = out(reg32) bytes,
+                        options(pure, nomem, nostack, preserves_flags)
+                    );
+                }
+                bytes
+            }
+            #[cfg(not(target_arch = "nvptx64"))]
+            crate::gpu_only(concat!("%", $register))
+        }
+    )*};
+}
+
+shared_memory_sizes! {
+    /// The bytes of dynamic shared memory of this launch.
+    dynamic_smem_size = "dynamic_smem_size";
+    /// The bytes of shared memory of this launch, static and dynamic, rounded up as the device
+    /// allots them.
+    total_smem_size = "total_smem_size";
+}
+
+#[cfg(target_arch = "nvptx64")]
+unsafe extern "C" {
+    /// Memory of the device's heap, aligned to 16 bytes, or null if the heap is full (CUDA
+    /// Programming Guide, "Dynamic Global Memory Allocation").
+    pub fn malloc(bytes: usize) -> *mut core::ffi::c_void;
+    /// Gives back what [`malloc`] gave.
+    pub fn free(pointer: *mut core::ffi::c_void);
+}
+
+/// The allocator behind `Vec`, `Box` and `String` of kernels: the device's `malloc`. The feature
+/// `alloc` makes it the global one.
+///
+/// An allocation costs some thousands of cycles, is in global memory, and comes from a heap of 8 MB
+/// for all threads (`cuCtxSetLimit`): an array of the thread's own or of the block's is faster by
+/// far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CUDAAllocator;
+
+/// The alignment of the heap, in bytes.
+#[cfg(target_arch = "nvptx64")]
+const HEAP_ALIGNMENT: usize = 16;
+
+// SAFETY: the heap gives each caller memory of its own, of the size asked for; `alloc` aligns it.
+#[cfg(target_arch = "nvptx64")]
+unsafe impl core::alloc::GlobalAlloc for CUDAAllocator {
+    unsafe fn alloc(&self, layout: core::alloc::Layout) -> *mut u8 {
+        if layout.align() > HEAP_ALIGNMENT {
+            // Out of memory, as far as the caller can tell.
+            return core::ptr::null_mut();
+        }
+        // SAFETY: any size is a valid argument.
+        unsafe { malloc(layout.size()).cast() }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, _: core::alloc::Layout) {
+        // SAFETY: the caller's: `alloc` gave the pointer.
+        unsafe { free(pointer.cast()) }
+    }
+}
+
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
+#[global_allocator]
+static HEAP: CUDAAllocator = CUDAAllocator;

@@ -7,7 +7,7 @@
 
 use core::fmt::Write;
 
-use crate::intrinsics;
+use crate::llvm;
 
 unsafe extern "C" {
     /// The driver's function behind `assert` in CUDA C++ (PTX ISA, "System calls"). The texts end
@@ -42,7 +42,7 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
         )
     }
     // SAFETY: `trap` has no preconditions.
-    unsafe { intrinsics::trap() }
+    unsafe { llvm::trap() }
 }
 
 /// A text of fewer than `N` bytes, followed by a zero byte. The rest of a longer text is left out.

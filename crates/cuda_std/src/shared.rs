@@ -6,7 +6,7 @@
 //! Nothing initialises shared memory. Only [`sync_threads`](crate::thread::sync_threads) orders one
 //! thread's writes before another's reads.
 
-use crate::intrinsics;
+use crate::llvm;
 
 pub use cuda_std_macros::shared_array;
 
@@ -24,7 +24,7 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
         )
     };
     // SAFETY: `cuda_builder` defines the function; it has no preconditions.
-    unsafe { intrinsics::dynamic_shared_mem().cast() }
+    unsafe { llvm::dynamic_shared_mem().cast() }
 }
 
 /// The address of an element within shared memory: 32 bits, and differences are bytes. Some
@@ -35,5 +35,5 @@ pub fn dynamic_shared_mem<T>() -> *mut T {
 #[inline(always)]
 pub unsafe fn address<T>(pointer: *const T) -> u32 {
     // SAFETY: the caller's.
-    unsafe { intrinsics::shared_address(pointer.cast()) }
+    unsafe { llvm::shared_address(pointer.cast()) }
 }

@@ -3,7 +3,7 @@
 //! Indices and dimensions are PTX special registers (PTX ISA, "Special Registers"): reading one
 //! costs about as much as an addition.
 
-use crate::intrinsics;
+use crate::llvm;
 use crate::vector::{UVec2, UVec3};
 
 macro_rules! special_registers {
@@ -12,7 +12,7 @@ macro_rules! special_registers {
         #[inline(always)]
         pub fn $name() -> u32 {
             // SAFETY: reading a special register has no preconditions.
-            unsafe { intrinsics::$name() }
+            unsafe { llvm::$name() }
         }
     )*};
 }
@@ -68,6 +68,17 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
+/// This thread's index in the grid, of any shape: blocks in the order of x, y, z, and threads
+/// within each likewise.
+///
+/// The product is 32-bit, as that of [`index_1d`].
+#[inline(always)]
+pub fn index() -> u32 {
+    let block =
+        (block_idx_z() * grid_dim_y() + block_idx_y()) * grid_dim_x() + block_idx_x();
+    block * (block_dim_x() * block_dim_y() * block_dim_z()) + linear_thread_idx()
+}
+
 /// This thread's index in the grid, where grid and blocks extend along x only.
 ///
 /// The product is 32-bit: grids of 2^32 threads and more need [`block_idx_x`] and wider arithmetic.
@@ -103,43 +114,82 @@ pub fn linear_thread_idx() -> u32 {
 #[inline(always)]
 pub fn sync_threads() {
     // SAFETY: barrier 0 exists in every block.
-    unsafe { intrinsics::barrier(0) }
+    unsafe { llvm::barrier(0) }
+}
+
+/// A condition of a thread: `bool`, or a number that is not 0.
+pub trait Condition: Copy {
+    /// Whether it holds.
+    fn holds(self) -> bool;
+    /// A condition that holds or does not: `true` or 1, `false` or 0.
+    fn of(holds: bool) -> Self;
+}
+
+impl Condition for bool {
+    #[inline(always)]
+    fn holds(self) -> bool {
+        self
+    }
+
+    #[inline(always)]
+    fn of(holds: bool) -> Self {
+        holds
+    }
+}
+
+impl Condition for u32 {
+    #[inline(always)]
+    fn holds(self) -> bool {
+        self != 0
+    }
+
+    #[inline(always)]
+    fn of(holds: bool) -> Self {
+        Self::from(holds)
+    }
 }
 
 /// Waits as [`sync_threads`] does, and returns the number of the block's threads whose `predicate`
 /// is true.
 #[inline(always)]
-pub fn sync_threads_count(predicate: bool) -> u32 {
+pub fn sync_threads_count(predicate: impl Condition) -> u32 {
     // SAFETY: as `sync_threads`.
-    unsafe { intrinsics::barrier_count(0, predicate) }
+    unsafe { llvm::barrier_count(0, predicate.holds()) }
 }
 
 /// Waits as [`sync_threads`] does, and returns whether `predicate` is true in every thread of the
 /// block.
 #[inline(always)]
-pub fn sync_threads_and(predicate: bool) -> bool {
-    sync_threads_count(!predicate) == 0
+pub fn sync_threads_and<P: Condition>(predicate: P) -> P {
+    P::of(sync_threads_count(!predicate.holds()) == 0)
 }
 
 /// Waits as [`sync_threads`] does, and returns whether `predicate` is true in some thread of the
 /// block.
 #[inline(always)]
-pub fn sync_threads_or(predicate: bool) -> bool {
-    sync_threads_count(predicate) != 0
+pub fn sync_threads_or<P: Condition>(predicate: P) -> P {
+    P::of(sync_threads_count(predicate) != 0)
 }
 
 /// Orders this thread's memory accesses as seen by its block. CUDA C++'s `__threadfence_block()`.
 #[inline(always)]
 pub fn block_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_block() }
+    unsafe { llvm::fence_block() }
 }
 
 /// Orders this thread's memory accesses as seen by the device. CUDA C++'s `__threadfence()`.
 #[inline(always)]
 pub fn device_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_device() }
+    unsafe { llvm::fence_device() }
+}
+
+/// Orders this thread's memory accesses as seen by the grid: [`device_fence`], under Rust-CUDA's
+/// other name. It is no barrier; that is [`grid::sync`](crate::grid::sync).
+#[inline(always)]
+pub fn grid_fence() {
+    device_fence();
 }
 
 /// Orders this thread's memory accesses as seen by host and devices. CUDA C++'s
@@ -147,14 +197,20 @@ pub fn device_fence() {
 #[inline(always)]
 pub fn system_fence() {
     // SAFETY: a fence has no preconditions.
-    unsafe { intrinsics::fence_system() }
+    unsafe { llvm::fence_system() }
+}
+
+/// The number of threads in a warp: [`WARP_SIZE`](crate::warp::WARP_SIZE).
+#[inline(always)]
+pub fn warp_size() -> u32 {
+    crate::warp::WARP_SIZE
 }
 
 /// Suspends the thread for about `nanos` nanoseconds, at most 1 ms.
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {
     // SAFETY: no preconditions from sm_70 on, and `cuda_builder` targets nothing older.
-    unsafe { intrinsics::nanosleep(nanos) }
+    unsafe { llvm::nanosleep(nanos) }
 }
 
 /// Whether this is the first thread of the grid.

@@ -9,7 +9,7 @@
 //! not exited executes the same call with the same mask. Otherwise the behaviour is undefined, as a
 //! rule a hang (PTX ISA, "shfl.sync", "vote.sync"). The emulated device reports it.
 
-use crate::intrinsics;
+use crate::llvm;
 
 /// The number of threads in a warp, on every GPU to date.
 pub const WARP_SIZE: u32 = 32;
@@ -21,14 +21,14 @@ pub const FULL_MASK: u32 = u32::MAX;
 #[inline(always)]
 pub fn lane_id() -> u32 {
     // SAFETY: reading a special register has no preconditions.
-    unsafe { intrinsics::lane_id() }
+    unsafe { llvm::lane_id() }
 }
 
 /// The lanes that execute this call together. The mask does not include lanes that may join later.
 #[inline(always)]
 pub fn activemask() -> u32 {
     // SAFETY: no preconditions.
-    unsafe { intrinsics::activemask() }
+    unsafe { llvm::activemask() }
 }
 
 /// Waits for the lanes of `mask`, and orders memory accesses among them.
@@ -38,10 +38,10 @@ pub fn activemask() -> u32 {
 #[inline(always)]
 pub unsafe fn sync_warp(mask: u32) {
     // SAFETY: the caller's.
-    unsafe { intrinsics::barrier_warp(mask) }
+    unsafe { llvm::barrier_warp(mask) }
 }
 
-/// A value that shuffles move: 32 or 64 bits.
+/// A value that shuffles move: of 8 to 128 bits.
 pub trait WarpShuffleValue: Copy {
     /// Applies `shuffle` to each 32-bit part.
     #[doc(hidden)]
@@ -82,13 +82,34 @@ impl Parts for u64 {
     }
 }
 
+impl Parts for u128 {
+    #[inline(always)]
+    fn by_parts(self, shuffle: impl Fn(u32) -> u32) -> Self {
+        let low = Parts::by_parts(self as u64, &shuffle);
+        let high = Parts::by_parts((self >> 64) as u64, &shuffle);
+        u128::from(high) << 64 | u128::from(low)
+    }
+}
+
 shuffle_value! {
+    u8: u32, |v: u8| u32::from(v), |b: u32| b as u8;
+    i8: u32, |v: i8| v as u32, |b: u32| b as i8;
+    u16: u32, |v: u16| u32::from(v), |b: u32| b as u16;
+    i16: u32, |v: i16| v as u32, |b: u32| b as i16;
     u32: u32, |v: u32| v, |b: u32| b;
     i32: u32, |v: i32| v as u32, |b: u32| b as i32;
     f32: u32, f32::to_bits, f32::from_bits;
     u64: u64, |v: u64| v, |b: u64| b;
     i64: u64, |v: i64| v as u64, |b: u64| b as i64;
     f64: u64, f64::to_bits, f64::from_bits;
+    u128: u128, |v: u128| v, |b: u128| b;
+    i128: u128, |v: i128| v as u128, |b: u128| b as i128;
+}
+
+#[cfg(feature = "half")]
+shuffle_value! {
+    half::f16: u32, |v: half::f16| u32::from(v.to_bits()), |b: u32| half::f16::from_bits(b as u16);
+    half::bf16: u32, |v: half::bf16| u32::from(v.to_bits()), |b: u32| half::bf16::from_bits(b as u16);
 }
 
 /// `shfl.sync`'s last operand: segments of `width` lanes, and the last lane to clamp to.
@@ -113,7 +134,7 @@ pub unsafe fn warp_shuffle_down<T: WarpShuffleValue>(
 ) -> (T, bool) {
     let control = segments(width, 31);
     // SAFETY: the caller's.
-    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_down(mask, v, delta, control) });
+    let moved = value.by_parts(|v| unsafe { llvm::shuffle_down(mask, v, delta, control) });
     (moved, (lane_id() & (width - 1)) + (delta & 31) < width)
 }
 
@@ -133,7 +154,7 @@ pub unsafe fn warp_shuffle_up<T: WarpShuffleValue>(
 ) -> (T, bool) {
     let control = segments(width, 0);
     // SAFETY: the caller's.
-    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_up(mask, v, delta, control) });
+    let moved = value.by_parts(|v| unsafe { llvm::shuffle_up(mask, v, delta, control) });
     (moved, (lane_id() & (width - 1)) >= (delta & 31))
 }
 
@@ -153,7 +174,7 @@ pub unsafe fn warp_shuffle_xor<T: WarpShuffleValue>(
 ) -> (T, bool) {
     let control = segments(width, 31);
     // SAFETY: the caller's.
-    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_xor(mask, v, lanes, control) });
+    let moved = value.by_parts(|v| unsafe { llvm::shuffle_xor(mask, v, lanes, control) });
     (
         moved,
         (lane_id() ^ (lanes & 31)) <= (lane_id() | (width - 1)),
@@ -176,7 +197,7 @@ pub unsafe fn warp_shuffle_idx<T: WarpShuffleValue>(
 ) -> (T, bool) {
     let control = segments(width, 31);
     // SAFETY: the caller's.
-    let moved = value.by_parts(|v| unsafe { intrinsics::shuffle_idx(mask, v, lane, control) });
+    let moved = value.by_parts(|v| unsafe { llvm::shuffle_idx(mask, v, lane, control) });
     (moved, lane < width)
 }
 
@@ -192,8 +213,8 @@ macro_rules! warp_functions {
             unsafe { warp_functions!(@call $intrinsic $order mask $argument) }
         }
     )*};
-    (@call $intrinsic:ident (mask, value) $mask:ident $value:ident) => { intrinsics::$intrinsic($mask, $value) };
-    (@call $intrinsic:ident (value, mask) $mask:ident $value:ident) => { intrinsics::$intrinsic($value, $mask) };
+    (@call $intrinsic:ident (mask, value) $mask:ident $value:ident) => { llvm::$intrinsic($mask, $value) };
+    (@call $intrinsic:ident (value, mask) $mask:ident $value:ident) => { llvm::$intrinsic($value, $mask) };
 }
 
 warp_functions! {
@@ -219,4 +240,131 @@ warp_functions! {
     warp_reduce_or(value: u32) -> u32 = reduce_or(value, mask);
     /// The bitwise XOR over the lanes of `mask`. Needs sm_80.
     warp_reduce_xor(value: u32) -> u32 = reduce_xor(value, mask);
+}
+
+/// A value that [`warp_match_any`] and [`warp_match_all`] compare: 32 or 64 bits.
+pub trait WarpMatchValue: Copy {
+    #[doc(hidden)]
+    unsafe fn match_any(self, mask: u32) -> u32;
+    #[doc(hidden)]
+    unsafe fn match_all(self, mask: u32) -> bool;
+}
+
+macro_rules! match_value {
+    ($($ty:ty: $bits:ty, $into:expr, $intrinsic:ident;)*) => {$(
+        impl WarpMatchValue for $ty {
+            #[inline(always)]
+            unsafe fn match_any(self, mask: u32) -> u32 {
+                // SAFETY: the caller's.
+                #[allow(clippy::redundant_closure_call)]
+                unsafe { llvm::$intrinsic(mask, ($into)(self)) }
+            }
+
+            #[inline(always)]
+            unsafe fn match_all(self, mask: u32) -> bool {
+                #[allow(clippy::redundant_closure_call)]
+                let bits: $bits = ($into)(self);
+                let first = mask.trailing_zeros();
+                // SAFETY: the caller's; the first lane is one of the mask's. (LLVM's intrinsic of
+                // `match.all` has a pair as its result, for which Rust has no stable form.)
+                unsafe {
+                    let (of_first, _) = warp_shuffle_idx(mask, bits, first, WARP_SIZE);
+                    warp_vote_all(mask, bits == of_first)
+                }
+            }
+        }
+    )*};
+}
+
+match_value! {
+    u32: u32, |v: u32| v, match_any;
+    i32: u32, |v: i32| v as u32, match_any;
+    f32: u32, f32::to_bits, match_any;
+    u64: u64, |v: u64| v, match_any_64;
+    i64: u64, |v: i64| v as u64, match_any_64;
+    f64: u64, f64::to_bits, match_any_64;
+}
+
+/// The lanes of `mask` that hold the same bits as this one.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
+    // SAFETY: the caller's.
+    unsafe { value.match_any(mask) }
+}
+
+/// `mask`, if all its lanes hold the same bits.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
+    // SAFETY: the caller's.
+    unsafe { value.match_all(mask) }.then_some(mask)
+}
+
+/// What [`warp_reduce`] does with the values of two lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WarpReductionOp {
+    /// Addition, modulo 2^32.
+    Add,
+    /// The lesser.
+    Min,
+    /// The greater.
+    Max,
+    /// Bitwise AND.
+    And,
+    /// Bitwise OR.
+    Or,
+    /// Bitwise XOR.
+    Xor,
+}
+
+/// A value that [`warp_reduce`] takes.
+pub trait WarpReduceValue: Copy {
+    #[doc(hidden)]
+    unsafe fn reduce(self, mask: u32, op: WarpReductionOp) -> Self;
+}
+
+impl WarpReduceValue for u32 {
+    #[inline(always)]
+    unsafe fn reduce(self, mask: u32, op: WarpReductionOp) -> u32 {
+        // SAFETY: the caller's.
+        unsafe {
+            match op {
+                WarpReductionOp::Add => warp_reduce_add(mask, self),
+                WarpReductionOp::Min => warp_reduce_min(mask, self),
+                WarpReductionOp::Max => warp_reduce_max(mask, self),
+                WarpReductionOp::And => warp_reduce_and(mask, self),
+                WarpReductionOp::Or => warp_reduce_or(mask, self),
+                WarpReductionOp::Xor => warp_reduce_xor(mask, self),
+            }
+        }
+    }
+}
+
+impl WarpReduceValue for i32 {
+    #[inline(always)]
+    unsafe fn reduce(self, mask: u32, op: WarpReductionOp) -> i32 {
+        // SAFETY: the caller's.
+        unsafe {
+            match op {
+                WarpReductionOp::Min => llvm::reduce_min_signed(self, mask),
+                WarpReductionOp::Max => llvm::reduce_max_signed(self, mask),
+                _ => (self as u32).reduce(mask, op) as i32,
+            }
+        }
+    }
+}
+
+/// The values of the lanes of `mask`, reduced by `op`. Needs sm_80.
+///
+/// # Safety
+/// The module's obligation.
+#[inline(always)]
+pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
+    // SAFETY: the caller's.
+    unsafe { value.reduce(mask, op) }
 }

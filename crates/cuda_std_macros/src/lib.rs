@@ -1,9 +1,11 @@
-//! The attribute `#[kernel]` and the macros `shared_array!`, `print!`, `println!` of `cuda_std`.
+//! The attributes and the macros of `cuda_std`.
 //!
 //! Use them through `cuda_std`, which re-exports them.
 
 use proc_macro::TokenStream;
 
+mod address_space;
+mod gpu_only;
 mod kernel;
 mod print;
 mod shared_array;
@@ -66,6 +68,33 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
         |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
         TokenStream::from,
     )
+}
+
+/// Puts a `static` into a state space of PTX, as Rust-CUDA does.
+///
+/// ```ignore
+/// #[address_space(shared)]
+/// static mut TILE: [MaybeUninit<f32>; 256] = [MaybeUninit::uninit(); 256];
+/// ```
+///
+/// | space | the static is |
+/// |---|---|
+/// | `shared` | the block's: [`shared_array!`] with a name; a `static mut` of `MaybeUninit` |
+/// | `constant` | in constant memory, of 64 KiB in all, fast if all threads of a warp read the same element |
+/// | `global` | where it would be anyway |
+#[proc_macro_attribute]
+pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
+    address_space::expand(attribute.into(), item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Makes a function panic where there is no GPU. Its body is compiled for the device alone.
+#[proc_macro_attribute]
+pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
+    gpu_only::expand(item.into())
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
 }
 
 /// `shared_array![T; N]`: N values of type T in the block's shared memory, as a `*mut T`.

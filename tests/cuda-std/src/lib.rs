@@ -1,0 +1,94 @@
+//! Launches of `std-kernels` on every device there is.
+
+use device::run::{outputs, reset};
+use device::{
+    CudaDevice, Device, DeviceError, Element, EmulatedDevice, HostBuffer, Module, NamedBuffers,
+};
+use plan::{Arg, BufferId, LaunchConfig, Plan};
+use test_support::{Need, skip};
+
+/// The kernels.
+pub static KERNELS: Module =
+    Module::from_static("std_kernels", include_str!(env!("STD_KERNELS_PTX")));
+
+/// One launch: its buffers and the kernel's other arguments.
+pub struct Launch {
+    plan: Plan,
+    inputs: NamedBuffers,
+}
+
+impl Launch {
+    /// A launch without buffers.
+    #[allow(clippy::new_without_default)]
+    pub fn new() -> Self {
+        Self {
+            plan: Plan::new("cuda-std"),
+            inputs: Vec::new(),
+        }
+    }
+
+    /// A buffer with these values.
+    pub fn input(&mut self, name: &str, values: impl Into<HostBuffer>) -> BufferId {
+        let values = values.into();
+        let buffer = self.plan.buffer(name, values.element(), values.len());
+        self.inputs.push((name.to_owned(), values));
+        buffer
+    }
+
+    /// A buffer that the kernel writes, and that [`Launch::run`] reads.
+    pub fn output(&mut self, name: &str, element: Element, len: usize) -> BufferId {
+        let buffer = self.plan.buffer(name, element, len);
+        self.plan.output(name, buffer);
+        buffer
+    }
+
+    /// A buffer with these values, which [`Launch::run`] reads afterwards.
+    pub fn updated(&mut self, name: &str, values: impl Into<HostBuffer>) -> BufferId {
+        let buffer = self.input(name, values);
+        self.plan.output(name, buffer);
+        buffer
+    }
+
+    /// Launches `kernel`.
+    ///
+    /// # Panics
+    /// If the arguments are not the kernel's.
+    pub fn launch(
+        &mut self,
+        kernel: &str,
+        config: LaunchConfig,
+        args: impl IntoIterator<Item = Arg>,
+    ) {
+        let recorded = self.plan.launch(kernel, config, args);
+        recorded.unwrap_or_else(|error| panic!("{error}"));
+    }
+
+    /// The outputs on this device.
+    ///
+    /// # Panics
+    /// If the launch fails.
+    pub fn run(&self, device: &dyn Device) -> Vec<HostBuffer> {
+        let run = || {
+            let mut session = device.prepare(&KERNELS, &self.plan)?;
+            reset(session.as_mut(), &self.plan, &self.inputs)?;
+            session.run()?;
+            outputs(session.as_mut(), &self.plan)
+        };
+        let outputs = run().unwrap_or_else(|error| panic!("{}: {error}", device.info().name));
+        outputs.into_iter().map(|(_, buffer)| buffer).collect()
+    }
+}
+
+/// The emulated device, and the first GPU if there is one.
+///
+/// # Panics
+/// If a GPU cannot be opened, or `REQUIRE_GPU` is set and there is none.
+pub fn devices() -> Vec<Box<dyn Device>> {
+    let mut devices: Vec<Box<dyn Device>> = vec![Box::new(EmulatedDevice::default())];
+    match CudaDevice::open(0) {
+        Ok(device) => devices.push(Box::new(device)),
+        Err(DeviceError::NoDevice { .. }) => skip(Need::Gpu, "no CUDA device"),
+        Err(error) => panic!("{error}"),
+    }
+    devices
+}

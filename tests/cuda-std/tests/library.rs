@@ -1,0 +1,114 @@
+//! Warps, atomics, state spaces and the heap, on the emulated device and a GPU.
+
+use cuda_std_tests::{Launch, devices};
+use device::{Element, HostBuffer};
+use plan::{LaunchConfig, args};
+
+fn numbers(buffer: &HostBuffer) -> &[u32] {
+    let HostBuffer::U32(numbers) = buffer else {
+        panic!("another type");
+    };
+    numbers
+}
+
+/// The row of 16 words of each lane that a kernel of one warp writes.
+fn rows(kernel: &str, threads: u32) -> Vec<Vec<u32>> {
+    let mut launch = Launch::new();
+    let out = launch.updated("out", vec![0u32; 16 * 32]);
+    launch.launch(kernel, LaunchConfig::new(1, threads), args![out]);
+    let results = devices().into_iter().map(|device| launch.run(device.as_ref()).remove(0));
+    let mut results = results.map(|buffer| numbers(&buffer).to_vec());
+    let first = results.next().expect("the emulated device");
+    assert!(results.all(|other| other == first));
+    first.chunks(16).map(<[u32]>::to_vec).collect()
+}
+
+#[test]
+fn shuffles_move_values_of_every_width() {
+    for (lane, row) in rows("shuffles", 32).into_iter().enumerate() {
+        let from = if lane + 3 < 32 { lane + 3 } else { lane } as u32;
+        let wide = u128::from(from) * 0x0001_0002_0003_0004_0005_0006_0007_0008;
+        let mut expected = vec![
+            from,
+            (-(from as i8)) as u32,
+            u32::from(1000 * from as u16),
+            (-1000 * from as i16) as u32,
+        ];
+        expected.extend((0..4).map(|word| (wide >> (32 * word)) as u32));
+        expected.push(u32::from(lane + 3 < 32));
+        assert_eq!(row[..9], expected, "lane {lane}");
+    }
+}
+
+#[test]
+fn lanes_match_and_reduce() {
+    for (lane, row) in rows("matches", 32).into_iter().enumerate() {
+        let lanes = |same: &dyn Fn(usize) -> bool| {
+            (0..32).filter(|&other| same(other)).fold(0u32, |mask, other| mask | 1 << other)
+        };
+        let expected = [
+            lanes(&|other| other % 3 == lane % 3),
+            lanes(&|other| other % 2 == lane % 2),
+            u32::MAX,
+            1,
+            -20i32 as u32,
+            (0..32).map(|lane| lane - 20).sum::<i32>() as u32,
+            31,
+            1,
+            0,
+            16,
+            lane as u32,
+            32,
+        ];
+        assert_eq!(row[..12], expected, "lane {lane}");
+    }
+}
+
+#[test]
+fn statics_are_where_they_are_put() {
+    let mut launch = Launch::new();
+    let out = launch.output("out", Element::U32, 8);
+    launch.launch("statics", LaunchConfig::new(1, 8), args![out]);
+    for device in devices() {
+        let outputs = launch.run(device.as_ref());
+        assert_eq!(numbers(&outputs[0]), [49, 36, 25, 16, 9, 4, 1, 0]);
+    }
+}
+
+#[test]
+fn floats_are_atomic_in_every_scope() {
+    let mut launch = Launch::new();
+    let single = launch.updated("single", vec![0.0f32; 4]);
+    let double = launch.updated("double", vec![0.0f64]);
+    launch.launch("atomics", LaunchConfig::new(1, 64), args![single, double, 0u32]);
+    launch.launch("atomics", LaunchConfig::new(1, 1), args![single, double, 1u32]);
+    for device in devices() {
+        let outputs = launch.run(device.as_ref());
+        assert_eq!(outputs[0], vec![-1.5f32, -0.0, -128.0, 62.5].into());
+        assert_eq!(outputs[1], vec![-16.0f64].into());
+    }
+}
+
+#[test]
+fn pointers_know_their_spaces() {
+    let mut launch = Launch::new();
+    let out = launch.output("out", Element::U32, 5);
+    let config = LaunchConfig::new(1, 1).with_shared_mem_bytes(256);
+    launch.launch("spaces", config, args![out]);
+    for device in devices() {
+        let outputs = launch.run(device.as_ref());
+        assert_eq!(numbers(&outputs[0]), [1, 0, 1, 1, 256]);
+    }
+}
+
+#[test]
+fn the_heap_serves_every_thread() {
+    let mut launch = Launch::new();
+    let out = launch.output("out", Element::U32, 64);
+    launch.launch("heap", LaunchConfig::new(2, 32), args![out]);
+    let expected = (0..64u32).map(|i| i * (i + 1) / 2 * 1000 + format!("thread {i}").len() as u32);
+    let expected: Vec<u32> = expected.collect();
+    for device in devices() {
+        assert_eq!(numbers(&launch.run(device.as_ref())[0]), expected);
+    }
+}

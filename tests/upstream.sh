@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Counts how many of Rust-CUDA's own files the crates here compile, unmodified: its examples, its samples, and its tests of
+# the compiler. Only the line of the dependency `cuda_std` is ours.
+#
+# usage: tests/upstream.sh CHECKOUT [PATTERN]
+#
+# CHECKOUT is a folder with https://github.com/Rust-GPU/rust-cuda. PATTERN, of a shell, selects files. The table of what
+# remains is docs/reference/rust-cuda.md.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+checkout=$(realpath "${1:?usage: tests/upstream.sh CHECKOUT [PATTERN]}")
+pattern=${2:-*}
+dependency="cuda_std = { path = \"$PWD/crates/cuda_std\", features = [\"glam\", \"half\", \"alloc\"] }"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+cargo build --quiet -p cuda_builder --example ptx || exit 1
+declare -A right=() all=()
+
+# Compiles the crate in $2, of group $1 and named $3; $4 is what it must do: build or fail.
+try() {
+    all[$1]=$((${all[$1]:-0} + 1))
+    if target/debug/examples/ptx "$2" "$work/out.ptx" >"$work/said" 2>&1; then did=build; else did=fail; fi
+    if [ "$did" = "$4" ]; then
+        right[$1]=$((${right[$1]:-0} + 1))
+    else
+        printf '%s: %s\n' "$3" "$(grep -m1 -E '^error' "$work/said" || tail -n1 "$work/said")"
+    fi
+}
+
+while read -r file; do
+    name=${file#"$checkout"/}
+    # shellcheck disable=SC2053 # The pattern is one.
+    [[ $name == $pattern ]] || continue
+    crate=$work/ui
+    mkdir -p "$crate/src"
+    cp "$file" "$crate/src/lib.rs"
+    printf '[package]\nname = "ui"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n' "$dependency" \
+        >"$crate/Cargo.toml"
+    # Those that name neither must fail, as those for architectures that are not yet supported there.
+    if grep -q '^// build-pass' "$file"; then expected=build; else expected=fail; fi
+    case $name in */target_feature_*) expected=build ;; esac
+    try compiletests "$crate" "$name" "$expected"
+done < <(find "$checkout/tests/compiletests/ui" -name '*.rs' 2>/dev/null | sort)
+
+while read -r manifest; do
+    crate=$(dirname "$manifest")
+    name=${crate#"$checkout"/}
+    # shellcheck disable=SC2053
+    [[ $name == $pattern ]] || continue
+    copy=$work/example
+    rm -rf "$copy"
+    cp -r "$crate" "$copy"
+    sed -i "s|^cuda_std = .*|$dependency|" "$copy/Cargo.toml"
+    printf '\n[workspace]\n' >>"$copy/Cargo.toml"
+    try examples "$copy" "$name" build
+done < <(find "$checkout/examples" "$checkout/samples" -path '*/kernels/Cargo.toml' 2>/dev/null | sort)
+
+for group in "${!all[@]}"; do
+    echo "$group: ${right[$group]:-0} of ${all[$group]}"
+done
