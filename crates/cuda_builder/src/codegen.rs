@@ -8,7 +8,7 @@ use crate::compile::UNROLLING;
 use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
-use crate::{Error, NvvmArch, ir};
+use crate::{Error, NvvmArch, ir, no_panic};
 
 /// Functions that the driver defines (PTX ISA, "System calls").
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -65,6 +65,7 @@ impl Codegen<'_> {
         let mut keep_all = self.keep(&prepared.kernels, &text, &all);
         succeed(run, &mut keep_all)?;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        let all_no_panic = prepared.no_panic;
         for kernel in prepared.kernels {
             groups.entry(group_of(&kernel)).or_default().push(kernel);
         }
@@ -77,7 +78,13 @@ impl Codegen<'_> {
             let mut keep = self.keep(&kernels, &all, &stem);
             succeed(run, keep.arg("-S"))?;
             let text = read(&stem)?;
-            let ptx = self.generate(&Prepared { text, kernels }, &stem, run)?;
+            let no_panic = all_no_panic.iter().filter(|kernel| kernels.contains(kernel));
+            let prepared = Prepared {
+                text,
+                no_panic: no_panic.cloned().collect(),
+                kernels,
+            };
+            let ptx = self.generate(&prepared, &stem, run)?;
             Ok((group, ptx))
         });
         generated.collect()
@@ -127,7 +134,8 @@ impl Codegen<'_> {
         // The same IR gives the same PTX by the same commands of the same tools. The two commands
         // take half of a build.
         let done = format!(
-            "{opt:?}\n{llc:?}\n{}\n{}\n",
+            "{opt:?}\n{llc:?}\n{}\n{}\n{}\n",
+            prepared.no_panic.join(" "),
             age(&self.tools.opt),
             age(&self.tools.llc)
         );
@@ -144,7 +152,9 @@ impl Codegen<'_> {
             }
             write(&prepared_file, &prepared.text)?;
             succeed(run, &mut opt)?;
-            check_clusters(&read(&optimised)?, self.arch)?;
+            let text = read(&optimised)?;
+            check_clusters(&text, self.arch)?;
+            no_panic::check(&text, &prepared.no_panic)?;
             succeed(run, &mut llc)?;
             write(&done_file, &done)?;
         }

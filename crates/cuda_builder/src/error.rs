@@ -75,6 +75,19 @@ pub enum Error {
         arch: NvvmArch,
     },
 
+    /// A kernel that promises not to panic may do it.
+    #[error(
+        "kernel `{kernel}` is marked `no_panic`, and may panic:\n{}\nRemedy: check what the panic is about before, for \
+         example an index with `if i < x.len()`",
+        .places.iter().map(|place| format!("  {place}")).collect::<Vec<_>>().join("\n")
+    )]
+    MayPanic {
+        /// The kernel.
+        kernel: String,
+        /// The places of the panics: `file:line:column`.
+        places: Vec<String>,
+    },
+
     /// A tool failed on what should have been good input: a bug here or in LLVM.
     #[error("{} failed ({status}), a bug in the kernels' build:\n{output}", .tool.display())]
     Tool {

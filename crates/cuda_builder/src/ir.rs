@@ -18,7 +18,7 @@
 //!   access through the result is to other memory, even where a block maps an address to itself;
 //! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`,
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
-//!   attribute.
+//!   attribute. A seventh number, [`NO_PANIC`], says that the kernel must not panic.
 //!
 //! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats, `frem`,
 //! to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of `cuda_std`. It
@@ -53,6 +53,8 @@ struct Placed {
 /// `#[kernel(max_threads, min_blocks, max_registers, cluster)]` of `cuda_std_macros` puts its
 /// functions here.
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
+/// The end of the section of a kernel that must not panic.
+const NO_PANIC: &str = ".1";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
 
@@ -77,13 +79,15 @@ pub struct Prepared {
     pub text: String,
     /// The kernels' names, sorted.
     pub kernels: Vec<String>,
+    /// Those of them that must not panic.
+    pub no_panic: Vec<String>,
 }
 
 /// Acts on the marks in `text`, the IR of a whole kernel crate.
 pub fn prepare(text: &str) -> Result<Prepared, Error> {
     let placed = placed_variables(text)?;
     let mut out = String::with_capacity(text.len() + 1024);
-    let mut kernels = Vec::new();
+    let (mut kernels, mut no_panic) = (Vec::new(), Vec::new());
     for line in text.lines() {
         if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
             out.push_str(&variable.definition);
@@ -96,7 +100,9 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         } else if line.starts_with("define ptx_kernel ") {
             let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
             kernels.push(name.trim_matches('"').to_owned());
-            cast_placed(&launch_bounds(line)?, &placed, &mut out);
+            let (bounded, must_not_panic) = launch_bounds(line)?;
+            no_panic.extend(kernels.last().filter(|_| must_not_panic).cloned());
+            cast_placed(&bounded, &placed, &mut out);
         } else if let Some(called) = called_remainder(line) {
             cast_placed(&called, &placed, &mut out);
         } else if let Some(fenced) = fenced_atomic(line) {
@@ -108,7 +114,11 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
     }
     declare_remainders(&mut out);
     kernels.sort();
-    Ok(Prepared { text: out, kernels })
+    Ok(Prepared {
+        text: out,
+        kernels,
+        no_panic,
+    })
 }
 
 fn unexpected(what: &str, line: &str) -> Error {
@@ -307,18 +317,25 @@ fn fenced_atomic(line: &str) -> Option<String> {
     Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
-/// A kernel's `define` line, with its bounds as attributes instead of a section.
-fn launch_bounds(line: &str) -> Result<String, Error> {
+/// A kernel's `define` line, with its bounds as attributes instead of a section, and whether it must
+/// not panic.
+fn launch_bounds(line: &str) -> Result<(String, bool), Error> {
     let mark = format!(" section \"{BOUNDS_SECTION}.");
     let Some((before, rest)) = line.split_once(&mark) else {
-        return Ok(line.to_owned());
+        return Ok((line.to_owned(), false));
     };
-    let parsed = rest.split_once('"').and_then(|(bounds, after)| {
-        let bounds: Option<Vec<u32>> = bounds.split('.').map(|bound| bound.parse().ok()).collect();
-        Some((<[u32; 6]>::try_from(bounds?).ok()?, after))
-    });
-    let ([threads, blocks, registers, x, y, z], after) =
-        parsed.ok_or_else(|| unexpected("launch bounds", line))?;
+    let (section, after) = rest
+        .split_once('"')
+        .ok_or_else(|| unexpected("launch bounds", line))?;
+    let all = section.split('.').count();
+    let bounds = section.strip_suffix(NO_PANIC).filter(|_| all == 7);
+    let must_not_panic = bounds.is_some();
+    let bounds: Option<Vec<u32>> = { bounds.unwrap_or(section).split('.') }
+        .map(|bound| bound.parse().ok())
+        .collect();
+    let [threads, blocks, registers, x, y, z] = bounds
+        .and_then(|bounds| <[u32; 6]>::try_from(bounds).ok())
+        .ok_or_else(|| unexpected("launch bounds", line))?;
     let mut line = before.to_owned();
     let mut add = |attribute: &str, is_given: bool, value: String| {
         if is_given {
@@ -329,7 +346,7 @@ fn launch_bounds(line: &str) -> Result<String, Error> {
     add("minctasm", blocks > 0, blocks.to_string());
     add("maxnreg", registers > 0, registers.to_string());
     add("cluster_dim", x > 0, format!("{x},{y},{z}"));
-    Ok(line + after)
+    Ok((line + after, must_not_panic))
 }
 
 #[cfg(test)]
@@ -376,10 +393,11 @@ mod tests {
     fn kernels_are_listed_and_get_their_bounds() {
         let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
                     define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1\" {\n\
-                    define ptx_kernel void @a() #0 {\n\
+                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.1\" {\n\
                     define internal void @helper() #0 {";
         let prepared = prepare(text).unwrap();
         assert_eq!(prepared.kernels, ["a", "b", "c"]);
+        assert_eq!(prepared.no_panic, ["a"]);
         assert_eq!(
             prepared.text,
             "define ptx_kernel void @b(i32 %n) unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" !dbg !8 {\n\

@@ -48,6 +48,9 @@
 //! kernels are others than those that are fast, so take them for the message alone. `harness grade`
 //! does that: kernels without messages decide, and one that panics runs once more, with messages.
 //!
+//! `#[kernel(no_panic)]` promises that a kernel does not panic. If a branch to a panic is left after
+//! optimisation, the build fails and names its line ([`Error::MayPanic`]).
+//!
 //! # Many kernel crates with the same dependencies
 //!
 //! [`Prebuilt`] compiles the dependencies once, and then each file of kernels with rustc alone: no
@@ -69,6 +72,7 @@ mod codegen;
 mod compile;
 mod error;
 mod ir;
+mod no_panic;
 mod options;
 mod prebuilt;
 mod process;

@@ -10,6 +10,7 @@
 //! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
 //! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
+//! | [`disjoint`] | a slice of which each thread has elements of its own |
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`float`] | `sin`, `exp`, `mul_add` and their like, and the approximate functions of the hardware |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
@@ -80,6 +81,7 @@ mod builtins;
 pub mod bulk_copy;
 pub mod clock;
 pub mod cluster;
+pub mod disjoint;
 pub mod float;
 #[cfg(feature = "math")]
 mod float_ext;
@@ -100,6 +102,7 @@ pub mod thread;
 mod vector;
 pub mod warp;
 
+pub use disjoint::DisjointSlice;
 pub use float::GpuFloat;
 #[cfg(feature = "math")]
 pub use float_ext::FloatExt;
@@ -108,6 +111,7 @@ pub use vector::{UVec2, UVec3};
 
 /// The names that most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
+    pub use crate::disjoint::DisjointSlice;
     pub use crate::float::GpuFloat;
     #[cfg(feature = "half")]
     pub use crate::f16;

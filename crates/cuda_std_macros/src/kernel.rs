@@ -20,6 +20,8 @@ struct LaunchBounds {
     cluster: Option<[u32; 3]>,
     /// The compute capability's target feature of rustc.
     capability: Option<&'static str>,
+    /// Whether a panic is an error of the build.
+    no_panic: bool,
 }
 
 /// Compute capabilities that a kernel may need, and rustc's target feature of each.
@@ -52,10 +54,13 @@ impl LaunchBounds {
                 set_cluster(&mut bounds.cluster, &meta)
             } else if meta.path.is_ident("capability") {
                 set_capability(&mut bounds.capability, &meta)
+            } else if meta.path.is_ident("no_panic") {
+                bounds.no_panic = true;
+                Ok(())
             } else {
                 Err(meta.error(
                     "unknown launch bound; expected `max_threads = N`, `min_blocks = N`, `max_registers = N`, \
-                     `cluster = (X, Y, Z)` or `capability = \"9.0\"`",
+                     `cluster = (X, Y, Z)`, `capability = \"9.0\"` or `no_panic`",
                 ))
             }
         });
@@ -91,9 +96,9 @@ impl LaunchBounds {
         // 0 means that the user gave no bound.
         let all = [threads, blocks, registers, x, y, z];
         let text = all.map(|bound| bound.to_string()).join(".");
-        all.iter()
-            .any(|&bound| bound > 0)
-            .then(|| format!(".cuda_std.launch_bounds.{text}"))
+        let no_panic = if self.no_panic { ".1" } else { "" };
+        let is_given = self.no_panic || all.iter().any(|&bound| bound > 0);
+        is_given.then(|| format!(".cuda_std.launch_bounds.{text}{no_panic}"))
     }
 }
 

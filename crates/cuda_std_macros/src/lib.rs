@@ -46,6 +46,11 @@ mod shared_array;
 /// `max_registers = N` limits the registers of a thread (`.maxnreg`); values that do not fit go to
 /// local memory. It excludes `min_blocks`.
 ///
+/// # No panics
+///
+/// `no_panic`: the build fails if the kernel can panic, and names the line. A check of an index that
+/// is left in a loop costs time; this finds it.
+///
 /// # Newer devices
 ///
 /// `capability = "9.0"`: the kernel is only in modules for that compute capability and newer ones.

@@ -112,3 +112,33 @@ fn the_heap_serves_every_thread() {
         assert_eq!(numbers(&launch.run(device.as_ref())[0]), expected);
     }
 }
+
+#[test]
+fn every_element_is_one_thread_s() {
+    for config in [
+        LaunchConfig::new(1, 32),
+        LaunchConfig::new((2, 3), (4, 2, 2)),
+        LaunchConfig::new(40, 32),
+    ] {
+        let mut launch = Launch::new();
+        let x: Vec<f32> = (0..1000).map(|i| i as f32).collect();
+        let xs = launch.input("x", x.clone());
+        let y = launch.updated("y", vec![1.0f32; 1000]);
+        launch.launch("axpy", config, args![2.0f32, xs.slice(), y]);
+        let expected: Vec<f32> = x.iter().map(|x| 1.0 + 2.0 * x).collect();
+        for device in devices() {
+            assert_eq!(launch.run(device.as_ref())[0], expected.clone().into());
+        }
+    }
+}
+
+#[test]
+fn a_tile_is_one_thread_s() {
+    let mut launch = Launch::new();
+    let x = launch.updated("x", (0..14u32).collect::<Vec<_>>());
+    launch.launch("reverse_tiles", LaunchConfig::new(1, 8), args![x, 14u32]);
+    for device in devices() {
+        let outputs = launch.run(device.as_ref());
+        assert_eq!(numbers(&outputs[0]), [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 12, 13]);
+    }
+}

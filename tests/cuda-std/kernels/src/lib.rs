@@ -12,4 +12,5 @@
 pub mod functions;
 pub mod heap;
 pub mod memory;
+pub mod random;
 pub mod warps;

@@ -59,3 +59,23 @@ pub unsafe fn spaces(out: *mut u32) {
     *out.add(4) = mem::dynamic_smem_size();
     thread::grid_fence();
 }
+
+/// y += a * x, without an access that could be wrong.
+#[kernel(no_panic)]
+pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
+    let mut y = DisjointSlice::<f32>::new(y, x.len());
+    for (i, y) in y.elements() {
+        if let Some(x) = x.get(i) {
+            *y += a * x;
+        }
+    }
+}
+
+/// Reverses tiles of four.
+#[kernel]
+pub unsafe fn reverse_tiles(x: *mut u32, len: u32) {
+    let mut x = DisjointSlice::<u32, 4>::new(x, len as usize);
+    if let Some((_, tile)) = x.tile() {
+        tile.reverse();
+    }
+}
