@@ -36,7 +36,9 @@ while read -r file; do
     crate=$work/ui
     mkdir -p "$crate/src"
     cp "$file" "$crate/src/lib.rs"
-    printf '[package]\nname = "ui"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n' "$dependency" \
+    # Some say their own name, which is the file's.
+    stem=$(basename "$file" .rs)
+    printf '[package]\nname = "%s"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n' "$stem" "$dependency" \
         >"$crate/Cargo.toml"
     # Those that name neither must fail, as those for architectures that are not yet supported there.
     if grep -q '^// build-pass' "$file"; then expected=build; else expected=fail; fi

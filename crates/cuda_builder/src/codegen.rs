@@ -78,7 +78,9 @@ impl Codegen<'_> {
             let mut keep = self.keep(&kernels, &all, &stem);
             succeed(run, keep.arg("-S"))?;
             let text = read(&stem)?;
-            let no_panic = all_no_panic.iter().filter(|kernel| kernels.contains(kernel));
+            let no_panic = all_no_panic
+                .iter()
+                .filter(|kernel| kernels.contains(kernel));
             let prepared = Prepared {
                 text,
                 no_panic: no_panic.cloned().collect(),

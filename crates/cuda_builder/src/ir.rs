@@ -154,7 +154,10 @@ fn global_name(line: &str) -> Option<&str> {
 /// The variables of other spaces than global memory, by name.
 fn placed_variables(text: &str) -> Result<BTreeMap<&str, Placed>, Error> {
     let mut variables = BTreeMap::new();
-    for line in text.lines().filter(|line| line.contains("section \".cuda_std.")) {
+    for line in text
+        .lines()
+        .filter(|line| line.contains("section \".cuda_std."))
+    {
         let Some(name) = global_name(line) else {
             continue;
         };
@@ -218,7 +221,9 @@ fn cast_placed(line: &str, placed: &BTreeMap<&str, Placed>, out: &mut String) {
         if let Some(Placed { space, .. }) = placed.get(name) {
             out.push_str(&before[..start]);
             let number = *space as u32;
-            out.push_str(&format!("addrspacecast (ptr addrspace({number}) @{name} to ptr)"));
+            out.push_str(&format!(
+                "addrspacecast (ptr addrspace({number}) @{name} to ptr)"
+            ));
         } else {
             out.push_str(before);
             out.push_str(name);

@@ -61,7 +61,9 @@ fn functions(text: &str) -> BTreeMap<&str, Function<'_>> {
                 let location = line.split_once("!dbg ").map(|(_, number)| number.trim());
                 function.traps.push(location);
             }
-            let symbols = line.match_indices('@').filter_map(|(at, _)| symbol(&line[at..]));
+            let symbols = line
+                .match_indices('@')
+                .filter_map(|(at, _)| symbol(&line[at..]));
             function.uses.extend(symbols);
         }
     }
@@ -77,7 +79,9 @@ fn metadata(text: &str) -> BTreeMap<&str, &str> {
 /// A value of a metadata line: `line` of `!DILocation(line: 3, column: 5)` is `3`.
 fn field<'t>(line: &'t str, name: &str) -> Option<&'t str> {
     let marks = [format!("({name}: "), format!(", {name}: ")];
-    let at = marks.iter().find_map(|mark| Some(line.find(mark)? + mark.len()))?;
+    let at = marks
+        .iter()
+        .find_map(|mark| Some(line.find(mark)? + mark.len()))?;
     let value = &line[at..];
     let end = match value.strip_prefix('"') {
         Some(quoted) => quoted.find('"')? + 2,

@@ -27,6 +27,15 @@ pub struct Prebuilt {
     folders: Vec<PathBuf>,
 }
 
+/// The functions of libraries that kernels without messages call.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Functions {
+    /// All are inlined, as nearly always: nothing else of the libraries is read.
+    Inlined,
+    /// Some are not, such as `sin`: all libraries become part of the module.
+    All,
+}
+
 /// The crates of the library.
 const LIBRARY: [&str; 2] = ["core", "compiler_builtins"];
 
@@ -133,6 +142,20 @@ impl Prebuilt {
     /// # Errors
     /// As [`CudaBuilder::build`](crate::CudaBuilder::build).
     pub fn compile(&self, folder: &Path, run: &mut Run<'_>) -> Result<String, Error> {
+        match self.compile_with(Functions::Inlined, folder, run) {
+            Err(Error::Unresolved { .. }) if self.panics == Panics::Trap => {
+                self.compile_with(Functions::All, folder, run)
+            }
+            first => first,
+        }
+    }
+
+    fn compile_with(
+        &self,
+        functions: Functions,
+        folder: &Path,
+        run: &mut Run<'_>,
+    ) -> Result<String, Error> {
         let mut rustc = command(&self.tools.rustc);
         rustc
             .current_dir(folder)
@@ -159,9 +182,8 @@ impl Prebuilt {
             .arg("-Zunstable-options")
             .args(rustflags(self.arch, self.panics))
             .args(IR);
-        if self.panics == Panics::Message {
-            // Only what is to be linked has the functions of libraries in its IR. Kernels without
-            // messages need none: what they call of libraries is inlined.
+        if self.panics == Panics::Message || functions == Functions::All {
+            // Only what is to be linked has the functions of libraries in its IR.
             rustc.args(["--emit=link", "-Zno-link"]);
         }
         let output = run(&mut rustc).map_err(Error::io("run", &self.tools.rustc))?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use cuda_builder::{CudaBuilder, Error, NvvmArch, Panics, Prebuilt};
+use cuda_builder::{CudaBuilder, DebugInfo, Error, NvvmArch, Panics, Prebuilt};
 
 /// A kernel crate named `name` whose library is `source`.
 fn krate(name: &str, source: &str) -> PathBuf {
@@ -428,7 +428,7 @@ fn the_device_library_becomes_the_instructions_it_names() {
                         let sum = warp::warp_reduce_add(FULL_MASK, b);
                         AtomicU32::from_ptr(n).fetch_add(sum, Ordering::Relaxed);
                     }}
-                    AtomicF32::from_ptr(x).fetch_add(v);
+                    AtomicF32::from_ptr(x).fetch_add(v, Ordering::Relaxed);
                     let q: [u64; 2] = mem::load_vector(p);
                     *x.add(3) = GpuFloat::mul_add(v, v, 1.0).sqrt() + thread::sync_threads_count(v > 1.0) as f32;
                     mem::store_vector(x.add(4), [v, v, v, v]);
@@ -443,7 +443,7 @@ fn the_device_library_becomes_the_instructions_it_names() {
                     thread::system_fence();
                     thread::nanosleep(20);
                     warp::sync_warp(FULL_MASK);
-                    AtomicF64::from_ptr(x.add(10).cast()).fetch_add(1.0);
+                    AtomicF64::from_ptr(x.add(10).cast()).fetch_add(1.0, Ordering::Relaxed);
                     *x.add(12) = (clock::globaltimer_ns() + u64::from(clock::clock())) as f32;
                     *x.add(8) = (clock::clock64() - start + q[0] + q[1]) as f32;
                 }}
@@ -795,6 +795,11 @@ fn prebuilt_dependencies_give_the_same_ptx() {
     };
     assert_eq!(code(&ptx.unwrap()), code(&expected));
 
+    // The sine is a function of a library, which only a second run of rustc takes in.
+    let (ptx, programs) = compile(&kernel("unsafe { *x = GpuFloat::sin(*x) };"));
+    assert_eq!(instructions(&ptx.unwrap(), ".extern .func"), [""; 0]);
+    assert_eq!(programs, 6);
+
     let (broken, programs) = compile(&kernel("let i: u32 = 1.5;"));
     assert_eq!(programs, 1);
     let message = broken.unwrap_err().to_string();
@@ -946,4 +951,123 @@ fn groups_of_kernels_are_modules_of_their_own() {
     build_groups(&folder);
     assert_ne!(written("left"), old_left);
     assert_eq!(written("right"), old_right);
+}
+
+/// One line of upstream's builder: no crate of kernels has to say `#![no_std]`.
+#[test]
+fn kernels_need_not_say_that_they_have_no_std() {
+    let ptx = ptx(
+        "fixture_no_line",
+        "use cuda_std::prelude::*;
+        #[kernel]
+        pub unsafe fn one(x: *mut f32) {
+            unsafe { *x = 1.0 }
+        }",
+    );
+    assert_eq!(instructions(&ptx, "st.global.b32").len(), 1);
+}
+
+#[test]
+fn options_change_the_instructions() {
+    let folder = krate(
+        "fixture_options",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn all(x: *mut f32, a: f32, b: f32) {{
+                unsafe {{ *x = GpuFloat::sqrt(a) / b + a * b }}
+            }}"
+        ),
+    );
+    let built = |change: fn(CudaBuilder) -> CudaBuilder| {
+        let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+        let builder = CudaBuilder::new(&folder)
+            .target_dir(target.join("cuda-builder"))
+            .copy_to(folder.join("out.ptx"));
+        let file = change(builder)
+            .build()
+            .unwrap_or_else(|error| panic!("{error}"));
+        std::fs::read_to_string(file).unwrap()
+    };
+    let plain = built(|builder| builder);
+    for exact in [
+        "sqrt.rn.f32",
+        "div.rn.f32",
+        "mul.rn.f32",
+        "add.rn.f32",
+        ".loc",
+    ] {
+        assert!(plain.contains(exact), "{exact}\n{plain}");
+    }
+    let (ll, module) = (folder.join("out.ll"), folder.join("final.ll"));
+    let _ = (std::fs::remove_file(&ll), std::fs::remove_file(&module));
+    let fast = built(|builder| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fixture_options");
+        builder
+            .debug(DebugInfo::None)
+            .ftz(true)
+            .fast_sqrt(true)
+            .fast_div(true)
+            .fma_contraction(true)
+            .emit_llvm_ir(true)
+            .final_module_path(folder.join("final.ll"))
+            .build_args(&["--offline"])
+    });
+    for approximate in [
+        "sqrt.approx.ftz.f32",
+        "div.approx.ftz.f32",
+        "fma.rn.ftz.f32",
+    ] {
+        assert!(fast.contains(approximate), "{approximate}\n{fast}");
+    }
+    assert!(!fast.contains(".loc"), "{fast}");
+    for file in [ll, module] {
+        let text = std::fs::read_to_string(&file).unwrap();
+        assert!(text.contains("define"), "{}", file.display());
+    }
+}
+
+#[test]
+fn a_kernel_that_must_not_panic_names_the_line_where_it_may() {
+    let krate = |access: &str| {
+        krate(
+            "fixture_no_panic",
+            &format!(
+                "{PRELUDE}
+                #[kernel(no_panic, max_threads = 128)]
+                pub unsafe fn read(x: &[f32], y: *mut f32) {{
+                    let i = thread::index_1d() as usize;
+                    {access}
+                }}"
+            ),
+        )
+    };
+    let message = match build(&krate("unsafe { *y.add(i) = x[i] }")) {
+        Err(error @ Error::MayPanic { .. }) => error.to_string(),
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        message.contains("kernel `read` is marked `no_panic`, and may panic:\n  src/lib.rs:7:42\n"),
+        "{message}"
+    );
+    let checked = krate("if i < x.len() { unsafe { *y.add(i) = x[i] } }");
+    let ptx = std::fs::read_to_string(build(&checked).unwrap()).unwrap();
+    assert_eq!(instructions(&ptx, ".maxntid"), [".maxntid 128"]);
+}
+
+/// The remainder of floats is exact, as on the CPU, and not the back end's formula.
+#[test]
+fn the_remainder_of_floats_is_a_call() {
+    let ptx = ptx(
+        "fixture_remainder",
+        &format!(
+            "{PRELUDE}
+            #[kernel]
+            pub unsafe fn rest(x: *mut f32, y: f32) {{
+                unsafe {{ *x = *x % y }}
+            }}"
+        ),
+    );
+    assert_eq!(instructions(&ptx, "div.rn.f32"), [""; 0]);
+    assert!(!instructions(&ptx, "rem.u64").is_empty(), "{ptx}");
 }

@@ -32,8 +32,7 @@ pub struct DisjointSlice<'a, T, const N: usize = 1> {
 /// This thread's number in the launch, of any shape, and the number of threads.
 #[inline(always)]
 fn place() -> (usize, usize) {
-    let threads =
-        (thread::block_dim_x() * thread::block_dim_y() * thread::block_dim_z()) as usize;
+    let threads = (thread::block_dim_x() * thread::block_dim_y() * thread::block_dim_z()) as usize;
     let blocks = thread::grid_dim_x() as usize
         * thread::grid_dim_y() as usize
         * thread::grid_dim_z() as usize;

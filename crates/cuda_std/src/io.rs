@@ -1,4 +1,5 @@
-//! Printing from kernels: [`print!`](crate::print) and [`println!`](crate::println).
+//! Printing from kernels: [`print!`](crate::print), [`println!`](crate::println), and
+//! [`dbg!`](crate::dbg), which prints a value with its line and gives it.
 //!
 //! ```ignore
 //! println!("thread {}: x is {}, {:.3} of {n}", thread::thread_idx_x(), x, x / 3.0);

@@ -18,7 +18,7 @@
 //! | [`bulk_copy`] | copies of whole rows between global and shared memory |
 //! | [`mem`] | loads with a cache operator, vector loads and stores |
 //! | [`l2`] | accesses that say how long L2 should keep what they touch |
-//! | [`io`] | `println!` |
+//! | [`io`] | `println!`, `dbg!` |
 //! | [`clock`] | cycle and nanosecond counters |
 //! | [`intrinsics`] | the functions of libdevice, under its names |
 //! | [`mod@ptr`], [`misc`] | state spaces of pointers, breakpoints |
@@ -30,7 +30,7 @@
 //! | feature | what for |
 //! |---|---|
 //! | `math` (default) | the functions of `float` that are more than an instruction, and `FloatExt` |
-//! | `alloc` | `Vec`, `Box`, `String` and `format!` in kernels, by [`mem::CUDAAllocator`] |
+//! | `alloc` | `Vec`, `Box`, `String` and `format!` in kernels, by `mem::CUDAAllocator` |
 //! | `glam` | the crate `glam`, whose vectors the index functions then return |
 //! | `half` | `f16` and `bf16` of the crate `half` |
 //!
@@ -68,7 +68,7 @@ extern crate std;
 
 pub use core::{assert_eq, assert_ne};
 
-pub use cuda_std_macros::{address_space, gpu_only, kernel, print, println, shared_array};
+pub use cuda_std_macros::{address_space, dbg, gpu_only, kernel, print, println, shared_array};
 #[cfg(feature = "glam")]
 pub use glam;
 #[cfg(feature = "half")]
@@ -112,9 +112,10 @@ pub use vector::{UVec2, UVec3};
 /// The names that most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
     pub use crate::disjoint::DisjointSlice;
-    pub use crate::float::GpuFloat;
     #[cfg(feature = "half")]
     pub use crate::f16;
+    pub use crate::float::GpuFloat;
+    pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};
     #[cfg(feature = "alloc")]
     pub use alloc::{
         borrow::ToOwned,
@@ -125,9 +126,8 @@ pub mod prelude {
         vec,
         vec::Vec,
     };
-    pub use crate::{async_copy, atomic, bulk_copy, clock, cluster, grid, kernel, mbarrier, mem};
     // On the host `std` has them in its own prelude.
     #[cfg(target_arch = "nvptx64")]
-    pub use crate::{print, println};
+    pub use crate::{dbg, print, println};
     pub use crate::{shared, shared_array, thread, warp};
 }

@@ -110,8 +110,6 @@ intrinsics! {
     fn trunc_f64(x: f64) -> f64 = "llvm.trunc.f64";
     fn round_f32(x: f32) -> f32 = "llvm.round.f32";
     fn round_f64(x: f64) -> f64 = "llvm.round.f64";
-    fn rint_f32(x: f32) -> f32 = "llvm.rint.f32";
-    fn rint_f64(x: f64) -> f64 = "llvm.rint.f64";
     fn sin_approx(x: f32) -> f32 = "llvm.nvvm.sin.approx.f";
     fn cos_approx(x: f32) -> f32 = "llvm.nvvm.cos.approx.f";
     fn exp2_approx(x: f32) -> f32 = "llvm.nvvm.ex2.approx.f32";

@@ -211,7 +211,7 @@ shared_memory_sizes! {
     total_smem_size = "total_smem_size";
 }
 
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 unsafe extern "C" {
     /// Memory of the device's heap, aligned to 16 bytes, or null if the heap is full (CUDA
     /// Programming Guide, "Dynamic Global Memory Allocation").
@@ -226,15 +226,16 @@ unsafe extern "C" {
 /// An allocation costs some thousands of cycles, is in global memory, and comes from a heap of 8 MB
 /// for all threads (`cuCtxSetLimit`): an array of the thread's own or of the block's is faster by
 /// far.
+#[cfg(feature = "alloc")]
 #[derive(Debug, Clone, Copy, Default)]
 pub struct CUDAAllocator;
 
 /// The alignment of the heap, in bytes.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 const HEAP_ALIGNMENT: usize = 16;
 
 // SAFETY: the heap gives each caller memory of its own, of the size asked for; `alloc` aligns it.
-#[cfg(target_arch = "nvptx64")]
+#[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 unsafe impl core::alloc::GlobalAlloc for CUDAAllocator {
     unsafe fn alloc(&self, layout: core::alloc::Layout) -> *mut u8 {
         if layout.align() > HEAP_ALIGNMENT {

@@ -74,8 +74,7 @@ pub fn grid_dim() -> UVec3 {
 /// The product is 32-bit, as that of [`index_1d`].
 #[inline(always)]
 pub fn index() -> u32 {
-    let block =
-        (block_idx_z() * grid_dim_y() + block_idx_y()) * grid_dim_x() + block_idx_x();
+    let block = (block_idx_z() * grid_dim_y() + block_idx_y()) * grid_dim_x() + block_idx_x();
     block * (block_dim_x() * block_dim_y() * block_dim_z()) + linear_thread_idx()
 }
 

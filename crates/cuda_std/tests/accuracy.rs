@@ -93,7 +93,11 @@ functions! {
 /// The difference in units in the last place of `value`, or of 1 if that is less and the function
 /// has roots.
 fn ulps(error: f64, value: f64, digits: i32, least_exponent: i32, has_roots: bool) -> f64 {
-    let exponent = if value == 0.0 { least_exponent } else { value.unbiased_exp() };
+    let exponent = if value == 0.0 {
+        least_exponent
+    } else {
+        value.unbiased_exp()
+    };
     let exponent = exponent.max(if has_roots { 0 } else { least_exponent });
     error.abs().scale_by_n(digits - exponent)
 }
@@ -137,7 +141,13 @@ fn f32_is_near_f64() {
             if (value as f32).is_infinite() && single == value as f32 {
                 continue;
             }
-            let error = ulps(f64::from(single) - value, value, 23, -126, function.has_roots);
+            let error = ulps(
+                f64::from(single) - value,
+                value,
+                23,
+                -126,
+                function.has_roots,
+            );
             worst = greater(worst, error);
         }
         (function.name, worst, function.ulps.0)

@@ -10,8 +10,7 @@ const USAGE: &str = "expected `#[address_space(shared)]`, `#[address_space(const
                      `#[address_space(global)]`";
 
 pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> {
-    let space: Ident =
-        syn::parse2(attribute).map_err(|error| Error::new(error.span(), USAGE))?;
+    let space: Ident = syn::parse2(attribute).map_err(|error| Error::new(error.span(), USAGE))?;
     let item: ItemStatic = syn::parse2(item)
         .map_err(|error| Error::new(error.span(), "`#[address_space]` is for a `static`"))?;
     let is_mutable = matches!(item.mutability, StaticMutability::Mut(_));

@@ -5,6 +5,7 @@
 use proc_macro::TokenStream;
 
 mod address_space;
+mod dbg;
 mod gpu_only;
 mod kernel;
 mod print;
@@ -89,9 +90,11 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | `global` | where it would be anyway |
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
-    address_space::expand(attribute.into(), item.into())
-        .unwrap_or_else(syn::Error::into_compile_error)
-        .into()
+    // As with `#[kernel]`, the item stays after an error.
+    address_space::expand(attribute.into(), item.clone().into()).map_or_else(
+        |error| TokenStream::from_iter([error.into_compile_error().into(), item]),
+        TokenStream::from,
+    )
 }
 
 /// Makes a function panic where there is no GPU. Its body is compiled for the device alone.
@@ -128,6 +131,15 @@ pub fn print(input: TokenStream) -> TokenStream {
 #[proc_macro]
 pub fn println(input: TokenStream) -> TokenStream {
     print::expand(input.into(), "\n")
+        .unwrap_or_else(syn::Error::into_compile_error)
+        .into()
+}
+
+/// Prints a value with its file, line and text, as `std::dbg!`, and gives it: see `cuda_std::io`.
+#[proc_macro]
+pub fn dbg(input: TokenStream) -> TokenStream {
+    let place = proc_macro::Span::call_site();
+    dbg::expand(input.into(), &place.file(), place.line())
         .unwrap_or_else(syn::Error::into_compile_error)
         .into()
 }

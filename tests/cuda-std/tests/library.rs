@@ -1,14 +1,11 @@
 //! Warps, atomics, state spaces and the heap, on the emulated device and a GPU.
 
 use cuda_std_tests::{Launch, devices};
-use device::{Element, HostBuffer};
+use device::{Element, EmulatedDevice, HostBuffer};
 use plan::{LaunchConfig, args};
 
 fn numbers(buffer: &HostBuffer) -> &[u32] {
-    let HostBuffer::U32(numbers) = buffer else {
-        panic!("another type");
-    };
-    numbers
+    buffer.as_slice().expect("numbers")
 }
 
 /// The row of 16 words of each lane that a kernel of one warp writes.
@@ -16,7 +13,9 @@ fn rows(kernel: &str, threads: u32) -> Vec<Vec<u32>> {
     let mut launch = Launch::new();
     let out = launch.updated("out", vec![0u32; 16 * 32]);
     launch.launch(kernel, LaunchConfig::new(1, threads), args![out]);
-    let results = devices().into_iter().map(|device| launch.run(device.as_ref()).remove(0));
+    let results = devices()
+        .into_iter()
+        .map(|device| launch.run(device.as_ref()).remove(0));
     let mut results = results.map(|buffer| numbers(&buffer).to_vec());
     let first = results.next().expect("the emulated device");
     assert!(results.all(|other| other == first));
@@ -44,7 +43,9 @@ fn shuffles_move_values_of_every_width() {
 fn lanes_match_and_reduce() {
     for (lane, row) in rows("matches", 32).into_iter().enumerate() {
         let lanes = |same: &dyn Fn(usize) -> bool| {
-            (0..32).filter(|&other| same(other)).fold(0u32, |mask, other| mask | 1 << other)
+            (0..32)
+                .filter(|&other| same(other))
+                .fold(0u32, |mask, other| mask | 1 << other)
         };
         let expected = [
             lanes(&|other| other % 3 == lane % 3),
@@ -80,8 +81,16 @@ fn floats_are_atomic_in_every_scope() {
     let mut launch = Launch::new();
     let single = launch.updated("single", vec![0.0f32; 4]);
     let double = launch.updated("double", vec![0.0f64]);
-    launch.launch("atomics", LaunchConfig::new(1, 64), args![single, double, 0u32]);
-    launch.launch("atomics", LaunchConfig::new(1, 1), args![single, double, 1u32]);
+    launch.launch(
+        "atomics",
+        LaunchConfig::new(1, 64),
+        args![single, double, 0u32],
+    );
+    launch.launch(
+        "atomics",
+        LaunchConfig::new(1, 1),
+        args![single, double, 1u32],
+    );
     for device in devices() {
         let outputs = launch.run(device.as_ref());
         assert_eq!(outputs[0], vec![-1.5f32, -0.0, -128.0, 62.5].into());
@@ -139,6 +148,21 @@ fn a_tile_is_one_thread_s() {
     launch.launch("reverse_tiles", LaunchConfig::new(1, 8), args![x, 14u32]);
     for device in devices() {
         let outputs = launch.run(device.as_ref());
-        assert_eq!(numbers(&outputs[0]), [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 12, 13]);
+        assert_eq!(
+            numbers(&outputs[0]),
+            [3, 2, 1, 0, 7, 6, 5, 4, 11, 10, 9, 8, 12, 13]
+        );
     }
+}
+
+#[test]
+fn a_value_is_printed_on_its_way() {
+    let mut launch = Launch::new();
+    let out = launch.output("out", Element::U32, 1);
+    launch.launch("debugged", LaunchConfig::new(1, 1), args![out]);
+    let device = EmulatedDevice::default().keeping_printed();
+    assert_eq!(numbers(&launch.run(&device)[0]), [4]);
+    let text = device.take_printed().text;
+    assert!(text.ends_with(" + 2 = 2\n"), "{text}");
+    assert!(text.contains("src/warps.rs:"), "{text}");
 }

@@ -12,7 +12,7 @@ struct Hint {
     text: &'static str,
 }
 
-const HINTS: [Hint; 11] = [
+const HINTS: [Hint; 7] = [
     Hint {
         names: &["println", "print", "eprintln", "eprint", "dbg"],
         is_method: false,
@@ -35,40 +35,51 @@ const HINTS: [Hint; 11] = [
         text: "kernels have `core` and `cuda_std` instead of `std`",
     },
     Hint {
-        names: &["sqrt", "mul_add", "floor", "ceil", "trunc"],
-        is_method: true,
-        text: "this function of floats is in `cuda_std::float::GpuFloat`: `use cuda_std::prelude::*;`",
-    },
-    Hint {
-        names: &["sin", "cos"],
-        is_method: true,
-        text: "for kernels there is `cuda_std::float::sin_approx(x)`, and `cos_approx(x)`: functions of the GPU, close for x in \
-               [-pi, pi] and not those of the CPU bit for bit",
-    },
-    Hint {
-        names: &["exp", "exp2", "ln", "log2", "log10", "powf"],
-        is_method: true,
-        text: "for kernels there is `cuda_std::float::exp2_approx(x)`, and `log2_approx(x)`: exp(x) is exp2(x * log2(e)), ln(x) is \
-               log2(x) * ln(2), x to the power y is exp2(y * log2(x)); they are not those of the CPU bit for bit",
-    },
-    Hint {
-        names: &["powi"],
-        is_method: true,
-        text: "kernels have no `powi`: multiply (`x * x`)",
-    },
-    Hint {
-        names: &["recip", "cbrt", "hypot"],
-        is_method: true,
-        text: "kernels have no such function: divide, or use `sqrt` (`cuda_std::float::GpuFloat`), \
-               `cuda_std::float::rsqrt_approx(x)`, `recip_approx(x)`",
-    },
-    Hint {
         names: &[
-            "tan", "tanh", "sinh", "cosh", "asin", "acos", "atan", "atan2", "exp_m1", "ln_1p",
+            "sqrt",
+            "mul_add",
+            "floor",
+            "ceil",
+            "trunc",
+            "round",
+            "fract",
+            "sin",
+            "cos",
+            "tan",
+            "sin_cos",
+            "asin",
+            "acos",
+            "atan",
+            "atan2",
+            "sinh",
+            "cosh",
+            "tanh",
+            "asinh",
+            "acosh",
+            "atanh",
+            "exp",
+            "exp2",
+            "exp_m1",
+            "ln",
+            "ln_1p",
+            "log",
+            "log2",
+            "log10",
+            "powf",
+            "powi",
+            "cbrt",
+            "hypot",
+            "div_euclid",
+            "rem_euclid",
         ],
         is_method: true,
-        text: "kernels have no such function: compute it in launch.rs and pass the value, or from `cuda_std::float::sin_approx`, \
-               `cos_approx`, `exp2_approx`, `log2_approx`",
+        text: "this function of floats is in `cuda_std::GpuFloat`: `use cuda_std::prelude::*;`. Where speed counts more than \
+               digits, `cuda_std::float` has `sin_approx(x)` and its like",
+    },
+    Hint {
+        names: &["recip"],
+        is_method: true,
+        text: "kernels have no such function: divide, or use `cuda_std::float::recip_approx(x)`",
     },
     Hint {
         names: &["spawn", "Instant", "Mutex"],
@@ -111,7 +122,7 @@ mod tests {
                 .contains("use cuda_std::println;")
         );
         assert!(hint("E0433", "Vec").unwrap().contains("no heap"));
-        assert!(hint("E0599", "sin").unwrap().contains("sin_approx"));
+        assert!(hint("E0599", "sin").unwrap().contains("GpuFloat"));
         // A name of the submission's own.
         assert_eq!(hint("E0425", "sin"), None);
         assert_eq!(hint("E0599", "my_method"), None);

@@ -53,7 +53,8 @@ pub unsafe fn spaces(out: *mut u32) {
     *out = is_in(shared.cast_const(), AddressSpace::Shared);
     *out.add(1) = is_in(shared.cast_const(), AddressSpace::Global);
     *out.add(2) = is_in(out.cast_const(), AddressSpace::Global);
-    let within = convert_generic_to_specific_address_space(shared.cast_const(), AddressSpace::Shared);
+    let within =
+        convert_generic_to_specific_address_space(shared.cast_const(), AddressSpace::Shared);
     let back = convert_specific_address_space_to_generic(within, AddressSpace::Shared);
     *out.add(3) = u32::from(core::ptr::eq(back, shared));
     *out.add(4) = mem::dynamic_smem_size();

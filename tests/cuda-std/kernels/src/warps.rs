@@ -43,3 +43,9 @@ pub unsafe fn matches(out: *mut u32) {
     *row.add(10) = thread::index();
     *row.add(11) = thread::warp_size();
 }
+
+/// Prints a value on its way.
+#[kernel]
+pub unsafe fn debugged(out: *mut u32) {
+    *out = cuda_std::dbg!(thread::index() + 2) * 2;
+}
