@@ -20,11 +20,12 @@
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
 //!   attribute. A seventh number, [`NO_PANIC`], says that the kernel must not panic.
 //!
-//! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats, `frem`,
-//! to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of `cuda_std`. It
-//! compiles `atomicrmw` of any ordering to a relaxed `atom`; the edit puts the fences of the ordering before and after a relaxed
-//! `atomicrmw`. PTX takes such a pair for a release or acquire pattern (PTX ISA, "Release and
-//! Acquire Patterns"). The fences have the scope of an `atom`: the device.
+//! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats,
+//! `frem`, to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of
+//! `cuda_std`. It compiles `atomicrmw` of any ordering to a relaxed `atom`; the edit puts the
+//! fences of the ordering before and after a relaxed `atomicrmw`. PTX takes such a pair for a
+//! release or acquire pattern (PTX ISA, "Release and Acquire Patterns"). The fences have the scope
+//! of an `atom`: the device.
 
 use std::collections::BTreeMap;
 
@@ -322,8 +323,8 @@ fn fenced_atomic(line: &str) -> Option<String> {
     Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
-/// A kernel's `define` line, with its bounds as attributes instead of a section, and whether it must
-/// not panic.
+/// A kernel's `define` line, with its bounds as attributes instead of a section, and whether it
+/// must not panic.
 fn launch_bounds(line: &str) -> Result<(String, bool), Error> {
     let mark = format!(" section \"{BOUNDS_SECTION}.");
     let Some((before, rest)) = line.split_once(&mark) else {

@@ -19,8 +19,8 @@
 //!
 //! 1. [`toolchain`]: find a rustc with its library source, and `opt` and `llc` of an LLVM that can
 //!    read its output.
-//! 2. `compile`: `cargo rustc -Zbuild-std=core,alloc --target nvptx64-nvidia-cuda --emit=llvm-ir`, into
-//!    its own target folder, so that neither cargo waits for the other.
+//! 2. `compile`: `cargo rustc -Zbuild-std=core,alloc --target nvptx64-nvidia-cuda --emit=llvm-ir`,
+//!    into its own target folder, so that neither cargo waits for the other.
 //! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
 //! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
 //!
@@ -48,8 +48,9 @@
 //! kernels are others than those that are fast, so take them for the message alone. `harness grade`
 //! does that: kernels without messages decide, and one that panics runs once more, with messages.
 //!
-//! `#[kernel(no_panic)]` promises that a kernel does not panic. If a branch to a panic is left after
-//! optimisation, the build fails and names its line ([`Error::MayPanic`]).
+//! `#[kernel(no_panic)]` promises that a kernel does not panic. If a branch to a panic is left
+//! after optimisation, the build fails and names its line ([`Error::MayPanic`]). A build with
+//! messages does not look for it.
 //!
 //! # Many kernel crates with the same dependencies
 //!

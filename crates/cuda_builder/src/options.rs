@@ -1,4 +1,4 @@
-//! What Rust-CUDA's builder can be told about code generation.
+//! Options of code generation, those of Rust-CUDA's builder.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 

@@ -1,4 +1,4 @@
-//! A slice of which each thread of a launch has parts of its own, to write without `unsafe`.
+//! A slice that gives each thread of a launch parts of its own, to write without `unsafe`.
 //!
 //! ```ignore
 //! #[kernel]
@@ -12,14 +12,13 @@
 //! ```
 //!
 //! Tiles of N elements take turns: with n threads in the launch, thread i has the tiles i, i + n,
-//! i + 2n and so on. So a launch of any shape reaches every tile once, and no two threads share one.
+//! i + 2n and so on. A launch of any shape reaches every tile once, and no two threads share one.
 
 use core::marker::PhantomData;
 
 use crate::thread;
 
-/// A slice in tiles of `N` elements, of which this thread has every n-th, for n threads in the
-/// launch.
+/// A slice in tiles of `N` elements. In a launch of n threads, this thread has every n-th tile.
 ///
 /// Elements behind the last whole tile belong to no thread.
 #[derive(Debug)]
@@ -69,7 +68,7 @@ impl<'a, T, const N: usize> DisjointSlice<'a, T, N> {
         self.len
     }
 
-    /// Whether there are no elements.
+    /// Whether the slice is empty.
     #[inline(always)]
     pub const fn is_empty(&self) -> bool {
         self.len == 0

@@ -5,7 +5,7 @@
 //! # The same bits everywhere
 //!
 //! All functions of [`GpuFloat`] and [`FloatExt`](crate::FloatExt) give the same bits on the host,
-//! on the emulated device and on a GPU, but for the bits of NaN. `mul_add`, `sqrt`, `floor`,
+//! on the emulated device and on a GPU, except the bits of NaN. `mul_add`, `sqrt`, `floor`,
 //! `ceil`, `trunc` and `round` are one instruction or a few, and correctly rounded (IEEE 754).
 //! The others are pure Rust (the crate `libm`), without contraction. NVIDIA's libdevice has other
 //! bits than any CPU's library, and this crate does not use it.
@@ -168,7 +168,7 @@ macro_rules! of_libm {
     )*};
 }
 
-/// Functions that are written here, of whose parts each is exact or stated.
+/// Functions that are written here.
 macro_rules! of_parts {
     ($ty:ident) => {
         #[inline(always)]

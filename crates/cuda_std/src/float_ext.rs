@@ -1,4 +1,4 @@
-//! Functions of mathematics and statistics that neither `core` nor `std` has.
+//! Functions of mathematics and statistics that `std` does not have.
 
 use core::f64::consts::{FRAC_1_SQRT_2, PI, SQRT_2};
 
@@ -21,7 +21,7 @@ pub trait FloatExt: Sized {
     fn error_function(self) -> Self;
     /// 1 - the error function, exact where that is small.
     fn complementary_error_function(self) -> Self;
-    /// The number of which `self`, in [0, 2], is the complementary error function.
+    /// The number whose complementary error function is `self`, in [0, 2].
     fn inv_complementary_error_function(self) -> Self;
     /// `exp(self * self)` times the complementary error function.
     fn scaled_complementary_error_function(self) -> Self;
@@ -107,7 +107,7 @@ impl FloatExt for f32 {
     }
     saturate!(f32);
 
-    // Computed in `f64`, these are correct but for the last rounding.
+    // Computed in `f64`, these have the error of the last rounding.
 
     #[inline]
     fn sinpi(self) -> f32 {
@@ -297,7 +297,7 @@ fn inv_erfc(y: f64) -> f64 {
         }
         return x;
     }
-    // Newton's method on the logarithm, of which even the smallest y has few digits.
+    // Newton's method on the logarithm: the smallest y has a moderate one.
     let log = libm::log(y);
     let mut x = GpuFloat::sqrt(-log);
     // The first steps of a fixed point, exp(-x^2) / (x sqrt(pi)) = y, lead near it.

@@ -355,7 +355,7 @@ functions! {
     llroundf(x: f32) -> i64 = GpuFloat::round(x) as i64;
 }
 
-/// Functions of two results, of which pointers take the later ones.
+/// Functions of two results, the second through a pointer.
 #[cfg(feature = "math")]
 macro_rules! of_two_results {
     ($($name:ident($x:ident: $ty:ty, $pointer:ident: $target:ty) -> $result:ty = $values:expr;)*) => {$(

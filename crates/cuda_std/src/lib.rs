@@ -10,9 +10,9 @@
 //! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
 //! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
-//! | [`disjoint`] | a slice of which each thread has elements of its own |
+//! | [`disjoint`] | a slice that gives each thread elements of its own |
 //! | [`atomic`] | atomics on floats, and those of `core` |
-//! | [`float`] | `sin`, `exp`, `mul_add` and their like, and the approximate functions of the hardware |
+//! | [`float`] | `sin`, `exp`, `mul_add` and their like; approximate functions of the hardware |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
 //! | [`mbarrier`] | barriers in shared memory that threads and bulk copies arrive at |
 //! | [`bulk_copy`] | copies of whole rows between global and shared memory |
@@ -29,7 +29,7 @@
 //!
 //! | feature | what for |
 //! |---|---|
-//! | `math` (default) | the functions of `float` that are more than an instruction, and `FloatExt` |
+//! | `math` (default) | functions of `float` that are more than an instruction, and `FloatExt` |
 //! | `alloc` | `Vec`, `Box`, `String` and `format!` in kernels, by `mem::CUDAAllocator` |
 //! | `glam` | the crate `glam`, whose vectors the index functions then return |
 //! | `half` | `f16` and `bf16` of the crate `half` |

@@ -1,4 +1,4 @@
-//! What belongs nowhere else.
+//! Breakpoints, events of the profiler, and the clock under its other name.
 
 /// Stops a debugger here (`brkpt`).
 #[inline(always)]

@@ -185,7 +185,7 @@ pub fn device_fence() {
 }
 
 /// Orders this thread's memory accesses as seen by the grid: [`device_fence`], under Rust-CUDA's
-/// other name. It is no barrier; that is [`grid::sync`](crate::grid::sync).
+/// other name. It does not wait, as [`grid::sync`](crate::grid::sync) does.
 #[inline(always)]
 pub fn grid_fence() {
     device_fence();

@@ -305,7 +305,7 @@ pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u
     unsafe { value.match_all(mask) }.then_some(mask)
 }
 
-/// What [`warp_reduce`] does with the values of two lanes.
+/// An operation of [`warp_reduce`] on the values of two lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum WarpReductionOp {
     /// Addition, modulo 2^32.

@@ -1,7 +1,7 @@
 //! The errors of the functions on floats, in units in the last place, against functions of twice
 //! the precision: for `f64` those of `data/f64.txt`, for `f32` those of `f64`.
 //!
-//! They are the same bits on every device (`tests/tests/cuda_std.rs`), so the host's stand for all.
+//! The bits are the same on every device (`tests/cuda-std`), and so are the errors.
 #![cfg(feature = "math")]
 
 use cuda_std::{FloatExt, GpuFloat};
@@ -106,7 +106,7 @@ fn ulps(error: f64, value: f64, digits: i32, least_exponent: i32, has_roots: boo
 fn table(worst: impl Iterator<Item = (&'static str, f64, f64)>) -> (String, bool) {
     let (mut text, mut holds) = (String::new(), true);
     for (name, error, bound) in worst {
-        // NaN is no small error.
+        // False for NaN.
         let is_right = error <= bound;
         holds &= is_right;
         let mark = if is_right { "" } else { "  too much" };

@@ -49,8 +49,8 @@ mod shared_array;
 ///
 /// # No panics
 ///
-/// `no_panic`: the build fails if the kernel can panic, and names the line. A check of an index that
-/// is left in a loop costs time; this finds it.
+/// `no_panic`: the build fails if the kernel can panic, and names the line. A check of an index
+/// that is left in a loop costs time; this finds it.
 ///
 /// # Newer devices
 ///
@@ -86,7 +86,7 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 /// | space | the static is |
 /// |---|---|
 /// | `shared` | the block's: [`shared_array!`] with a name; a `static mut` of `MaybeUninit` |
-/// | `constant` | in constant memory, of 64 KiB in all, fast if all threads of a warp read the same element |
+/// | `constant` | in constant memory, 64 KiB in all: fast if a warp reads one element at a time |
 /// | `global` | where it would be anyway |
 #[proc_macro_attribute]
 pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
@@ -97,7 +97,7 @@ pub fn address_space(attribute: TokenStream, item: TokenStream) -> TokenStream {
     )
 }
 
-/// Makes a function panic where there is no GPU. Its body is compiled for the device alone.
+/// Compiles the body of a function for the device alone. On the host the function panics.
 #[proc_macro_attribute]
 pub fn gpu_only(_attribute: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(item.into())

@@ -1,6 +1,6 @@
 //! Random functions, which `build.rs` writes.
 
-#![allow(warnings, clippy::all, reason = "nobody wrote these functions")]
+#![allow(warnings, clippy::all, reason = "the functions are generated")]
 
 use cuda_std::{GpuFloat, kernel, thread};
 

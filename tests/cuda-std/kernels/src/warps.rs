@@ -24,7 +24,7 @@ pub unsafe fn shuffles(out: *mut u32) {
     *row.add(8) = u32::from(is_there);
 }
 
-/// What lanes hold in common, and reductions.
+/// Lanes with equal values, and reductions.
 #[kernel]
 pub unsafe fn matches(out: *mut u32) {
     let lane = warp::lane_id();
