@@ -65,7 +65,7 @@ impl Codegen<'_> {
         let mut keep_all = self.keep(&prepared.kernels, &text, &all);
         succeed(run, &mut keep_all)?;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let all_no_panic = prepared.no_panic;
+        let (all_no_panic, all_requires) = (prepared.no_panic, prepared.requires);
         for kernel in prepared.kernels {
             groups.entry(group_of(&kernel)).or_default().push(kernel);
         }
@@ -81,9 +81,13 @@ impl Codegen<'_> {
             let no_panic = all_no_panic
                 .iter()
                 .filter(|kernel| kernels.contains(kernel));
+            let requires = all_requires
+                .iter()
+                .filter(|(kernel, _)| kernels.contains(kernel));
             let prepared = Prepared {
                 text,
                 no_panic: no_panic.cloned().collect(),
+                requires: requires.cloned().collect(),
                 kernels,
             };
             let ptx = self.generate(&prepared, &stem, run)?;
@@ -163,7 +167,10 @@ impl Codegen<'_> {
         let ptx = read(&ptx_file)?;
         let functions = unresolved(&ptx);
         if functions.is_empty() {
-            Ok(within(MAX_WITH_CALLERS, relocate(&ptx, &self.places)))
+            let requires: String = { prepared.requires.iter() }
+                .map(|(kernel, condition)| format!("// cuda_std.requires {kernel};{condition}\n"))
+                .collect();
+            Ok(requires + &within(MAX_WITH_CALLERS, relocate(&ptx, &self.places)))
         } else {
             Err(Error::Unresolved { functions })
         }

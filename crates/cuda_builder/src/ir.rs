@@ -18,7 +18,8 @@
 //!   access through the result is to other memory, even where a block maps an address to itself;
 //! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`,
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
-//!   attribute. A seventh number, [`NO_PANIC`], says that the kernel must not panic.
+//!   attribute. A seventh number, [`NO_PANIC`], says that the kernel must not panic. Conditions on
+//!   arguments follow, each behind a `|`.
 //!
 //! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats,
 //! `frem`, to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of
@@ -82,13 +83,22 @@ pub struct Prepared {
     pub kernels: Vec<String>,
     /// Those of them that must not panic.
     pub no_panic: Vec<String>,
+    /// Conditions on arguments: the kernel, and the text that `device` reads.
+    pub requires: Vec<(String, String)>,
+}
+
+/// The marks of a kernel beside its bounds.
+#[derive(Default)]
+struct Marks {
+    must_not_panic: bool,
+    requires: Vec<String>,
 }
 
 /// Acts on the marks in `text`, the IR of a whole kernel crate.
 pub fn prepare(text: &str) -> Result<Prepared, Error> {
     let placed = placed_variables(text)?;
     let mut out = String::with_capacity(text.len() + 1024);
-    let (mut kernels, mut no_panic) = (Vec::new(), Vec::new());
+    let (mut kernels, mut no_panic, mut requires) = (Vec::new(), Vec::new(), Vec::new());
     for line in text.lines() {
         if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
             out.push_str(&variable.definition);
@@ -100,9 +110,12 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             out.push_str(&map_shared_definition());
         } else if line.starts_with("define ptx_kernel ") {
             let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
-            kernels.push(name.trim_matches('"').to_owned());
-            let (bounded, must_not_panic) = launch_bounds(line)?;
-            no_panic.extend(kernels.last().filter(|_| must_not_panic).cloned());
+            let name = name.trim_matches('"');
+            kernels.push(name.to_owned());
+            let (bounded, marks) = launch_bounds(line)?;
+            no_panic.extend(marks.must_not_panic.then(|| name.to_owned()));
+            let conditions = marks.requires.into_iter();
+            requires.extend(conditions.map(|condition| (name.to_owned(), condition)));
             cast_placed(&bounded, &placed, &mut out);
         } else if let Some(called) = called_remainder(line) {
             cast_placed(&called, &placed, &mut out);
@@ -119,6 +132,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         text: out,
         kernels,
         no_panic,
+        requires,
     })
 }
 
@@ -323,16 +337,18 @@ fn fenced_atomic(line: &str) -> Option<String> {
     Some(lines.into_iter().flatten().collect::<Vec<_>>().join("\n"))
 }
 
-/// A kernel's `define` line, with its bounds as attributes instead of a section, and whether it
-/// must not panic.
-fn launch_bounds(line: &str) -> Result<(String, bool), Error> {
+/// A kernel's `define` line, with its bounds as attributes instead of a section, and its marks.
+fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
     let mark = format!(" section \"{BOUNDS_SECTION}.");
     let Some((before, rest)) = line.split_once(&mark) else {
-        return Ok((line.to_owned(), false));
+        return Ok((line.to_owned(), Marks::default()));
     };
     let (section, after) = rest
         .split_once('"')
         .ok_or_else(|| unexpected("launch bounds", line))?;
+    let mut conditions = section.split('|');
+    let section = conditions.next().unwrap_or_default();
+    let requires = conditions.map(str::to_owned).collect();
     let all = section.split('.').count();
     let bounds = section.strip_suffix(NO_PANIC).filter(|_| all == 7);
     let must_not_panic = bounds.is_some();
@@ -352,7 +368,11 @@ fn launch_bounds(line: &str) -> Result<(String, bool), Error> {
     add("minctasm", blocks > 0, blocks.to_string());
     add("maxnreg", registers > 0, registers.to_string());
     add("cluster_dim", x > 0, format!("{x},{y},{z}"));
-    Ok((line + after, must_not_panic))
+    let marks = Marks {
+        must_not_panic,
+        requires,
+    };
+    Ok((line + after, marks))
 }
 
 #[cfg(test)]
@@ -399,11 +419,13 @@ mod tests {
     fn kernels_are_listed_and_get_their_bounds() {
         let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
                     define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1\" {\n\
-                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.1\" {\n\
+                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.1|P0=n L4 <=;n <= 4\" {\n\
                     define internal void @helper() #0 {";
         let prepared = prepare(text).unwrap();
         assert_eq!(prepared.kernels, ["a", "b", "c"]);
         assert_eq!(prepared.no_panic, ["a"]);
+        let condition = "P0=n L4 <=;n <= 4".to_owned();
+        assert_eq!(prepared.requires, [("a".to_owned(), condition)]);
         assert_eq!(
             prepared.text,
             "define ptx_kernel void @b(i32 %n) unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" !dbg !8 {\n\

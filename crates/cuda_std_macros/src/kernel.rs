@@ -7,8 +7,11 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::spanned::Spanned;
 use syn::{
-    Error, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type, Visibility,
+    Error, Expr, FnArg, Ident, ItemFn, LitInt, LitStr, Pat, Result, ReturnType, Token, Type,
+    Visibility,
 };
+
+use crate::requires::Condition;
 
 /// The user's bounds: `.maxntid`, `.minnctapersm`, `.maxnreg`, `.reqnctapercluster`, and the oldest
 /// devices that have the kernel.
@@ -22,6 +25,8 @@ struct LaunchBounds {
     capability: Option<&'static str>,
     /// Whether a panic is an error of the build.
     no_panic: bool,
+    /// Conditions on the arguments.
+    requires: Vec<Expr>,
 }
 
 /// Compute capabilities that a kernel may need, and rustc's target feature of each.
@@ -57,10 +62,17 @@ impl LaunchBounds {
             } else if meta.path.is_ident("no_panic") {
                 bounds.no_panic = true;
                 Ok(())
+            } else if meta.path.is_ident("requires") {
+                let conditions;
+                syn::parenthesized!(conditions in meta.input);
+                let given = Punctuated::<Expr, Token![,]>::parse_terminated(&conditions)?;
+                bounds.requires.extend(given);
+                Ok(())
             } else {
                 Err(meta.error(
                     "unknown launch bound; expected `max_threads = N`, `min_blocks = N`, `max_registers = N`, \
-                     `cluster = (X, Y, Z)`, `capability = \"9.0\"` or `no_panic`",
+                     `cluster = (X, Y, Z)`, `capability = \"9.0\"`, `no_panic` or \
+                     `requires(n <= x.len())`",
                 ))
             }
         });
@@ -89,7 +101,7 @@ impl LaunchBounds {
     }
 
     /// The section name that tells `cuda_builder` the bounds (`ir::BOUNDS_SECTION` there).
-    fn section(&self) -> Option<String> {
+    fn section(&self, conditions: &[Condition]) -> Option<String> {
         let [x, y, z] = self.cluster.unwrap_or_default();
         let [threads, blocks, registers] =
             [self.max_threads, self.min_blocks, self.max_registers].map(Option::unwrap_or_default);
@@ -97,8 +109,13 @@ impl LaunchBounds {
         let all = [threads, blocks, registers, x, y, z];
         let text = all.map(|bound| bound.to_string()).join(".");
         let no_panic = if self.no_panic { ".1" } else { "" };
-        let is_given = self.no_panic || all.iter().any(|&bound| bound > 0);
-        is_given.then(|| format!(".cuda_std.launch_bounds.{text}{no_panic}"))
+        let conditions: String = conditions
+            .iter()
+            .map(|condition| format!("|{}", condition.on_host))
+            .collect();
+        let is_given =
+            self.no_panic || !conditions.is_empty() || all.iter().any(|&bound| bound > 0);
+        is_given.then(|| format!(".cuda_std.launch_bounds.{text}{no_panic}{conditions}"))
     }
 }
 
@@ -173,10 +190,24 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let mut parameters = Vec::new();
     let mut prologue = Vec::new();
     let mut by_value = Vec::new();
+    let mut named = Vec::new();
     for argument in &function.sig.inputs {
         let parameter = Parameter::parse(argument)?;
         by_value.extend(parameter.by_value().cloned());
         parameter.lower(&mut parameters, &mut prologue);
+        if let FnArg::Typed(typed) = argument {
+            // The value, or of a slice its length.
+            named.push((&*typed.pat, &*typed.ty, parameters.len() - 1));
+        }
+    }
+    let conditions = { bounds.requires.iter() }
+        .map(|condition| Condition::new(condition, &named))
+        .collect::<Result<Vec<_>>>()?;
+    for Condition { on_device, .. } in &conditions {
+        prologue.push(quote! {
+            // SAFETY: whoever launches the kernel has checked it.
+            unsafe { ::core::hint::assert_unchecked(#on_device) };
+        });
     }
 
     let name = &function.sig.ident;
@@ -185,7 +216,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     // The statements, not the block: rustc would call its braces within another block unnecessary.
     let body = &function.block.stmts;
     let section = bounds
-        .section()
+        .section(&conditions)
         .map(|section| quote!(#[unsafe(link_section = #section)]));
     let device = match bounds.capability {
         None => quote!(target_arch = "nvptx64"),

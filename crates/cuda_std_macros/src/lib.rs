@@ -9,6 +9,7 @@ mod dbg;
 mod gpu_only;
 mod kernel;
 mod print;
+mod requires;
 mod shared_array;
 
 /// Marks a function as a kernel: an entry point that the host launches.
@@ -46,6 +47,13 @@ mod shared_array;
 ///
 /// `max_registers = N` limits the registers of a thread (`.maxnreg`); values that do not fit go to
 /// local memory. It excludes `min_blocks`.
+///
+/// # Conditions
+///
+/// `requires(n as usize <= x.len(), n % 4 == 0)`: conditions on integer parameters and lengths of
+/// slices, in unsigned 64 bits. The kernel is compiled to rely on them, so that checks of indices
+/// that follow from them cost nothing. The crate `device` refuses a launch that breaks one; whoever
+/// launches by other means keeps them, as part of the kernel's safety.
 ///
 /// # No panics
 ///

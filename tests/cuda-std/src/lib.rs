@@ -2,7 +2,8 @@
 
 use device::run::{outputs, reset};
 use device::{
-    CudaDevice, Device, DeviceError, Element, EmulatedDevice, HostBuffer, Module, NamedBuffers,
+    CudaDevice, Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Module,
+    NamedBuffers,
 };
 use plan::{Arg, BufferId, LaunchConfig, Plan};
 use test_support::{Need, skip};
@@ -65,17 +66,23 @@ impl Launch {
 
     /// The outputs on this device.
     ///
+    /// # Errors
+    /// The device's.
+    pub fn try_run(&self, device: &dyn Device) -> Result<Vec<HostBuffer>, Error> {
+        let mut session = device.prepare(&KERNELS, &self.plan)?;
+        reset(session.as_mut(), &self.plan, &self.inputs)?;
+        session.run()?;
+        let outputs = outputs(session.as_mut(), &self.plan)?;
+        Ok(outputs.into_iter().map(|(_, buffer)| buffer).collect())
+    }
+
+    /// The outputs on this device.
+    ///
     /// # Panics
     /// If the launch fails.
     pub fn run(&self, device: &dyn Device) -> Vec<HostBuffer> {
-        let run = || {
-            let mut session = device.prepare(&KERNELS, &self.plan)?;
-            reset(session.as_mut(), &self.plan, &self.inputs)?;
-            session.run()?;
-            outputs(session.as_mut(), &self.plan)
-        };
-        let outputs = run().unwrap_or_else(|error| panic!("{}: {error}", device.info().name));
-        outputs.into_iter().map(|(_, buffer)| buffer).collect()
+        let outputs = self.try_run(device);
+        outputs.unwrap_or_else(|error| panic!("{}: {error}", device.info().name))
     }
 }
 

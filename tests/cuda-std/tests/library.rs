@@ -166,3 +166,38 @@ fn a_value_is_printed_on_its_way() {
     assert!(text.ends_with(" + 2 = 2\n"), "{text}");
     assert!(text.contains("src/warps.rs:"), "{text}");
 }
+
+#[test]
+fn a_launch_that_breaks_a_condition_is_refused() {
+    let launch = |n: u32| {
+        let mut launch = Launch::new();
+        let x = launch.input("x", vec![1.0f32; 8]);
+        let out = launch.updated("out", vec![0.0f32; 8]);
+        launch.launch(
+            "first_elements",
+            LaunchConfig::new(1, 32),
+            args![n, x.slice(), out],
+        );
+        launch
+    };
+    for device in devices() {
+        let outputs = launch(2).run(device.as_ref());
+        assert_eq!(
+            outputs[0],
+            vec![2.0f32, 2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0].into()
+        );
+        for (n, message) in [
+            (
+                9,
+                "the kernel requires `n as usize <= x.len()`, which does not hold: n is 9, x.len() is 8",
+            ),
+            (
+                0,
+                "the kernel requires `n > 0`, which does not hold: n is 0",
+            ),
+        ] {
+            let error = launch(n).try_run(device.as_ref()).unwrap_err().to_string();
+            assert!(error.ends_with(message), "{error}");
+        }
+    }
+}

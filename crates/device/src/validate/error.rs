@@ -72,6 +72,14 @@ pub enum LaunchFault {
     /// Arguments that do not fit the kernel's parameters.
     #[error(transparent)]
     Args(#[from] ptx::ArgsError),
+    /// Arguments that break a condition of the kernel.
+    #[error("the kernel requires `{condition}`, which does not hold: {values}")]
+    Requires {
+        /// The condition, as the kernel's source has it.
+        condition: String,
+        /// The values of its parameters.
+        values: String,
+    },
     /// A shape that does not fit the kernel or the device.
     #[error(transparent)]
     Shape(#[from] ptx::ShapeError),

@@ -6,6 +6,7 @@
 //! [`Function::check_args`]) are shared with the emulator, which has users without plans.
 
 pub(crate) mod error;
+mod requires;
 
 use ptx::{ArgType, Element, Function, LaunchShape, ScalarType, ShapeLimits};
 
@@ -46,6 +47,7 @@ pub fn validate<'m>(
             let kernel = kernels[launch.kernel_index];
             check_shape(kernel, &launch.config, limits)
                 .and_then(|()| check_args(kernel, plan, launch.args))
+                .and_then(|()| requires::check(of_device.ptx(), launch.kernel, launch.args, plan))
                 .map_err(|fault| ValidationError::Launch {
                     place: plan.place(position, format_args!("launch of `{}`", launch.kernel)),
                     fault,

@@ -72,6 +72,15 @@ pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
     }
 }
 
+/// The first n elements plus one, whose checks follow from the condition.
+#[kernel(no_panic, requires(n as usize <= x.len(), n > 0))]
+pub unsafe fn first_elements(n: u32, x: &[f32], out: *mut f32) {
+    let i = thread::index_1d();
+    if i < n {
+        *out.add(i as usize) = x[i as usize] + 1.0;
+    }
+}
+
 /// Reverses tiles of four.
 #[kernel]
 pub unsafe fn reverse_tiles(x: *mut u32, len: u32) {
