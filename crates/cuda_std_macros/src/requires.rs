@@ -22,7 +22,9 @@ impl Condition {
     pub fn new(expression: &Expr, parameters: &Parameters) -> Result<Self> {
         let mut on_host = Vec::new();
         let on_device = translate(expression, parameters, &mut on_host)?;
+        // On one line, as a comment in PTX is.
         let text = quote!(#expression).to_string();
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         Ok(Self {
             on_device,
             on_host: format!("{};{text}", on_host.join(" ")),
