@@ -205,7 +205,7 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
         .collect::<Result<Vec<_>>>()?;
     for Condition { on_device, .. } in &conditions {
         prologue.push(quote! {
-            // SAFETY: whoever launches the kernel has checked it.
+            // SAFETY: the caller's: the launch has been checked.
             unsafe { ::core::hint::assert_unchecked(#on_device) };
         });
     }

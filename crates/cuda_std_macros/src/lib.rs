@@ -52,8 +52,8 @@ mod shared_array;
 ///
 /// `requires(n as usize <= x.len(), n % 4 == 0)`: conditions on integer parameters and lengths of
 /// slices, in unsigned 64 bits. The kernel is compiled to rely on them, so that checks of indices
-/// that follow from them cost nothing. The crate `device` refuses a launch that breaks one; whoever
-/// launches by other means keeps them, as part of the kernel's safety.
+/// that follow from them cost nothing. The crate `device` refuses a launch that breaks one. For
+/// other programs that launch the kernel, they are part of its safety.
 ///
 /// # No panics
 ///

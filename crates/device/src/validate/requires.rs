@@ -54,8 +54,8 @@ fn values(args: &[Arg], plan: &Plan) -> Vec<Option<u64>> {
     values
 }
 
-/// The value of a condition, 1 if it holds. `None` where a value is missing or a step overflows: the
-/// kernel computes in 64 bits too. `named` takes the values of parameters, as a text.
+/// The value of a condition, 1 if it holds. `None` where a value is missing or a step overflows:
+/// the kernel computes in 64 bits too. `named` takes the values of parameters, as a text.
 fn evaluate(operations: &str, values: &[Option<u64>], named: &mut Vec<String>) -> Option<u64> {
     let mut stack = Vec::new();
     let mut is_known = true;
