@@ -174,6 +174,19 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
+    /// A name with characters that a terminal would obey, or that reorder text.
+    #[error(
+        "plan `{}`: the name of {what}, `{}`, has control characters; write letters, digits and signs",
+        .plan.escape_debug(), .name.escape_debug()
+    )]
+    ControlInName {
+        /// The plan.
+        plan: String,
+        /// As in [`PlanError::LongName`].
+        what: &'static str,
+        /// The name.
+        name: String,
+    },
     /// A kernel that would write on two devices.
     #[error(
         "{place}: it may write `{}`, on device {}, and `{}`, on device {}; a kernel writes buffers of one device, and reads others through slices", .buffers[0], .devices[0], .buffers[1], .devices[1]

@@ -152,8 +152,8 @@ impl Plan {
         here.map(Buffer::bytes).sum()
     }
 
-    /// Checks what recording cannot. Names are unique and no longer than 200 bytes, buffers have
-    /// elements and are not too large, and outputs are this plan's.
+    /// Checks what recording cannot. Names are unique, no longer than 200 bytes and
+    /// without control characters; buffers have elements and are not too large, and outputs are this plan's.
     ///
     /// # Errors
     ///
@@ -197,7 +197,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Checks that no name is too long to be quoted.
+    /// Checks that no name is too long to be quoted, or has control characters.
     pub(crate) fn check_names(&self) -> Result<(), PlanError> {
         self.check_name("the plan", &self.name)?;
         for buffer in &self.buffers {

@@ -10,7 +10,7 @@ use crate::{BufferId, Element, interface::interface};
 pub struct Problem {
     /// Elements of a row, at least 1.
     pub n_x: u32,
-    /// Rows, 1 to 65535; n_x * n_y is below 2^31.
+    /// Rows, 1 to 500000; n_x * n_y is below 2^31.
     pub n_y: u32,
 }
 

@@ -51,6 +51,12 @@ const MAX_ARGS_TOGETHER: usize = 1 << 24;
 /// has the same limit.
 pub(crate) const MAX_NAME_BYTES: usize = 200;
 
+/// Whether a terminal obeys this character, or it changes the order in which a line is read.
+fn is_control(character: char) -> bool {
+    let is_format = matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}');
+    character.is_control() || is_format
+}
+
 impl Plan {
     /// An empty plan.
     pub fn new(name: impl Into<String>) -> Plan {
@@ -466,14 +472,22 @@ impl Plan {
     }
 
     pub(crate) fn check_name(&self, what: &'static str, name: &str) -> Result<(), PlanError> {
-        if name.len() <= MAX_NAME_BYTES {
-            return Ok(());
+        let (plan, named) = (self.name.clone(), name.to_owned());
+        if name.len() > MAX_NAME_BYTES {
+            return Err(PlanError::LongName {
+                plan,
+                what,
+                name: named,
+            });
         }
-        Err(PlanError::LongName {
-            plan: self.name.clone(),
-            what,
-            name: name.to_owned(),
-        })
+        if name.chars().any(is_control) {
+            return Err(PlanError::ControlInName {
+                plan,
+                what,
+                name: named,
+            });
+        }
+        Ok(())
     }
 
     /// Whether one more command fits.

@@ -57,3 +57,34 @@ fn names_without_end_are_refused() {
         assert!(error.to_string().len() < 500);
     }
 }
+
+/// Names are shown in terminals, pages and spreadsheets.
+#[test]
+fn names_with_control_characters_are_refused() {
+    let mut plan = Plan::new("named");
+    let config = LaunchConfig::new(1, 1);
+    let error = plan.launch("k\u{1b}[2J", config, []).unwrap_err();
+    insta::assert_snapshot!(error, @r"plan `named`: the name of a kernel, `k\u{1b}[2J`, has control characters; write letters, digits and signs");
+    // Letters of any script are letters.
+    plan.launch("größe", config, []).unwrap();
+    let saved = serde_json::to_string(&plan).unwrap();
+    for control in ["\n", "\r", "\u{202e}", "\u{200b}", "\u{9b}"] {
+        let mut other = plan.clone();
+        other.buffer(format!("u{control}v"), Element::F32, 8);
+        assert!(matches!(
+            other.check(),
+            Err(PlanError::ControlInName {
+                what: "a buffer",
+                ..
+            })
+        ));
+        // A file may come from anywhere.
+        for name in ["named", "größe"] {
+            let escaped = serde_json::to_string(&format!("a{control}b")).unwrap();
+            let forged = saved.replace(&format!("\"{name}\""), &escaped);
+            assert_ne!(forged, saved);
+            let error = serde_json::from_str::<Plan>(&forged).unwrap_err();
+            assert!(error.to_string().contains("control characters"), "{error}");
+        }
+    }
+}
