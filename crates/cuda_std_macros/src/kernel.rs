@@ -255,7 +255,14 @@ const MAX_NAME_BYTES: usize = 200;
 fn check_signature(function: &ItemFn) -> Result<()> {
     let signature = &function.sig;
     let refuse = |span: Span, message: &str| Err(Error::new(span, message));
-    let bytes = signature.ident.to_string().len();
+    let name = signature.ident.to_string();
+    let bytes = name.len();
+    if !name.is_ascii() {
+        return Err(Error::new(
+            signature.ident.span(),
+            format!("a kernel's name has letters from a to z, digits and `_`; `{name}` has others"),
+        ));
+    }
     if bytes > MAX_NAME_BYTES {
         return Err(Error::new(
             signature.ident.span(),
