@@ -183,6 +183,9 @@ pub struct Options {
     /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and
     /// memory: a bit for each sector that a block loads.
     pub count_l2: bool,
+    /// Whether `.approx` and `.full` forms are off by as much as the PTX ISA allows, by amounts
+    /// that follow from the seed. Otherwise they are rounded once.
+    pub inexact: bool,
     /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
     /// blocks that may communicate through memory run on one.
     pub threads: usize,
@@ -197,6 +200,7 @@ impl Default for Options {
             fuel: 200_000_000,
             most_blocks: None,
             count_l2: false,
+            inexact: false,
             threads: 0,
         }
     }

@@ -402,6 +402,7 @@ impl Machine {
             exchange,
             fuel: self.options.fuel.max(1),
             count_l2: self.options.count_l2,
+            inexact: self.options.inexact,
             shared_bytes,
             reserved_shared: reserves.then(|| (shared_bytes as u32).next_multiple_of(128)),
             workspace: self.workspace.unwrap_or(0),

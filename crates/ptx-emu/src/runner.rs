@@ -203,11 +203,13 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) limits: &'a DeviceLimits,
     pub(crate) sanitize: Sanitize,
     pub(crate) schedule: Schedule,
-    /// The values of clocks follow from it.
+    /// The values of clocks follow from it, and the errors of approximations.
     pub(crate) seed: u64,
     pub(crate) fuel: u64,
     /// Whether traffic between L1 and L2 is counted.
     pub(crate) count_l2: bool,
+    /// Whether approximations have errors.
+    pub(crate) inexact: bool,
     /// Shared memory of a block in bytes, static and dynamic.
     pub(crate) shared_bytes: u64,
     /// Where shared memory starts that the system reserves, if the kernel asks.

@@ -66,6 +66,7 @@ impl Extent {
             },
             fuel,
             most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
+            inexact: true,
             ..Options::default()
         })
         .keeping_printed()

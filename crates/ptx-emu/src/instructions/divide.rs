@@ -7,7 +7,8 @@
 //! `sqrt.approx.f32` 2^-23 relative, `rsqrt.approx.f32` 2^-22.9 relative, `ex2.approx.f32` 2 ulp,
 //! `lg2.approx.f32` 2^-22 relative (absolute in (0.5, 2)), `sin`/`cos.approx.f32` 2^-20.5 absolute
 //! in [-pi, pi], `tanh.approx.f32` 2^-11 relative, `rcp`/`rsqrt.approx.ftz.f64` 20 bits. Results
-//! therefore differ from a GPU's by up to these bounds.
+//! therefore differ from a GPU's by up to these bounds; [`inexact`](super::inexact) adds errors
+//! within them.
 
 use ptx::ScalarType;
 
@@ -15,6 +16,7 @@ use super::float::{
     Modifiers, SMALLEST_NORMAL, by_modifiers, directed, directed32, exact2, finish, finish64,
     flush, flush_if, zero_if,
 };
+use super::inexact::{Error, Inexact};
 use crate::exact::{self, F64, Rounding};
 use crate::read::{FloatType, Read, Reader};
 use crate::registers::{
@@ -61,7 +63,12 @@ pub(super) fn div(r: &mut Reader, ty: FloatType) -> Read<Op> {
         return Err(r.unsupported("approximate `.f64`"));
     }
     let apply = quotient(ty, precision, &m);
-    r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar(); 2])
+    let op = r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar(); 2])?;
+    match precision {
+        Precision::Ieee(_) => Ok(op),
+        // A huge divisor gives 0, which stays.
+        Precision::Full | Precision::Approx => Inexact::op(op, ty, |a, b| a / b, Error::Ulps(2)),
+    }
 }
 
 /// `sqrt`, `rcp`.
@@ -78,11 +85,18 @@ pub(super) fn root_or_reciprocal(r: &mut Reader) -> Read<Op> {
         return Err(r.unsupported("modifier `.full`"));
     }
     let m = precision.modifiers(ftz);
-    let apply = match r.opcode {
+    let opcode = r.opcode;
+    let apply = match opcode {
         "sqrt" => sqrt(ty, &m),
         _ => rcp(ty, precision, &m),
     };
-    r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar()])
+    let op = r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar()])?;
+    match (precision, ty, opcode) {
+        (Precision::Ieee(_), ..) => Ok(op),
+        (_, FloatType::F64, _) => Inexact::op(op, ty, |a, _| 1.0 / a, HIGH_WORD),
+        (_, _, "sqrt") => Inexact::op(op, ty, |a, _| a.sqrt(), Error::Ulps(1)),
+        _ => Inexact::op(op, ty, |a, _| 1.0 / a, Error::Ulps(1)),
+    }
 }
 
 /// `rsqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh`, all `.approx`.
@@ -117,8 +131,24 @@ pub(super) fn elementary(r: &mut Reader) -> Read<Op> {
         _ => approximation!(f64::tanh),
     };
     let m = Precision::Approx.modifiers(ftz);
-    r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar()])
+    let opcode = r.opcode;
+    let op = r.lanes((apply, m.aux()), ty.scalar(), [ty.scalar()])?;
+    let (value, error): (fn(f64, f64) -> f64, Error) = match (opcode, ty) {
+        ("rsqrt", FloatType::F64) => (|a, _| 1.0 / a.sqrt(), HIGH_WORD),
+        ("rsqrt", _) => (|a, _| 1.0 / a.sqrt(), Error::Ulps(1)),
+        ("ex2", _) => (|a, _| a.exp2(), Error::Ulps(2)),
+        ("lg2", _) => (|a, _| a.log2(), Error::Either(1.0 / f64::from(1 << 22))),
+        ("sin", _) => (|a, _| a.sin(), TRIGONOMETRIC),
+        ("cos", _) => (|a, _| a.cos(), TRIGONOMETRIC),
+        _ => (|a, _| a.tanh(), Error::Relative(1.0 / 2048.0)),
+    };
+    Inexact::op(op, ty, value, error)
 }
+
+/// The error of approximations whose results have 20 bits.
+const HIGH_WORD: Error = Error::Relative(1.0 / (1 << 20) as f64);
+/// The error of sine and cosine in [-pi, pi]: 2^-20.5, rounded down.
+const TRIGONOMETRIC: Error = Error::Absolute(0.7 / (1 << 20) as f64);
 
 #[inline(always)]
 fn div32<const FTZ: bool, const SAT: bool>(a: f32, b: f32) -> u32 {

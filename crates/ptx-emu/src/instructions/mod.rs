@@ -5,7 +5,7 @@
 //! | `integer`, `carry` | integer arithmetic, without and with a carry flag |
 //! | `video` | arithmetic on bytes and halves |
 //! | `bits`, `fields` | logic, shifts, permutations; bit fields |
-//! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
+//! | `float`, `divide`, `inexact` | floating-point arithmetic; division, roots, approximations and their errors |
 //! | `half` | floating-point arithmetic of 16 bits |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |
@@ -38,6 +38,7 @@ mod fence;
 mod fields;
 mod float;
 mod half;
+mod inexact;
 mod integer;
 mod matrix;
 mod mbarrier;
