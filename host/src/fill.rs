@@ -7,7 +7,7 @@ use device::buffer::{BufferError, Scalar};
 pub(crate) use device::buffer::{reserved, zeros};
 
 /// Elements of one parallel task.
-const TASK: usize = 1 << 16;
+pub(crate) const TASK: usize = 1 << 16;
 
 /// `len` elements, computed on all cores.
 ///

@@ -21,6 +21,7 @@ pub mod limits;
 pub mod matadd;
 pub mod membench;
 pub mod poisson;
+mod random;
 pub mod registry;
 mod seismic;
 pub mod solutions;

@@ -3,7 +3,7 @@
 
 use std::f64::consts::PI;
 
-use lab::{CaseError, Values};
+use lab::{CaseError, Seed, Values};
 
 /// The fields that a run starts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,18 +17,26 @@ pub enum Start {
     /// says what else is random.
     Random {
         /// Equal seeds give equal fields.
-        seed: u64,
+        seed: Seed,
     },
 }
 
 impl Start {
+    /// What a random start follows from.
+    pub(crate) fn seed(self) -> Option<Seed> {
+        match self {
+            Start::Random { seed } => Some(seed),
+            Start::Rest | Start::Pulse => None,
+        }
+    }
+
     /// That of a case: its parameters `start` and `seed`.
     ///
     /// # Errors
     ///
     /// [`CaseError`] for an unknown start, and for a seed that is not a number.
     pub(crate) fn of_case(values: &Values<'_>) -> Result<Start, CaseError> {
-        let seed = values.get("seed")?;
+        let seed = values.seed::<u64>("seed")?;
         let start: String = values.get("start")?;
         match start.as_str() {
             "random" => Ok(Start::Random { seed }),

@@ -14,17 +14,19 @@ use terminal::progress::NoProgress;
 
 fn poisson(n: u32, iterations: u32) -> Poisson {
     let problem = Poisson::new(n, iterations).unwrap();
-    problem.with_start(Start::Random { seed: 7 }).unwrap()
+    problem
+        .with_start(Start::Random { seed: 7.into() })
+        .unwrap()
 }
 
 fn stencil25(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     let problem = Stencil25::with_shell(shape, steps, shell).unwrap();
-    problem.with_start(stencil25::Start::Random { seed: 7 })
+    problem.with_start(stencil25::Start::Random { seed: 7.into() })
 }
 
 fn wave3d(shape: [u32; 3], steps: u32) -> Wave3d {
     let problem = Wave3d::new(shape, steps).unwrap();
-    problem.with_start(host::wave3d::Start::Random { seed: 7 })
+    problem.with_start(host::wave3d::Start::Random { seed: 7.into() })
 }
 
 /// Runs the variant on `devices` emulated devices, compares its results with the CPU's, and returns

@@ -40,7 +40,7 @@ fn transpose(kernel: &str, grid: (u32, u32)) -> Result<Run, Error> {
 /// One launch of a wave2d variant.
 fn wave2d(variant: &str, steps: u32) -> Result<Run, Error> {
     let problem =
-        Wave2d::new(1001, 500, steps, "point-source")?.with_start(Start::Random { seed: 1 });
+        Wave2d::new(1001, 500, steps, "point-source")?.with_start(Start::Random { seed: 1.into() });
     Ok(Run {
         module: &LAB.module,
         plan: LAB.find(variant)?.record(&problem)?,

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use host::wave2d::{LAB, Start, Wave2d};
 use kernels_gpu::wave2d::AnyScene;
 use lab::run::run_case;
-use lab::{Cpu, LabCase};
+use lab::{Cpu, LabCase, Seed};
 use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
@@ -34,9 +34,12 @@ fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
         for (n_x, n_y) in SIZES {
             for steps in STEPS {
                 let seed = u64::from(n_x) * 1000 + u64::from(steps);
-                let problem = Wave2d::new(n_x, n_y, steps, scene)
-                    .unwrap()
-                    .with_start(Start::Random { seed });
+                let problem =
+                    Wave2d::new(n_x, n_y, steps, scene)
+                        .unwrap()
+                        .with_start(Start::Random {
+                            seed: Seed::Number(seed),
+                        });
                 let inputs = LabCase::inputs(&problem).unwrap();
                 let expected = problem
                     .reference_from(&inputs, Cpu::Parallel, &NoProgress)

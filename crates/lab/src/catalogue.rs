@@ -185,8 +185,16 @@ pub fn params(pairs: &[String]) -> Result<Option<CaseParams>, CommandError> {
 /// # Errors
 ///
 /// [`CommandError::Input`] for parameters that the lab does not have, or values that it does not
-/// allow.
+/// allow; and for a case of no timesteps, which only the grader has a use for.
 pub fn own_case(lab: &Lab, params: &CaseParams) -> Result<Box<dyn LabCase>, CommandError> {
-    lab.case(params)
-        .map_err(|error| CommandError::from(error).context("--param"))
+    let refused = |error: CaseError| CommandError::from(error).context("--param");
+    let case = lab.case(params).map_err(refused)?;
+    match (case.timesteps(), lab.steps_parameter()) {
+        (Some(0), Some(name)) => Err(refused(CaseError::invalid(
+            name,
+            0,
+            "there is nothing to compute; at least 1",
+        ))),
+        _ => Ok(case),
+    }
 }

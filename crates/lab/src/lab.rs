@@ -8,6 +8,7 @@ use plan::{InterfaceInfo, Plan};
 
 use crate::case::LabCase;
 use crate::params::{CaseError, CaseParams, Parameter, Values};
+use crate::seed::Seed;
 use crate::variant::{SHAPE, Variant};
 
 /// Any case.
@@ -26,7 +27,7 @@ pub struct Lab {
     /// Whether results are rounded: whether its cases have an oracle, so that there is a distance
     /// from the exact results.
     pub rounds: bool,
-    /// How many bits a seed has: 1 to 64.
+    /// How many bits a seed has that is a number: 1 to 64.
     pub seed_bits: u32,
     /// The kernels of the built-in variants.
     pub module: Arc<Module>,
@@ -88,11 +89,30 @@ impl Lab {
     /// # Errors
     ///
     /// [`CaseError`] for parameters that would keep the inputs from following the seed.
-    pub fn seeded(&self, params: &CaseParams, seed: u64) -> Result<CaseParams, CaseError> {
+    pub fn seeded(
+        &self,
+        params: &CaseParams,
+        seed: impl Into<Seed>,
+    ) -> Result<CaseParams, CaseError> {
         (self.check_seedable)(params)?;
         let mut params = params.clone();
-        params.set("seed", seed >> (64 - self.seed_bits));
+        let seed = match seed.into() {
+            Seed::Number(number) => Seed::Number(number >> (64 - self.seed_bits)),
+            key => key,
+        };
+        params.set("seed", seed);
         Ok(params)
+    }
+
+    /// The parameter that says how many timesteps a case has, if one does.
+    pub fn steps_parameter(&self) -> Option<&'static str> {
+        let mut names = self.parameters.iter().map(|parameter| parameter.name);
+        names.find(|name| ["steps", "iterations"].contains(name))
+    }
+
+    /// The parameters that say how many elements there are along each axis.
+    pub fn extent_parameters(&self) -> impl Iterator<Item = &'static str> {
+        self.extents.0.split(" = ")
     }
 
     /// Adds solutions that are not built in. They come after the built-in ones wherever a command

@@ -22,7 +22,7 @@
 //! 1. `case`: a case, its reference and its work;
 //! 2. `variant`: a solution, its shapes, and how its results are compared;
 //! 3. `lab`: a lab, and lookups by name;
-//! 4. `params`: parameters as `key=value`;
+//! 4. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
 //! 5. [`run`]: a variant's case on a device;
 //! 6. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
 //! 7. [`memory_advice`]: the case that would fit where memory is short.
@@ -38,9 +38,11 @@ mod lab;
 pub mod memory_advice;
 mod params;
 pub mod run;
+mod seed;
 mod variant;
 
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use lab::{Lab, boxed, find_lab, find_variant};
 pub use params::{CaseError, CaseParams, Parameter, Values};
+pub use seed::Seed;
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};

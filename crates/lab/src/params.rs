@@ -8,6 +8,8 @@ use thiserror::Error;
 
 use plan::suggestion;
 
+use crate::seed::Seed;
+
 /// A parameter that a lab understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parameter {
@@ -215,20 +217,17 @@ impl<'p> Values<'p> {
         })
     }
 
-    /// A number of timesteps or iterations, at least 1.
+    /// A seed, of which a number is an `N`.
     ///
     /// # Errors
     ///
-    /// As [`Values::get`]; [`CaseError::Invalid`] for 0.
-    pub fn steps(&self, name: &str) -> Result<u32, CaseError> {
-        match self.get(name)? {
-            0 => Err(CaseError::invalid(
-                name,
-                0,
-                "there is nothing to compute; at least 1",
-            )),
-            steps => Ok(steps),
+    /// As [`Values::get`].
+    pub fn seed<N: FromStr + Into<u64>>(&self, name: &str) -> Result<Seed, CaseError> {
+        if let Some(key) = self.given(name).and_then(Seed::key) {
+            return Ok(key);
         }
+        let number: N = self.get(name)?;
+        Ok(Seed::Number(number.into()))
     }
 
     /// A seed, or `None` for the word `none`.
@@ -236,15 +235,21 @@ impl<'p> Values<'p> {
     /// # Errors
     ///
     /// [`CaseError::Invalid`] for what is neither.
-    pub fn seed_or(&self, name: &str, none: &str) -> Result<Option<u64>, CaseError> {
+    pub fn seed_or(&self, name: &str, none: &str) -> Result<Option<Seed>, CaseError> {
         let value: String = self.get(name)?;
         if value == none {
             return Ok(None);
         }
-        value.parse().map(Some).map_err(|_| {
-            let reason = format!("a number from 0 to 2^64 - 1, or `{none}`");
-            CaseError::invalid(name, value, reason)
-        })
+        if let Some(key) = Seed::key(&value) {
+            return Ok(Some(key));
+        }
+        value
+            .parse()
+            .map(|number| Some(Seed::Number(number)))
+            .map_err(|_| {
+                let reason = format!("a number from 0 to 2^64 - 1, or `{none}`");
+                CaseError::invalid(name, value, reason)
+            })
     }
 }
 

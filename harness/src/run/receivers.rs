@@ -279,7 +279,7 @@ mod tests {
     #[test]
     fn every_variant_records_what_the_cpu_does() {
         let problem = Stencil25::with_shell([9, 10, 12], 7, 3).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 4 });
+        let problem = problem.with_start(Start::Random { seed: 4.into() });
         let grid = problem.grid();
         for variant in LAB.variants.iter().filter(|variant| !variant.on_request) {
             for (every, first) in [(1, 0), (2, 3), (3, 0)] {

@@ -150,7 +150,7 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, CommandError> {
     let start = match args.start {
         InitialFields::Rest => Start::Rest,
         InitialFields::Pulse => Start::Pulse,
-        InitialFields::Random => Start::Random { seed: 1 },
+        InitialFields::Random => Start::Random { seed: 1.into() },
     };
     let given = args.shape.map(|shape| shape.0);
     let (model, of_model) = match Model::from_name(&args.model) {

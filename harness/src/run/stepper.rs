@@ -445,7 +445,7 @@ mod tests {
     #[test]
     fn every_bit_is_compared() {
         let problem = Wave3d::new([5, 6, 7], 4).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 1 });
+        let problem = problem.with_start(Start::Random { seed: 1.into() });
         let processor = processor(&host::wave3d::LAB, "single", "--device=emulated");
         let mut stepper = Stepper::new(problem, &processor, None).unwrap();
         let mut comparison = Comparison::default();

@@ -91,7 +91,7 @@ fn problem(args: &Wave2dArgs) -> Result<Wave2d, CommandError> {
     let Extents([n_x, n_y]) = args.shape;
     let start = match args.start {
         InitialFields::Rest => Start::Rest,
-        InitialFields::Random => Start::Random { seed: 1 },
+        InitialFields::Random => Start::Random { seed: 1.into() },
     };
     let problem = Wave2d::new(n_x, n_y, args.steps, &args.scene).map_err(|error| match error {
         CaseError::Invalid {

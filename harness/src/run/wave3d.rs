@@ -91,7 +91,7 @@ fn problem(args: &Wave3dArgs) -> Result<Wave3d, CommandError> {
     let start = match args.start {
         InitialFields::Rest => Start::Rest,
         InitialFields::Pulse => Start::Pulse,
-        InitialFields::Random => Start::Random { seed: 1 },
+        InitialFields::Random => Start::Random { seed: 1.into() },
     };
     let problem = Wave3d::new(args.shape.0, args.steps).map_err(|error| match error {
         CaseError::Invalid {

@@ -15,9 +15,10 @@ use kernels_gpu::random::value;
 
 use crate::fill::{filled, reserved};
 use crate::kernels::kernels_of;
+use crate::random;
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -45,12 +46,12 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
 
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("n_x", "elements of a row, at least 1", "4096"),
-    Parameter::new("n_y", "rows, 1 to 65535", "4096"),
+    Parameter::new("n_y", "rows, 1 to 500000", "4096"),
     Parameter::new("seed", "seed of the random matrices, 0 to 2^32 - 1", "1"),
 ];
 
-/// The limit of blocks along y of a grid: some mappings have a row of blocks for each row.
-const MOST_ROWS: u32 = 65_535;
+/// The rows that a grid of 65535 blocks along y covers, with eight rows per block, rounded down.
+const MOST_ROWS: u32 = 500_000;
 
 /// Kernels index elements with 32 bits, and grids reach past the last element. It is also the limit
 /// of blocks along x.
@@ -61,7 +62,7 @@ const MOST_ELEMENTS: u64 = (1 << 31) - 1;
 pub struct MatAdd {
     n_x: u32,
     n_y: u32,
-    seed: u32,
+    seed: Seed,
 }
 
 impl MatAdd {
@@ -69,7 +70,7 @@ impl MatAdd {
     ///
     /// # Errors
     ///
-    /// [`CaseError::Invalid`] for an axis without elements, more than 65535 rows, or 2^31 or more
+    /// [`CaseError::Invalid`] for an axis without elements, more than 500000 rows, or 2^31 or more
     /// elements.
     pub fn new(n_x: u32, n_y: u32, seed: u32) -> Result<MatAdd, CaseError> {
         for (name, extent) in [("n_x", n_x), ("n_y", n_y)] {
@@ -79,7 +80,8 @@ impl MatAdd {
             }
         }
         if n_y > MOST_ROWS {
-            let reason = "a matrix has at most 65535 rows: a grid has no more blocks along y";
+            let reason =
+                "a matrix has at most 500000 rows: a grid has at most 65535 blocks along y";
             return Err(CaseError::invalid("n_y", n_y, reason));
         }
         if u64::from(n_x) * u64::from(n_y) > MOST_ELEMENTS {
@@ -87,7 +89,13 @@ impl MatAdd {
             let extents = format!("{n_x} * {n_y}");
             return Err(CaseError::invalid("n_x * n_y", extents, reason));
         }
+        let seed = Seed::Number(seed.into());
         Ok(MatAdd { n_x, n_y, seed })
+    }
+
+    /// The same with elements from another seed.
+    fn with_seed(self, seed: Seed) -> MatAdd {
+        MatAdd { seed, ..self }
     }
 
     /// The lab's own cases, each with a seed that is its number.
@@ -106,15 +114,17 @@ impl MatAdd {
 
     /// A (number 0) or B (number 1), independent in every element.
     fn matrix(&self, number: u32) -> Result<Vec<f32>, BufferError> {
-        let seed = self.seed.wrapping_mul(2).wrapping_add(number);
-        filled(self.elements(), |i| element(i as u32, seed))
+        let hashed = |seed: u64, i| {
+            let seed = (seed as u32).wrapping_mul(2).wrapping_add(number);
+            value(i, seed.wrapping_mul(0x9e37_79b9))
+        };
+        random::array(self.seed, number, self.elements(), hashed, element)
     }
 }
 
 /// A pseudo-random number between -2^8 and 2^8. Each of 16 exponents is equally likely: sums are
 /// rounded, and an `f64` holds their exact values. One of 256 numbers is subnormal.
-fn element(i: u32, seed: u32) -> f32 {
-    let bits = value(i, seed.wrapping_mul(0x9e37_79b9));
+fn element(bits: u32) -> f32 {
     let sign_and_fraction = bits & 0x807f_ffff;
     let exponent = match bits >> 23 & 0xff {
         0xff => 0,
@@ -146,7 +156,8 @@ impl std::fmt::Display for MatAdd {
 }
 
 fn from_values(values: &Values<'_>) -> Result<MatAdd, CaseError> {
-    MatAdd::new(values.get("n_x")?, values.get("n_y")?, values.get("seed")?)
+    let case = MatAdd::new(values.get("n_x")?, values.get("n_y")?, 1)?;
+    Ok(case.with_seed(values.seed::<u32>("seed")?))
 }
 
 fn small() -> Vec<MatAdd> {

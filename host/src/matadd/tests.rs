@@ -73,7 +73,7 @@ fn refusal(pairs: &[&str]) -> String {
 fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_x=0"]), @"parameter `n_x` = `0`: a matrix has at least 1 element along each axis");
     insta::assert_snapshot!(refusal(&["n_y=0"]), @"parameter `n_y` = `0`: a matrix has at least 1 element along each axis");
-    insta::assert_snapshot!(refusal(&["n_y=65536"]), @"parameter `n_y` = `65536`: a matrix has at most 65535 rows: a grid has no more blocks along y");
+    insta::assert_snapshot!(refusal(&["n_y=500001"]), @"parameter `n_y` = `500001`: a matrix has at most 500000 rows: a grid has at most 65535 blocks along y");
     insta::assert_snapshot!(refusal(&["n_x=2147483648", "n_y=2"]), @"parameter `n_x * n_y` = `2147483648 * 2`: a matrix has at most 2147483647 elements");
     insta::assert_snapshot!(refusal(&["n_x=-1"]), @"parameter `n_x` = `-1`: write a whole number from 0 to 4294967295: elements of a row, at least 1");
     insta::assert_snapshot!(refusal(&["seed=x"]), @"parameter `seed` = `x`: write a whole number from 0 to 4294967295: seed of the random matrices, 0 to 2^32 - 1");

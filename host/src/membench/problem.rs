@@ -5,11 +5,11 @@ use std::sync::{LazyLock, OnceLock};
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
 
-use crate::fill::filled;
 use crate::kernels::kernels_of;
+use crate::random;
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, boxed};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -55,7 +55,7 @@ pub struct MemBench {
     n: u32,
     x: u32,
     block: u32,
-    seed: u32,
+    seed: Seed,
 }
 
 impl MemBench {
@@ -82,7 +82,13 @@ impl MemBench {
             let reason = "a block has whole warps: a multiple of 32 threads, up to 1024";
             return Err(CaseError::invalid("block", block, reason));
         }
+        let seed = Seed::Number(seed.into());
         Ok(MemBench { n, x, block, seed })
+    }
+
+    /// The same with elements from another seed.
+    fn with_seed(self, seed: Seed) -> MemBench {
+        MemBench { seed, ..self }
     }
 
     /// The lab's own cases, each with a seed that is its number.
@@ -120,12 +126,8 @@ impl std::fmt::Display for MemBench {
 }
 
 fn from_values(values: &Values<'_>) -> Result<MemBench, CaseError> {
-    MemBench::new(
-        values.get("n")?,
-        values.get("x")?,
-        values.get("block")?,
-        values.get("seed")?,
-    )
+    let case = MemBench::new(values.get("n")?, values.get("x")?, values.get("block")?, 1)?;
+    Ok(case.with_seed(values.seed::<u32>("seed")?))
 }
 
 fn small() -> Vec<MemBench> {
@@ -170,7 +172,8 @@ impl LabCase for MemBench {
     }
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
-        let src = filled(self.n as usize, |i| value(i as u32, self.seed))?;
+        let hashed = |seed, i| value(i, seed as u32);
+        let src = random::array(self.seed, 0, self.n as usize, hashed, |bits| bits)?;
         Ok(named([("src", src.into()), ("sum", vec![0_u32].into())]))
     }
 

@@ -9,7 +9,8 @@ use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, advance_copies,
+    boxed,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -59,7 +60,7 @@ fn valid(n: u32, iterations: u32, start: Start) -> Poisson {
 }
 
 fn from_values(values: &Values<'_>) -> Result<Poisson, CaseError> {
-    let iterations = values.steps("iterations")?;
+    let iterations = values.get("iterations")?;
     let start = match values.seed_or("seed", "none")? {
         None => Start::Uniform(values.get("t0")?),
         Some(seed) if values.given("t0").is_some() => {
@@ -89,7 +90,15 @@ fn small() -> Vec<Poisson> {
     ];
     let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
     let random = random.into_iter().zip(1..);
-    let random = random.map(|((n, iterations), seed)| valid(n, iterations, Start::Random { seed }));
+    let random = random.map(|((n, iterations), seed)| {
+        valid(
+            n,
+            iterations,
+            Start::Random {
+                seed: Seed::Number(seed),
+            },
+        )
+    });
     let uniform = uniform.map(|(n, iterations, t0)| valid(n, iterations, Start::Uniform(t0)));
     random.chain(uniform).collect()
 }

@@ -4,8 +4,9 @@ use kernels_gpu::poisson::Grid;
 use rayon::prelude::*;
 
 use crate::fill::zeros;
+use crate::random::{Stream, unit_f64};
 use device::buffer::BufferError;
-use lab::CaseError;
+use lab::{CaseError, Seed};
 
 /// The values inside the walls before the first iteration.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -15,7 +16,7 @@ pub enum Start {
     /// Uniform in [0, 20), independent in every point: a wrong result cannot be right by chance.
     Random {
         /// Equal seeds give equal fields.
-        seed: u64,
+        seed: Seed,
     },
 }
 
@@ -132,10 +133,24 @@ impl Poisson {
                 let rows = u.par_chunks_exact_mut(n).enumerate();
                 rows.for_each(|(row, values)| fill(row, values, &mut || t0));
             }
-            Start::Random { seed } => {
+            Start::Random {
+                seed: Seed::Number(seed),
+            } => {
                 let mut random = fastrand::Rng::with_seed(seed);
                 let rows = u.chunks_exact_mut(n).enumerate();
                 rows.for_each(|(row, values)| fill(row, values, &mut || 20.0 * random.f64()));
+            }
+            Start::Random {
+                seed: Seed::Key(key),
+            } => {
+                let stream = Stream::new(key, 0, u.len());
+                let rows = u.par_chunks_exact_mut(n).enumerate();
+                rows.for_each(|(row, values)| {
+                    let mut inside = vec![0.0; n];
+                    stream.fill_from(row * n, &mut inside, |bits| 20.0 * unit_f64(bits));
+                    let mut inside = inside.into_iter();
+                    fill(row, values, &mut || inside.next().unwrap_or(0.0));
+                });
             }
         }
         Ok(u)

@@ -14,7 +14,7 @@ use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work,
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work,
     advance_copies, boxed,
 };
 use plan::Interface as _;
@@ -91,7 +91,11 @@ fn valid(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
 fn numbered(cases: impl IntoIterator<Item = Stencil25>) -> Vec<Stencil25> {
     let cases = cases.into_iter().zip(1..);
     cases
-        .map(|(case, seed)| case.with_start(Start::Random { seed }))
+        .map(|(case, seed)| {
+            case.with_start(Start::Random {
+                seed: Seed::Number(seed),
+            })
+        })
         .collect()
 }
 
@@ -113,7 +117,7 @@ where
 }
 
 fn from_values(values: &Values<'_>) -> Result<Stencil25, CaseError> {
-    let steps = values.steps("steps")?;
+    let steps = values.get("steps")?;
     let model: String = values.get("model")?;
     let model = Model::from_name(&model)
         .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;
@@ -306,7 +310,7 @@ impl LabCase for Stencil25 {
         let sample = sample.with_medium(Model::LAYERS, self.spacing_m(), Some(self.dt_s()));
         let sample = sample.ok()?.with_source(self.source()).ok()?;
         let sample = sample
-            .with_start(Start::Random { seed: 1 })
+            .with_start(Start::Random { seed: 1.into() })
             .with_first_step(self.first_step());
         Some(Box::new(sample))
     }

@@ -2,13 +2,14 @@
 
 use std::sync::Arc;
 
-use kernels_gpu::random;
 use kernels_gpu::stencil25::{Grid, RADIUS};
 use rayon::prelude::*;
 
 use crate::fill::zeros;
+use crate::random::Uniform;
 use crate::wave3d;
 use device::buffer::BufferError;
+use lab::Seed;
 
 /// The wave's speed by place.
 #[derive(Debug, Clone, PartialEq)]
@@ -106,6 +107,10 @@ impl Absorption {
 
     /// eta at (x, y, z), which may be in the halo.
     pub fn at(&self, x: i64, y: i64, z: i64) -> f32 {
+        self.eta_at([x, y, z]) as f32
+    }
+
+    fn eta_at(&self, [x, y, z]: [i64; 3]) -> f64 {
         let depth = |position: i64, n: u32| {
             let position = position.clamp(0, i64::from(n) - 1);
             let to_face = position.min(i64::from(n) - 1 - position);
@@ -114,12 +119,12 @@ impl Absorption {
         let Grid { n_x, n_y, n_z, .. } = self.grid;
         let depth = depth(x, n_x).max(depth(y, n_y)).max(depth(z, n_z));
         let into = depth as f64 / f64::from(self.shell);
-        (self.largest * into * into) as f32
+        self.largest * into * into
     }
 }
 
 /// vp for a model and a timestep in seconds. With a seed, vp of each point is up to an eighth less,
-/// at random.
+/// at random: so it cannot be computed.
 ///
 /// # Errors
 ///
@@ -132,43 +137,50 @@ pub fn vp(
     grid: Grid,
     model: &Model,
     dt_s: f64,
-    seed: Option<u64>,
+    seed: Option<Seed>,
 ) -> Result<Vec<f32>, BufferError> {
+    let uniform = seed.map(|seed| Array::Vp.of(seed, grid.points() as usize));
     let mut vp = zeros(grid.len() as usize)?;
     for_rows(grid, &mut vp, |column, row| {
         let first = first_point(grid, column);
         let speeds = model.row(first, grid.n_z);
-        for ((vp, c), point) in row.iter_mut().zip(speeds).zip(first..) {
-            let less = match seed {
-                Some(seed) => f64::from(uniform(seed, Array::Vp, point) + 1.0) / 16.0,
-                None => 0.0,
-            };
+        let factors = factors(uniform.as_ref(), first, row.len());
+        for ((vp, c), factor) in row.iter_mut().zip(speeds).zip(factors) {
             let distance = f64::from(c) * dt_s;
-            *vp = (distance * distance * (1.0 - less)) as f32;
+            *vp = (distance * distance * factor) as f32;
         }
     });
     Ok(vp)
 }
 
 impl Absorption {
-    /// eta, halo included.
+    /// eta, halo included. With a seed, each value is up to an eighth less, at random: so it cannot
+    /// be computed.
     ///
     /// # Errors
     ///
     /// [`BufferError::OutOfMemory`].
-    pub fn eta(&self) -> Result<Vec<f32>, BufferError> {
+    pub fn eta(&self, seed: Option<Seed>) -> Result<Vec<f32>, BufferError> {
+        let uniform = seed.map(|seed| Array::Eta.of(seed, self.grid.len() as usize));
+        let pitch = self.grid.pitch as usize;
         let mut eta = zeros(self.grid.len() as usize)?;
         let rows = self.grid.rows_of_plane();
         let halo = i64::from(RADIUS);
-        let all = eta.par_chunks_mut(self.grid.pitch as usize).enumerate();
+        let all = eta.par_chunks_mut(pitch).enumerate();
         all.for_each(|(row, values)| {
             let (x, y) = ((row / rows) as i64 - halo, (row % rows) as i64 - halo);
-            for (z, eta) in (0..).zip(values) {
-                *eta = self.at(x, y, z);
+            let factors = factors(uniform.as_ref(), row * pitch, pitch);
+            for ((z, eta), factor) in (0..).zip(values).zip(factors) {
+                *eta = (self.eta_at([x, y, z]) * factor) as f32;
             }
         });
         Ok(eta)
     }
+}
+
+/// Those of [`Uniform::factors`], or 1 without random numbers.
+fn factors(uniform: Option<&Uniform>, first: usize, len: usize) -> Vec<f64> {
+    uniform.map_or_else(|| vec![1.0; len], |uniform| uniform.factors(first, len))
 }
 
 /// The number of a row's first point among all points.
@@ -197,15 +209,13 @@ pub enum Array {
     Phi = 3,
     /// vp.
     Vp = 4,
+    /// eta, in which a point is an element.
+    Eta = 5,
 }
 
-/// A pseudo-random number in [-1, 1) for a point, from the point's number.
-#[inline(always)]
-pub fn uniform(seed: u64, array: Array, point: usize) -> f32 {
-    const ODD: u32 = 0x9e37_79b9;
-    let low = random::value(seed as u32, ODD.wrapping_mul(array as u32));
-    let key = random::value(low, (seed >> 32) as u32);
-    // Without the product, two keys would give the same values in another order.
-    let bits = random::value(ODD.wrapping_mul(point as u32), key);
-    (bits >> 8) as f32 * (1.0 / 8_388_608.0) - 1.0
+impl Array {
+    /// Its random numbers, one for each of `points` points.
+    pub fn of(self, seed: Seed, points: usize) -> Uniform {
+        Uniform::new(seed, self as u32, points)
+    }
 }

@@ -2,7 +2,7 @@
 
 use kernels_gpu::stencil25::{Coefficients, Grid};
 
-use super::model::{self, Absorption, Array, Model, first_point, for_rows, uniform};
+use super::model::{self, Absorption, Array, Model, first_point, for_rows};
 use crate::fill::zeros;
 use crate::seismic::{Ricker, Start, rounded_down};
 use device::buffer::BufferError;
@@ -312,11 +312,7 @@ impl Stencil25 {
     ///
     /// [`BufferError::OutOfMemory`].
     pub fn vp(&self) -> Result<Vec<f32>, BufferError> {
-        let seed = match self.start {
-            Start::Random { seed } => Some(seed),
-            _ => None,
-        };
-        model::vp(self.grid, &self.model, self.dt_s, seed)
+        model::vp(self.grid, &self.model, self.dt_s, self.start.seed())
     }
 
     /// eta, in the layout of [`Grid`].
@@ -325,7 +321,7 @@ impl Stencil25 {
     ///
     /// [`BufferError::OutOfMemory`].
     pub fn eta(&self) -> Result<Vec<f32>, BufferError> {
-        self.absorption().eta()
+        self.absorption().eta(self.start.seed())
     }
 
     /// The initial fields.
@@ -358,20 +354,21 @@ impl Stencil25 {
                 }
             }
             Start::Random { seed } => {
+                let points = grid.points() as usize;
                 for (array, field) in [(Array::U, &mut fields.u), (Array::V, &mut fields.v)] {
+                    let uniform = array.of(seed, points);
                     for_rows(grid, field, |at, row| {
-                        for (point, value) in (first_point(grid, at)..).zip(row) {
-                            *value = uniform(seed, array, point);
-                        }
+                        row.copy_from_slice(&uniform.from(first_point(grid, at), row.len()));
                     });
                 }
                 let inner = grid.inner(self.shell);
                 let size = self.coefficients().centre.abs();
+                let uniform = Array::Phi.of(seed, points);
                 for_rows(grid, &mut fields.phi, |[x, y], row| {
-                    let points = first_point(grid, [x, y])..;
-                    for ((point, z), value) in points.zip(0..).zip(row) {
+                    let numbers = uniform.from(first_point(grid, [x, y]), row.len());
+                    for ((z, value), number) in (0..).zip(row).zip(numbers) {
                         if !inner.contains(x, y, z) {
-                            *value = size * uniform(seed, Array::Phi, point);
+                            *value = size * number;
                         }
                     }
                 });

@@ -11,7 +11,8 @@ use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work, advance_copies, boxed,
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, advance_copies,
+    boxed,
 };
 use plan::Interface as _;
 use terminal::progress::Progress;
@@ -58,14 +59,16 @@ const PARAMETERS: &[Parameter] = &[
 fn numbered(cases: Vec<(u32, u32, u32, &str, f32)>) -> Vec<Wave2d> {
     let case = |((n_x, n_y, steps, scene, k), seed)| {
         let case = Wave2d::new(n_x, n_y, steps, scene)?.with_k(k)?;
-        Ok(case.with_start(Start::Random { seed }))
+        Ok(case.with_start(Start::Random {
+            seed: Seed::Number(seed),
+        }))
     };
     let cases: Result<_, CaseError> = cases.into_iter().zip(1..).map(case).collect();
     cases.expect("the lab's own cases are valid")
 }
 
 fn from_values(values: &Values<'_>) -> Result<Wave2d, CaseError> {
-    let steps = values.steps("steps")?;
+    let steps = values.get("steps")?;
     let start = match values.seed_or("seed", "rest")? {
         None => Start::Rest,
         Some(seed) => Start::Random { seed },

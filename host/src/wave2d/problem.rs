@@ -3,8 +3,9 @@
 use kernels_gpu::wave2d::{AnyScene, Domain};
 
 use crate::fill::zeros;
+use crate::random::{Stream, uniform_f32};
 use device::buffer::BufferError;
-use lab::CaseError;
+use lab::{CaseError, Seed};
 
 /// The initial fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,7 +16,7 @@ pub enum Start {
     /// cannot be right by chance.
     Random {
         /// Equal seeds give equal fields.
-        seed: u64,
+        seed: Seed,
     },
 }
 
@@ -179,10 +180,22 @@ impl Wave2d {
             u0: zeros(self.cells())?,
             u1: zeros(self.cells())?,
         };
-        if let Start::Random { seed } = self.start {
-            let mut random = fastrand::Rng::with_seed(seed);
-            for value in fields.u0.iter_mut().chain(&mut fields.u1) {
-                *value = 2.0 * random.f32() - 1.0;
+        match self.start {
+            Start::Rest => {}
+            Start::Random {
+                seed: Seed::Number(seed),
+            } => {
+                let mut random = fastrand::Rng::with_seed(seed);
+                for value in fields.u0.iter_mut().chain(&mut fields.u1) {
+                    *value = 2.0 * random.f32() - 1.0;
+                }
+            }
+            Start::Random {
+                seed: Seed::Key(key),
+            } => {
+                for (array, field) in (0..).zip([&mut fields.u0, &mut fields.u1]) {
+                    Stream::new(key, array, self.cells()).fill(field, uniform_f32);
+                }
             }
         }
         Ok(fields)

@@ -14,7 +14,7 @@ use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
 use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Values, Work,
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work,
     advance_copies, boxed,
 };
 use plan::Interface as _;
@@ -101,7 +101,11 @@ fn valid(shape: [u32; 3], steps: u32) -> Wave3d {
 fn numbered(cases: impl IntoIterator<Item = Wave3d>) -> Vec<Wave3d> {
     let cases = cases.into_iter().zip(1..);
     cases
-        .map(|(case, seed)| case.with_start(Start::Random { seed }))
+        .map(|(case, seed)| {
+            case.with_start(Start::Random {
+                seed: Seed::Number(seed),
+            })
+        })
         .collect()
 }
 
@@ -120,7 +124,7 @@ fn fields(buffers: &NamedBuffers) -> Result<(Fields, Coefficients), Error> {
 }
 
 fn from_values(values: &Values<'_>) -> Result<Wave3d, CaseError> {
-    let steps = values.steps("steps")?;
+    let steps = values.get("steps")?;
     let model: String = values.get("model")?;
     let model = Model::from_name(&model)
         .ok_or_else(|| CaseError::unknown("model", &model, Model::NAMES))?;

@@ -1,6 +1,9 @@
 //! The medium of the wave: its speed by depth, and the damped layers.
 
 use kernels_gpu::wave3d::{Domain, LAYER};
+use lab::Seed;
+
+use crate::random::Uniform;
 
 /// A model of the wave's speed by depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -80,5 +83,18 @@ impl Coefficients {
                 .flat_map(|i| (0..n_y).map(move |j| damping(i, j)))
                 .collect(),
         }
+    }
+
+    /// The same with each value up to an eighth less, at random: so they cannot be computed from
+    /// the parameters. What was 0 still is.
+    pub fn lessened(mut self, seed: Seed) -> Coefficients {
+        // Arrays 0 and 1 are the fields.
+        for (array, table) in (2..).zip([&mut self.c2, &mut self.d]) {
+            let factors = Uniform::new(seed, array, table.len()).factors(0, table.len());
+            for (value, factor) in table.iter_mut().zip(factors) {
+                *value *= factor;
+            }
+        }
+        self
     }
 }

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 
 use super::problem::largest_timestep;
 use super::{Coefficients, Fields, LAB, Model, Ricker, Start, Wave3d, advance};
-use lab::{CaseParams, Cpu, LabCase};
+use lab::{CaseParams, Cpu, LabCase, Seed};
 use terminal::progress::NoProgress;
 
 fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
@@ -18,7 +18,7 @@ fn run(problem: &Wave3d, cpu: Cpu) -> Fields {
     fields
 }
 fn random(shape: [u32; 3], steps: u32) -> Wave3d {
-    let start = Start::Random { seed: 5 };
+    let start = Start::Random { seed: 5.into() };
     Wave3d::new(shape, steps).unwrap().with_start(start)
 }
 /// Every (i, j, k), in the order of a field.
@@ -55,6 +55,7 @@ fn one_step_is_the_formula() {
         "the last field becomes the second-last"
     );
     let (dt, dx) = (0.002, 10.0);
+    let tables = problem.coefficients();
     let at = |[i, j, k]: [u32; 3]| ((i * n_y + j) * n_z + k) as usize;
     for (site, &got) in sites(shape).zip(&result.u) {
         let [i, j, k] = site;
@@ -69,11 +70,20 @@ fn one_step_is_the_formula() {
         let sum = u([i - 1, j, k]) + u([i + 1, j, k]) + u([i, j - 1, k]) + u([i, j + 1, k]);
         let sum = sum + u([i, j, k - 1]) + u([i, j, k + 1]);
         let source = if site == [8, 9, 5] { 1.0 } else { 0.0 };
+        // What the table has instead, at random, is up to an eighth less.
+        let lessened = |value: f64, exact: f64| {
+            assert!(
+                value <= exact && value >= 0.875 * exact,
+                "{value}, of {exact}"
+            );
+            value
+        };
         let c = [1500.0, 1800.0, 2100.0, 2400.0][(4 * k / n_z) as usize];
-        let change = dt * dt / (dx * dx) * c * c * (sum - 6.0 * u(site) + source);
+        let c2 = lessened(tables.c2[k as usize], c * c);
+        let change = dt * dt / (dx * dx) * c2 * (sum - 6.0 * u(site) + source);
         // A quarter, two quarters ... of the layer's four sites, squared.
         let into = 5.0 - f64::from(to_x.min(to_y).min(5));
-        let d = 150.0 * into * into / 16.0;
+        let d = lessened(tables.d[(i * n_y + j) as usize], 150.0 * into * into / 16.0);
         let u_prev = initial.u_prev[at(site)];
         let expected = if d == 0.0 {
             2.0 * u(site) - u_prev + change
@@ -321,7 +331,6 @@ fn wrong_parameters_are_named() {
     insta::assert_snapshot!(refusal(&["n_x=130001"]), @"parameter `n_x` = `130001`: a domain has at most 130000 sites along this axis");
     insta::assert_snapshot!(refusal(&["n_x=1291", "n_y=1291", "n_z=1291"]), @"parameter `n_x * n_y * n_z` = `1291 * 1291 * 1291`: a domain has at most 2147483648 sites");
     insta::assert_snapshot!(refusal(&["n_y=4294967296"]), @"parameter `n_y` = `4294967296`: write a whole number from 0 to 4294967295: sites along y, at least 3");
-    insta::assert_snapshot!(refusal(&["steps=0"]), @"parameter `steps` = `0`: there is nothing to compute; at least 1");
     insta::assert_snapshot!(refusal(&["dt=0.0025"]), @"parameter `dt` = `0.0025`: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 10 m and c up to 2400 m/s, dt is at most 0.00240562 s");
     insta::assert_snapshot!(refusal(&["dx=5"]), @"parameter `dt` = `0.002`: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 5 m and c up to 2400 m/s, dt is at most 0.00120281 s");
     insta::assert_snapshot!(refusal(&["model=uniform", "dt=0.01"]), @"parameter `dt` = `0.01`: unstable: the CFL condition is dt <= dx / (c sqrt(3)); with dx = 10 m and c up to 2000 m/s, dt is at most 0.00288675 s");
@@ -364,7 +373,7 @@ proptest! {
         let problem = Wave3d::new([n_x, n_y, n_z], steps).unwrap()
             .with_medium(Model::Layers, 10.0, dt).unwrap()
             .with_damping(damping).unwrap()
-            .with_start(Start::Random { seed });
+            .with_start(Start::Random { seed: Seed::Number(seed) });
         let fields = run(&problem, Cpu::Serial);
         // The energy norm may let a single site grow, but not exponentially.
         let bound = 20.0 * (f64::from(steps) + 1.0);
@@ -374,7 +383,7 @@ proptest! {
 #[test]
 fn the_reference_stays_near_the_oracle() {
     let problem = Wave3d::new([13, 14, 15], 40).unwrap();
-    let problem = problem.with_start(Start::Random { seed: 3 });
+    let problem = problem.with_start(Start::Random { seed: 3.into() });
     let inputs = problem.inputs().unwrap();
     let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
     let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();

@@ -2,12 +2,14 @@
 
 use proptest::prelude::*;
 
+use crate::computed::assert_computes;
 use crate::matadd::{IndexMap, LAB, MatAdd, check_index};
 use device::Device;
 use device::run::reset;
 use device::validate::validate;
 use device::{EmulatedDevice, GlobalTraffic, LaunchLimits};
-use lab::{LabCase, Variant};
+use lab::{Cpu, LabCase, Variant};
+use terminal::progress::NoProgress;
 
 /// The owner of element (x, y), by each mapping's definition: its block and its thread in the
 /// block, as CUDA numbers them.
@@ -123,9 +125,10 @@ fn a_reduced_case_coalesces_as_the_case() {
 fn the_largest_matrices_fit_a_grid() {
     for (n_x, n_y) in [
         (65_535, 32_768),
+        (4_294, 500_000),
         (32_768, 32_768),
         (i32::MAX as u32, 1),
-        (1, 65_535),
+        (1, 500_000),
     ] {
         let problem = MatAdd::new(n_x, n_y, 1).unwrap();
         for variant in &LAB.variants {
@@ -133,6 +136,18 @@ fn the_largest_matrices_fit_a_grid() {
             validate(&LAB.module, &plan, &LaunchLimits::SM_90)
                 .unwrap_or_else(|error| panic!("{}, {problem}: {error}", variant.name));
         }
+    }
+}
+/// More rows than a grid has blocks along y: a second launch adds the rest.
+#[test]
+fn rows_beyond_a_grid_are_added_too() {
+    let problem = MatAdd::new(2, 65_540, 1).unwrap();
+    let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+    for (name, launches) in [("grid2d_block1d_32", 2), ("grid2d_block2d_32x8", 1)] {
+        let variant = LAB.find(name).unwrap();
+        let plan = variant.record(&problem).unwrap();
+        assert_eq!(plan.commands().len(), launches, "{name}");
+        assert_computes(&LAB.module, &problem, &plan, &expected);
     }
 }
 proptest! {

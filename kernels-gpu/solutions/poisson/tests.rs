@@ -18,7 +18,9 @@ use terminal::progress::NoProgress;
 
 fn random(n: u32, iterations: u32) -> Poisson {
     let problem = Poisson::new(n, iterations).unwrap();
-    problem.with_start(Start::Random { seed: 5 }).unwrap()
+    problem
+        .with_start(Start::Random { seed: 5.into() })
+        .unwrap()
 }
 
 #[test]

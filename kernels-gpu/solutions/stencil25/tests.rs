@@ -21,7 +21,7 @@ use terminal::progress::NoProgress;
 
 fn random(shape: [u32; 3], steps: u32, shell: u32) -> Stencil25 {
     let problem = Stencil25::with_shell(shape, steps, shell).unwrap();
-    problem.with_start(Start::Random { seed: 5 })
+    problem.with_start(Start::Random { seed: 5.into() })
 }
 
 #[test]

@@ -13,7 +13,7 @@ use crate::wave2d::{LAB, Start, Wave2d};
 use device::run::run_once;
 use device::validate::validate;
 use device::{Device, EmulatedDevice, LaunchLimits};
-use lab::{Cpu, InterfaceCase, LabCase};
+use lab::{Cpu, InterfaceCase, LabCase, Seed};
 use plan::Command;
 use terminal::progress::NoProgress;
 
@@ -89,7 +89,7 @@ fn single_is_right_in_every_shape_and_scene() {
     for (at, scene) in AnyScene::NAMES.iter().enumerate() {
         for (n_x, n_y) in sizes {
             let problem = Wave2d::new(n_x, n_y, 3, scene).unwrap();
-            let problem = problem.with_start(Start::Random { seed: 6 });
+            let problem = problem.with_start(Start::Random { seed: 6.into() });
             let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
             for shape in single::launch::Shape::SPACE.iter().skip(at % 2).step_by(2) {
                 let plan = recorded(shape.label(), shape, &problem);
@@ -113,7 +113,7 @@ fn strips_and_chunks_are_right_at_their_edges() {
             (128, 101, shape.steps + 4, 1056),
         ] {
             let problem = Wave2d::new(n_x, n_y, steps, "double-slit").unwrap();
-            let problem = problem.with_start(Start::Random { seed: 3 });
+            let problem = problem.with_start(Start::Random { seed: 3.into() });
             check(Shape { warps, ..shape }, &problem);
         }
     }
@@ -133,7 +133,7 @@ fn passes_are_right_behind_one_another() {
             (300, 330, 5 * 16 + 1, "elliptic-room"),
         ] {
             let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
-            let problem = problem.with_start(Start::Random { seed: 3 });
+            let problem = problem.with_start(Start::Random { seed: 3.into() });
             check_wavefront(*shape, &problem);
             // Several launches, with the reference's order of operations.
             check_wavefront(
@@ -228,7 +228,7 @@ fn a_plain_middle_is_right_beside_rough_edges() {
     // sources after some of these. The room also has rows far inside walls.
     for scene in ["point-source", "elliptic-room", "empty-box"] {
         let problem = Wave2d::new(300, 330, 33, scene).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 4 });
+        let problem = problem.with_start(Start::Random { seed: 4.into() });
         for shape in [Shape::DEFAULT, Shape::EXACT] {
             check(Shape { warps: 11, ..shape }, &problem);
         }
@@ -251,7 +251,7 @@ proptest! {
         let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap()
             .with_k(k).unwrap()
             .with_first_step(first_step)
-            .with_start(Start::Random { seed });
+            .with_start(Start::Random { seed: Seed::Number(seed) });
         check(Shape { warps, ..shape }, &problem);
         check_wavefront(wavefront::launch::Shape::SPACE[seed as usize % 2], &problem);
     }
@@ -287,7 +287,7 @@ fn resident_takes_all_timesteps_in_one_launch() {
 fn resident_is_right_in_every_shape_and_scene() {
     let is_right = |shape: &resident::launch::Shape, scene: &str, (n_x, n_y, steps)| {
         let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 3 });
+        let problem = problem.with_start(Start::Random { seed: 3.into() });
         let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
         let plan = recorded(shape.label(), shape, &problem);
         assert_computes(&LAB.module, &problem, &plan, &expected);

@@ -126,7 +126,7 @@ fn the_largest_cube_fits_and_the_next_does_not() {
 
 /// A problem from random fields, borders included.
 fn random(shape: [u32; 3], steps: u32) -> Wave3d {
-    problem(shape, steps).with_start(Start::Random { seed: 7 })
+    problem(shape, steps).with_start(Start::Random { seed: 7.into() })
 }
 
 /// Asserts that a solution's plan computes the reference's fields.

@@ -74,8 +74,24 @@ impl Staging {
     }
 
     /// Gives each piece of `len` bytes of a buffer to `landed`, with its place among them, while
-    /// the next one is on its way. Ends where `landed` wants no more: whether it wanted all.
+    /// the next one is on its way. Ends where `landed` wants no more: whether it wanted all. The
+    /// pieces, which kernels can read, are overwritten afterwards.
     fn arriving(
+        &mut self,
+        len: usize,
+        memory: &Memory,
+        offset: usize,
+        stream: StreamRef<'_>,
+        landed: impl FnMut(Range<usize>, &[u8]) -> bool,
+    ) -> Result<bool, DriverError> {
+        let arrived = self.by_pieces(len, memory, offset, stream, landed);
+        for piece in &mut self.pieces {
+            piece.par_chunks_mut(TASK).for_each(|part| part.fill(0));
+        }
+        arrived
+    }
+
+    fn by_pieces(
         &mut self,
         len: usize,
         memory: &Memory,

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use device::check::{CheckError, Expected, Noise};
 use device::{Device, Element, Error, NamedBuffers};
-use lab::{Cpu, Lab, LabCase};
+use lab::{Cpu, Lab, LabCase, Seed};
 use terminal::progress::NoProgress;
 
 use super::ceiling::necessary_bytes;
@@ -21,7 +21,7 @@ use crate::worker::{Phase, Watch};
 pub struct SampleInputs {
     /// From 0.
     pub sample: u32,
-    pub seed: u64,
+    pub seed: Seed,
     pub case: Box<dyn LabCase>,
     pub inputs: NamedBuffers,
 }
@@ -115,7 +115,7 @@ impl<'a> CaseWork<'a> {
     /// where buffers lie.
     fn choose_order(&self, sample: u32) {
         self.device
-            .set_order(sample % self.orders, self.seed("order", 0));
+            .set_order(sample % self.orders, self.number("order", 0));
     }
 
     /// Says of what is wrong that other samples were right in another order of threads.
@@ -130,14 +130,14 @@ impl<'a> CaseWork<'a> {
         failure
     }
 
-    /// The seed of a sample's inputs. Other purposes have others.
-    pub fn seed(&self, purpose: &str, sample: u32) -> u64 {
-        self.seeds.sample(&self.spec.name, purpose, sample)
+    /// A secret number of a sample. Other purposes have others.
+    pub fn number(&self, purpose: &str, sample: u32) -> u64 {
+        self.seeds.number(&self.spec.name, purpose, sample)
     }
 
     /// Fresh inputs for a sample.
     pub fn inputs(&self, purpose: &str, sample: u32) -> Result<SampleInputs, Outcome> {
-        let seed = self.seed(purpose, sample);
+        let seed = self.seeds.key(&self.spec.name, purpose, sample);
         let case = self.spec.with_seed(self.lab, seed).map_err(Error::from)?;
         Ok(SampleInputs {
             sample,

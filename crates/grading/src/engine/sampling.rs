@@ -93,7 +93,7 @@ impl Series {
     ///
     /// # Errors
     ///
-    /// The error of `pair`; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`;
+    /// The error of `pair`; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`, or of zero;
     /// [`Kind::ClocksDisagree`] where that is so of most samples: a few are left out, as the host
     /// may have been busy with something else.
     pub fn collect<E: From<Failure>>(
@@ -135,7 +135,8 @@ impl Series {
     fn add(&mut self, pair: Pair, shortest_s: f64, sample: u32) -> Result<(), Failure> {
         let time = |timing: Timing| timing.device.unwrap_or(timing.host).as_secs_f64();
         let (submission, reference) = (time(pair.submission), time(pair.reference));
-        if submission < shortest_s {
+        let is_possible = submission > 0.0 && submission >= shortest_s;
+        if !is_possible {
             let message = format!(
                 "it took {:.3} us, and this device cannot do the work in less than {:.3} us",
                 submission * 1e6,
@@ -143,7 +144,9 @@ impl Series {
             );
             return Err(Failure::new(Kind::ImpossibleSpeed, message).with_sample(sample));
         }
-        if clocks_agree(&pair.submission) && clocks_agree(&pair.reference) {
+        // A reference that takes no time was not timed.
+        let is_timed = reference > 0.0;
+        if is_timed && clocks_agree(&pair.submission) && clocks_agree(&pair.reference) {
             self.submission_s.push(submission);
             self.reference_s.push(reference);
         } else {
@@ -224,6 +227,31 @@ mod tests {
         assert_eq!(measured.submission.samples_s.len(), 10);
         assert_eq!(measured.ratio.value, 0.5);
         assert!(measured.is_quiet);
+    }
+
+    #[test]
+    fn a_time_of_zero_is_not_believed() {
+        let free = |sample| if sample == 3 { 0.0 } else { 1000.0 };
+        let ended = Series::collect(
+            &STOPPING,
+            0.0,
+            |ratio| ratio,
+            |sample| {
+                Ok::<_, Failure>(Pair {
+                    submission: timing(free(sample)),
+                    reference: timing(1000.0),
+                })
+            },
+        );
+        let failure = ended.unwrap_err();
+        assert_eq!(
+            (failure.kind, failure.sample),
+            (Kind::ImpossibleSpeed, Some(3))
+        );
+        // Nor does a reference of no time make others infinitely slow.
+        let measured = collect(|sample| (1000.0, free(sample))).unwrap();
+        assert_eq!(measured.ratio.value, 1.0);
+        assert_eq!(measured.submission.discarded, 1);
     }
 
     #[test]

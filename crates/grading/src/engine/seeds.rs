@@ -1,4 +1,11 @@
-//! Fresh inputs: a seed for every sample, all from one.
+//! Fresh inputs: a key for every sample, all from one secret number.
+//!
+//! The number has 64 bits, and comes from the operating system. Reports show it to instructors, so
+//! that `--seed` gives the same inputs again. Keys follow by SHA-256: from the key of one sample
+//! nothing follows about another, and a GPU that tries numbers one by one needs decades.
+
+use lab::Seed;
+use sha2::{Digest, Sha256};
 
 use super::error::GradeError;
 
@@ -14,21 +21,29 @@ impl Seeds {
         ))
     }
 
-    /// The seed of one sample. Other cases, purposes and samples have others.
-    pub fn sample(self, case: &str, purpose: &str, sample: u32) -> u64 {
-        let name = case.bytes().chain([0xff]).chain(purpose.bytes());
-        let state = name.fold(self.0, |state, byte| mix(state ^ u64::from(byte)));
-        mix(state ^ (u64::from(sample) << 8))
+    /// The key of one sample's inputs. Other cases, purposes and samples have others.
+    pub fn key(self, case: &str, purpose: &str, sample: u32) -> Seed {
+        Seed::Key(self.digest("inputs", case, purpose, sample))
     }
-}
 
-/// A step of SplitMix64 (Steele, Lea, Flood, "Fast splittable pseudorandom number generators",
-/// 2014).
-fn mix(state: u64) -> u64 {
-    let z = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-    let z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    z ^ (z >> 31)
+    /// A number for one sample. Other cases, purposes and samples have others.
+    pub fn number(self, case: &str, purpose: &str, sample: u32) -> u64 {
+        let digest = self.digest("number", case, purpose, sample);
+        let (first, _) = digest.split_first_chunk().expect("32 bytes are 8 and more");
+        u64::from_le_bytes(*first)
+    }
+
+    fn digest(self, kind: &str, case: &str, purpose: &str, sample: u32) -> [u8; 32] {
+        let mut hash = Sha256::new();
+        for part in [kind, case, purpose] {
+            hash.update(part);
+            // No text has it: parts do not run together.
+            hash.update([0xff]);
+        }
+        hash.update(self.0.to_le_bytes());
+        hash.update(sample.to_le_bytes());
+        hash.finalize().into()
+    }
 }
 
 #[cfg(test)]
@@ -38,17 +53,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_sample_has_its_own_seed() {
+    fn every_sample_has_its_own_key_and_number() {
         let mut seen = HashSet::new();
         for base in [0, 1] {
             let seeds = Seeds(base);
             for case in ["a", "ab", "b"] {
                 for purpose in ["", "b", "time"] {
                     for sample in 0..300 {
-                        let seed = seeds.sample(case, purpose, sample);
+                        let seed = seeds.key(case, purpose, sample).to_string();
                         assert!(seen.insert(seed), "{base} {case} {purpose} {sample}");
-                        // Labs whose seeds have 32 bits take the upper half.
-                        assert!(seen.insert(u64::MAX - (seed >> 32)));
+                        let number = seeds.number(case, purpose, sample).to_string();
+                        assert!(seen.insert(number), "{base} {case} {purpose} {sample}");
                     }
                 }
             }
@@ -59,10 +74,7 @@ mod tests {
     fn equal_bases_give_equal_seeds() {
         let seeds = Seeds::secret().unwrap();
         let again = Seeds(seeds.0);
-        assert_eq!(
-            seeds.sample("case", "time", 3),
-            again.sample("case", "time", 3)
-        );
+        assert_eq!(seeds.key("case", "time", 3), again.key("case", "time", 3));
         assert_ne!(seeds, Seeds::secret().unwrap());
     }
 }

@@ -114,8 +114,10 @@ impl CaseWork<'_> {
         Ok(())
     }
 
-    /// A run of the submission and one of the trusted variant, in random order, on the same fresh
-    /// inputs.
+    /// A run of the submission on fresh inputs and one of the trusted variant, in random order.
+    ///
+    /// Before the submission runs, the trusted variant runs on other inputs: no right result is
+    /// anywhere on the device, in shared memory or L2, that the submission could find.
     fn pair(
         &mut self,
         purpose: &str,
@@ -123,14 +125,19 @@ impl CaseWork<'_> {
         sample: u32,
     ) -> Result<(device::Timing, Option<device::Timing>), Outcome> {
         let of = self.inputs(purpose, sample)?;
-        let is_first = self.seed("order", sample) & 1 == 0;
-        let run = |trusted| self.reference(trusted, &of.inputs);
-        let early = trusted.filter(|_| is_first).map(run).transpose()?;
+        let is_first = self.number("order", sample) & 1 == 0;
+        let early = match trusted.filter(|_| is_first) {
+            None => None,
+            Some(trusted) => {
+                let others = self.inputs(&format!("{purpose}, before"), sample)?;
+                Some(self.reference(trusted, &others.inputs)?.timing)
+            }
+        };
         let submission = self.submission(&of, SETTLE)?;
         let run = |trusted| self.reference(trusted, &of.inputs);
-        let late = trusted.filter(|_| !is_first).map(run).transpose()?;
-        let beside = early.or(late);
-        let timing = beside.as_ref().map(|beside| beside.timing);
+        let beside = trusted.map(run).transpose()?;
+        let late = beside.as_ref().map(|beside| beside.timing);
+        let timing = early.or(late);
         let is_exact = trusted.is_some_and(|trusted| trusted.variant.is_exact());
         let expected = match beside {
             // An exact variant's result equals the CPU's, and is there sooner.
@@ -177,7 +184,11 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
         .map_err(|error| lacking(&error.to_string()))?;
     let copy = limits.copy;
     let copy = copy.ok_or_else(|| lacking("too little free memory, or no clock"))?;
-    Ok(f64::from(device.count()) * copy.best_per_s)
+    let rate = f64::from(device.count()) * copy.best_per_s;
+    match rate > 0.0 && rate.is_finite() {
+        true => Ok(rate),
+        false => Err(lacking(&format!("their rate is {rate} bytes/s"))),
+    }
 }
 
 #[cfg(test)]

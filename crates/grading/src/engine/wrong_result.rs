@@ -63,8 +63,7 @@ impl CaseWork<'_> {
     }
 
     fn reference_after(&self, of: &SampleInputs, steps: u64) -> Option<NamedBuffers> {
-        let mut names = self.lab.parameters.iter().map(|parameter| parameter.name);
-        let name = names.find(|name| ["steps", "iterations"].contains(name))?;
+        let name = self.lab.steps_parameter()?;
         let mut params: CaseParams = self.spec.params.clone();
         params.set(name, steps);
         let params = self.lab.seeded(&params, of.seed).ok()?;

@@ -1,10 +1,15 @@
 //! Cases whose parameters are drawn from ranges for each grade, so that no size and no number of
 //! steps is safe.
 //!
+//! Programs are wrong at edges, so draws favour them: half of all extents are beside or at a
+//! multiple of a block's usual extents, one case in eight has equal extents, and one value in eight
+//! is at or beside an end of its range. `shares.rs` holds how often a grade meets what.
+//!
 //! The ends of the ranges make cases that the lab accepts, each end with each of the others': the
 //! file's check has tried them. The other drawn cases take at most [`Ranges::most_updates`], which
 //! bounds the time of a grade: draws that take more are drawn again.
 
+use fastrand::Rng as Random;
 use lab::{CaseParams, Lab};
 
 use super::CaseSpec;
@@ -19,11 +24,15 @@ pub const MAX_DRAWN: u64 = 1 << 40;
 const MAX_ATTEMPTS: u32 = 1000;
 /// Steps between the ends of a range of numbers that are not whole.
 const REAL_STEPS: u64 = 1000;
+/// Extents of blocks and tiles. Programs are wrong just below and just above their multiples.
+pub const TILES: [u64; 5] = [8, 32, 64, 128, 256];
+/// One value in so many is at an end of its range, and one case in so many has equal extents.
+const SELDOM: u32 = 8;
 
 /// The range of a parameter's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Range {
-    /// Whole numbers, both ends included, each doubling as likely as the others.
+    /// Whole numbers, both ends included.
     Whole {
         /// The least.
         from: u64,
@@ -51,13 +60,22 @@ impl Range {
         }
     }
 
-    fn draw(&self, random: &mut fastrand::Rng) -> String {
+    fn draw(&self, random: &mut Random) -> String {
+        let is_at_end = random.u32(..SELDOM) == 0;
         match self {
+            Range::Whole { from, to } if is_at_end => {
+                let inside = random.u64(0..=1).min(to - from);
+                let ends = [from + inside, to - inside];
+                ends[random.usize(..2)].to_string()
+            }
             Range::Whole { from, to } => whole(*from, *to, random).to_string(),
             Range::Real { from, to } => {
-                let share = random.u64(0..=REAL_STEPS) as f64 / REAL_STEPS as f64;
+                let step = match is_at_end {
+                    true => [0, 1, REAL_STEPS - 1, REAL_STEPS][random.usize(..4)],
+                    false => random.u64(0..=REAL_STEPS),
+                };
+                let value = from + (to - from) * (step as f64 / REAL_STEPS as f64);
                 // Six digits, and never beyond an end.
-                let value = from + (to - from) * share;
                 let value = (value * 1e6).round() / 1e6;
                 value.clamp(*from, *to).to_string()
             }
@@ -66,9 +84,41 @@ impl Range {
     }
 }
 
+/// An extent in the range: in half of all draws at or beside a multiple of a tile, where there is
+/// one.
+fn extent(from: u64, to: u64, random: &mut Random) -> u64 {
+    if random.bool() {
+        return whole(from, to, random);
+    }
+    // The multiples of which a neighbour is in the range.
+    let multiples = |tile: u64| {
+        (
+            from.saturating_sub(1).div_ceil(tile).max(1),
+            (to + 1) / tile,
+        )
+    };
+    let has_one = |tile: &u64| {
+        let (first, last) = multiples(*tile);
+        first <= last
+    };
+    let tiles: Vec<u64> = TILES.into_iter().filter(has_one).collect();
+    if tiles.is_empty() {
+        return whole(from, to, random);
+    }
+    let tile = tiles[random.usize(..tiles.len())];
+    let (first, last) = multiples(tile);
+    let multiple = tile * whole(first, last, random);
+    let beside = [multiple - 1, multiple, multiple + 1];
+    let within: Vec<u64> = beside
+        .into_iter()
+        .filter(|extent| (from..=to).contains(extent))
+        .collect();
+    within[random.usize(..within.len())]
+}
+
 /// A number in the range, each doubling as likely as the others: small ones and great ones alike.
 /// In whole numbers, so that every machine draws the same.
-fn whole(from: u64, to: u64, random: &mut fastrand::Rng) -> u64 {
+fn whole(from: u64, to: u64, random: &mut Random) -> u64 {
     let (least, most) = (from + 1, to + 1);
     let doubling = random.u32(0..=(most / least).ilog2());
     let low = least << doubling;
@@ -102,11 +152,32 @@ impl Ranges {
         params
     }
 
-    fn drawn(&self, params: &CaseParams, seed: u64) -> CaseParams {
-        let mut random = fastrand::Rng::with_seed(seed);
+    fn drawn(&self, lab: &Lab, params: &CaseParams, seed: u64) -> CaseParams {
+        let mut random = Random::with_seed(seed);
+        let is_extent = |name: &str| lab.extent_parameters().any(|extent| extent == name);
+        let whole = self.of.iter().filter_map(|(name, range)| match range {
+            Range::Whole { from, to } if is_extent(name) => Some((*from, *to)),
+            _ => None,
+        });
+        let extents: Vec<(u64, u64)> = whole.collect();
+        let of_all = extents.iter().copied();
+        let of_all = of_all.reduce(|(from, to), other| (from.max(other.0), to.min(other.1)));
+        let equal = match of_all {
+            Some((from, to)) if from <= to && random.u32(..SELDOM) == 0 => {
+                Some(extent(from, to, &mut random))
+            }
+            _ => None,
+        };
         let mut params = params.clone();
         for (name, range) in &self.of {
-            params.set(name, range.draw(&mut random));
+            let value = match range {
+                Range::Whole { from, to } if is_extent(name) => {
+                    let extent = equal.unwrap_or_else(|| extent(*from, *to, &mut random));
+                    extent.to_string()
+                }
+                range => range.draw(&mut random),
+            };
+            params.set(name, value);
         }
         params
     }
@@ -121,8 +192,9 @@ impl CaseSpec {
         };
         let drawn = |attempt| CaseSpec {
             params: ranges.drawn(
+                lab,
                 &self.params,
-                Seeds(draw).sample(&self.name, "draw", attempt),
+                Seeds(draw).number(&self.name, "draw", attempt),
             ),
             ..self.clone()
         };

@@ -11,13 +11,15 @@ mod embedded;
 mod file;
 mod hints;
 #[cfg(test)]
+mod shares;
+#[cfg(test)]
 mod tests;
 
 use std::io;
 use std::path::{Path, PathBuf};
 
 use lab::CaseError;
-use lab::{CaseParams, Lab, LabCase};
+use lab::{CaseParams, Lab, LabCase, Seed};
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -147,7 +149,11 @@ impl CaseSpec {
     /// # Errors
     ///
     /// None for a case of a checked file.
-    pub fn with_seed(&self, lab: &Lab, seed: u64) -> Result<Box<dyn LabCase>, CaseError> {
+    pub fn with_seed(
+        &self,
+        lab: &Lab,
+        seed: impl Into<Seed>,
+    ) -> Result<Box<dyn LabCase>, CaseError> {
         lab.case(&lab.seeded(&self.params, seed)?)
     }
 }
@@ -168,8 +174,11 @@ pub struct PerformanceSpec {
 }
 
 impl PerformanceSpec {
-    /// The points that this ratio earns.
+    /// The points that this ratio earns; none for one that is not finite.
     pub fn earned(&self, ratio: f64) -> f64 {
+        if !ratio.is_finite() {
+            return 0.0;
+        }
         self.points * ((ratio - self.zero) / (self.full - self.zero)).clamp(0.0, 1.0)
     }
 }

@@ -1,4 +1,5 @@
-//! One launch, in any mapping of threads to elements and any block shape.
+//! One launch, in any mapping of threads to elements and any block shape; more where the matrix has
+//! more rows than a grid.
 
 use plan::matadd::{Buffers, Outputs, Problem, Solution};
 use plan::{LaunchConfig, Plan, PlanError, args};
@@ -16,6 +17,9 @@ pub struct Layout {
     pub kernel: &'static str,
 }
 
+/// The most blocks of a grid along y.
+const MOST_BLOCKS_Y: u32 = 65_535;
+
 /// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any
 /// GPU several times.
 const GRID_STRIDE_BLOCKS: u32 = 4096;
@@ -27,6 +31,14 @@ impl Layout {
         block: [256, 1],
         kernel: "matadd_grid_stride_vector4",
     };
+
+    /// The most rows of one launch.
+    fn most_rows(self) -> u32 {
+        match self.mapping {
+            Mapping::Grid2dBlock2d | Mapping::Grid2dBlock1d => MOST_BLOCKS_Y * self.block[1],
+            Mapping::Grid1dBlock1d | Mapping::GridStride => u32::MAX,
+        }
+    }
 
     /// Grid and block for a matrix of `n_y` rows of `n_x` elements.
     ///
@@ -59,6 +71,11 @@ impl Solution for Submission {
     }
 }
 
+/// The number of the first element of row `y`.
+fn element(n_x: u32, y: u32) -> u64 {
+    u64::from(n_x) * u64::from(y)
+}
+
 impl Solution for Layout {
     fn record(
         &self,
@@ -68,11 +85,22 @@ impl Solution for Layout {
     ) -> Result<Outputs, PlanError> {
         let Buffers { a, b, c } = buffers;
         let (n_x, n_y) = (problem.n_x, problem.n_y);
-        plan.launch(
-            self.kernel,
-            self.config(n_x, n_y)?,
-            args![a.slice(), b.slice(), c, n_x, n_y],
-        )?;
+        let rows = self.most_rows();
+        for first in (0..n_y).step_by(rows as usize) {
+            let rows = rows.min(n_y - first);
+            let (offset, len) = (element(n_x, first), element(n_x, rows));
+            plan.launch(
+                self.kernel,
+                self.config(n_x, rows)?,
+                args![
+                    a.slice_at(offset, len),
+                    b.slice_at(offset, len),
+                    c.at(offset),
+                    n_x,
+                    rows,
+                ],
+            )?;
+        }
         Ok(Outputs { c })
     }
 }

@@ -1,5 +1,7 @@
 //! The emulated device with a clock of ours.
 
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -32,6 +34,8 @@ pub struct Clocked {
     /// The host's time minus the device's, for the submission.
     pub hidden: Duration,
     pub strays: Vec<Stray>,
+    /// Whose runs there were, on which inputs.
+    pub log: Mutex<Vec<(Who, u64)>>,
 }
 
 impl Clocked {
@@ -59,6 +63,7 @@ impl Clocked {
             spoiled_from: u32::MAX,
             hidden: Duration::ZERO,
             strays: Vec::new(),
+            log: Mutex::default(),
         }
     }
 }
@@ -79,6 +84,7 @@ impl Device for Clocked {
             inner: self.inner.prepare(module, plan)?,
             plan: plan.clone(),
             who,
+            written: 0,
         }))
     }
 }
@@ -88,10 +94,15 @@ struct ClockedSession<'d> {
     inner: Box<dyn Session + 'd>,
     plan: Plan,
     who: Who,
+    /// A digest of what was written.
+    written: u64,
 }
 
 impl Session for ClockedSession<'_> {
     fn write(&mut self, id: BufferId, from: &HostBuffer) -> Result<(), Error> {
+        let mut digest = DefaultHasher::new();
+        (self.written, from.bytes()).hash(&mut digest);
+        self.written = digest.finish();
         self.inner.write(id, from)
     }
 
@@ -109,6 +120,11 @@ impl Session for ClockedSession<'_> {
 
     fn run(&mut self) -> Result<Timing, Error> {
         self.inner.run()?;
+        self.device
+            .log
+            .lock()
+            .unwrap()
+            .push((self.who, self.written));
         let run = self.device.runs[self.who as usize].fetch_add(1, Ordering::Relaxed);
         if self.who == Who::Submission && run >= self.device.spoiled_from {
             let (_, id) = self.plan.outputs()[0];

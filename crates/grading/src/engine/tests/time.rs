@@ -1,5 +1,7 @@
 //! Speed, and times that are not believed.
 
+use std::collections::HashSet;
+
 use device::{Side, Stray};
 
 use super::*;
@@ -103,6 +105,35 @@ fn clocks_that_disagree_are_not_believed() {
     assert!(timed(&device).is_right());
     device.hidden = Duration::from_millis(30);
     assert_eq!(untrusted(&device).kind, Kind::ClocksDisagree);
+}
+
+/// What the reference leaves in shared memory, in L2 or anywhere else is the result of other inputs.
+#[test]
+fn no_right_result_is_there_before_the_submission_has_run() {
+    let device = Clocked::new(|who, _| match who {
+        Who::Copies => COPIES_US,
+        _ => 10.0,
+    });
+    assert!(timed(&device).is_right());
+    let log = device.log.lock().unwrap();
+    let mut seen = HashSet::new();
+    let (mut of_reference, mut after) = (0, 0);
+    for (who, inputs) in log.iter() {
+        let is_new = seen.insert(*inputs);
+        match who {
+            Who::Submission => assert!(is_new),
+            Who::Reference => {
+                of_reference += 1;
+                after += u32::from(!is_new);
+            }
+            Who::Copies => {}
+        }
+    }
+    // The order is random still.
+    assert!(
+        after > 0 && of_reference > after,
+        "{after} of {of_reference}"
+    );
 }
 
 #[test]
