@@ -396,16 +396,15 @@ impl Grading<'_> {
     }
 
     /// The failure of this job with the message of the panic that it is, if it is one: the job is
-    /// done once more with kernels that say so. The verdict is that of the kernels as they are;
-    /// nothing is looked for in a hidden case.
+    /// done once more with kernels that say so. The verdict is that of the kernels as they are. Of a
+    /// hidden case, the instructor's report alone has the message.
     fn explained(
         &self,
         job: &CaseJob,
-        spec: &CaseSpec,
         failure: Failure,
         show: &mut dyn Show,
     ) -> Result<Failure, GradeError> {
-        if failure.panic != Some(Panic::Silent) || spec.group == Group::Hidden {
+        if failure.panic != Some(Panic::Silent) {
             return Ok(failure);
         }
         let has_messages = self.has_messages.get_or_init(|| {
@@ -504,7 +503,7 @@ impl Grading<'_> {
                     (Checks::NotMade { reason }, None)
                 }
                 Outcome::Failed(failure) => {
-                    let failure = self.explained(&job, spec, failure, show)?;
+                    let failure = self.explained(&job, failure, show)?;
                     (made, Some(failure.with_device("emulated")))
                 }
                 Outcome::NotGradedHere { reason } | Outcome::Undecided { reason } => {
@@ -543,7 +542,7 @@ impl Grading<'_> {
         let outcome = match ended {
             WorkerEnd::Answer(mut answer) => {
                 answer.status = match told(answer.status) {
-                    Outcome::Failed(failure) => self.explained(&job, spec, failure, show)?.into(),
+                    Outcome::Failed(failure) => self.explained(&job, failure, show)?.into(),
                     other => other,
                 };
                 return Ok(*answer);
