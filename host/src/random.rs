@@ -107,8 +107,8 @@ fn bits_of(key: [u8; 32], array: u32) -> ChaCha8Rng {
     stream
 }
 
-/// An array of elements from their bits: with a key from its [`Stream`]; with a number, `hashed` has
-/// the bits of an element.
+/// An array of elements from their bits. With a key they are those of its [`Stream`]; with a number,
+/// `hashed` has the bits of an element.
 ///
 /// # Errors
 ///
@@ -134,7 +134,7 @@ pub(crate) fn array<T: Scalar + Send>(
 pub(crate) enum Uniform {
     /// By a quick hash.
     Hashed {
-        /// What they follow from.
+        /// They follow from it.
         seed: u64,
         /// The array's number.
         array: u32,

@@ -22,7 +22,7 @@ pub enum Start {
 }
 
 impl Start {
-    /// What a random start follows from.
+    /// The seed of a random start.
     pub(crate) fn seed(self) -> Option<Seed> {
         match self {
             Start::Random { seed } => Some(seed),

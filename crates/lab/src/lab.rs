@@ -104,7 +104,7 @@ impl Lab {
         Ok(params)
     }
 
-    /// The parameter that says how many timesteps a case has, if one does.
+    /// The parameter that is the number of timesteps, if the lab has one.
     pub fn steps_parameter(&self) -> Option<&'static str> {
         let mut names = self.parameters.iter().map(|parameter| parameter.name);
         names.find(|name| ["steps", "iterations"].contains(name))

@@ -217,7 +217,7 @@ impl<'p> Values<'p> {
         })
     }
 
-    /// A seed, of which a number is an `N`.
+    /// A seed. One that is a number is read as an `N`.
     ///
     /// # Errors
     ///

@@ -1,8 +1,8 @@
-//! What the random inputs of a case follow from.
+//! The seed of a case's random inputs.
 
 use std::fmt;
 
-/// What the random inputs of a case follow from. Equal seeds give equal inputs.
+/// The random inputs of a case follow from it. Equal seeds give equal inputs.
 ///
 /// As text it is a number, or `key-` and 64 hexadecimal digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -152,8 +152,8 @@ impl Plan {
         here.map(Buffer::bytes).sum()
     }
 
-    /// Checks what recording cannot. Names are unique, no longer than 200 bytes and
-    /// without control characters; buffers have elements and are not too large, and outputs are this plan's.
+    /// Checks what recording cannot. Names are unique, no longer than 200 bytes and without control
+    /// characters; buffers have elements and are not too large, and outputs are this plan's.
     ///
     /// # Errors
     ///

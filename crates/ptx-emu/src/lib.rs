@@ -53,7 +53,8 @@
 //!   one warp reach at different places.
 //! - **Exact:** integer arithmetic, IEEE-rounded floating-point arithmetic in all four directions,
 //!   conversions, NaN and subnormal rules. `.approx` forms are at least as accurate as the PTX ISA
-//!   asks (module `instructions::divide` states the bounds), so they may differ from a GPU's.
+//!   asks (module `instructions::divide` states the bounds), so they may differ from a GPU's. With
+//!   [`Options::inexact`] they are as wrong as it allows.
 //!   Counts follow the hardware's rules (modules `coalesce` and `runner`).
 //! - **Reproducible:** results and counts depend on the options alone, not on the machine or on the
 //!   number of host threads.

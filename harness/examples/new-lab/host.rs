@@ -159,7 +159,7 @@ impl LabCase for Heat1d {
 
     fn inputs(&self) -> Result<NamedBuffers, Error> {
         // TODO(lab): inputs that every output depends on: a wrong result is not right by chance.
-        // They follow from a key in a graded run, and then nobody can compute them.
+        // In a graded run they follow from a key, so that a kernel cannot compute them.
         let hashed = |seed, i| value(i, seed as u32);
         let temperature = |bits| bits as f32 / u32::MAX as f32;
         let u = random::array(self.seed, 0, self.n as usize, hashed, temperature)?;

@@ -86,7 +86,7 @@ impl Coefficients {
     }
 
     /// The same with each value up to an eighth less, at random: so they cannot be computed from
-    /// the parameters. What was 0 still is.
+    /// the parameters. A value of 0 stays.
     pub fn lessened(mut self, seed: Seed) -> Coefficients {
         // Arrays 0 and 1 are the fields.
         for (array, table) in (2..).zip([&mut self.c2, &mut self.d]) {

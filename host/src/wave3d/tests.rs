@@ -70,7 +70,7 @@ fn one_step_is_the_formula() {
         let sum = u([i - 1, j, k]) + u([i + 1, j, k]) + u([i, j - 1, k]) + u([i, j + 1, k]);
         let sum = sum + u([i, j, k - 1]) + u([i, j, k + 1]);
         let source = if site == [8, 9, 5] { 1.0 } else { 0.0 };
-        // What the table has instead, at random, is up to an eighth less.
+        // The tables have values that are up to an eighth less, at random.
         let lessened = |value: f64, exact: f64| {
             assert!(
                 value <= exact && value >= 0.875 * exact,

@@ -396,8 +396,8 @@ impl Grading<'_> {
     }
 
     /// The failure of this job with the message of the panic that it is, if it is one: the job is
-    /// done once more with kernels that say so. The verdict is that of the kernels as they are. Of a
-    /// hidden case, the instructor's report alone has the message.
+    /// done once more with kernels that say so. The verdict is that of the kernels as they are. The
+    /// message of a hidden case is in the instructor's report alone.
     fn explained(
         &self,
         job: &CaseJob,

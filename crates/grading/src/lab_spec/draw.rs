@@ -26,7 +26,7 @@ const MAX_ATTEMPTS: u32 = 1000;
 const REAL_STEPS: u64 = 1000;
 /// Extents of blocks and tiles. Programs are wrong just below and just above their multiples.
 pub const TILES: [u64; 5] = [8, 32, 64, 128, 256];
-/// One value in so many is at an end of its range, and one case in so many has equal extents.
+/// One value in eight is at an end of its range, and one case in eight has equal extents.
 const SELDOM: u32 = 8;
 
 /// The range of a parameter's value.
@@ -90,7 +90,7 @@ fn extent(from: u64, to: u64, random: &mut Random) -> u64 {
     if random.bool() {
         return whole(from, to, random);
     }
-    // The multiples of which a neighbour is in the range.
+    // The multiples that have a neighbour in the range.
     let multiples = |tile: u64| {
         (
             from.saturating_sub(1).div_ceil(tile).max(1),

@@ -17,16 +17,16 @@ struct Property {
     labs: &'static [&'static str],
     /// The least share of grades that have it in some case, in percent.
     least: u64,
-    has: fn(&Drawn<'_>) -> bool,
+    has: fn(&Drawn) -> bool,
 }
 
 /// A drawn case.
-struct Drawn<'a> {
+struct Drawn {
     lab: &'static lab::Lab,
-    spec: &'a CaseSpec,
+    spec: CaseSpec,
 }
 
-impl Drawn<'_> {
+impl Drawn {
     fn number(&self, name: &str) -> Option<u64> {
         self.spec.params.get(name)?.parse().ok()
     }
@@ -166,8 +166,8 @@ fn share(name: &str, property: &Property) -> u64 {
     let lab_spec = embedded(name).unwrap();
     let meets = |draw: &u64| {
         let drawn = lab_spec.drawn(*draw);
-        let mut cases = drawn.cases.iter().filter(|spec| spec.ranges.is_some());
-        cases.any(|spec| (property.has)(&Drawn { lab, spec }))
+        let mut cases = drawn.cases.into_iter();
+        cases.any(|spec| spec.ranges.is_some() && (property.has)(&Drawn { lab, spec }))
     };
     (0..DRAWS).filter(meets).count() as u64 * 100 / DRAWS
 }
@@ -214,7 +214,7 @@ fn extents_are_beside_tiles_and_elsewhere() {
     for draw in 0..200 {
         for spec in lab_spec.drawn(draw).cases {
             if spec.ranges.is_some() {
-                let drawn = Drawn { lab, spec: &spec };
+                let drawn = Drawn { lab, spec };
                 all += 1;
                 let n_x = drawn.number("n_x").unwrap();
                 beside += u64::from(n_x > 6 && TILES[1..].iter().any(|tile| (n_x + 1) % tile <= 2));

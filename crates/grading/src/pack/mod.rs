@@ -268,8 +268,8 @@ impl Options {
         std::path::absolute(&cache).unwrap_or(cache)
     }
 
-    /// A program's message, with paths relative to the course: a submission's author has the course
-    /// elsewhere.
+    /// A program's message, or PTX, with paths relative to the course: a submission's author has
+    /// the course elsewhere.
     fn within_course(&self, said: &str) -> String {
         let root = std::path::absolute(&self.course_root).unwrap_or_default();
         let mut said = said.to_owned();
@@ -528,7 +528,8 @@ impl Packer {
         // A mistake in the kernels is one of the recorder too, which says it with less.
         let (ptx, kernels_in_force) = kernels?;
         let (program, recorded, in_force) = recorded?;
-        let module = Module::new("kernels.rs", ptx);
+        // Names of source files stay; a bundle does not name the machine's folders.
+        let module = Module::new("kernels.rs", options.within_course(&ptx));
         module
             .program()
             .map_err(|error| PackError::failure(Kind::PtxInvalid, error.to_string()))?;

@@ -5,7 +5,8 @@
 //! | `integer`, `carry` | integer arithmetic, without and with a carry flag |
 //! | `video` | arithmetic on bytes and halves |
 //! | `bits`, `fields` | logic, shifts, permutations; bit fields |
-//! | `float`, `divide`, `inexact` | floating-point arithmetic; division, roots, approximations and their errors |
+//! | `float`, `divide` | floating-point arithmetic; division, roots, approximations |
+//! | `inexact` | the errors of approximations |
 //! | `half` | floating-point arithmetic of 16 bits |
 //! | `compare` | comparisons |
 //! | `moves`, `convert` | moves, packing, selection, addresses; conversions |

@@ -107,7 +107,7 @@ fn clocks_that_disagree_are_not_believed() {
     assert_eq!(untrusted(&device).kind, Kind::ClocksDisagree);
 }
 
-/// What the reference leaves in shared memory, in L2 or anywhere else is the result of other inputs.
+/// The reference leaves results of other inputs in shared memory, in L2 and anywhere else.
 #[test]
 fn no_right_result_is_there_before_the_submission_has_run() {
     let device = Clocked::new(|who, _| match who {
