@@ -122,7 +122,7 @@ pub use ptx_emu::{
     Options, Sanitize, Schedule, SharedTraffic,
 };
 pub use ranked_device::RankedDevice;
-pub use report::KernelReport;
+pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
 pub use traits::{BufferPool, Device, POISON, Segments, Session};
 

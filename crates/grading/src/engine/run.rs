@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use device::{
     Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Session, Timing, check, run,
 };
-use device::{KernelReport, POISON};
+use device::{COUNTS, KernelReport, POISON};
 use plan::Plan;
 
 use crate::outcome::{Kind, Outcome, fail};
@@ -95,31 +95,11 @@ fn unchanged(session: &mut dyn Session, plan: &Plan, inputs: &NamedBuffers) -> R
 
 /// All kernels' counts together.
 fn counts(reports: &[KernelReport]) -> BTreeMap<String, u64> {
-    let mut sums = BTreeMap::new();
-    for report in reports {
-        let counts = &report.total.counts;
-        let global = [
-            &counts.global_loads,
-            &counts.global_stores,
-            &counts.global_atomics,
-        ];
-        let sectors = global.map(|traffic| traffic.sectors).iter().sum();
-        let ideal_sectors = global.map(|traffic| traffic.ideal_sectors).iter().sum();
-        let figures = [
-            ("launches", report.launches),
-            ("warp_instructions", counts.instructions.warp),
-            ("thread_instructions", counts.instructions.thread),
-            ("global_sectors", sectors),
-            ("ideal_global_sectors", ideal_sectors),
-            ("bank_conflicts", counts.bank_conflicts()),
-            ("divergent_branches", counts.divergent_branches),
-            ("barriers", counts.barriers),
-        ];
-        for (name, count) in figures {
-            *sums.entry(name.to_owned()).or_insert(0) += count;
-        }
-    }
-    sums
+    let sum = |of: fn(&KernelReport) -> u64| reports.iter().map(of).sum();
+    let counted = COUNTS.iter().filter(|_| !reports.is_empty());
+    counted
+        .map(|count| (count.name.to_owned(), sum(count.of)))
+        .collect()
 }
 
 /// The content of buffers before a run, by the names of the outputs that they hold after it: an

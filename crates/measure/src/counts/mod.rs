@@ -18,7 +18,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use device::run::run_once;
-use device::{Device, EmulatedDevice, KernelReport, Module, Options, Sanitize};
+use device::{COUNTS, Device, EmulatedDevice, KernelReport, Module, Options, Sanitize};
 use exit::{CommandError, Ending};
 use host::labs;
 use lab::catalogue::{self, SubmissionArg};
@@ -27,7 +27,6 @@ use output_files::OutputDocument;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-use crate::profile::figures::Figures;
 use crate::profile::listing;
 use crate::profile::most_work;
 use crate::toolkit::Toolkit;
@@ -200,18 +199,9 @@ fn of_variant(
 
 /// The work of threads and warps.
 fn executed(report: &KernelReport) -> BTreeMap<String, u64> {
-    let counts = &report.total.counts;
-    let figures = Figures(counts.clone());
-    let all = [
-        ("launches", report.launches),
-        ("instructions", counts.instructions.thread),
-        ("warp instructions", counts.instructions.warp),
-        ("sectors", figures.all_global().units),
-        ("bank conflicts", counts.bank_conflicts()),
-        ("barriers", counts.barriers),
-        ("local bytes", counts.local_bytes),
-    ];
-    named(all)
+    let counts = COUNTS.iter();
+    let shown = counts.filter_map(|count| Some((count.words?.to_owned(), (count.of)(report))));
+    shown.collect()
 }
 
 fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
