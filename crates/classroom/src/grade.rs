@@ -353,9 +353,7 @@ impl Grader {
     ) -> Result<GradeReport, CommandError> {
         let shown = submission.display();
         if !submission.exists() {
-            return Err(CommandError::Input(format!(
-                "{shown}: the file or folder does not exist"
-            )));
+            return Err(CommandError::Input(missing(submission)));
         }
         let id = SubmissionId {
             name: name(submission),
@@ -503,6 +501,19 @@ fn without_folder(mut failure: outcome::Failure, submission: &Path) -> outcome::
     failure
 }
 
+/// The message for a path where there is nothing. A lab's name is one of these.
+fn missing(submission: &Path) -> String {
+    let shown = submission.display();
+    let missing = format!("{shown}: the file or folder does not exist");
+    match labs().iter().find(|lab| submission == Path::new(lab.name)) {
+        Some(lab) => format!(
+            "{missing}; {shown} is a lab: name the folder of your solution to it, as in `harness grade labs/{}/starter`",
+            lab.name
+        ),
+        None => missing,
+    }
+}
+
 /// The folder in which students begin, of a lab's folder that is not a submission.
 pub fn folder_within(folder: &Path) -> Option<PathBuf> {
     let starter = folder.join("starter");
@@ -582,6 +593,12 @@ mod tests {
         assert_eq!(folder_within(&starter), None);
         assert_eq!(name(&starter), "starter");
         assert_eq!(name(Path::new("/nowhere/ada.bundle")), "ada");
+    }
+
+    #[test]
+    fn a_lab_is_no_submission() {
+        insta::assert_snapshot!(missing(Path::new("matadd")), @"matadd: the file or folder does not exist; matadd is a lab: name the folder of your solution to it, as in `harness grade labs/matadd/starter`");
+        insta::assert_snapshot!(missing(Path::new("nowhere")), @"nowhere: the file or folder does not exist");
     }
 
     #[test]

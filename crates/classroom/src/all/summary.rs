@@ -411,9 +411,9 @@ fn csv(graded: &[Graded]) -> String {
     for one in graded {
         let cell = |text: &str| {
             let text = escape::line(text).replace('"', "\"\"");
-            // Wide ones are the same to some programs.
-            let marks = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
-            let is_formula = text.trim_start().starts_with(marks);
+            // Any mark: programs take wide and small ones for `=`, and more than `=` for formulas.
+            let first = text.trim_start().chars().next();
+            let is_formula = first.is_some_and(|first| !first.is_alphanumeric());
             let guard = if is_formula { "'" } else { "" };
             format!("\"{guard}{text}\"")
         };

@@ -67,7 +67,9 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
             let indent = 4 + line.len() - text.len();
             lines.push(match failing.kind {
                 // The compiler's marks point at the text above them.
-                Kind::CompileError if !line.starts_with("hint: ") => format!("    {line}"),
+                Kind::CompileError if !line.starts_with("hint: ") => {
+                    format!("    {}", by_compiler(&line, look))
+                }
                 _ => look.wrapped(text, indent),
             });
         }
@@ -78,6 +80,42 @@ fn failures(report: &GradeReport, look: Look) -> Vec<String> {
         lines.join("\n")
     };
     different.into_iter().map(block).collect()
+}
+
+/// A line of the compiler's, in its colours: what kind of message it is, the gutter, the marks.
+fn by_compiler(line: &str, look: Look) -> String {
+    let text = line.trim_start();
+    let indent = &line[..line.len() - text.len()];
+    let painted = |end: usize, paint: &dyn Fn(&str) -> String| {
+        format!("{indent}{}{}", paint(&text[..end]), &text[end..])
+    };
+    let is_word = |word: &str| text.starts_with(word);
+    let colon = text.find(':').unwrap_or(0);
+    if is_word("error") {
+        return painted(colon, &|word| look.bad(word));
+    }
+    if is_word("warning") || is_word("help: ") || is_word("note: ") {
+        return painted(colon, &|word| look.caution(word));
+    }
+    let number = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let gutter = text[number..].trim_start();
+    if is_word("-->") || gutter.starts_with('|') {
+        let end = if is_word("-->") {
+            3
+        } else {
+            text.len() - gutter.len() + 1
+        };
+        let rest = &text[end..];
+        // Below a line of text, marks alone.
+        let is_mark = number == 0 && rest.trim_start().starts_with('^');
+        let rest = if is_mark {
+            look.bad(rest)
+        } else {
+            rest.to_owned()
+        };
+        return format!("{indent}{}{rest}", look.faint(&text[..end]));
+    }
+    line.to_owned()
 }
 
 /// The most lines of a text that a submission printed which are shown on a terminal.

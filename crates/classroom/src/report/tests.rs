@@ -165,6 +165,43 @@ fn on_a_terminal() {
 }
 
 #[test]
+fn a_terminal_with_colours_shows_the_compilers_messages_in_colours() {
+    let mut report = refused();
+    let message = "kernels.rs does not compile:\nerror[E0425]: cannot find `x`\n  --> kernels.rs:3:5\n   |\n 3 |     x ^ y\n   |     ^ not found";
+    report.refused = Some(Failure::new(Kind::CompileError, message));
+    let colour = Look {
+        colour: true,
+        ..Look::PLAIN
+    };
+    let (plain, shown) = (
+        terminal::render(&report, Look::PLAIN),
+        terminal::render(&report, colour),
+    );
+    let bad = |text: &str| colour.bad(text);
+    for (line, painted) in [
+        (
+            "error[E0425]: cannot",
+            format!("{}: cannot", bad("error[E0425]")),
+        ),
+        (
+            "  --> kernels",
+            format!("  {} kernels", colour.faint("-->")),
+        ),
+        (
+            " 3 |     x ^ y",
+            format!(" {}     x ^ y", colour.faint("3 |")),
+        ),
+        (
+            "   |     ^ not",
+            format!("   {}{}", colour.faint("|"), bad("     ^ not found")),
+        ),
+    ] {
+        assert!(plain.contains(line), "{plain}");
+        assert!(shown.contains(&painted), "{painted:?} in {shown:?}");
+    }
+}
+
+#[test]
 fn what_the_emulated_device_did_beside_a_gpu_is_shown() {
     let mut report = full();
     report.device = "cuda".to_owned();
