@@ -107,8 +107,8 @@ fn bits_of(key: [u8; 32], array: u32) -> ChaCha8Rng {
     stream
 }
 
-/// An array of elements from their bits. With a key they are those of its [`Stream`]; with a number,
-/// `hashed` has the bits of an element.
+/// An array of elements from their bits. With a key they are those of its [`Stream`]; with a
+/// number, `hashed` has the bits of an element.
 ///
 /// # Errors
 ///

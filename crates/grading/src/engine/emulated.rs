@@ -55,8 +55,9 @@ impl Extent {
         }
     }
 
-    /// The device that does it, and gives each block as many warp instructions as this.
-    pub fn device(self, fuel: u64) -> EmulatedDevice {
+    /// The device that does it, and gives each block as many warp instructions as this. Where it
+    /// decides, approximations have errors, since no GPU's are rounded once.
+    pub fn device(self, fuel: u64, decides: bool) -> EmulatedDevice {
         let is_whole = self == Extent::Whole;
         EmulatedDevice::new(Options {
             sanitize: Sanitize {
@@ -66,7 +67,7 @@ impl Extent {
             },
             fuel,
             most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
-            inexact: true,
+            inexact: decides,
             ..Options::default()
         })
         .keeping_printed()

@@ -165,8 +165,9 @@ impl CaseJob {
     fn device(&self, devices: u32) -> Result<Box<dyn Device>, Outcome> {
         let ordinal = match self.device {
             DeviceName::Emulated => {
-                let device = self.extent().device(self.fuel).with_devices(devices);
-                return Ok(Box::new(device));
+                let decides = self.checks.is_none();
+                let device = self.extent().device(self.fuel, decides);
+                return Ok(Box::new(device.with_devices(devices)));
             }
             DeviceName::Cuda(ordinal) => ordinal,
         };

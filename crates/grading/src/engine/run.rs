@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
+use device::{COUNTS, KernelReport, POISON};
 use device::{
     Device, Error, Flushed, HostBuffer, Module, NamedBuffers, Session, Timing, check, run,
 };
-use device::{COUNTS, KernelReport, POISON};
 use plan::Plan;
 
 use crate::outcome::{Kind, Outcome, fail};

@@ -104,7 +104,7 @@ const PROPERTIES: &[Property] = &[
     Property {
         name: "equal extents",
         labs: &["matadd", "wave2d", "wave3d", "stencil25"],
-        least: 25,
+        least: 20,
         has: Drawn::has_equal_extents,
     },
     Property {
@@ -177,6 +177,7 @@ fn grades_reach_where_programs_are_wrong() {
     let labs: Vec<&str> = embedded_files().map(|(lab, ..)| lab).collect();
     let mut table = format!("| share of grades in % | {} |\n", labs.join(" | "));
     let _ = writeln!(table, "|---|{}", "---:|".repeat(labs.len()));
+    let mut rare = Vec::new();
     for property in PROPERTIES {
         let _ = write!(table, "| {} |", property.name);
         for lab in &labs {
@@ -186,7 +187,11 @@ fn grades_reach_where_programs_are_wrong() {
             }
             let share = share(lab, property);
             let (name, least) = (property.name, property.least);
-            assert!(share >= least, "{lab}: {name}: {share} % of grades");
+            if share < least {
+                rare.push(format!(
+                    "{lab}: {name}: {share} % of grades, and not {least}"
+                ));
+            }
             let _ = write!(table, " {share} |");
         }
         table += "\n";
@@ -200,9 +205,10 @@ fn grades_reach_where_programs_are_wrong() {
     if std::env::var_os("BLESS").is_some() {
         let page = format!("{}{table}{}", &page[..begin], &page[end..]);
         std::fs::write(file, page).unwrap();
-        return;
+    } else {
+        assert_eq!(&page[begin..end], table, "run this test with BLESS=1");
     }
-    assert_eq!(&page[begin..end], table, "run this test with BLESS=1");
+    assert!(rare.is_empty(), "{rare:#?}");
 }
 
 /// Of all drawn extents about half are favoured, and half are as they come.

@@ -108,7 +108,10 @@ fn a_submission_becomes_a_bundle() {
     assert!(!bundle.ptx.contains("harness-pack-"), "no folder's name");
     let course = options().course_root.canonicalize().unwrap();
     assert!(!bundle.ptx.contains(course.to_str().unwrap()));
-    assert!(bundle.ptx.contains("\"crates/cuda_std/src/"), "names of files stay");
+    assert!(
+        bundle.ptx.contains("\"crates/cuda_std/src/"),
+        "names of files stay"
+    );
     let cases: Vec<_> = bundle
         .cases
         .iter()

@@ -90,15 +90,18 @@ impl Inexact {
         }
         let mut random =
             fastrand::Rng::with_seed(seed ^ rounded.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // Nine tenths: the sum is rounded too.
-        let share = 0.9 * (2.0 * random.f64() - 1.0);
+        // At least half of the error, so that results differ; nine tenths at most, since the sum is
+        // rounded too.
+        let share = (0.5 + 0.4 * random.f64()).copysign(random.f64() - 0.5);
         let value = (self.value)(number(operands[0]), number(operands[1]));
         let off = match self.error {
             Error::Ulps(ulps) => {
                 let away = i64::from(number(rounded).abs() < value.abs());
-                // From the neighbour below in magnitude to the one above, and as far beyond.
-                let below = away - 1 - (ulps - 1);
-                let steps = random.i64(below..=below + 2 * ulps - 1);
+                // From the neighbour below in magnitude to the one above, and as far beyond; but not
+                // the rounded one.
+                let below = away - ulps;
+                let steps = random.i64(below..below + 2 * ulps - 1);
+                let steps = if steps >= 0 { steps + 1 } else { steps };
                 let off = rounded.wrapping_add_signed(steps);
                 return if is_normal(off) { off } else { rounded };
             }

@@ -1,6 +1,7 @@
 //! Whole grades, of right and wrong submissions, on the emulated device and on one whose clock is
 //! ours.
 
+mod approximations;
 pub(super) mod clocked;
 mod emulated;
 mod ends;
@@ -140,7 +141,7 @@ impl CaseRunner for Here<'_> {
             ..serde_json::from_str(&json).unwrap()
         };
         let ran = match job.checks {
-            Some(extent) => job.run_on(&extent.device(job.fuel), &mut Unwatched),
+            Some(extent) => job.run_on(&extent.device(job.fuel, false), &mut Unwatched),
             None => job.run_on(self.0, &mut Unwatched),
         };
         Ok(match ran {

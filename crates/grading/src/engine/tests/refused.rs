@@ -331,26 +331,32 @@ fn text_without_end_is_no_ptx() {
 #[test]
 fn names_that_a_bundle_invents_are_not_obeyed() {
     let lab_spec = lab_spec(MATADD);
-    let evil = "\u{1b}[2J<script>\n\u{202e}";
-    let report = emulated(
-        &lab_spec,
-        &bundle(&lab_spec, &elementwise(SUM), |case| {
+    let graded = |name: &str| {
+        let named = bundle(&lab_spec, &elementwise(SUM), |case| {
             let own = matadd_plan(case);
-            let mut plan = Plan::new(evil);
+            let mut plan = Plan::new(name);
             for buffer in own.buffers() {
                 plan.buffer(buffer.name.clone(), buffer.element, buffer.len as usize);
             }
             let c = plan.find_buffer("c").unwrap();
-            plan.scratch(evil, Element::F32, 8);
-            plan.launch(evil, LaunchConfig::new(1, 32), args![c])
+            plan.scratch(name, Element::F32, 8);
+            plan.launch("<script>", LaunchConfig::new(1, 32), args![c])
                 .unwrap();
             plan.output("c", c);
             plan
-        }),
-    );
+        });
+        emulated(&lab_spec, &named)
+    };
+    let report = graded("<script>");
     assert_eq!(
         report.cases[0].status.kind(),
         Some(Kind::PlanInvalid),
         "{report:#?}"
     );
+    // With control characters a plan is none at all.
+    for evil in ["\u{1b}[2J", "a\nb", "\u{202e}"] {
+        let refused = graded(evil).refused.unwrap();
+        assert_eq!(refused.kind, Kind::BundleDamaged);
+        assert!(!refused.message.contains(evil), "{}", refused.message);
+    }
 }
