@@ -8,8 +8,9 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
+use inspect::{counts, occupancy, profile};
 use lab::catalogue::{self, SubmissionArg};
-use measure::{compare, counts, occupancy, perf, profile, report, tune};
+use measure::{compare, perf, report, tune};
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.

@@ -1,7 +1,7 @@
-//! Measures kernels: how long they take, what they do, what limits them, what changed.
+//! Measures kernels: how long they take, what limits them, what changed.
 //!
 //! For an engineer who asks whether a variant is fast, and for the commands `harness perf`, `tune`,
-//! `compare`, `profile`, `counts`, `report` and `occupancy`, which are functions of this crate.
+//! `compare` and `report`, which are functions of this crate. Crate [`inspect`] counts what kernels do.
 //!
 //! # Contract
 //!
@@ -42,17 +42,12 @@
 //! - Peers: CUDA C++ with nvcc at hand; Python for one variant of one lab (`peer`).
 //! - `perf --gpus` times one variant, without peers or caps of registers, and compares results with
 //!   those of fewer GPUs, not with the CPU's.
-//! - Counts of `profile` are the emulated device's; a GPU's own counters are not read.
 
 pub mod code_lines;
 pub mod compare;
-pub mod counts;
 pub mod cpu;
-pub mod occupancy;
 mod peer;
 pub mod perf;
-pub mod profile;
 pub mod report;
-mod toolkit;
 pub mod tune;
 pub mod tuned;

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use output_files::ScratchFolder;
 
-use crate::toolkit::Toolkit;
+use inspect::toolkit::Toolkit;
 
 /// How a source is compiled: to PTX for the GPU's own virtual architecture, which the driver then
 /// compiles for the GPU as it does the Rust kernels.

@@ -7,7 +7,7 @@ use device::{
 use lab::{Lab, LabCase, Variant};
 use serde::{Deserialize, Serialize};
 
-use crate::profile::figures::SECTOR_BYTES;
+use inspect::profile::figures::SECTOR_BYTES;
 use terminal::progress::Bar;
 
 /// The counts of each variant's kernels on a small case.

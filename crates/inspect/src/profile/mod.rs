@@ -1,7 +1,7 @@
 //! `harness profile`: exact counts of every kernel on the emulated device, beside what it must do
 //! at least.
 
-pub(crate) mod figures;
+pub mod figures;
 mod kernel;
 pub(crate) mod listing;
 mod report;
