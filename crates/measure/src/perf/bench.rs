@@ -30,7 +30,7 @@ use lab::memory_advice;
 use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
 
-pub use check::CheckArg;
+pub use computed::CheckArg;
 pub use contenders::OnGpus;
 pub use cpu::References;
 pub use rows::Place;

@@ -18,7 +18,7 @@ use terminal::stdout::Out;
 
 use super::results::{CaseResults, Reference, Results};
 use super::spent::{self, Spent};
-use super::{gpus, probe, report};
+use super::{probe, report};
 
 /// News of a measurement while it goes on.
 pub enum Event {
@@ -168,14 +168,14 @@ impl<'o, 'w> Reporters<'o, 'w> {
 fn head(results: &Results, look: Look) -> String {
     match &results.scaling {
         None => probe::render(results, look),
-        Some(run) => gpus::text::head(results, run, look),
+        Some(run) => report::several::head(results, run, look),
     }
 }
 
 /// The tables of the last lab.
 fn body(results: &Results, has_notes: bool, look: Look) -> String {
     if let Some(run) = &results.scaling {
-        return gpus::text::body(results, run, look);
+        return report::several::body(results, run, look);
     }
     let mut labs = results.cases.chunk_by(|a, b| a.lab == b.lab);
     let cases = labs.next_back().unwrap_or_default();

@@ -4,14 +4,14 @@ use page::plot::{tick, whole};
 use page::{Axis, Page, Plot, Series, Shape};
 
 use super::shell_line;
-use crate::perf::gpus::text;
+use crate::perf::report::several;
 use crate::perf::results::{OnSeveral, Results, Row, Scaling};
 
 /// A plot of efficiency and one of speedup, where there are times; what it was measured on; all
 /// rows.
 pub fn add(page: &mut Page, results: &Results, run: &Scaling) {
-    page.section(&text::title(results, run).replacen("  ", ": ", 1));
-    let facts = text::facts(results, run).into_iter();
+    page.section(&several::title(results, run).replacen("  ", ": ", 1));
+    let facts = several::facts(results, run).into_iter();
     let facts = facts.map(|(name, fact)| match name {
         "" => fact,
         _ => format!("{name}: {fact}"),
@@ -46,9 +46,9 @@ pub fn add(page: &mut Page, results: &Results, run: &Scaling) {
         },
         "Points updated in a second / those of the fewest GPUs of the same size.",
     );
-    let lines = text::lines(results);
-    text::columns(results, run, &lines).add_to(page, |_| "");
-    page.list(text::notes(results, run));
+    let lines = several::lines(results);
+    several::columns(results, run, &lines).add_to(page, |_| "");
+    page.list(several::notes(results, run));
     page.command(&shell_line(&results.command_line));
 }
 

@@ -14,32 +14,18 @@
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
 
-use clap::ValueEnum;
 use device::buffer::{copies, replace};
-use device::{Device, Error, NamedBuffers, check};
+use device::{Device, Error, NamedBuffers};
 use exit::ErrorKind;
 use lab::run::run_from;
-use lab::{Arithmetic, Cpu, Lab, LabCase, Variant};
+use lab::{Arithmetic, Cpu, LabCase, Variant};
 
 use super::Bench;
-use super::computed::Computed;
+use super::computed::{Computed, Expected, keep_outputs};
 use crate::perf::interleaved::DistinctOutputs;
 use crate::perf::results::{CheckedSteps, Correctness};
 use lab::run::explain;
 use terminal::progress::{Bar, NoProgress};
-
-/// The part of the results that is compared with the CPU.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
-pub enum CheckArg {
-    /// As many first and last timesteps as the CPU does in two seconds; every variant with every
-    /// other
-    #[default]
-    Steps,
-    /// The whole run, however long the CPU takes
-    Full,
-    /// Nothing
-    None,
-}
 
 /// Whether a result is right.
 #[derive(Debug, Clone)]
@@ -143,39 +129,6 @@ fn judged_at_ends(
             })
         }
         Err(error) => Err(error),
-    }
-}
-
-/// The outputs that results are compared with.
-#[derive(Clone, Copy, Default)]
-pub struct Expected<'o> {
-    /// Of the scheme as it is.
-    pub plain: Option<&'o NamedBuffers>,
-    /// Of the scheme with fused arithmetic.
-    pub fused: Option<&'o NamedBuffers>,
-}
-
-impl Expected<'_> {
-    /// The difference, if there is one. `None` where there is nothing to compare with.
-    fn compare(
-        &self,
-        case: &dyn LabCase,
-        variant: &Variant,
-        inputs: &NamedBuffers,
-        got: &NamedBuffers,
-    ) -> Result<Option<Option<String>>, Error> {
-        let expected = match variant.arithmetic {
-            Arithmetic::Fused => self.fused,
-            Arithmetic::Exact | Arithmetic::Reordered => self.plain,
-        };
-        let Some(expected) = expected else {
-            return Ok(None);
-        };
-        let checked = match variant.arithmetic {
-            Arithmetic::Exact | Arithmetic::Fused => check::exact(expected, got),
-            Arithmetic::Reordered => case.check_reordered(inputs, expected, got)?,
-        };
-        Ok(Some(checked.err().map(|error| explain(case, &error))))
     }
 }
 
@@ -294,9 +247,4 @@ impl Bench<'_> {
             format!("over the last {last} steps: {error}")
         }))
     }
-}
-
-/// Drops what is only read, and never compared.
-pub fn keep_outputs(lab: &Lab, buffers: &mut NamedBuffers) {
-    buffers.retain(|(name, _)| lab.outputs.contains(&name.as_str()));
 }

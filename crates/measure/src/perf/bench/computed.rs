@@ -1,14 +1,16 @@
-//! The results that the CPU computes for the checks of a case.
+//! The results that the CPU computes for the checks of a case, and how others are compared with
+//! them.
 
 use std::time::Duration;
 
+use clap::ValueEnum;
 use device::buffer::copies;
-use device::{Error, NamedBuffers};
-use lab::{Arithmetic, Cpu, Lab, LabCase};
+use device::{Error, NamedBuffers, check};
+use lab::run::explain;
+use lab::{Arithmetic, Cpu, Lab, LabCase, Variant};
 use terminal::progress::{Bar, NoProgress};
 
 use super::Bench;
-use super::check::{CheckArg, Expected, keep_outputs};
 use crate::perf::results::CheckedSteps;
 
 /// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up
@@ -18,6 +20,19 @@ const FIRST: f64 = 0.85;
 /// A case that the CPU computes in this number of times its time is computed as a whole: to run
 /// variants again up to two points takes longer.
 const WHOLE: f64 = 2.0;
+
+/// The part of the results that is compared with the CPU.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
+pub enum CheckArg {
+    /// As many first and last timesteps as the CPU does in two seconds; every variant with every
+    /// other
+    #[default]
+    Steps,
+    /// The whole run, however long the CPU takes
+    Full,
+    /// Nothing
+    None,
+}
 
 /// The work of the CPU for the checks of a case. It needs nothing of a device.
 pub struct Computing<'c> {
@@ -46,6 +61,39 @@ impl Computed {
             plain: Some(&self.plain),
             fused: self.fused.as_ref(),
         }
+    }
+}
+
+/// The outputs that results are compared with.
+#[derive(Clone, Copy, Default)]
+pub struct Expected<'o> {
+    /// Of the scheme as it is.
+    pub plain: Option<&'o NamedBuffers>,
+    /// Of the scheme with fused arithmetic.
+    pub fused: Option<&'o NamedBuffers>,
+}
+
+impl Expected<'_> {
+    /// The difference, if there is one. `None` where there is nothing to compare with.
+    pub fn compare(
+        &self,
+        case: &dyn LabCase,
+        variant: &Variant,
+        inputs: &NamedBuffers,
+        got: &NamedBuffers,
+    ) -> Result<Option<Option<String>>, Error> {
+        let expected = match variant.arithmetic {
+            Arithmetic::Fused => self.fused,
+            Arithmetic::Exact | Arithmetic::Reordered => self.plain,
+        };
+        let Some(expected) = expected else {
+            return Ok(None);
+        };
+        let checked = match variant.arithmetic {
+            Arithmetic::Exact | Arithmetic::Fused => check::exact(expected, got),
+            Arithmetic::Reordered => case.check_reordered(inputs, expected, got)?,
+        };
+        Ok(Some(checked.err().map(|error| explain(case, &error))))
     }
 }
 
@@ -158,4 +206,9 @@ impl Computing<'_> {
         let part = self.case.part(first as u32, steps as u32);
         part.expect("a case with timesteps has parts")
     }
+}
+
+/// Drops what is only read, and never compared.
+pub fn keep_outputs(lab: &Lab, buffers: &mut NamedBuffers) {
+    buffers.retain(|(name, _)| lab.outputs.contains(&name.as_str()));
 }

@@ -8,7 +8,7 @@ use lab::{Cpu, LabCase};
 use stats::{Collector, Doubt, SamplingRule, Summary};
 
 use super::Bench;
-use super::check::{CheckArg, keep_outputs};
+use super::computed::{CheckArg, keep_outputs};
 use super::speedups::compare_with_cpu;
 use crate::perf::interleaved::{SEGMENTS, are_apart};
 use crate::perf::results::{Clock, Correctness, Figures, Outcome, Row};

@@ -9,8 +9,7 @@ use exit::CommandError;
 use lab::memory_advice;
 
 use super::Bench;
-use super::check::CheckArg;
-use super::computed::Computed;
+use super::computed::{CheckArg, Computed};
 use crate::perf::counters::Counted;
 use crate::perf::room::host_has;
 

@@ -3,19 +3,13 @@
 //!
 //! The number of GPUs is an axis of the rows that [`bench`](super::bench) makes: the maker of rows,
 //! the samples, the document and the reporters are those of `perf`. What is here is which cases
-//! there are, on which devices, and the table.
-//!
-//! | module  | what it holds                         |
-//! |---------|---------------------------------------|
-//! | `sizes` | which sizes, timesteps, cases         |
-//! | `text`  | the report in the terminal            |
-//!
+//! there are, and on which devices.
+//! Which sizes, timesteps and cases there are is in `sizes`, and the table in `report/several.rs`.
 //! The method is in the page on several GPUs in docs/measure.
 
 pub(crate) mod sizes;
 #[cfg(test)]
 mod tests;
-pub(crate) mod text;
 
 use std::time::Instant;
 

@@ -13,9 +13,9 @@ use plan::{BufferId, Plan};
 use stats::Summary;
 
 use super::sizes::{self, Sizes, done_by, rate_unit};
-use super::text;
 use crate::cpu::CpuInfo;
 use crate::perf::bench::Place;
+use crate::perf::report::several;
 use crate::perf::results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use crate::perf::settings::Settings;
 use crate::perf::spent::Stopwatch;
@@ -200,11 +200,11 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
 }
 
 fn head(results: &Results) -> String {
-    text::head(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+    several::head(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
 }
 
 fn body(results: &Results) -> String {
-    text::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+    several::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
 }
 
 #[test]

@@ -4,6 +4,7 @@
 //! |--------------|----------------------------------------------------------------------------|
 //! | `by_variant` | a row for each variant                                                     |
 //! | `by_size`    | a row for each size, with a column for each variant                        |
+//! | `several`    | one lab on more and more GPUs                                              |
 //! | `registers`  | what caps of registers do                                                  |
 //! | `notes`      | what the tables have no room for: in three lines, or all that is known     |
 
@@ -11,6 +12,7 @@ mod by_size;
 mod by_variant;
 mod notes;
 pub(crate) mod registers;
+pub(crate) mod several;
 
 use lab::Cpu;
 use stats::Summary;

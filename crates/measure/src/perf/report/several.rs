@@ -1,4 +1,4 @@
-//! The report in the terminal: what was measured on, one table, what it rests on.
+//! One lab on more and more GPUs: what was measured on, one table, what it rests on.
 
 use std::collections::BTreeSet;
 
