@@ -1,5 +1,5 @@
-//! The command line: tests, shows and runs the labs. Crate [`measure`] times them, crate [`inspect`]
-//! counts what their kernels do, and crate [`grading`] grades submissions.
+//! The command line: tests, shows and runs the labs. Crate [`measure`] times them, crate
+//! [`inspect`] counts what their kernels do, and crate [`grading`] grades submissions.
 //!
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|

@@ -1,7 +1,8 @@
 //! Measures kernels: how long they take, what limits them, what changed.
 //!
 //! For an engineer who asks whether a variant is fast, and for the commands `harness perf`, `tune`,
-//! `compare` and `report`, which are functions of this crate. Crate [`inspect`] counts what kernels do.
+//! `compare` and `report`, which are functions of this crate. Crate [`inspect`] counts what kernels
+//! do.
 //!
 //! # Contract
 //!

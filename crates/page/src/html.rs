@@ -1,6 +1,10 @@
 //! Pages under construction.
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use sha2::{Digest, Sha256};
 
 use super::bars::{Bar, bars};
 use super::escape::{self, Text};
@@ -10,7 +14,11 @@ use super::plot::{BROAD, NARROW, Plot};
 /// Texts that are longer may break into lines.
 const LONG: usize = 48;
 
-/// The page loads nothing and runs nothing; it contains its style sheet and pictures.
+/// Sorts and filters tables.
+const SCRIPT: &str = include_str!("page.js");
+
+/// The page loads nothing; it contains its style sheet and pictures. It runs nothing but
+/// [`SCRIPT`], if it has that.
 const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src data:";
 
 /// A cell of a table.
@@ -91,6 +99,7 @@ impl Cell {
 pub struct Page {
     title: String,
     body: String,
+    is_sortable: bool,
 }
 
 impl Page {
@@ -99,9 +108,16 @@ impl Page {
         let mut page = Page {
             title: title.to_owned(),
             body: String::new(),
+            is_sortable: false,
         };
         page.push(html! { h1 { (Text(title)) } });
         page
+    }
+
+    /// Lets readers sort and filter the tables, by a script that the page contains.
+    pub fn sortable(mut self) -> Page {
+        self.is_sortable = true;
+        self
     }
 
     /// A heading of a section.
@@ -177,6 +193,13 @@ impl Page {
         })
     }
 
+    /// A part that is folded until its reader opens it.
+    pub fn fold(&mut self, summary: &str, fill: impl FnOnce(&mut Page)) -> &mut Page {
+        self.push(html! { (PreEscaped("<details>")) summary { (Text(summary)) } });
+        fill(self);
+        self.push(PreEscaped("</details>".to_owned()))
+    }
+
     /// A plot and its caption; nothing, if there is nothing to plot.
     pub fn plot(&mut self, plot: &Plot, caption: &str) -> &mut Page {
         match (plot.svg(BROAD), plot.svg(NARROW)) {
@@ -229,6 +252,11 @@ impl Page {
 
     /// The HTML file.
     pub fn finish(&self) -> String {
+        let hash = || STANDARD.encode(Sha256::digest(SCRIPT));
+        let policy = match self.is_sortable {
+            true => format!("{POLICY}; script-src 'sha256-{}'", hash()),
+            false => POLICY.to_owned(),
+        };
         let page = html! {
             (DOCTYPE)
             html lang="en" {
@@ -236,11 +264,14 @@ impl Page {
                     meta charset="utf-8";
                     meta name="viewport" content="width=device-width, initial-scale=1";
                     meta name="color-scheme" content="light dark";
-                    meta http-equiv="Content-Security-Policy" content=(POLICY);
+                    meta http-equiv="Content-Security-Policy" content=(policy);
                     title { (Text(&self.title)) }
                     style { (PreEscaped(include_str!("page.css"))) }
                 }
-                body { main { (PreEscaped(&self.body)) } }
+                body {
+                    main { (PreEscaped(&self.body)) }
+                    @if self.is_sortable { script { (PreEscaped(SCRIPT)) } }
+                }
             }
         };
         page.into_string() + "\n"
@@ -269,6 +300,7 @@ mod tests {
             colour: 0,
         };
         page.section(EVIL)
+            .fold(EVIL, |_| ())
             .part(EVIL)
             .paragraph(EVIL)
             .remark(EVIL)
@@ -290,7 +322,7 @@ mod tests {
             !html.contains("<script") && !html.contains('\x1b'),
             "{html}"
         );
-        assert!(html.matches("&lt;script&gt;").count() >= 28);
+        assert!(html.matches("&lt;script&gt;").count() >= 29);
     }
 
     #[test]
@@ -300,5 +332,31 @@ mod tests {
             assert!(!html.contains(outside), "{outside}");
         }
         assert!(html.contains("prefers-color-scheme: dark"));
+    }
+
+    #[test]
+    fn a_sortable_page_runs_its_own_script_alone() {
+        let html = Page::new("tables").sortable().finish();
+        assert_eq!(html.matches("<script>").count(), 1);
+        let (_, script) = html.split_once("<script>").unwrap();
+        let (script, _) = script.split_once("</script>").unwrap();
+        let hash = STANDARD.encode(Sha256::digest(script));
+        assert!(html.contains(&format!("script-src 'sha256-{hash}'")));
+        for outside in ["http:", "https:", "fetch", "innerHTML"] {
+            assert!(!html.contains(outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_fold_holds_what_it_is_filled_with() {
+        let mut page = Page::new("fold");
+        page.fold("a table", |page| {
+            page.remark("inside");
+        });
+        page.remark("outside");
+        let html = page.finish();
+        let (before, after) = html.split_once("</details>").unwrap();
+        assert!(before.contains("<details><summary>a table</summary>"));
+        assert!(before.contains("inside") && after.contains("outside"));
     }
 }

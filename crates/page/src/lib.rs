@@ -1,5 +1,6 @@
-//! Self-contained pages: one HTML file with everything in it, without scripts, light and dark,
-//! readable on a phone.
+//! Self-contained pages: one HTML file with everything in it, light and dark, readable
+//! on a phone. A page runs nothing but a script that sorts and filters its tables, where that is asked
+//! for.
 //!
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|

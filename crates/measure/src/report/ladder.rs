@@ -5,7 +5,9 @@ use page::plot::BROAD;
 use page::{Page, Rung, ladder};
 use units::significant;
 
+use super::TABLE;
 use super::rows::{Timed, timed};
+use crate::perf::ratios::RowView;
 use crate::perf::results::Results;
 use exit::CommandError;
 use terminal::table::{Align, Table};
@@ -26,23 +28,25 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     page.section("From the plain variant to the fastest");
     page.ladder(&rungs(&steps), CAPTION);
-    Table::new(&steps)
-        .left("variant", |step| step.timed.of.row.name())
-        .right("us a step or run", |step| {
-            Some(step.timed.figures.step_us())
-        })
-        .right("1e9 updates/s", |step| {
-            Some(step.timed.figures.giga_updates_per_s())
-        })
-        .right("of limit", |step| step.timed.of_limit())
-        .left("limit", |step| {
-            let bound = step.timed.of.bound();
-            bound.map_or(String::new(), |bound| bound.by.name().to_owned())
-        })
-        .right("vs plain", |step| Some(step.timed.of.vs_first()?.short()))
-        .toned("note", Align::Left, |step| step.timed.note())
-        .add_to(page, |step| &step.timed.heading);
-    page.command(command);
+    page.fold(TABLE, |page| {
+        Table::new(&steps)
+            .left("variant", |step| step.timed.of.row.name())
+            .right("us a step or run", |step| {
+                Some(step.timed.figures.step_us())
+            })
+            .right("1e9 updates/s", |step| {
+                Some(step.timed.figures.giga_updates_per_s())
+            })
+            .right("of limit", |step| step.timed.of_limit())
+            .left("limit", |step| {
+                let bound = step.timed.of.bound();
+                bound.map_or(String::new(), |bound| bound.by.name().to_owned())
+            })
+            .right("vs plain", |step| Some(step.timed.of.vs_first()?.short()))
+            .toned("note", Align::Left, |step| step.timed.note())
+            .add_to(page, |step| &step.timed.heading);
+        page.command(command);
+    });
 }
 
 /// The same as an SVG file of its own.
@@ -65,61 +69,89 @@ pub fn svg(measurements: &[&Results]) -> Result<String, CommandError> {
     ))
 }
 
-fn rate(timed: &Timed<'_>) -> f64 {
+/// In 1e9 updates per second.
+pub fn rate(timed: &Timed<'_>) -> f64 {
     timed.figures.updates_per_s / 1e9
 }
 
-/// The ladders of all labs, of each on the case with most work in a timestep, on the first device
-/// that has one.
-fn steps(results: &Results) -> Vec<Step<'_>> {
+/// Variants of a case, each faster than those before it. There is one at least.
+pub struct Ladder<'r>(Vec<Timed<'r>>);
+
+impl<'r> Ladder<'r> {
+    pub fn plain(&self) -> &Timed<'r> {
+        &self.0[0]
+    }
+
+    pub fn best(&self) -> &Timed<'r> {
+        &self.0[self.0.len() - 1]
+    }
+}
+
+/// The ladders of all labs. Each is of the case with most work in a timestep, on the first device
+/// that has one; cases with two variants go before others.
+pub fn ladders(results: &Results) -> Vec<Ladder<'_>> {
     let mut rows = timed(results);
     rows.retain(|timed| {
         let is_gpu = timed.of.row.device != "cpu" && timed.of.row.capped.is_none();
         is_gpu && timed.figures.is_result()
     });
-    let mut ladders = Vec::new();
-    for lab in rows.chunk_by(|a, b| a.of.case.lab == b.of.case.lab) {
-        let mut best: Vec<&Timed<'_>> = Vec::new();
-        for case in lab.chunk_by(|a, b| {
-            (&a.of.case.case, &a.of.row.device) == (&b.of.case.case, &b.of.row.device)
-        }) {
-            let own = climb(case);
-            let is_larger = best.first().is_none_or(|best| own[0].size() > best.size());
-            if own.len() > 1 && is_larger {
-                best = own;
-            }
-        }
-        for timed in best {
-            // Of several builds, the fastest.
-            let peers = lab.iter().filter(|peer| {
-                let mut own = timed.of.cuda_peers();
-                own.any(|own| std::ptr::eq(own, peer.of.row))
-            });
-            let peer = peers.max_by(|a, b| rate(a).total_cmp(&rate(b)));
-            let ours = (timed.clone(), false);
-            let both = [Some(ours), peer.map(|peer| (peer.clone(), true))];
-            ladders.extend(
-                both.into_iter()
-                    .flatten()
-                    .map(|(timed, is_peer)| Step { timed, is_peer }),
-            );
-        }
-    }
-    ladders
+    let labs = rows.chunk_by(|a, b| a.of.case.lab == b.of.case.lab);
+    labs.filter_map(of_lab).collect()
+}
+
+/// Of the lab's cases, the ladder of the one that goes before the others.
+fn of_lab<'r>(lab: &[Timed<'r>]) -> Option<Ladder<'r>> {
+    let cases = lab.chunk_by(|a, b| {
+        (&a.of.case.case, &a.of.row.device) == (&b.of.case.case, &b.of.row.device)
+    });
+    let rank = |rungs: &[Timed<'_>]| (rungs.len() > 1, rungs[0].size());
+    let best = cases
+        .map(climb)
+        .reduce(|best, own| match rank(&own) > rank(&best) {
+            true => own,
+            false => best,
+        });
+    best.map(Ladder)
+}
+
+/// The same variant in CUDA C++. Of several builds, the fastest.
+pub fn peer<'r>(timed: &Timed<'r>) -> Option<Timed<'r>> {
+    let peers = timed.of.cuda_peers().filter_map(|row| {
+        Some(Timed {
+            heading: timed.heading.clone(),
+            of: RowView { row, ..timed.of },
+            figures: row.figures().filter(|figures| figures.is_result())?,
+        })
+    });
+    peers.max_by(|a, b| rate(a).total_cmp(&rate(b)))
+}
+
+/// The rungs of ladders that have two at least, each beside its peer.
+fn steps(results: &Results) -> Vec<Step<'_>> {
+    let ladders = ladders(results).into_iter();
+    let rungs = ladders.filter(|ladder| ladder.0.len() > 1);
+    let both = rungs.flat_map(|ladder| ladder.0).flat_map(|timed| {
+        let peer = peer(&timed);
+        [Some((timed, false)), peer.map(|peer| (peer, true))]
+    });
+    let steps = both.flatten();
+    steps
+        .map(|(timed, is_peer)| Step { timed, is_peer })
+        .collect()
 }
 
 /// The first of our variants of a case, and each that is faster than all before it. Never empty:
 /// the variant of a peer was timed as well, or else the peer represents it.
-fn climb<'t, 'r>(case: &'t [Timed<'r>]) -> Vec<&'t Timed<'r>> {
-    let ours = case.iter().filter(|timed| timed.of.row.language.is_none());
-    let mut rungs: Vec<&Timed<'_>> = Vec::new();
-    for timed in ours {
-        if rungs.last().is_none_or(|last| rate(timed) > rate(last)) {
-            rungs.push(timed);
+fn climb<'r>(case: &[Timed<'r>]) -> Vec<Timed<'r>> {
+    let mut rungs: Vec<Timed<'r>> = Vec::new();
+    for timed in case {
+        let is_ours = timed.of.row.language.is_none();
+        if is_ours && rungs.last().is_none_or(|last| rate(timed) > rate(last)) {
+            rungs.push(timed.clone());
         }
     }
     if rungs.is_empty() {
-        rungs.extend(case.first());
+        rungs.extend(case.first().cloned());
     }
     rungs
 }

@@ -4,7 +4,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::{bytes, three};
 
-use super::shell_line;
+use super::{TABLE, shell_line};
 use host::membench::Measured;
 use terminal::table::Table;
 
@@ -44,19 +44,21 @@ pub fn add(page: &mut Page, measured: &Measured) {
         &plot,
         "A chain of dependent loads in random order, by the memory that it spans.",
     );
-    Table::new(&levels)
-        .left("load", |(name, _)| (*name).to_owned())
-        .left("memory", |(_, level)| {
-            level.memory.map_or("?", |memory| memory.name()).to_owned()
-        })
-        .right("cycles", |(_, level)| Some(three(level.plateau.cycles)))
-        .right("ns", |(_, level)| Some(three(level.plateau.ns)))
-        .right("from", |(_, level)| Some(bytes(level.plateau.first_bytes)))
-        .right("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
-        .right("device says", |(_, level)| level.attribute_bytes.map(bytes))
-        .add_to(page, |_| "");
-    page.command(&match &measured.command_line[..] {
-        [] => "harness run membench --json=FILE".to_owned(),
-        words => shell_line(words),
+    page.fold(TABLE, |page| {
+        Table::new(&levels)
+            .left("load", |(name, _)| (*name).to_owned())
+            .left("memory", |(_, level)| {
+                level.memory.map_or("?", |memory| memory.name()).to_owned()
+            })
+            .right("cycles", |(_, level)| Some(three(level.plateau.cycles)))
+            .right("ns", |(_, level)| Some(three(level.plateau.ns)))
+            .right("from", |(_, level)| Some(bytes(level.plateau.first_bytes)))
+            .right("to", |(_, level)| Some(bytes(level.plateau.last_bytes)))
+            .right("device says", |(_, level)| level.attribute_bytes.map(bytes))
+            .add_to(page, |_| "");
+        page.command(&match &measured.command_line[..] {
+            [] => "harness run membench --json=FILE".to_owned(),
+            words => shell_line(words),
+        });
     });
 }

@@ -8,6 +8,7 @@ use host::limits::Rate;
 use page::{Page, Series, Shape};
 use units::three;
 
+use super::TABLE;
 use super::roofline::{giga, roofs};
 use super::rows::{Timed, position, timed};
 use crate::perf::results::{DeviceRecord, Results};
@@ -124,6 +125,7 @@ fn section(
             case.case
         ),
     );
+    page.fold(TABLE, |page| {
     Table::new(rows)
         .left("variant", |row| row.timed.of.row.name())
         .right("Gflop/s", |row| Some(three(giga(row.flops_per_s()))))
@@ -138,4 +140,5 @@ fn section(
         "\"busy\": the time that the bytes of a level take at its best rate, by the measured time. Of L1: each sector of 32 bytes that an access of a warp touches, and what threads move from and to shared memory. Of L2: the sectors that a block loads, each once, as if L1 kept all of a block's and nothing of its neighbours', and all that it stores.",
     );
     page.command(command);
+    });
 }

@@ -3,17 +3,19 @@
 //! | module     | what it holds                                                   |
 //! |------------|-----------------------------------------------------------------|
 //! | `rows`     | the rows that have figures, and tables of them                  |
-//! | `setting`  | devices, limits, what is missing                                |
+//! | `labs`     | a line per lab: plain, best, CUDA C++, limit                    |
+//! | `ladder`   | each lab from its plain variant to the fastest                  |
 //! | `roofline` | rates against arithmetic intensity, under the roofs             |
 //! | `levels`   | the same by level of the caches, where kernels were counted     |
 //! | `rates`    | throughput, against size where there are several                |
-//! | `ladder`   | each lab from its plain variant to the fastest                  |
 //! | `speedups` | against the CPU, the first variant, the peers                   |
 //! | `registers` | what caps of registers do                                      |
 //! | `power`    | power and clock over time                                       |
 //! | `scaling`  | one lab on more and more GPUs                                   |
+//! | `setting`  | devices, limits, what is missing                                |
 //! | `latency`  | latency against footprint                                       |
 
+mod labs;
 mod ladder;
 mod latency;
 mod levels;
@@ -56,6 +58,8 @@ pub struct ReportArgs {
 }
 
 const TITLE: &str = "Measurements";
+/// The title of a fold. Pictures are seen at once, and tables where they are asked for.
+const TABLE: &str = "Table and command";
 
 /// Writes the page.
 ///
@@ -119,7 +123,7 @@ impl Document {
 
 /// The page of one measurement.
 pub(crate) fn of(results: &Results) -> String {
-    let mut page = Page::new(TITLE);
+    let mut page = Page::new(TITLE).sortable();
     match &results.scaling {
         None => perf(&mut page, &[results]),
         Some(run) => scaling::add(&mut page, results, run),
@@ -137,7 +141,7 @@ fn of_labs(documents: &[Document]) -> Vec<&Results> {
 }
 
 fn html(documents: &[Document]) -> String {
-    let mut page = Page::new(TITLE);
+    let mut page = Page::new(TITLE).sortable();
     perf(&mut page, &of_labs(documents));
     for document in documents {
         match document {
@@ -163,27 +167,39 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
             let of = measurements.len();
             page.section(&format!("Measurement {} of {of}", index + 1));
         }
-        setting::add(page, results, command);
+        labs::add(page, results, command);
+        ladder::add(page, results, command);
         roofline::add(page, results, command);
         levels::add(page, results, command);
     }
     rates::add(page, &measurements);
     for (results, command) in &measurements {
-        ladder::add(page, results, command);
         speedups::add(page, results, command);
         registers::add(page, results, command);
         power::add(page, results, command);
+        setting::add(page, results, command);
     }
 }
 
-/// A command as it can be typed again: what the shell would not take literally is quoted.
+/// A command as it can be typed again: what the shell would not take literally is quoted. The
+/// folders of the machine that it ran on are left out: those of the program, and those of whole
+/// paths.
 fn shell_line(words: &[String]) -> String {
-    let quoted = |word: &String| {
+    let quoted = |(index, word): (usize, &String)| {
+        let flag_ends = word.find('=').filter(|_| word.starts_with("--"));
+        let (flag, value) = word.split_at(flag_ends.map_or(0, |end| end + 1));
+        let file = Path::new(value).file_name().and_then(|name| name.to_str());
+        let is_of_machine = index == 0 || value.starts_with('/');
+        let word = match file.filter(|_| is_of_machine) {
+            Some(file) => format!("{flag}{file}"),
+            None => word.clone(),
+        };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
         match !word.is_empty() && word.chars().all(is_plain) {
-            true => word.clone(),
+            true => word,
             false => format!("'{}'", word.replace('\'', "'\\''")),
         }
     };
-    words.iter().map(quoted).collect::<Vec<_>>().join(" ")
+    let words = words.iter().enumerate().map(quoted);
+    words.collect::<Vec<_>>().join(" ")
 }

@@ -5,6 +5,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
+use super::TABLE;
 use super::rows::position;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
 use terminal::table::Table;
@@ -69,12 +70,14 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             })
         });
     }
-    table
-        .right("began, s", |(_, trace)| Some(three(trace.began_s)))
-        .left("device", |(_, trace)| trace.device.clone())
-        .left("case", |(case, _)| case.case.clone())
-        .add_to(page, |_| "");
-    page.command(command);
+    page.fold(TABLE, |page| {
+        table
+            .right("began, s", |(_, trace)| Some(three(trace.began_s)))
+            .left("device", |(_, trace)| trace.device.clone())
+            .left("case", |(case, _)| case.case.clone())
+            .add_to(page, |_| "");
+        page.command(command);
+    });
 }
 
 /// A series for each trace, those of a device alike; and the name of each lab, where its first

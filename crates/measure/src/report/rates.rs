@@ -3,6 +3,7 @@
 use page::plot::tick;
 use page::{Axis, Bar, Page, Plot, Series, Shape};
 
+use super::TABLE;
 use super::rows::{OF_LIMIT, Timed, position, timed};
 use crate::perf::results::{CaseResults, Outcome, Results, Row};
 use terminal::table::{Align, Table};
@@ -35,18 +36,20 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
             continue;
         }
         picture(page, lab, &rows);
-        table(page, &rows);
         let lacking = cases().filter(|case| case.lab == lab);
         let lacking = lacking.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
         let lacking: Vec<String> = lacking.filter_map(without_figures).collect();
-        if !lacking.is_empty() {
-            page.list(lacking);
-        }
-        for (results, command) in measurements {
-            if results.cases.iter().any(|case| case.lab == lab) {
-                page.command(command);
+        page.fold(TABLE, |page| {
+            table(page, &rows);
+            if !lacking.is_empty() {
+                page.list(lacking);
             }
-        }
+            for (results, command) in measurements {
+                if results.cases.iter().any(|case| case.lab == lab) {
+                    page.command(command);
+                }
+            }
+        });
     }
 }
 

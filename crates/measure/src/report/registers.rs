@@ -2,6 +2,7 @@
 
 use page::Page;
 
+use super::TABLE;
 use super::rows::timed;
 use crate::perf::report::registers::{columns, lines};
 use crate::perf::results::Results;
@@ -15,9 +16,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         return;
     }
     page.section("Caps of registers");
+    page.fold(TABLE, |page| {
     columns(Table::new(&lines), "time, us").add_to(page, |line| &line.heading);
     page.remark(
         "Each kernel compiled under a limit of registers per thread (.maxnreg). Spilled: bytes that its instructions store and load for want of registers, as the compiler tells; stack: local memory of a thread, which holds them. The time is of one timestep where there are any; \"vs no cap\" is time without a cap / time.",
     );
     page.command(command);
+    });
 }

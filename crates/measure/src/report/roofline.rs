@@ -5,6 +5,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
+use super::TABLE;
 use super::rows::{OF_LIMIT, Timed, timed};
 use crate::perf::results::{DeviceRecord, Results};
 use terminal::table::Table;
@@ -24,23 +25,25 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             &plot,
             "Each mark is a variant on a case. The slopes are rates of copying in device memory and of reading from L2 and from shared memory, the roofs of fused multiply-adds, all measured in the same run. A case that fits into L2 can lie above the slope of device memory.",
         );
-        Table::new(&rows)
-            .left("variant", |timed| timed.of.row.name())
-            .right("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
-            .right("Gflop/s", |timed| {
-                Some(three(giga(timed.roofline_point()?.1)))
-            })
-            .right("GB/s", |Timed { figures, .. }| {
-                Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
-            })
-            .left("limit", |timed| {
-                let bound = timed.figures.bound;
-                bound.map_or("-", |bound| bound.by.name()).to_owned()
-            })
-            .right("of limit", |timed| timed.of_limit())
-            .add_to(page, |timed| &timed.heading);
-        page.remark(OF_LIMIT);
-        page.command(command);
+        page.fold(TABLE, |page| {
+            Table::new(&rows)
+                .left("variant", |timed| timed.of.row.name())
+                .right("flop/byte", |timed| Some(three(timed.roofline_point()?.0)))
+                .right("Gflop/s", |timed| {
+                    Some(three(giga(timed.roofline_point()?.1)))
+                })
+                .right("GB/s", |Timed { figures, .. }| {
+                    Some(three(giga(figures.bytes as f64 / figures.run.median_s)))
+                })
+                .left("limit", |timed| {
+                    let bound = timed.figures.bound;
+                    bound.map_or("-", |bound| bound.by.name()).to_owned()
+                })
+                .right("of limit", |timed| timed.of_limit())
+                .add_to(page, |timed| &timed.heading);
+            page.remark(OF_LIMIT);
+            page.command(command);
+        });
     }
 }
 

@@ -51,8 +51,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     }
     let missing = results.missing.iter();
     facts.extend(missing.map(|missing| format!("missing: {missing}")));
+    page.section("Where, when, and the limits");
     page.list(facts);
-    page.command(command);
 
     let mut limits = Vec::new();
     for device in &results.devices {
@@ -61,16 +61,17 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             limits.extend(rate.map(|rate| (limit, rate, &device.device)));
         }
     }
-    if limits.is_empty() {
-        return;
-    }
-    page.section("Limits, measured in the same run");
     let text = |limit: Limit, per_s: f64| {
         Some(match limit.unit() {
             "flop" => format!("{} Tflop/s", three(per_s / 1e12)),
             _ => bytes_per_s(per_s),
         })
     };
+    if limits.is_empty() {
+        page.command(command);
+        return;
+    }
+    page.remark("Limits, measured in the same run:");
     Table::new(&limits)
         .left("limit", |(limit, ..)| limit.name().to_owned())
         .right("best", |(limit, rate, _)| text(*limit, rate.best_per_s))

@@ -2,6 +2,7 @@
 
 use page::{Bar, Page};
 
+use super::TABLE;
 use super::rows::{Timed, position, timed};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Ratio, Results, Row};
@@ -32,6 +33,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         );
     }
     let ratio = |ratio: Option<Ratio>| ratio.map(Ratio::short);
+    page.fold(TABLE, |page| {
     Table::new(&rows)
         .left("variant", |timed| timed.of.row.name())
         .left("device", |timed| timed.of.row.device.clone())
@@ -48,6 +50,7 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         "Above 1 is faster; rows that are wrong or withheld are left out, and so are ratios to them. ±: half of the 95 % confidence interval, turn by turn; of ratios to the CPU, from the intervals of both. The first variant is the lab's plain one. \"vs ours\" is of a peer: the time of our variant over its own. Lines of kernels: lines of code in the file with the variant's kernels, which may hold others', without the physics that they share with the CPU references.",
     );
     page.command(command);
+    });
 }
 
 /// Bars of a few of them, case by case.

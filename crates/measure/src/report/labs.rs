@@ -1,0 +1,55 @@
+//! A line per lab: its plain variant, the best, the same in CUDA C++, the limit.
+
+use page::Page;
+use units::three;
+
+use super::ladder::{ladders, peer, rate};
+use crate::perf::results::Results;
+use terminal::table::{Align, Table, Tone};
+
+/// The table, and the command that measured; nothing where no device timed anything.
+pub fn add(page: &mut Page, results: &Results, command: &str) {
+    let ladders = ladders(results);
+    if ladders.is_empty() {
+        return;
+    }
+    let devices = results.devices.iter();
+    let devices: Vec<&str> = devices.map(|device| device.info.name.as_str()).collect();
+    page.section(&format!("The labs on {}", devices.join(", ")));
+    Table::new(&ladders)
+        .left("lab", |ladder| ladder.plain().of.case.lab.clone())
+        .right("plain", |ladder| {
+            Some(ladder.plain().figures.giga_updates_per_s())
+        })
+        .toned("best", Align::Right, |ladder| {
+            (ladder.best().figures.giga_updates_per_s(), Tone::Good)
+        })
+        .right("CUDA C++", |ladder| {
+            Some(peer(ladder.best())?.figures.giga_updates_per_s())
+        })
+        .right("limit", |ladder| {
+            let best = ladder.best();
+            Some(three(rate(best) / best.of.bound()?.share))
+        })
+        .left("best is", |ladder| ladder.best().of.row.name())
+        .right("/ plain", |ladder| {
+            Some(ladder.best().of.vs_first()?.short())
+        })
+        .right("/ CUDA C++", |ladder| {
+            Some(ladder.best().of.vs_cuda()?.short())
+        })
+        .right("of limit", |ladder| ladder.best().of_limit())
+        .left("limit of", |ladder| {
+            let bound = ladder.best().of.bound();
+            bound.map_or(String::new(), |bound| bound.by.name().to_owned())
+        })
+        .left("unit", |ladder| {
+            format!("1e9 {}/s", ladder.best().figures.unit)
+        })
+        .left("case", |ladder| ladder.best().of.case.case.clone())
+        .add_to(page, |_| "");
+    page.remark(
+        "On each lab's largest case. CUDA C++: the best variant's kernels written in it, the fastest build. Limit: the most that the memory or the arithmetic that binds the best variant allows, measured in the same run. ±: half of the 95 % confidence interval. Ratios above 1: the best is faster.",
+    );
+    page.command(command);
+}
