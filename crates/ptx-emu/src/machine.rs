@@ -66,6 +66,11 @@ impl LoadedModule {
         self.executable.program()
     }
 
+    /// The module as it was before it was loaded.
+    pub fn executable(&self) -> &Arc<Executable> {
+        &self.executable
+    }
+
     /// Address and size in bytes of a `.global` or `.const` variable.
     pub fn global(&self, name: &str) -> Option<(u64, u64)> {
         let mut globals = self.program().globals.iter().zip(&*self.globals);
@@ -130,6 +135,21 @@ impl Machine {
     /// If the device does not have that much memory left.
     pub fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
         self.memory.allocate(bytes, name)
+    }
+
+    /// Makes memory that the host has at the same address usable by kernels, and gives the address,
+    /// a multiple of 4096. `map` gives the words at the address that it is called with, at least
+    /// `bytes` bytes of them. All of them count as written, since the host may write at any time,
+    /// and none of them as memory of the device. `None` if `map` cannot give them.
+    ///
+    /// After [`Machine::free`] nothing here accesses the words any more.
+    pub fn share(
+        &mut self,
+        bytes: u64,
+        name: &str,
+        map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
+    ) -> Option<u64> {
+        self.memory.share(bytes, name, map)
     }
 
     /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not

@@ -7,7 +7,10 @@
 //! race in the PTX program is never one in ours. 8- and 16-bit stores are compare-and-swap loops on
 //! their word. A 64-bit access is two words: weak ones may tear under a race (as PTX allows),
 //! strong and atomic ones are made under a lock.
+//!
+//! The words of a buffer are its own, or memory that the host uses under the same address.
 
+use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
@@ -29,6 +32,28 @@ const FIRST: (u64, u64) = (2 << 20, 4096);
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
 
+/// Buffers that the host uses too start at multiples of this, and have it to themselves.
+const PAGE_BYTES: u64 = 4096;
+
+/// The memory behind a buffer.
+#[derive(Debug)]
+enum Memory {
+    Own(Box<[AtomicU32]>),
+    Shared(&'static [AtomicU32]),
+}
+
+impl Deref for Memory {
+    type Target = [AtomicU32];
+
+    #[inline(always)]
+    fn deref(&self) -> &[AtomicU32] {
+        match self {
+            Self::Own(words) => words,
+            Self::Shared(words) => words,
+        }
+    }
+}
+
 /// One allocation.
 #[derive(Debug)]
 pub(crate) struct Buffer {
@@ -37,7 +62,7 @@ pub(crate) struct Buffer {
     pub(crate) name: String,
     /// Stores are faults.
     pub(crate) read_only: bool,
-    words: Box<[AtomicU32]>,
+    words: Memory,
     pub(crate) written: WrittenShadow,
     pub(crate) races: RaceShadow,
     /// The accesses of launches, while they are watched.
@@ -164,21 +189,49 @@ impl GlobalMemory {
             .ok()
             .and_then(|words| bytemuck::try_zeroed_slice_box::<AtomicU32>(words).ok())
             .ok_or_else(|| refuse(self.used, self.capacity))?;
-        let base = self.next;
+        self.used += bytes;
+        let written = WrittenShadow::new(bytes);
+        Ok(self.place(self.next, bytes, name, Memory::Own(words), written))
+    }
+
+    /// Makes a buffer of words that the host has at the same address; all of it counts as written.
+    /// `map` gives them, at an address that is a multiple of a page; `None` if it cannot.
+    pub(crate) fn share(
+        &mut self,
+        bytes: u64,
+        name: &str,
+        map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
+    ) -> Option<u64> {
+        let base = self.next.next_multiple_of(PAGE_BYTES);
+        let words = map(base).filter(|words| 4 * words.len() as u64 >= bytes)?;
+        let mut written = WrittenShadow::new(bytes);
+        written.assume_all();
+        // The gap behind a buffer is larger than a page.
+        Some(self.place(base, bytes, name, Memory::Shared(words), written))
+    }
+
+    /// Adds a buffer at an address behind all others, and decides where the next one lies.
+    fn place(
+        &mut self,
+        base: u64,
+        bytes: u64,
+        name: &str,
+        words: Memory,
+        written: WrittenShadow,
+    ) -> u64 {
         let gap = GUARD_BYTES + ALIGNMENT * self.random.u64(0..GAP);
         self.next = (base + bytes + gap).next_multiple_of(ALIGNMENT);
-        self.used += bytes;
         self.buffers.push(Buffer {
             base,
             bytes,
             name: name.to_owned(),
             read_only: false,
             words,
-            written: WrittenShadow::new(bytes),
+            written,
             races: RaceShadow::new(bytes),
             footprint: None,
         });
-        Ok(base)
+        base
     }
 
     /// Forbids stores to the buffer at an address.
@@ -202,7 +255,9 @@ impl GlobalMemory {
             return false;
         };
         let buffer = self.buffers.remove(index);
-        self.used -= buffer.bytes;
+        if let Memory::Own(_) = buffer.words {
+            self.used -= buffer.bytes;
+        }
         self.freed.push(Freed {
             base: buffer.base,
             bytes: buffer.bytes,
@@ -221,7 +276,7 @@ impl GlobalMemory {
             return false;
         };
         let buffer = &mut self.buffers[index];
-        for word in &buffer.words {
+        for word in &*buffer.words {
             word.store(u32::from_le_bytes([byte; 4]), Relaxed);
         }
         buffer.written = WrittenShadow::new(buffer.bytes);

@@ -19,8 +19,9 @@ pub(crate) mod shared;
 
 use ptx::{FunctionId, Space};
 
-/// Lowest address of a buffer.
-pub const GLOBAL_BASE: u64 = 0x7f00_0000_0000;
+/// Lowest address of a buffer. A process has no memory of its own there unless it asks for the
+/// address, so that a buffer may have one address for kernels and for the host.
+pub const GLOBAL_BASE: u64 = 0x2000_0000_0000;
 /// Base of the shared window in the generic address space.
 pub const SHARED_WINDOW: u64 = 0x7e00_0000_0000;
 /// Base of the local window in the generic address space.

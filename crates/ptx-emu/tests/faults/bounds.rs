@@ -145,13 +145,13 @@ fn local_memory_out_of_bounds() {
 fn a_misaligned_access() {
     let body = "add.u64 %rd5, %rd4, 2;\nld.global.u32 %r5, [%rd5];";
     assert_snapshot!(launch(body).fault(), @r"
-    misaligned access: load of 4 bytes at byte 2 of buffer `in`, address 0x7f0134800002, which is 2 bytes past a multiple of 4
+    misaligned access: load of 4 bytes at byte 2 of buffer `in`, address 0x200134800002, which is 2 bytes past a multiple of 4
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
     // A vector must be aligned to its whole size.
     let body = "ld.global.v2.u32 {%r5, %r6}, [%rd4];";
     assert_snapshot!(launch(body).fault(), @r"
-    misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x7f0134800004, which is 4 bytes past a multiple of 8
+    misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x200134800004, which is 4 bytes past a multiple of 8
       in kernel `k` at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (1, 0, 0)
     ");
     launch("ld.global.u16 %r5, [%rd4+2];").report();

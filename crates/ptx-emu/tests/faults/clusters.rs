@@ -151,7 +151,7 @@ fn memory_that_no_block_of_the_cluster_has() {
       in kernel `k` at src/lab.rs:1 (PTX line 34), block (1, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(of("mapa.u64 %rd7, %rd1, %r5;").fault(), @r"
-    not an address in shared memory: mapa of address 0x7f0134811500
+    not an address in shared memory: mapa of address 0x200134811500
       in kernel `k` at src/lab.rs:1 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

@@ -71,11 +71,11 @@ fn a_word_beyond_its_memory() {
       in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (31, 0, 0)
     ");
     assert_snapshot!(word("", &WORD.replace("[%rd4]", "[%rd4+2]"), WAIT).fault(), @r"
-    misaligned access: load of 4 bytes at byte 2 of buffer `in`, address 0x7f0134800002, which is 2 bytes past a multiple of 4
+    misaligned access: load of 4 bytes at byte 2 of buffer `in`, address 0x200134800002, which is 2 bytes past a multiple of 4
       in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(word("", &WORD.replace("[%r5], [%rd4], 4", "[%r5], [%rd4], 8"), WAIT).fault(), @r"
-    misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x7f0134800004, which is 4 bytes past a multiple of 8
+    misaligned access: load of 8 bytes at byte 4 of buffer `in`, address 0x200134800004, which is 4 bytes past a multiple of 8
       in kernel `k` at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
     // A source that is not read may be anywhere; it gives zeros.
@@ -202,7 +202,7 @@ fn bytes_that_do_not_match() {
 fn a_bulk_copy_beyond_its_memory() {
     let of = |from: &str, to: &str| bulk(&made(), &fetched().replace(from, to), AWAIT).fault();
     assert_snapshot!(of("[%rd2], 128", "[%rd2+8], 128"), @r"
-    misaligned access: load of 16 bytes at byte 8 of buffer `in`, address 0x7f0134800008, which is 8 bytes past a multiple of 16
+    misaligned access: load of 16 bytes at byte 8 of buffer `in`, address 0x200134800008, which is 8 bytes past a multiple of 16
       in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(of("[tile]", "[tile+8]"), @r"
@@ -354,7 +354,7 @@ fn a_bulk_copy_to_global_memory() {
         store.fault()
     };
     assert_snapshot!(wrong("[%rd1]", "[%rd1+8]"), @r"
-    misaligned access: store of 16 bytes at byte 8 of buffer `out`, address 0x7f0134811508, which is 8 bytes past a multiple of 16
+    misaligned access: store of 16 bytes at byte 8 of buffer `out`, address 0x200134811508, which is 8 bytes past a multiple of 16
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(wrong("[%rd1]", "[%rd1+192]"), @r"
