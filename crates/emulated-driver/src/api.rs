@@ -1,0 +1,154 @@
+//! How a function of the driver is defined.
+
+use std::ffi::{c_int, c_void};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+use crate::code::{self, Code};
+use crate::settings::Settings;
+
+/// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that
+/// a wrong one is an error.
+pub(crate) type Handle = usize;
+
+/// Whether a function of the driver succeeds.
+pub(crate) type Outcome<T = ()> = Result<T, Code>;
+
+/// A function's name and address.
+#[derive(Clone, Copy)]
+pub(crate) struct Exported {
+    pub(crate) name: &'static str,
+    pub(crate) address: *const c_void,
+}
+
+// SAFETY: the address is that of a function.
+unsafe impl Send for Exported {}
+// SAFETY: the same.
+unsafe impl Sync for Exported {}
+
+/// Defines functions of the driver under their own names, and the list `FUNCTIONS` of them. A body
+/// is an [`Outcome`].
+macro_rules! driver_api {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) $body:block)*) => {
+        $(
+            /// As NVIDIA's documentation of this name.
+            ///
+            /// # Safety
+            ///
+            /// The pointers among the arguments are valid as documented there.
+            // SAFETY: the library is loaded where libcuda would be, so that no other function of
+            // this name is.
+            #[unsafe(no_mangle)]
+            #[allow(non_snake_case, clippy::too_many_arguments)]
+            pub(crate) unsafe extern "C" fn $name($($arg: $type),*) -> std::ffi::c_int {
+                $crate::api::answer(stringify!($name), || {
+                    // SAFETY: the caller keeps the obligations of this function, which are those of
+                    // everything that it does with its arguments.
+                    #[allow(unused_unsafe)]
+                    unsafe { $body }
+                })
+            }
+        )*
+
+        /// The functions of this file.
+        pub(crate) const FUNCTIONS: &[$crate::api::Exported] = &[
+            $($crate::api::Exported {
+                name: stringify!($name),
+                address: $name as *const std::ffi::c_void,
+            },)*
+        ];
+    };
+}
+
+/// The number that a function returns. A panic is a bug here, and an error there.
+pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
+    let outcome = catch_unwind(AssertUnwindSafe(body));
+    let number = match outcome {
+        Ok(Ok(())) => 0,
+        Ok(Err(Code(number))) => number,
+        Err(_) => {
+            eprintln!("emulated driver: a bug in {name}");
+            Code::UNKNOWN.0
+        }
+    };
+    if Settings::get().trace {
+        let result = code::name(number).unwrap_or(c"an unknown result");
+        eprintln!("emulated driver: {name}: {}", result.to_string_lossy());
+    }
+    number
+}
+
+/// Writes a result of a function.
+///
+/// # Safety
+///
+/// A pointer that is not null may be written.
+pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
+    if to.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises it; programs may give pointers that are not aligned.
+    unsafe { to.write_unaligned(value) };
+    Ok(())
+}
+
+/// The same for a result that the caller need not want.
+///
+/// # Safety
+///
+/// As [`put`].
+pub(crate) unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
+    if !to.is_null() {
+        // SAFETY: as for `put`.
+        unsafe { to.write_unaligned(value) };
+    }
+}
+
+/// Reads what a pointer points to.
+///
+/// # Safety
+///
+/// A pointer that is not null may be read, and holds a `T`.
+pub(crate) unsafe fn get<T: Copy>(from: *const T) -> Outcome<T> {
+    if from.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises it.
+    Ok(unsafe { from.read_unaligned() })
+}
+
+/// A name that a program gives.
+///
+/// # Safety
+///
+/// A pointer that is not null points to a text that ends in a NUL.
+pub(crate) unsafe fn text(from: *const std::ffi::c_char) -> Outcome<String> {
+    if from.is_null() {
+        return Err(Code::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises it.
+    let text = unsafe { std::ffi::CStr::from_ptr(from) };
+    Ok(text.to_string_lossy().into_owned())
+}
+
+/// Writes as many handles as a caller has room for, and their number. Without room, the number
+/// alone.
+///
+/// # Safety
+///
+/// `count` may be read and written. `to` is null, or has room for as many.
+pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]) -> Outcome {
+    // SAFETY: the caller promises it.
+    let room = unsafe { get(count) }?;
+    if !to.is_null() {
+        for (index, handle) in all.iter().take(room).enumerate() {
+            // SAFETY: the index is below the room.
+            unsafe { to.add(index).write_unaligned(*handle) };
+        }
+        for index in all.len()..room {
+            // SAFETY: the same.
+            unsafe { to.add(index).write_unaligned(0) };
+        }
+    }
+    // SAFETY: the caller promises it.
+    unsafe { put(count, all.len()) }
+}

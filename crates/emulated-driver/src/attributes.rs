@@ -1,0 +1,91 @@
+//! The attributes of the devices: those of an H100, as far as the emulator has them.
+
+use std::ffi::c_int;
+
+use ptx_emu::DeviceLimits;
+
+use crate::api::Outcome;
+use crate::code::Code;
+
+/// Compute capability, major and minor.
+pub(crate) const CAPABILITY: (c_int, c_int) = (9, 0);
+
+/// Registers of a multiprocessor.
+pub(crate) const REGISTERS: c_int = 65536;
+
+/// Shared memory that a launch may have without opting in, in bytes.
+pub(crate) const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
+
+/// The value of an attribute, which has the number of `CUdevice_attribute`.
+pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
+    let limits = DeviceLimits::default();
+    Ok(match attribute {
+        1 => limits.threads_per_block as c_int,
+        2..=4 => limits.block[attribute as usize - 2] as c_int,
+        5..=7 => limits.grid[attribute as usize - 5] as c_int,
+        // Of a block: shared memory, registers; constant memory, lanes of a warp, largest pitch.
+        8 => DEFAULT_SHARED_BYTES as c_int,
+        9 => 65536,
+        10 => 32,
+        11 => c_int::MAX,
+        12 | 82 => REGISTERS,
+        // Clocks in kHz, bits of the bus: those of the GPU, since programs divide by them.
+        13 => 1_980_000,
+        36 => 2_619_000,
+        37 => 5120,
+        14 => 512,
+        30 => 512,
+        51 => 32,
+        16 => limits.multiprocessors as c_int,
+        38 => 50 << 20,
+        39 => limits.threads_per_multiprocessor as c_int,
+        81 => limits.shared_bytes_per_multiprocessor as c_int,
+        97 => limits.shared_bytes as c_int,
+        106 => limits.blocks_per_multiprocessor as c_int,
+        111 => 1024,
+        75 => CAPABILITY.0,
+        76 => CAPABILITY.1,
+        33 => device + 1,
+        // Copy engines; ratio of f32 to f64 speed.
+        40 => 3,
+        87 => 2,
+        // Of textures, extents of one dimension, of two, of three.
+        21 | 69 => 131_072,
+        22 | 23 | 70 | 71 => 131_072,
+        24..=26 => 16384,
+        72 => 2_097_120,
+        // Host memory is mapped and managed memory used by both at once; waits of streams;
+        // cooperative launches, clusters, pools of memory, priorities, preemption.
+        15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 92 | 93 | 94 | 95 | 99 | 101 | 115
+        | 120 | 122 | 123 => 1,
+        126 => 1,
+        // What the emulator does not have, and modes that no program misses.
+        17
+        | 18
+        | 20
+        | 27..=29
+        | 32
+        | 34
+        | 35
+        | 42..=50
+        | 52..=68
+        | 73
+        | 74
+        | 77
+        | 84..=86
+        | 88
+        | 91
+        | 96
+        | 98
+        | 100
+        | 102..=105
+        | 107..=110
+        | 112..=114
+        | 116..=119
+        | 121
+        | 124
+        | 125
+        | 127..=200 => 0,
+        _ => return Err(Code::INVALID_VALUE),
+    })
+}

@@ -1,0 +1,136 @@
+//! Devices: their number, names and attributes; errors' names.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+use crate::api::{Outcome, put, put_if_wanted};
+use crate::attributes;
+use crate::code::{self, Code};
+use crate::driver::{self, DEVICE_BYTES, with};
+
+/// The version of CUDA that the driver supports, as 1000 * major + 10 * minor.
+pub(crate) const CUDA_VERSION: c_int = 13050;
+
+/// Device names say that nothing here is a GPU.
+const NAME: &CStr = c"ptx-emu (emulated, compute capability 9.0)";
+
+/// Checks that there is such a device.
+fn known(device: c_int) -> Outcome {
+    with(|driver| driver.device(device).map(|_| ()))
+}
+
+/// 16 bytes that tell devices apart.
+pub(crate) fn uuid(device: c_int) -> [u8; 16] {
+    let mut uuid = *b"ptx-emu device 0";
+    uuid[15] += device as u8;
+    uuid
+}
+
+/// Writes a text, cut to the room that there is.
+///
+/// # Safety
+///
+/// `to` has room for `room` bytes.
+unsafe fn put_text(to: *mut c_char, room: c_int, text: &CStr) -> Outcome {
+    let room = usize::try_from(room).map_err(|_| Code::INVALID_VALUE)?;
+    if to.is_null() || room == 0 {
+        return Err(Code::INVALID_VALUE);
+    }
+    let bytes = text.to_bytes();
+    let kept = bytes.len().min(room - 1);
+    // SAFETY: `kept` bytes and a NUL are at most `room`.
+    unsafe {
+        to.cast::<u8>()
+            .copy_from_nonoverlapping(bytes.as_ptr(), kept);
+        to.add(kept).write(0);
+    }
+    Ok(())
+}
+
+/// Two devices that exist and differ.
+fn two(one: c_int, other: c_int) -> Outcome<bool> {
+    known(one)?;
+    known(other)?;
+    Ok(one != other)
+}
+
+driver_api! {
+    fn cuInit(flags: c_uint) {
+        if flags != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        driver::start()
+    }
+    fn cuDriverGetVersion(to: *mut c_int) { put(to, CUDA_VERSION) }
+    fn cuDeviceGet(to: *mut c_int, number: c_int) { known(number)?; put(to, number) }
+    fn cuDeviceGetCount(to: *mut c_int) { put(to, with(|driver| Ok(driver.devices.len() as c_int))?) }
+    fn cuDeviceGetName(to: *mut c_char, room: c_int, device: c_int) { known(device)?; put_text(to, room, NAME) }
+    fn cuDeviceGetUuid(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
+    fn cuDeviceGetUuid_v2(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
+    fn cuDeviceGetLuid(_to: *mut c_char, _mask: *mut c_uint, _device: c_int) { Err(Code::NOT_SUPPORTED) }
+    fn cuDeviceTotalMem(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
+    fn cuDeviceTotalMem_v2(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
+    fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) {
+        known(device)?;
+        put(to, attributes::of(attribute, device)?)
+    }
+    fn cuDeviceGetProperties(to: *mut [c_int; 13], device: c_int) {
+        known(device)?;
+        let of = |attribute| attributes::of(attribute, device).unwrap_or(0);
+        put(to, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(of))?;
+        // The structure has the texture alignment as its last member.
+        put(to.cast::<c_int>().add(13), of(14))
+    }
+    fn cuDeviceComputeCapability(major: *mut c_int, minor: *mut c_int, device: c_int) {
+        known(device)?;
+        put(major, attributes::CAPABILITY.0)?;
+        put(minor, attributes::CAPABILITY.1)
+    }
+    fn cuDeviceGetPCIBusId(to: *mut c_char, room: c_int, device: c_int) {
+        known(device)?;
+        let text = std::ffi::CString::new(format!("0000:{:02X}:00.0", device + 1)).unwrap_or_default();
+        put_text(to, room, &text)
+    }
+    fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
+        let id = crate::api::text(id)?;
+        let bus = id.split(':').rev().nth(1).and_then(|bus| c_int::from_str_radix(bus, 16).ok());
+        let device = bus.ok_or(Code::INVALID_VALUE)? - 1;
+        known(device)?;
+        put(to, device)
+    }
+    fn cuDeviceCanAccessPeer(to: *mut c_int, device: c_int, peer: c_int) {
+        put(to, two(device, peer)?.into())
+    }
+    fn cuDeviceGetP2PAttribute(to: *mut c_int, attribute: c_int, from: c_int, device: c_int) {
+        if !two(from, device)? {
+            return Err(Code::INVALID_DEVICE);
+        }
+        put(to, match attribute {
+            // Rank, access, native atomics; no access to arrays.
+            1..=3 => 1,
+            _ => 0,
+        })
+    }
+    fn cuDeviceGetExecAffinitySupport(to: *mut c_int, _kind: c_int, device: c_int) { known(device)?; put(to, 0) }
+    fn cuGetErrorName(error: c_int, to: *mut *const c_char) { described(to, code::name(error)) }
+    fn cuGetErrorString(error: c_int, to: *mut *const c_char) { described(to, code::description(error)) }
+    fn cuProfilerInitialize(_config: *const c_char, _output: *const c_char, _mode: c_int) { Ok(()) }
+    fn cuProfilerStart() { Ok(()) }
+    fn cuProfilerStop() { Ok(()) }
+    fn cuFlushGPUDirectRDMAWrites(_target: c_int, _scope: c_int) { Ok(()) }
+    fn cuDeviceGetNvSciSyncAttributes(_list: *mut c_void, _device: c_int, _flags: c_int) { Err(Code::NOT_SUPPORTED) }
+}
+
+/// Writes a text that lives as long as the library; none for an unknown result.
+///
+/// # Safety
+///
+/// As [`put`].
+unsafe fn described(to: *mut *const c_char, text: Option<&'static CStr>) -> Outcome {
+    let Some(text) = text else {
+        // SAFETY: the caller promises it.
+        unsafe { put_if_wanted(to, std::ptr::null()) };
+        return Err(Code::INVALID_VALUE);
+    };
+    // SAFETY: the caller promises it.
+    unsafe { put(to, text.as_ptr()) }
+}

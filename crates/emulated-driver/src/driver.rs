@@ -1,0 +1,184 @@
+//! The state behind all functions.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use ptx_emu::{DeviceLimits, GLOBAL_BASE, Machine};
+
+use crate::api::{Handle, Outcome};
+use crate::capture::Capture;
+use crate::code::Code;
+use crate::context::Context;
+use crate::event::Event;
+use crate::graph::{ExecutableGraph, Graph};
+use crate::memory::Allocation;
+use crate::module::{Function, Library, Module};
+use crate::pool::Pool;
+use crate::queue::Queues;
+use crate::report;
+use crate::settings::Settings;
+use crate::stream::Stream;
+
+/// Memory of each device, in bytes.
+pub(crate) const DEVICE_BYTES: u64 = 16 << 30;
+
+/// Everything that the driver knows.
+pub(crate) struct Driver {
+    /// All devices' memory; addresses are unified.
+    pub(crate) machine: Machine,
+    pub(crate) devices: Vec<Device>,
+    pub(crate) contexts: HashMap<Handle, Context>,
+    pub(crate) modules: HashMap<Handle, Module>,
+    pub(crate) libraries: HashMap<Handle, Library>,
+    /// Functions, and kernels of libraries.
+    pub(crate) functions: HashMap<Handle, Function>,
+    pub(crate) streams: BTreeMap<Handle, Stream>,
+    pub(crate) events: HashMap<Handle, Event>,
+    pub(crate) graphs: HashMap<Handle, Graph>,
+    pub(crate) executable_graphs: HashMap<Handle, ExecutableGraph>,
+    pub(crate) captures: HashMap<u64, Capture>,
+    pub(crate) pools: HashMap<Handle, Pool>,
+    pub(crate) allocations: BTreeMap<u64, Allocation>,
+    /// How many allocations there were, for their names.
+    pub(crate) allocated: u64,
+    pub(crate) queues: Queues,
+    next_handle: Handle,
+}
+
+/// A device.
+#[derive(Debug, Default)]
+pub(crate) struct Device {
+    /// Its primary context, once it was asked for.
+    pub(crate) primary: Option<Handle>,
+    /// How often that is retained.
+    pub(crate) retained: u32,
+    pub(crate) primary_flags: u32,
+    /// Its current memory pool, if it is not the first.
+    pub(crate) pool: Option<Handle>,
+    /// Its first memory pool.
+    pub(crate) default_pool: Option<Handle>,
+    /// Bytes of memory in use.
+    pub(crate) used_bytes: u64,
+}
+
+static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
+
+/// The driver, alone. A panic under the lock leaves it valid enough to go on: each function
+/// changes one thing.
+fn lock() -> MutexGuard<'static, Option<Driver>> {
+    DRIVER.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Starts the driver. Later calls do nothing.
+pub(crate) fn start() -> Outcome {
+    let mut driver = lock();
+    if driver.is_none() {
+        report::started();
+        *driver = Some(Driver::new(Settings::get()));
+    }
+    match driver
+        .as_ref()
+        .is_some_and(|driver| driver.devices.is_empty())
+    {
+        true => Err(Code::NO_DEVICE),
+        false => Ok(()),
+    }
+}
+
+/// Does something with the driver, which must have been started.
+pub(crate) fn with<T>(body: impl FnOnce(&mut Driver) -> Outcome<T>) -> Outcome<T> {
+    body(lock().as_mut().ok_or(Code::NOT_INITIALIZED)?)
+}
+
+/// Does something with the driver and the current context, which must not have failed.
+pub(crate) fn with_context<T>(body: impl FnOnce(&mut Driver, Handle) -> Outcome<T>) -> Outcome<T> {
+    with(|driver| {
+        let context = driver.live_context()?;
+        body(driver, context)
+    })
+}
+
+thread_local! {
+    /// The stack of current contexts of this thread.
+    pub(crate) static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
+}
+
+/// The current context of this thread; 0 if there is none.
+pub(crate) fn current() -> Handle {
+    CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+}
+
+/// Addresses that buffers may have, from [`GLOBAL_BASE`] on: more than all devices have memory, and
+/// below those where Linux places a program.
+const DEVICE_ADDRESSES: u64 = 1 << 44;
+
+/// True for addresses of buffers. Other addresses are of the host alone.
+pub(crate) fn is_device_address(address: u64) -> bool {
+    (GLOBAL_BASE..GLOBAL_BASE + DEVICE_ADDRESSES).contains(&address)
+}
+
+impl Driver {
+    fn new(settings: &Settings) -> Driver {
+        let limits = DeviceLimits {
+            global_bytes: DEVICE_BYTES * u64::from(settings.devices.max(1)),
+            ..DeviceLimits::default()
+        };
+        Driver {
+            machine: Machine::new(limits, settings.options.clone()),
+            devices: (0..settings.devices).map(|_| Device::default()).collect(),
+            contexts: HashMap::new(),
+            modules: HashMap::new(),
+            libraries: HashMap::new(),
+            functions: HashMap::new(),
+            streams: BTreeMap::new(),
+            events: HashMap::new(),
+            graphs: HashMap::new(),
+            executable_graphs: HashMap::new(),
+            captures: HashMap::new(),
+            pools: HashMap::new(),
+            allocations: BTreeMap::new(),
+            allocated: 0,
+            queues: Queues::default(),
+            next_handle: 0x1000,
+        }
+    }
+
+    /// A handle that no other object has.
+    pub(crate) fn new_handle(&mut self) -> Handle {
+        self.next_handle += 0x10;
+        self.next_handle
+    }
+
+    /// The device of this number.
+    pub(crate) fn device(&mut self, number: i32) -> Outcome<&mut Device> {
+        usize::try_from(number)
+            .ok()
+            .and_then(|number| self.devices.get_mut(number))
+            .ok_or(Code::INVALID_DEVICE)
+    }
+
+    pub(crate) fn context(&mut self, context: Handle) -> Outcome<&mut Context> {
+        self.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)
+    }
+
+    /// The current context, whatever has become of it.
+    pub(crate) fn current_context(&mut self) -> Outcome<Handle> {
+        let context = current();
+        self.context(context).map(|_| context)
+    }
+
+    /// The current context, unless a kernel has made it unusable.
+    pub(crate) fn live_context(&mut self) -> Outcome<Handle> {
+        let context = current();
+        match self.context(context)?.fault {
+            Some(code) => Err(code),
+            None => Ok(context),
+        }
+    }
+
+    /// The device of a context.
+    pub(crate) fn device_of(&mut self, context: Handle) -> Outcome<i32> {
+        Ok(self.context(context)?.device)
+    }
+}

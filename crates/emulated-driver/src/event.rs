@@ -1,0 +1,132 @@
+//! Events.
+
+use std::ffi::{c_float, c_uint};
+use std::time::Instant;
+
+use crate::api::{Handle, Outcome, put};
+use crate::code::Code;
+use crate::driver::{Driver, with, with_context};
+use crate::queue::{self, Work};
+
+/// An event.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) context: Handle,
+    has_time: bool,
+    /// How often it was to be recorded, and how often it was.
+    pub(crate) recorded: u64,
+    pub(crate) done: u64,
+    pub(crate) time: Option<Instant>,
+    /// The capture that recorded it last, and the nodes that it stands behind.
+    pub(crate) captured: Option<(u64, Vec<Handle>)>,
+}
+
+impl Driver {
+    pub(crate) fn event(&mut self, event: Handle) -> Outcome<&mut Event> {
+        self.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)
+    }
+}
+
+fn create(flags: c_uint) -> Outcome<Handle> {
+    with_context(|driver, context| {
+        let handle = driver.new_handle();
+        let event = Event {
+            context,
+            has_time: flags & 2 == 0,
+            recorded: 0,
+            done: 0,
+            time: None,
+            captured: None,
+        };
+        driver.events.insert(handle, event);
+        Ok(handle)
+    })
+}
+
+fn record(event: Handle, stream: Handle) -> Outcome {
+    let number = with(|driver| {
+        let key = driver.stream(stream)?;
+        if driver.event(event)?.context != key.context {
+            return Err(Code::INVALID_HANDLE);
+        }
+        if driver.record_event_in_graph(key, event)? {
+            return Ok(None);
+        }
+        let event = driver.event(event)?;
+        event.captured = None;
+        event.recorded += 1;
+        Ok(Some(event.recorded))
+    })?;
+    match number {
+        Some(number) => queue::submit(stream, Work::Record(event, number)),
+        None => Ok(()),
+    }
+}
+
+/// The milliseconds between two events. On a GPU two events are never at the same time.
+fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
+    queue::run()?;
+    with(|driver| {
+        let mut times = [start, end].into_iter().map(|event| {
+            let event = driver.event(event)?;
+            if !event.has_time || event.recorded == 0 {
+                return Err(Code::INVALID_HANDLE);
+            }
+            match event.time {
+                Some(time) if event.done == event.recorded => Ok(time),
+                _ => Err(Code::NOT_READY),
+            }
+        });
+        let mut next = || times.next().unwrap_or(Err(Code::UNKNOWN));
+        let (start, end) = (next()?, next()?);
+        let micros = match end.checked_duration_since(start) {
+            Some(time) => (time.as_secs_f64() * 1e6).max(1.0),
+            None => -start.duration_since(end).as_secs_f64() * 1e6,
+        };
+        Ok((micros / 1e3) as c_float)
+    })
+}
+
+fn destroy(event: Handle) -> Outcome {
+    with(|driver| {
+        driver
+            .events
+            .remove(&event)
+            .map(|_| ())
+            .ok_or(Code::INVALID_HANDLE)
+    })
+}
+
+driver_api! {
+    fn cuEventCreate(to: *mut Handle, flags: c_uint) { put(to, create(flags)?) }
+    fn cuEventDestroy(event: Handle) { destroy(event) }
+    fn cuEventDestroy_v2(event: Handle) { destroy(event) }
+    fn cuEventRecord(event: Handle, stream: Handle) { record(event, stream) }
+    fn cuEventRecordWithFlags(event: Handle, stream: Handle, _flags: c_uint) { record(event, stream) }
+    fn cuEventQuery(event: Handle) {
+        queue::run()?;
+        with(|driver| {
+            let event = driver.event(event)?.clone();
+            if event.captured.is_some() {
+                return Err(Code::CAPTURED_EVENT);
+            }
+            match (driver.context(event.context)?.fault, event.done == event.recorded) {
+                (Some(code), _) => Err(code),
+                (None, true) => Ok(()),
+                (None, false) => Err(Code::NOT_READY),
+            }
+        })
+    }
+    fn cuEventSynchronize(event: Handle) {
+        let (context, number) = with(|driver| {
+            let event = driver.event(event)?;
+            match event.captured {
+                Some(_) => Err(Code::CAPTURED_EVENT),
+                None => Ok((event.context, event.recorded)),
+            }
+        })?;
+        queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| event.done >= number))
+    }
+    fn cuEventElapsedTime(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }
+    fn cuEventElapsedTime_v2(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }
+}

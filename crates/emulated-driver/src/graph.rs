@@ -1,0 +1,448 @@
+//! Graphs: pieces of work and the order among them.
+
+use std::collections::HashSet;
+use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use crate::api::{Handle, Outcome, get, put, put_if_wanted, put_list};
+use crate::code::Code;
+use crate::copy::{Copy3D, Fill};
+use crate::driver::{Driver, current, with};
+use crate::launch::Shape;
+use crate::queue::{self, HostFunction, Work};
+
+/// A graph. Nodes are in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    nodes: Vec<Node>,
+}
+
+#[derive(Clone, Debug)]
+struct Node {
+    handle: Handle,
+    work: Work,
+    behind: Vec<Handle>,
+}
+
+/// A graph that can be launched: each piece of work with its node, in an order that keeps to the
+/// graph's.
+#[derive(Debug)]
+pub(crate) struct ExecutableGraph {
+    nodes: Vec<Handle>,
+    work: Arc<Vec<Work>>,
+}
+
+impl Graph {
+    /// Whether every node stands before one of these, or is one.
+    pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
+        let mut found: HashSet<Handle> = last.iter().copied().collect();
+        // What a node stands behind was added before it.
+        for node in self.nodes.iter().rev() {
+            if found.contains(&node.handle) {
+                found.extend(&node.behind);
+            }
+        }
+        self.nodes.iter().all(|node| found.contains(&node.handle))
+    }
+
+    fn node(&mut self, handle: Handle) -> Option<&mut Node> {
+        self.nodes.iter_mut().find(|node| node.handle == handle)
+    }
+
+    fn edges(&self) -> impl Iterator<Item = (Handle, Handle)> + '_ {
+        self.nodes
+            .iter()
+            .flat_map(|node| node.behind.iter().map(|from| (*from, node.handle)))
+    }
+
+    /// The nodes in an order in which each stands behind what it must. An error if there is none.
+    fn ordered(&self) -> Outcome<Vec<&Node>> {
+        let mut done = HashSet::new();
+        let mut ordered = Vec::with_capacity(self.nodes.len());
+        while ordered.len() < self.nodes.len() {
+            let before = ordered.len();
+            for node in &self.nodes {
+                if !done.contains(&node.handle)
+                    && node.behind.iter().all(|from| done.contains(from))
+                {
+                    done.insert(node.handle);
+                    ordered.push(node);
+                }
+            }
+            if ordered.len() == before {
+                return Err(Code::INVALID_VALUE);
+            }
+        }
+        Ok(ordered)
+    }
+
+    fn executable(&self) -> Outcome<ExecutableGraph> {
+        let ordered = self.ordered()?;
+        Ok(ExecutableGraph {
+            nodes: ordered.iter().map(|node| node.handle).collect(),
+            work: Arc::new(ordered.iter().map(|node| node.work.clone()).collect()),
+        })
+    }
+}
+
+/// The number of `CUgraphNodeType`.
+fn kind(work: &Work) -> c_int {
+    match work {
+        Work::Launch(_) => 0,
+        Work::Copy(_) => 1,
+        Work::Fill(_) => 2,
+        Work::Call(..) | Work::Callback(..) => 3,
+        Work::All(_) => 4,
+        Work::Nothing => 5,
+        Work::Wait(..) => 6,
+        Work::Record(..) => 7,
+        Work::Free(_) => 11,
+        Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
+    }
+}
+
+impl Driver {
+    pub(crate) fn graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
+        self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// Adds a node.
+    pub(crate) fn add_node(
+        &mut self,
+        graph: Handle,
+        work: Work,
+        behind: Vec<Handle>,
+    ) -> Outcome<Handle> {
+        let handle = self.new_handle();
+        let graph = self.graph(graph)?;
+        if !behind
+            .iter()
+            .all(|from| graph.nodes.iter().any(|node| node.handle == *from))
+        {
+            return Err(Code::INVALID_VALUE);
+        }
+        graph.nodes.push(Node {
+            handle,
+            work,
+            behind,
+        });
+        Ok(handle)
+    }
+
+    fn graph_of(&mut self, node: Handle) -> Outcome<&mut Graph> {
+        let has_node = |graph: &Graph| graph.nodes.iter().any(|known| known.handle == node);
+        let mut graphs = self.graphs.values_mut();
+        graphs
+            .find(|graph| has_node(graph))
+            .ok_or(Code::INVALID_HANDLE)
+    }
+}
+
+/// Adds a node behind the given ones.
+///
+/// # Safety
+///
+/// There are `count` nodes, and `to` may be written.
+unsafe fn add(
+    to: *mut Handle,
+    graph: Handle,
+    behind: *const Handle,
+    count: usize,
+    work: Work,
+) -> Outcome {
+    // SAFETY: the caller promises it.
+    let behind: Outcome<Vec<Handle>> = (0..count)
+        .map(|index| unsafe { get(behind.add(index)) })
+        .collect();
+    let behind = behind?;
+    let node = with(|driver| driver.add_node(graph, work, behind))?;
+    // SAFETY: the same.
+    unsafe { put(to, node) }
+}
+
+fn instantiate(graph: Handle) -> Outcome<Handle> {
+    with(|driver| {
+        let executable = driver.graph(graph)?.executable()?;
+        let handle = driver.new_handle();
+        driver.executable_graphs.insert(handle, executable);
+        Ok(handle)
+    })
+}
+
+/// `CUDA_KERNEL_NODE_PARAMS`. Its second version goes on with a kernel, which the function may be
+/// missing for.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct KernelNode {
+    function: Handle,
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    parameters: *const *const c_void,
+    extra: *const *const c_void,
+}
+
+/// The work of a kernel node.
+///
+/// # Safety
+///
+/// As [`Driver::prepare`]; of the second version, the kernel may be read.
+unsafe fn kernel_work(given: *const KernelNode, has_kernel: bool) -> Outcome<Work> {
+    // SAFETY: the caller promises it.
+    let node = unsafe { get(given) }?;
+    let function = match node.function {
+        // SAFETY: the kernel lies behind.
+        0 if has_kernel => unsafe { get(given.add(1).cast::<Handle>()) }?,
+        function => function,
+    };
+    let shape = Shape::new(node.grid, node.block, node.shared_bytes);
+    let launch = with(|driver| {
+        // SAFETY: the caller promises it.
+        unsafe { driver.prepare(function, shape, current(), node.parameters, node.extra) }
+    })?;
+    Ok(Work::Launch(Arc::new(launch)))
+}
+
+/// `CUDA_MEMSET_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct FillNode {
+    to: u64,
+    pitch: usize,
+    value: c_uint,
+    element: c_uint,
+    width: usize,
+    height: usize,
+}
+
+impl FillNode {
+    fn work(&self) -> Work {
+        Work::Fill(Fill {
+            to: self.to,
+            pitch: self.pitch as u64,
+            value: self.value,
+            element: self.element.into(),
+            width: self.width as u64,
+            height: self.height as u64,
+        })
+    }
+}
+
+/// `CUDA_HOST_NODE_PARAMS`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct CallNode {
+    function: Option<HostFunction>,
+    data: usize,
+}
+
+impl CallNode {
+    fn work(&self) -> Outcome<Work> {
+        Ok(Work::Call(
+            self.function.ok_or(Code::INVALID_VALUE)?,
+            self.data,
+        ))
+    }
+}
+
+/// Replaces the work of a node in a graph that can be launched.
+fn replace(executable: Handle, node: Handle, work: Work) -> Outcome {
+    with(|driver| {
+        let graph = driver
+            .executable_graphs
+            .get_mut(&executable)
+            .ok_or(Code::INVALID_HANDLE)?;
+        let index = graph.nodes.iter().position(|known| *known == node);
+        let index = index.ok_or(Code::INVALID_VALUE)?;
+        Arc::make_mut(&mut graph.work)[index] = work;
+        Ok(())
+    })
+}
+
+/// Takes the work of another graph of the same kinds of nodes.
+fn update(executable: Handle, graph: Handle) -> Outcome<bool> {
+    with(|driver| {
+        let new = driver.graph(graph)?.executable()?;
+        let known = driver
+            .executable_graphs
+            .get_mut(&executable)
+            .ok_or(Code::INVALID_HANDLE)?;
+        let kinds = |work: &[Work]| work.iter().map(kind).collect::<Vec<_>>();
+        let is_same = kinds(&known.work) == kinds(&new.work);
+        if is_same {
+            known.work = new.work;
+        }
+        Ok(is_same)
+    })
+}
+
+fn nodes(graph: Handle, only_roots: bool) -> Outcome<Vec<Handle>> {
+    with(|driver| {
+        let nodes = driver.graph(graph)?.nodes.iter();
+        let wanted = nodes.filter(|node| !only_roots || node.behind.is_empty());
+        Ok(wanted.map(|node| node.handle).collect())
+    })
+}
+
+/// Writes the two ends of each edge.
+///
+/// # Safety
+///
+/// As [`put_list`].
+unsafe fn put_edges(
+    graph: Handle,
+    from: *mut Handle,
+    to: *mut Handle,
+    count: *mut usize,
+) -> Outcome {
+    let (starts, ends): (Vec<_>, Vec<_>) = with(|driver| Ok(driver.graph(graph)?.edges().unzip()))?;
+    // SAFETY: the caller promises it. The first call writes the count that the second reads.
+    unsafe {
+        let room = get(count)?;
+        put_list(from, count, &starts)?;
+        put(count, room)?;
+        put_list(to, count, &ends)
+    }
+}
+
+/// The nodes before a node, or behind it.
+fn neighbours(node: Handle, are_before: bool) -> Outcome<Vec<Handle>> {
+    with(|driver| {
+        let edges = driver.graph_of(node)?.edges();
+        Ok(edges
+            .filter_map(|(from, to)| match are_before {
+                true => (to == node).then_some(from),
+                false => (from == node).then_some(to),
+            })
+            .collect())
+    })
+}
+
+/// # Safety
+///
+/// There are `count` edges.
+unsafe fn add_edges(
+    graph: Handle,
+    from: *const Handle,
+    to: *const Handle,
+    count: usize,
+) -> Outcome {
+    for index in 0..count {
+        // SAFETY: the caller promises it.
+        let (from, to) = unsafe { (get(from.add(index))?, get(to.add(index))?) };
+        with(|driver| {
+            let graph = driver.graph(graph)?;
+            graph.node(from).ok_or(Code::INVALID_VALUE)?;
+            graph.node(to).ok_or(Code::INVALID_VALUE)?.behind.push(from);
+            Ok(())
+        })?;
+    }
+    Ok(())
+}
+
+driver_api! {
+    fn cuGraphCreate(to: *mut Handle, _flags: c_uint) {
+        put(to, with(|driver| {
+            let graph = driver.new_handle();
+            driver.graphs.insert(graph, Graph::default());
+            Ok(graph)
+        })?)
+    }
+    fn cuGraphDestroy(graph: Handle) { with(|driver| driver.graphs.remove(&graph).map(|_| ()).ok_or(Code::INVALID_HANDLE)) }
+    fn cuGraphClone(to: *mut Handle, graph: Handle) {
+        put(to, with(|driver| {
+            let copy = driver.graph(graph)?.clone();
+            let handle = driver.new_handle();
+            driver.graphs.insert(handle, copy);
+            Ok(handle)
+        })?)
+    }
+    fn cuGraphAddKernelNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, node: *const KernelNode) {
+        add(to, graph, behind, count, kernel_work(node, false)?)
+    }
+    fn cuGraphAddKernelNode_v2(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, node: *const KernelNode) {
+        add(to, graph, behind, count, kernel_work(node, true)?)
+    }
+    fn cuGraphAddMemcpyNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, copy: *const Copy3D, _context: Handle) {
+        add(to, graph, behind, count, Work::Copy(get(copy)?.work()?))
+    }
+    fn cuGraphAddMemsetNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, fill: *const FillNode, _context: Handle) {
+        add(to, graph, behind, count, get(fill)?.work())
+    }
+    fn cuGraphAddHostNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, call: *const CallNode) {
+        add(to, graph, behind, count, get(call)?.work()?)
+    }
+    fn cuGraphAddEmptyNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize) {
+        add(to, graph, behind, count, Work::Nothing)
+    }
+    fn cuGraphAddChildGraphNode(to: *mut Handle, graph: Handle, behind: *const Handle, count: usize, child: Handle) {
+        let child = with(|driver| driver.graph(child)?.executable())?;
+        add(to, graph, behind, count, Work::All(child.work))
+    }
+    fn cuGraphDestroyNode(node: Handle) {
+        with(|driver| {
+            let graph = driver.graph_of(node)?;
+            graph.nodes.retain(|known| known.handle != node);
+            for known in &mut graph.nodes {
+                known.behind.retain(|from| *from != node);
+            }
+            Ok(())
+        })
+    }
+    fn cuGraphGetNodes(graph: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &nodes(graph, false)?) }
+    fn cuGraphGetRootNodes(graph: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &nodes(graph, true)?) }
+    fn cuGraphGetEdges(graph: Handle, from: *mut Handle, to: *mut Handle, count: *mut usize) { put_edges(graph, from, to, count) }
+    fn cuGraphGetEdges_v2(graph: Handle, from: *mut Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_edges(graph, from, to, count) }
+    fn cuGraphNodeGetDependencies(node: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &neighbours(node, true)?) }
+    fn cuGraphNodeGetDependencies_v2(node: Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_list(to, count, &neighbours(node, true)?) }
+    fn cuGraphNodeGetDependentNodes(node: Handle, to: *mut Handle, count: *mut usize) { put_list(to, count, &neighbours(node, false)?) }
+    fn cuGraphNodeGetDependentNodes_v2(node: Handle, to: *mut Handle, _data: *mut u64, count: *mut usize) { put_list(to, count, &neighbours(node, false)?) }
+    fn cuGraphAddDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) { add_edges(graph, from, to, count) }
+    fn cuGraphAddDependencies_v2(graph: Handle, from: *const Handle, to: *const Handle, _data: *const u64, count: usize) { add_edges(graph, from, to, count) }
+    fn cuGraphNodeGetType(node: Handle, to: *mut c_int) {
+        put(to, with(|driver| Ok(driver.graph_of(node)?.node(node).map_or(5, |node| kind(&node.work))))?)
+    }
+    fn cuGraphInstantiate(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
+    fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
+    fn cuGraphInstantiateWithFlags(to: *mut Handle, graph: Handle, _flags: u64) { put(to, instantiate(graph)?) }
+    fn cuGraphInstantiateWithParams(to: *mut Handle, graph: Handle, _params: *mut c_void) { put(to, instantiate(graph)?) }
+    fn cuGraphExecDestroy(executable: Handle) {
+        with(|driver| driver.executable_graphs.remove(&executable).map(|_| ()).ok_or(Code::INVALID_HANDLE))
+    }
+    fn cuGraphUpload(executable: Handle, _stream: Handle) {
+        with(|driver| driver.executable_graphs.get(&executable).map(|_| ()).ok_or(Code::INVALID_HANDLE))
+    }
+    fn cuGraphLaunch(executable: Handle, stream: Handle) {
+        let work = with(|driver| {
+            let graph = driver.executable_graphs.get(&executable).ok_or(Code::INVALID_HANDLE)?;
+            Ok(Arc::clone(&graph.work))
+        })?;
+        queue::submit(stream, Work::All(work))
+    }
+    fn cuGraphExecKernelNodeSetParams(executable: Handle, node: Handle, given: *const KernelNode) { replace(executable, node, kernel_work(given, false)?) }
+    fn cuGraphExecKernelNodeSetParams_v2(executable: Handle, node: Handle, given: *const KernelNode) { replace(executable, node, kernel_work(given, true)?) }
+    fn cuGraphExecMemcpyNodeSetParams(executable: Handle, node: Handle, copy: *const Copy3D, _context: Handle) {
+        replace(executable, node, Work::Copy(get(copy)?.work()?))
+    }
+    fn cuGraphExecMemsetNodeSetParams(executable: Handle, node: Handle, fill: *const FillNode, _context: Handle) {
+        replace(executable, node, get(fill)?.work())
+    }
+    fn cuGraphExecHostNodeSetParams(executable: Handle, node: Handle, call: *const CallNode) { replace(executable, node, get(call)?.work()?) }
+    fn cuGraphExecUpdate(executable: Handle, graph: Handle, error: *mut Handle, result: *mut c_int) {
+        let is_same = update(executable, graph)?;
+        put_if_wanted(error, 0);
+        put_if_wanted(result, if is_same { 0 } else { 2 });
+        if is_same { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE) }
+    }
+    fn cuGraphExecUpdate_v2(executable: Handle, graph: Handle, info: *mut [usize; 3]) {
+        let is_same = update(executable, graph)?;
+        put_if_wanted(info, [if is_same { 0 } else { 2 }, 0, 0]);
+        if is_same { Ok(()) } else { Err(Code::GRAPH_EXEC_UPDATE_FAILURE) }
+    }
+    fn cuGraphDebugDotPrint(graph: Handle, path: *const c_char, _flags: c_uint) {
+        let edges: Vec<(Handle, Handle)> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;
+        let lines = edges.iter().map(|(from, to)| format!("  n{from} -> n{to};\n"));
+        let text = format!("digraph {{\n{}}}\n", lines.collect::<String>());
+        std::fs::write(crate::api::text(path)?, text).map_err(|_| Code::OPERATING_SYSTEM)
+    }
+}

@@ -1,0 +1,333 @@
+//! Takes the PTX out of what a program loads: a text, or a fat binary as nvcc makes it.
+//!
+//! A fat binary is a header (magic, version, header's size, size of the rest) and entries. An entry
+//! is a header (kind, version, header's size, sizes of the content, architecture, flags) and its
+//! content, which may be compressed. Executables hold the address of one in a wrapper. The layout
+//! is that of NVIDIA's `fatbinary_section.h`, and of the `dark_api` crate of ZLUDA.
+
+use std::ffi::{CStr, c_void};
+use std::io::Read;
+
+/// `__fatBinC_Wrapper_t`.
+const WRAPPER: u32 = 0x4662_43b1;
+/// The magic number of a fat binary.
+const FAT_BINARY: u32 = 0xba55_ed50;
+/// Kinds of entries.
+const PTX: u16 = 1;
+const ELF: u16 = 2;
+/// Flags of an entry that is compressed.
+const LZ4: u64 = 0x2000;
+const ZSTD: u64 = 0x8000;
+/// The compute capability that texts are chosen for: 10 * major + minor.
+const CAPABILITY: u32 = 90;
+/// The most that is decompressed, in bytes.
+const MOST_BYTES: usize = 1 << 30;
+
+/// Why there is no PTX in what a program loads.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum NoPtx {
+    /// Machine code alone, for these architectures.
+    MachineCode(Vec<u32>),
+    /// Something that is neither PTX nor a fat binary.
+    Unknown(String),
+    /// Device code that must be linked.
+    Relocatable,
+    /// A compressed entry that does not decompress.
+    Corrupt(String),
+}
+
+impl std::fmt::Display for NoPtx {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::MachineCode(architectures) => {
+                f.write_str("it has machine code (SASS)")?;
+                for (number, sm) in architectures.iter().enumerate() {
+                    write!(f, "{} sm_{sm}", if number == 0 { " for" } else { "," })?;
+                }
+                f.write_str(
+                    " and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
+                )
+            }
+            Self::Unknown(what) => write!(f, "it is neither PTX nor a fat binary: {what}"),
+            Self::Relocatable => f.write_str(
+                "its device code is linked from several parts (`nvcc -rdc=true`), which is not supported",
+            ),
+            Self::Corrupt(what) => write!(f, "a compressed entry of its fat binary: {what}"),
+        }
+    }
+}
+
+/// The PTX of an image.
+///
+/// # Safety
+///
+/// `image` points to a text that ends in a NUL, a fat binary, its wrapper, or an ELF file.
+pub(crate) unsafe fn ptx(image: *const c_void) -> Result<String, NoPtx> {
+    // SAFETY: every kind of image has at least four bytes, or ends in a NUL before.
+    let magic = unsafe { magic(image.cast()) };
+    match magic {
+        Some(WRAPPER) => {
+            // SAFETY: a wrapper has these fields.
+            let (version, data) = unsafe {
+                let fields = image.cast::<u32>();
+                let pointers = image.cast::<u8>().add(8).cast::<*const c_void>();
+                (fields.add(1).read_unaligned(), pointers.read_unaligned())
+            };
+            match version {
+                // SAFETY: the wrapper points to a fat binary.
+                1 => unsafe { ptx(data) },
+                _ => Err(NoPtx::Relocatable),
+            }
+        }
+        Some(FAT_BINARY) => {
+            // SAFETY: a fat binary's header tells its size.
+            let whole = unsafe {
+                let start = image.cast::<u8>();
+                let header = start.add(6).cast::<u16>().read_unaligned();
+                let rest = start.add(8).cast::<u64>().read_unaligned();
+                std::slice::from_raw_parts(start, header as usize + rest as usize)
+            };
+            of_fat_binary(whole)
+        }
+        Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
+        _ => {
+            // SAFETY: what is none of these is a text.
+            let text = unsafe { CStr::from_ptr(image.cast()) };
+            of_text(text.to_bytes())
+        }
+    }
+}
+
+/// The PTX of the content of a file.
+pub(crate) fn of_file(content: &[u8]) -> Result<String, NoPtx> {
+    match content
+        .first_chunk()
+        .map(|magic| u32::from_le_bytes(*magic))
+    {
+        Some(FAT_BINARY) => of_fat_binary(content),
+        Some(0x464c_457f) => Err(NoPtx::MachineCode(Vec::new())),
+        _ => of_text(content),
+    }
+}
+
+/// The first four bytes; `None` if the text ends before.
+///
+/// # Safety
+///
+/// As [`ptx`].
+unsafe fn magic(image: *const u8) -> Option<u32> {
+    let mut bytes = [0; 4];
+    for (index, byte) in bytes.iter_mut().enumerate() {
+        // SAFETY: no byte before was a NUL that ends a text. Of binary images, no magic number has
+        // a NUL among its bytes.
+        *byte = unsafe { image.add(index).read() };
+        if *byte == 0 {
+            return None;
+        }
+    }
+    Some(u32::from_le_bytes(bytes))
+}
+
+fn of_text(bytes: &[u8]) -> Result<String, NoPtx> {
+    let text = String::from_utf8_lossy(bytes);
+    let text = text.trim_end_matches('\0');
+    if text.contains(".version") && text.contains(".target") {
+        return Ok(text.to_owned());
+    }
+    let start: String = text.chars().take(20).collect();
+    Err(NoPtx::Unknown(format!("it begins with {start:?}")))
+}
+
+/// An entry of a fat binary.
+struct Entry<'a> {
+    kind: u16,
+    architecture: u32,
+    flags: u64,
+    uncompressed: usize,
+    /// As it lies there, perhaps with padding behind.
+    content: &'a [u8],
+    compressed: usize,
+}
+
+fn of_fat_binary(whole: &[u8]) -> Result<String, NoPtx> {
+    let entries =
+        entries(whole).ok_or_else(|| NoPtx::Unknown("a fat binary that is cut off".into()))?;
+    let texts = entries.iter().filter(|entry| entry.kind == PTX);
+    // The newest that the device can compile; if all are too new, the oldest of these.
+    let chosen = texts.max_by_key(|entry| match entry.architecture {
+        known if known <= CAPABILITY => i64::from(known),
+        newer => -i64::from(newer),
+    });
+    let Some(entry) = chosen else {
+        let machine = entries.iter().filter(|entry| entry.kind == ELF);
+        return Err(NoPtx::MachineCode(
+            machine.map(|entry| entry.architecture).collect(),
+        ));
+    };
+    of_text(&content(entry)?)
+}
+
+/// The entries; `None` if they go beyond the end.
+fn entries(whole: &[u8]) -> Option<Vec<Entry<'_>>> {
+    let number = |bytes: &[u8], at: usize, size: usize| {
+        let field = bytes.get(at..at + size)?;
+        Some(
+            field
+                .iter()
+                .rev()
+                .fold(0u64, |number, byte| number << 8 | u64::from(*byte)),
+        )
+    };
+    let mut rest = whole.get(number(whole, 6, 2)? as usize..)?;
+    let mut entries = Vec::new();
+    while rest.len() >= 48 {
+        let header = number(rest, 4, 4)? as usize;
+        let size = number(rest, 8, 4)? as usize;
+        let compressed = number(rest, 16, 4)? as usize;
+        let bytes = size.max(compressed);
+        entries.push(Entry {
+            kind: number(rest, 0, 2)? as u16,
+            architecture: number(rest, 28, 4)? as u32,
+            flags: number(rest, 40, 8)?,
+            uncompressed: number(rest, 56, 8).unwrap_or(0) as usize,
+            content: rest.get(header..header + bytes)?,
+            compressed,
+        });
+        rest = &rest[header + bytes..];
+    }
+    Some(entries)
+}
+
+/// The content of an entry, decompressed.
+fn content(entry: &Entry<'_>) -> Result<Vec<u8>, NoPtx> {
+    let corrupt = |error: &dyn std::fmt::Display| NoPtx::Corrupt(error.to_string());
+    let packed = match entry.compressed {
+        0 => entry.content,
+        bytes => &entry.content[..bytes],
+    };
+    if entry.flags & (LZ4 | ZSTD) == 0 {
+        return Ok(entry.content.to_vec());
+    }
+    if entry.uncompressed > MOST_BYTES {
+        return Err(corrupt(&format!(
+            "it says that it has {} bytes",
+            entry.uncompressed
+        )));
+    }
+    if entry.flags & LZ4 != 0 {
+        return lz4_flex::block::decompress(packed, entry.uncompressed.max(1024))
+            .map_err(|error| corrupt(&error));
+    }
+    let mut bytes = Vec::new();
+    let decoder =
+        ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| corrupt(&error))?;
+    decoder
+        .take(MOST_BYTES as u64)
+        .read_to_end(&mut bytes)
+        .map_err(|error| corrupt(&error))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = ".version 8.0\n.target sm_80\n";
+
+    /// A fat binary with entries of these kinds, architectures, flags and contents.
+    fn fat_binary(entries: &[(u16, u32, u64, &[u8], usize)]) -> Vec<u8> {
+        let mut rest = Vec::new();
+        for (kind, architecture, flags, content, uncompressed) in entries {
+            let is_packed = *flags != 0;
+            let mut header = [0u8; 64];
+            header[..2].copy_from_slice(&kind.to_le_bytes());
+            header[2..4].copy_from_slice(&0x101u16.to_le_bytes());
+            header[4..8].copy_from_slice(&64u32.to_le_bytes());
+            let padded = content.len().next_multiple_of(8);
+            header[8..12].copy_from_slice(&(padded as u32).to_le_bytes());
+            if is_packed {
+                header[16..20].copy_from_slice(&(content.len() as u32).to_le_bytes());
+            }
+            header[28..32].copy_from_slice(&architecture.to_le_bytes());
+            header[40..48].copy_from_slice(&flags.to_le_bytes());
+            header[56..].copy_from_slice(&(*uncompressed as u64).to_le_bytes());
+            rest.extend_from_slice(&header);
+            rest.extend_from_slice(content);
+            rest.resize(rest.len() + padded - content.len(), 0);
+        }
+        let mut whole = FAT_BINARY.to_le_bytes().to_vec();
+        whole.extend_from_slice(&[1, 0, 16, 0]);
+        whole.extend_from_slice(&(rest.len() as u64).to_le_bytes());
+        whole.extend_from_slice(&rest);
+        whole
+    }
+
+    fn of(image: &[u8]) -> Result<String, NoPtx> {
+        // SAFETY: the tests make images of these kinds.
+        unsafe { ptx(image.as_ptr().cast()) }
+    }
+
+    #[test]
+    fn texts_and_fat_binaries_and_wrappers() {
+        assert_eq!(of(b".version 8.0\n.target sm_80\n\0").unwrap(), TEXT);
+        let binary = fat_binary(&[
+            (ELF, 80, 0, b"\x7fELF", 0),
+            (PTX, 80, 0, TEXT.as_bytes(), 0),
+        ]);
+        assert_eq!(of(&binary).unwrap(), TEXT);
+        assert_eq!(of_file(&binary).unwrap(), TEXT);
+        let mut wrapper = WRAPPER.to_le_bytes().to_vec();
+        wrapper.extend_from_slice(&1u32.to_le_bytes());
+        wrapper.extend_from_slice(&(binary.as_ptr() as u64).to_le_bytes());
+        wrapper.extend_from_slice(&[0; 8]);
+        assert_eq!(of(&wrapper).unwrap(), TEXT);
+    }
+
+    #[test]
+    fn the_newest_text_for_the_device_is_taken() {
+        let text = |sm: u32| format!(".version 8.0\n.target sm_{sm}\n");
+        let texts = [70, 90, 100].map(text);
+        let entries = |chosen: &[usize]| -> Vec<u8> {
+            let entries: Vec<_> = chosen
+                .iter()
+                .map(|&index| (PTX, [70, 90, 100][index], 0, texts[index].as_bytes(), 0))
+                .collect();
+            fat_binary(&entries)
+        };
+        assert_eq!(of(&entries(&[2, 0, 1])).unwrap(), texts[1]);
+        assert_eq!(of(&entries(&[0, 2])).unwrap(), texts[0]);
+        assert_eq!(of(&entries(&[2])).unwrap(), texts[2]);
+    }
+
+    #[test]
+    fn compressed_texts() {
+        let long = TEXT.to_owned() + &"// the same comment\n".repeat(100);
+        let packed = lz4_flex::block::compress(long.as_bytes());
+        let binary = fat_binary(&[(PTX, 80, LZ4, &packed, long.len())]);
+        assert_eq!(of(&binary).unwrap(), long);
+        let level = ruzstd::encoding::CompressionLevel::Fastest;
+        let packed = ruzstd::encoding::compress_to_vec(long.as_bytes(), level);
+        let binary = fat_binary(&[(PTX, 80, ZSTD, &packed, long.len())]);
+        assert_eq!(of(&binary).unwrap(), long);
+        let binary = fat_binary(&[(PTX, 80, ZSTD, b"not zstd", 100)]);
+        assert!(matches!(of(&binary), Err(NoPtx::Corrupt(_))));
+    }
+
+    #[test]
+    fn what_has_no_ptx_says_so() {
+        let binary = fat_binary(&[(ELF, 80, 0, b"\x7fELF", 0), (ELF, 90, 0, b"\x7fELF", 0)]);
+        assert_eq!(
+            of(&binary).unwrap_err().to_string(),
+            "it has machine code (SASS) for sm_80, sm_90 and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`"
+        );
+        assert_eq!(
+            of(b"\x7fELF\0").unwrap_err(),
+            NoPtx::MachineCode(Vec::new())
+        );
+        assert_eq!(
+            of(b"hello, world\0").unwrap_err().to_string(),
+            "it is neither PTX nor a fat binary: it begins with \"hello, world\""
+        );
+        assert!(matches!(of(b"\0"), Err(NoPtx::Unknown(_))));
+    }
+}

@@ -1,0 +1,249 @@
+//! Launches, from the call to the emulator.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use ptx_emu::{LaunchConfig, LoadedModule};
+
+use crate::api::{Handle, Outcome, get};
+use crate::code::Code;
+use crate::driver::{Driver, with};
+use crate::queue::{self, Work};
+use crate::report;
+
+/// Most blocks of a cluster, unless the kernel allows more.
+const PORTABLE_CLUSTER: u32 = 8;
+/// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
+const NON_PORTABLE: c_int = 14;
+
+/// The shape of a launch.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shape {
+    pub(crate) config: LaunchConfig,
+    pub(crate) is_cooperative: bool,
+}
+
+impl Shape {
+    pub(crate) fn new(grid: [c_uint; 3], block: [c_uint; 3], shared_mem_bytes: c_uint) -> Shape {
+        let config = LaunchConfig {
+            grid,
+            block,
+            shared_mem_bytes,
+            cluster: [1; 3],
+        };
+        Shape {
+            config,
+            is_cooperative: false,
+        }
+    }
+}
+
+/// `CUlaunchConfig`.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Config {
+    grid: [c_uint; 3],
+    block: [c_uint; 3],
+    shared_bytes: c_uint,
+    pub(crate) stream: Handle,
+    attributes: *const Attribute,
+    attribute_count: c_uint,
+}
+
+/// `CUlaunchAttribute`.
+#[derive(Clone, Copy)]
+#[repr(C, align(8))]
+struct Attribute {
+    id: c_int,
+    pad: c_int,
+    value: [c_uint; 16],
+}
+
+impl Config {
+    /// The shape that it asks for. Attributes that only make a launch faster are left out.
+    ///
+    /// # Safety
+    ///
+    /// There are as many attributes as it says.
+    pub(crate) unsafe fn shape(&self) -> Outcome<Shape> {
+        const COOPERATIVE: c_int = 2;
+        const CLUSTER: c_int = 4;
+        let mut shape = Shape::new(self.grid, self.block, self.shared_bytes);
+        for index in 0..self.attribute_count as usize {
+            // SAFETY: the caller promises it.
+            let attribute = unsafe { get(self.attributes.add(index)) }?;
+            let [x, y, z, ..] = attribute.value;
+            match attribute.id {
+                COOPERATIVE => shape.is_cooperative = x != 0,
+                CLUSTER => shape.config.cluster = [x.max(1), y.max(1), z.max(1)],
+                _ => {}
+            }
+        }
+        Ok(shape)
+    }
+}
+
+/// A launch that was checked as far as the driver does.
+#[derive(Debug)]
+pub(crate) struct Launch {
+    module: LoadedModule,
+    kernel: String,
+    config: LaunchConfig,
+    parameters: Vec<u8>,
+}
+
+impl Launch {
+    /// Does it.
+    pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
+        let machine = &mut driver.machine;
+        let launched = machine.launch(&self.module, &self.kernel, &self.config, &self.parameters);
+        report::printed(&machine.take_printed());
+        match launched {
+            Ok(ended) => {
+                report::launched(&self.config, &ended);
+                Ok(())
+            }
+            Err(fault) => Err(report::fault(&self.kernel, &self.config, &fault)),
+        }
+    }
+}
+
+impl Driver {
+    /// Checks a launch, and takes its arguments.
+    ///
+    /// # Safety
+    ///
+    /// The arguments are as `cuLaunchKernel` documents them.
+    pub(crate) unsafe fn prepare(
+        &mut self,
+        function: Handle,
+        shape: Shape,
+        context: Handle,
+        parameters: *const *const c_void,
+        extra: *const *const c_void,
+    ) -> Outcome<Launch> {
+        let module = self.module_of(function, context)?;
+        let known = self.function(function)?;
+        let config = shape.config;
+        if config.shared_mem_bytes > known.dynamic_shared_bytes {
+            eprintln!(
+                "emulated driver: kernel `{}` may have {} bytes of dynamic shared memory, and the launch asks for {}: more needs cuFuncSetAttribute with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+                known.name, known.dynamic_shared_bytes, config.shared_mem_bytes
+            );
+            return Err(Code::INVALID_VALUE);
+        }
+        let in_cluster: u32 = config.cluster.iter().product();
+        let allows_more = known.set.get(&NON_PORTABLE).is_some_and(|set| *set != 0);
+        if in_cluster > PORTABLE_CLUSTER && !allows_more {
+            return Err(Code::INVALID_CLUSTER_SIZE);
+        }
+        let declared = known.declared();
+        // SAFETY: the caller promises it.
+        let block = unsafe { parameter_block(declared, parameters, extra) }?;
+        if shape.is_cooperative {
+            let shared = declared.shared_bytes + config.shared_mem_bytes;
+            let threads = config.block.iter().product();
+            let most = self
+                .machine
+                .limits()
+                .resident_blocks(threads, shared.into());
+            if config
+                .grid
+                .iter()
+                .map(|blocks| u64::from(*blocks))
+                .product::<u64>()
+                > most
+            {
+                return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
+            }
+        }
+        let kernel = self.function(function)?.name.clone();
+        Ok(Launch {
+            module,
+            kernel,
+            config,
+            parameters: block,
+        })
+    }
+}
+
+/// The block of parameters: from a pointer to each, or from the block that `extra` names.
+///
+/// # Safety
+///
+/// As [`Driver::prepare`].
+unsafe fn parameter_block(
+    kernel: &ptx::Function,
+    parameters: *const *const c_void,
+    extra: *const *const c_void,
+) -> Outcome<Vec<u8>> {
+    let mut block = vec![0; kernel.kernel_param_bytes as usize];
+    if !parameters.is_null() {
+        for (index, parameter) in kernel.params.iter().enumerate() {
+            // SAFETY: there is a pointer to each parameter.
+            let from = unsafe { get(parameters.add(index)) }?;
+            if from.is_null() {
+                return Err(Code::INVALID_VALUE);
+            }
+            let (start, size) = (parameter.offset as usize, parameter.size() as usize);
+            // SAFETY: it points to as many bytes as the parameter has.
+            let bytes = unsafe { std::slice::from_raw_parts(from.cast::<u8>(), size) };
+            block[start..start + size].copy_from_slice(bytes);
+        }
+    } else if !extra.is_null() {
+        const END: usize = 0;
+        const POINTER: usize = 1;
+        const SIZE: usize = 2;
+        let (mut from, mut size) = (std::ptr::null::<u8>(), 0);
+        let mut at = extra;
+        loop {
+            // SAFETY: the list goes on until its end.
+            let (name, value) = unsafe { (get(at)? as usize, at.add(1)) };
+            match name {
+                END => break,
+                // SAFETY: a value stands behind each name.
+                POINTER => from = unsafe { get(value) }?.cast(),
+                // SAFETY: the value points to the size.
+                SIZE => size = unsafe { get(get(value)?.cast::<usize>()) }?,
+                _ => return Err(Code::INVALID_VALUE),
+            }
+            // SAFETY: as above.
+            at = unsafe { at.add(2) };
+        }
+        if from.is_null() || size < block.len() {
+            return Err(Code::INVALID_VALUE);
+        }
+        // SAFETY: there are `size` bytes, at least as many as the block has.
+        unsafe {
+            block
+                .as_mut_ptr()
+                .copy_from_nonoverlapping(from, block.len())
+        };
+    } else if !kernel.params.is_empty() {
+        return Err(Code::INVALID_VALUE);
+    }
+    Ok(block)
+}
+
+/// Enqueues a launch.
+///
+/// # Safety
+///
+/// As [`Driver::prepare`].
+pub(crate) unsafe fn launch(
+    function: Handle,
+    shape: Shape,
+    stream: Handle,
+    parameters: *const *const c_void,
+    extra: *const *const c_void,
+) -> Outcome {
+    let launch = with(|driver| {
+        let key = driver.stream(stream)?;
+        if let Some(code) = driver.context(key.context)?.fault {
+            return Err(code);
+        }
+        // SAFETY: the caller promises it.
+        unsafe { driver.prepare(function, shape, key.context, parameters, extra) }
+    })?;
+    queue::submit(stream, Work::Launch(Arc::new(launch)))
+}

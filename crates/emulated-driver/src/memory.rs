@@ -1,0 +1,386 @@
+//! Allocations: device memory, managed and page-locked memory, and what pointers are.
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::AtomicU32;
+
+use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+
+use crate::api::{Handle, Outcome, get, put, put_if_wanted};
+use crate::code::Code;
+use crate::driver::{DEVICE_BYTES, Driver, with, with_context};
+use crate::queue;
+
+/// Pitches are multiples of this.
+const PITCH_BYTES: usize = 512;
+/// A page.
+const PAGE_BYTES: usize = 4096;
+
+/// The kinds of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Device,
+    Managed,
+    /// Page-locked memory of the host.
+    Host,
+    /// Memory of the program's own, with the address that it has for the host.
+    Registered(u64),
+    /// A variable of a module.
+    Variable,
+}
+
+/// An allocation.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Allocation {
+    pub(crate) bytes: u64,
+    pub(crate) kind: Kind,
+    pub(crate) context: Handle,
+    pub(crate) device: i32,
+    /// The pool that it came from.
+    pub(crate) pool: Option<Handle>,
+}
+
+impl Driver {
+    /// Allocates device memory.
+    pub(crate) fn allocate(
+        &mut self,
+        context: Handle,
+        bytes: usize,
+        pool: Option<Handle>,
+    ) -> Outcome<u64> {
+        let device = self.device_of(context)?;
+        let used = self.device(device)?.used_bytes;
+        if bytes == 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        if bytes as u64 > DEVICE_BYTES - used {
+            return Err(Code::OUT_OF_MEMORY);
+        }
+        let name = self.name("allocation");
+        let address = self.machine.allocate(bytes as u64, &name);
+        let address = address.map_err(|_| Code::OUT_OF_MEMORY)?;
+        self.note(address, bytes, Kind::Device, context, pool)?;
+        self.device(device)?.used_bytes += bytes as u64;
+        Ok(address)
+    }
+
+    /// A name for messages: programs do not name their memory.
+    fn name(&mut self, what: &str) -> String {
+        self.allocated += 1;
+        format!("{what} {}", self.allocated)
+    }
+
+    fn note(
+        &mut self,
+        address: u64,
+        bytes: usize,
+        kind: Kind,
+        context: Handle,
+        pool: Option<Handle>,
+    ) -> Outcome {
+        let allocation = Allocation {
+            bytes: bytes as u64,
+            kind,
+            context,
+            device: self.device_of(context)?,
+            pool,
+        };
+        self.allocations.insert(address, allocation);
+        Ok(())
+    }
+
+    /// Allocates memory that host and kernels use under one address.
+    fn share(&mut self, context: Handle, bytes: usize, kind: Kind, what: &str) -> Outcome<u64> {
+        if bytes == 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let name = self.name(what);
+        let shared = self
+            .machine
+            .share(bytes as u64, &name, |address| map(address, bytes));
+        let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
+        self.note(address, bytes, kind, context, None)?;
+        Ok(address)
+    }
+
+    /// Frees the memory that begins at an address; false if there is none.
+    pub(crate) fn free(&mut self, address: u64) -> bool {
+        let Some(allocation) = self.allocations.remove(&address) else {
+            return false;
+        };
+        self.machine.free(address);
+        match allocation.kind {
+            Kind::Device => {
+                if let Ok(device) = self.device(allocation.device) {
+                    device.used_bytes -= allocation.bytes;
+                }
+            }
+            Kind::Managed | Kind::Host => unmap(address, allocation.bytes as usize),
+            Kind::Registered(_) | Kind::Variable => {}
+        }
+        true
+    }
+
+    /// The allocation that an address lies in, and where it begins.
+    pub(crate) fn allocation(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let (start, allocation) = self.allocations.range(..=address).next_back()?;
+        (address - start < allocation.bytes).then_some((*start, allocation))
+    }
+
+    /// The same by an address that the host has.
+    fn allocation_of_host(&self, address: u64) -> Option<(u64, &Allocation)> {
+        let registered = self.allocations.iter().find(|(_, known)| {
+            matches!(known.kind, Kind::Registered(host) if (host..host + known.bytes).contains(&address))
+        });
+        registered
+            .map(|(start, known)| (*start, known))
+            .or_else(|| self.allocation(address))
+    }
+}
+
+/// Maps memory of the host at an address where it has none.
+fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
+    let whole = bytes.next_multiple_of(PAGE_BYTES);
+    // SAFETY: the flag keeps every mapping that there is.
+    let mapped = unsafe {
+        mmap_anonymous(
+            address as *mut c_void,
+            whole,
+            ProtFlags::READ | ProtFlags::WRITE,
+            MapFlags::PRIVATE | MapFlags::FIXED_NOREPLACE,
+        )
+    };
+    let start = mapped.ok()?;
+    if start as u64 != address {
+        // A kernel that does not know the flag takes the address for a hint.
+        // SAFETY: it was just mapped.
+        let _ = unsafe { munmap(start, whole) };
+        return None;
+    }
+    // SAFETY: the memory holds zeros, is aligned to a page, and stays mapped until the emulator has
+    // let go of it: `Driver::free`.
+    Some(unsafe { std::slice::from_raw_parts(start.cast(), whole / 4) })
+}
+
+/// Ends what [`map`] began. The emulator has let go of it.
+fn unmap(address: u64, bytes: usize) {
+    // SAFETY: the program frees it, so that it does not use it any more.
+    let _ = unsafe { munmap(address as *mut c_void, bytes.next_multiple_of(PAGE_BYTES)) };
+}
+
+fn allocate(bytes: usize) -> Outcome<u64> {
+    with_context(|driver, context| driver.allocate(context, bytes, None))
+}
+
+fn allocate_host(bytes: usize) -> Outcome<*mut c_void> {
+    let address = with_context(|driver, context| {
+        driver.share(context, bytes, Kind::Host, "host allocation")
+    })?;
+    Ok(address as *mut c_void)
+}
+
+/// Frees memory of one of some kinds, after everything that may use it has ended.
+fn free(address: u64, kinds: &[Kind]) -> Outcome {
+    if address == 0 {
+        return Ok(());
+    }
+    let context = with(|driver| {
+        let known = driver.allocations.get(&address);
+        let known = known.filter(|known| kinds.contains(&known.kind));
+        Ok(known.ok_or(Code::INVALID_VALUE)?.context)
+    })?;
+    // A fault of the context does not keep memory from being freed.
+    let _ = queue::finish_context(context);
+    with(|driver| match driver.free(address) {
+        true => Ok(()),
+        false => Err(Code::INVALID_VALUE),
+    })
+}
+
+fn allocate_pitch(width: usize, height: usize) -> Outcome<(u64, usize)> {
+    let pitch = width.next_multiple_of(PITCH_BYTES);
+    let bytes = pitch.checked_mul(height).ok_or(Code::INVALID_VALUE)?;
+    Ok((allocate(bytes)?, pitch))
+}
+
+fn free_and_total() -> Outcome<(usize, usize)> {
+    with_context(|driver, context| {
+        let device = driver.device_of(context)?;
+        let used = driver.device(device)?.used_bytes;
+        Ok(((DEVICE_BYTES - used) as usize, DEVICE_BYTES as usize))
+    })
+}
+
+fn range(address: u64) -> Outcome<(u64, usize)> {
+    with(|driver| {
+        let (start, allocation) = driver.allocation(address).ok_or(Code::NOT_FOUND)?;
+        Ok((start, allocation.bytes as usize))
+    })
+}
+
+/// Makes memory of the program's own usable by kernels.
+fn register(host: u64, bytes: usize) -> Outcome {
+    with_context(|driver, context| {
+        if bytes == 0 || host % 4 != 0 {
+            return Err(Code::INVALID_VALUE);
+        }
+        let is_known = driver.allocation_of_host(host).is_some();
+        if is_known {
+            return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        let name = driver.name("registered host memory");
+        let shared = driver.machine.share(bytes as u64, &name, |_| {
+            // SAFETY: the program keeps the memory until it unregisters it. Whole words are used of
+            // it, the last of which may have bytes behind its end that are never accessed.
+            Some(unsafe { std::slice::from_raw_parts(host as *const AtomicU32, bytes.div_ceil(4)) })
+        });
+        let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
+        driver.note(address, bytes, Kind::Registered(host), context, None)
+    })
+}
+
+fn unregister(host: u64) -> Outcome {
+    with(|driver| {
+        let known = driver
+            .allocations
+            .iter()
+            .find(|(_, known)| known.kind == Kind::Registered(host));
+        let address = *known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?.0;
+        driver.free(address);
+        Ok(())
+    })
+}
+
+/// The address that kernels have for memory of the host.
+fn device_pointer(host: u64) -> Outcome<u64> {
+    with(|driver| {
+        let (start, known) = driver.allocation_of_host(host).ok_or(Code::INVALID_VALUE)?;
+        match known.kind {
+            Kind::Registered(own) => Ok(start + (host - own)),
+            Kind::Host | Kind::Managed => Ok(host),
+            Kind::Device | Kind::Variable => Err(Code::INVALID_VALUE),
+        }
+    })
+}
+
+/// Writes an attribute of a pointer.
+///
+/// # Safety
+///
+/// `to` has room for the attribute, as `cuPointerGetAttribute` documents it.
+unsafe fn put_attribute(to: *mut c_void, attribute: c_int, pointer: u64) -> Outcome {
+    let (start, known) = with(|driver| {
+        let (start, known) = driver
+            .allocation_of_host(pointer)
+            .ok_or(Code::INVALID_VALUE)?;
+        Ok((start, *known))
+    })?;
+    let is_of_host = matches!(known.kind, Kind::Host | Kind::Registered(_));
+    let (host, device) = match known.kind {
+        Kind::Registered(own) if pointer < start => (pointer, start + (pointer - own)),
+        Kind::Registered(own) => (own + (pointer - start), pointer),
+        Kind::Host | Kind::Managed => (pointer, pointer),
+        Kind::Device | Kind::Variable => (0, pointer),
+    };
+    // SAFETY: the caller promises the room.
+    unsafe {
+        match attribute {
+            1 => put(to.cast::<Handle>(), known.context),
+            2 => put(to.cast::<c_uint>(), if is_of_host { 1 } else { 2 }),
+            3 => put(to.cast::<u64>(), device),
+            4 if host == 0 => Err(Code::INVALID_VALUE),
+            4 => put(to.cast::<u64>(), host),
+            6 => put(to.cast::<c_uint>(), 1),
+            7 => put(to.cast::<u64>(), start),
+            8 => put(to.cast::<c_uint>(), (known.kind == Kind::Managed).into()),
+            9 => put(to.cast::<c_int>(), known.device),
+            10 | 14 | 15 | 17 => put(to.cast::<c_uint>(), 0),
+            11 | 19 => put(to.cast::<u64>(), start),
+            12 | 18 => put(to.cast::<usize>(), known.bytes as usize),
+            13 => put(to.cast::<c_uint>(), 1),
+            16 => put(to.cast::<c_uint>(), 3),
+            20 => put(to.cast::<u64>(), start),
+            _ => Err(Code::INVALID_VALUE),
+        }
+    }
+}
+
+driver_api! {
+    fn cuMemAlloc(to: *mut u64, bytes: usize) { put(to, allocate(bytes)?) }
+    fn cuMemAlloc_v2(to: *mut u64, bytes: usize) { put(to, allocate(bytes)?) }
+    fn cuMemAllocPitch(to: *mut u64, pitch: *mut usize, width: usize, height: usize, _element: c_uint) {
+        let (address, bytes) = allocate_pitch(width, height)?;
+        put(pitch, bytes)?;
+        put(to, address)
+    }
+    fn cuMemAllocPitch_v2(to: *mut u64, pitch: *mut usize, width: usize, height: usize, _element: c_uint) {
+        let (address, bytes) = allocate_pitch(width, height)?;
+        put(pitch, bytes)?;
+        put(to, address)
+    }
+    fn cuMemAllocManaged(to: *mut u64, bytes: usize, _flags: c_uint) {
+        put(to, with_context(|driver, context| driver.share(context, bytes, Kind::Managed, "managed allocation"))?)
+    }
+    fn cuMemFree(address: u64) { free(address, &[Kind::Device, Kind::Managed]) }
+    fn cuMemFree_v2(address: u64) { free(address, &[Kind::Device, Kind::Managed]) }
+    fn cuMemAllocHost(to: *mut *mut c_void, bytes: usize) { put(to, allocate_host(bytes)?) }
+    fn cuMemAllocHost_v2(to: *mut *mut c_void, bytes: usize) { put(to, allocate_host(bytes)?) }
+    fn cuMemHostAlloc(to: *mut *mut c_void, bytes: usize, _flags: c_uint) { put(to, allocate_host(bytes)?) }
+    fn cuMemFreeHost(address: u64) { free(address, &[Kind::Host]) }
+    fn cuMemHostGetDevicePointer(to: *mut u64, host: u64, _flags: c_uint) { put(to, device_pointer(host)?) }
+    fn cuMemHostGetDevicePointer_v2(to: *mut u64, host: u64, _flags: c_uint) { put(to, device_pointer(host)?) }
+    fn cuMemHostGetFlags(to: *mut c_uint, host: u64) { device_pointer(host)?; put(to, 2) }
+    fn cuMemHostRegister(host: u64, bytes: usize, _flags: c_uint) { register(host, bytes) }
+    fn cuMemHostRegister_v2(host: u64, bytes: usize, _flags: c_uint) { register(host, bytes) }
+    fn cuMemHostUnregister(host: u64) { unregister(host) }
+    fn cuMemGetInfo(free: *mut usize, total: *mut usize) {
+        let (unused, all) = free_and_total()?;
+        put_if_wanted(free, unused);
+        put_if_wanted(total, all);
+        Ok(())
+    }
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
+        let (unused, all) = free_and_total()?;
+        put_if_wanted(free, unused);
+        put_if_wanted(total, all);
+        Ok(())
+    }
+    fn cuMemGetAddressRange(start: *mut u64, bytes: *mut usize, address: u64) {
+        let (begin, size) = range(address)?;
+        put_if_wanted(start, begin);
+        put_if_wanted(bytes, size);
+        Ok(())
+    }
+    fn cuMemGetAddressRange_v2(start: *mut u64, bytes: *mut usize, address: u64) {
+        let (begin, size) = range(address)?;
+        put_if_wanted(start, begin);
+        put_if_wanted(bytes, size);
+        Ok(())
+    }
+    fn cuPointerGetAttribute(to: *mut c_void, attribute: c_int, pointer: u64) { put_attribute(to, attribute, pointer) }
+    fn cuPointerGetAttributes(count: c_uint, attributes: *const c_int, to: *const *mut c_void, pointer: u64) {
+        for index in 0..count as usize {
+            let (attribute, to) = (get(attributes.add(index))?, get(to.add(index))?);
+            // What a pointer does not have is 0 here, and no error. A device is told by -2.
+            if put_attribute(to, attribute, pointer).is_err() {
+                match attribute {
+                    9 => put(to.cast::<c_int>(), -2)?,
+                    2 | 6 | 8 | 10 | 13 | 14 | 15 | 16 => put(to.cast::<c_uint>(), 0)?,
+                    _ => put(to.cast::<u64>(), 0)?,
+                }
+            }
+        }
+        Ok(())
+    }
+    fn cuPointerSetAttribute(_value: *const c_void, _attribute: c_int, _pointer: u64) { Ok(()) }
+    fn cuMemAdvise(_address: u64, _bytes: usize, _advice: c_int, _device: c_int) { Ok(()) }
+    fn cuMemAdvise_v2(_address: u64, _bytes: usize, _advice: c_int, _location: u64) { Ok(()) }
+    fn cuMemPrefetchAsync(_address: u64, _bytes: usize, _device: c_int, _stream: Handle) { Ok(()) }
+    fn cuMemPrefetchAsync_v2(_address: u64, _bytes: usize, _location: u64, _flags: c_uint, _stream: Handle) { Ok(()) }
+    fn cuMemRangeGetAttribute(to: *mut c_int, bytes: usize, _attribute: c_int, _address: u64, _count: usize) {
+        // Nothing was advised: no device is preferred.
+        for index in 0..bytes / 4 {
+            put(to.add(index), -2)?;
+        }
+        Ok(())
+    }
+}

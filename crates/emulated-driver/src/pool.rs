@@ -1,0 +1,123 @@
+//! Pools of memory, and allocations in the order of a stream. A pool keeps nothing.
+
+use std::collections::HashMap;
+use std::ffi::{c_int, c_void};
+
+use crate::api::{Handle, Outcome, get, put};
+use crate::code::Code;
+use crate::driver::{Driver, with, with_context};
+use crate::memory::Kind;
+use crate::queue::{self, Work};
+
+/// A pool.
+#[derive(Debug, Default)]
+pub(crate) struct Pool {
+    device: i32,
+    /// Attributes that were set.
+    set: HashMap<c_int, u64>,
+}
+
+impl Driver {
+    fn default_pool(&mut self, device: i32) -> Outcome<Handle> {
+        if let Some(pool) = self.device(device)?.default_pool {
+            return Ok(pool);
+        }
+        let pool = self.new_pool(device);
+        self.device(device)?.default_pool = Some(pool);
+        Ok(pool)
+    }
+
+    fn new_pool(&mut self, device: i32) -> Handle {
+        let handle = self.new_handle();
+        let pool = Pool {
+            device,
+            set: HashMap::new(),
+        };
+        self.pools.insert(handle, pool);
+        handle
+    }
+
+    fn pool(&mut self, pool: Handle) -> Outcome<&mut Pool> {
+        self.pools.get_mut(&pool).ok_or(Code::INVALID_VALUE)
+    }
+
+    fn pool_bytes(&self, pool: Handle) -> u64 {
+        let own = self.allocations.values();
+        own.filter(|known| known.pool == Some(pool))
+            .map(|known| known.bytes)
+            .sum()
+    }
+}
+
+fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> {
+    with_context(|driver, context| {
+        driver.stream(stream)?;
+        let device = driver.device_of(context)?;
+        let pool = match pool {
+            Some(pool) => driver.pool(pool).map(|_| pool)?,
+            None => driver.default_pool(device)?,
+        };
+        driver.allocate(context, bytes, Some(pool))
+    })
+}
+
+/// Attributes that are 64 bits wide: the threshold of release, and bytes that are held and used.
+const THRESHOLD: c_int = 4;
+const FIRST_BYTES: c_int = 5;
+const LAST_BYTES: c_int = 8;
+
+driver_api! {
+    fn cuMemAllocAsync(to: *mut u64, bytes: usize, stream: Handle) { put(to, allocate(bytes, None, stream)?) }
+    fn cuMemAllocFromPoolAsync(to: *mut u64, bytes: usize, pool: Handle, stream: Handle) {
+        put(to, allocate(bytes, Some(pool), stream)?)
+    }
+    fn cuMemFreeAsync(address: u64, stream: Handle) {
+        with(|driver| {
+            let known = driver.allocations.get(&address);
+            known.filter(|known| known.kind == Kind::Device).map(|_| ()).ok_or(Code::INVALID_VALUE)
+        })?;
+        queue::submit(stream, Work::Free(address))
+    }
+    fn cuDeviceGetDefaultMemPool(to: *mut Handle, device: c_int) { put(to, with(|driver| driver.default_pool(device))?) }
+    fn cuDeviceGetMemPool(to: *mut Handle, device: c_int) {
+        put(to, with(|driver| match driver.device(device)?.pool {
+            Some(pool) => Ok(pool),
+            None => driver.default_pool(device),
+        })?)
+    }
+    fn cuDeviceSetMemPool(device: c_int, pool: Handle) {
+        with(|driver| {
+            driver.pool(pool)?;
+            driver.device(device)?.pool = Some(pool);
+            Ok(())
+        })
+    }
+    fn cuMemPoolCreate(to: *mut Handle, properties: *const [c_int; 4]) {
+        // Kind of allocation, kinds of handles, kind of location, and its number.
+        let [_, _, _, device] = get(properties)?;
+        put(to, with(|driver| { driver.device(device)?; Ok(driver.new_pool(device)) })?)
+    }
+    fn cuMemPoolDestroy(pool: Handle) { with(|driver| driver.pools.remove(&pool).map(|_| ()).ok_or(Code::INVALID_VALUE)) }
+    fn cuMemPoolTrimTo(pool: Handle, _bytes: usize) { with(|driver| driver.pool(pool).map(|_| ())) }
+    fn cuMemPoolSetAttribute(pool: Handle, attribute: c_int, value: *const c_void) {
+        let value = match attribute {
+            THRESHOLD..=LAST_BYTES => get(value.cast::<u64>())?,
+            _ => get(value.cast::<c_int>())? as u64,
+        };
+        with(|driver| { driver.pool(pool)?.set.insert(attribute, value); Ok(()) })
+    }
+    fn cuMemPoolGetAttribute(pool: Handle, attribute: c_int, to: *mut c_void) {
+        let (set, bytes) = with(|driver| Ok((driver.pool(pool)?.set.get(&attribute).copied(), driver.pool_bytes(pool))))?;
+        match attribute {
+            FIRST_BYTES..=LAST_BYTES => put(to.cast::<u64>(), bytes),
+            THRESHOLD => put(to.cast::<u64>(), set.unwrap_or(0)),
+            _ => put(to.cast::<c_int>(), set.unwrap_or(1) as c_int),
+        }
+    }
+    fn cuMemPoolSetAccess(pool: Handle, _access: *const c_void, _count: usize) { with(|driver| driver.pool(pool).map(|_| ())) }
+    fn cuMemPoolGetAccess(to: *mut c_int, pool: Handle, location: *const [c_int; 2]) {
+        let [_, device] = get(location)?;
+        let own = with(|driver| Ok(driver.pool(pool)?.device))?;
+        put(to, if own == device { 3 } else { 0 })
+    }
+}

@@ -1,0 +1,374 @@
+//! The work of streams, and when it is done.
+//!
+//! A call that enqueues work does all work that is ready, so that nothing runs in the background and
+//! every run of a program is the same. Work is ready when it is the first of its stream and
+//!
+//! - for the legacy stream: the blocking streams of its context have no earlier work;
+//! - for a blocking stream: the legacy stream of its context has no earlier work;
+//! - for a wait: its event was recorded, or the value in memory is as asked for.
+//!
+//! A stream that waits goes on at a later call, of any thread.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::c_void;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::api::{Handle, Outcome};
+use crate::code::Code;
+use crate::copy::{Copy, Fill};
+use crate::driver::{Driver, is_device_address, with};
+use crate::launch::Launch;
+use crate::stream::{LEGACY, StreamKey};
+
+/// How long a thread sleeps that waits for a stream which another thread lets go on.
+const POLL: Duration = Duration::from_micros(200);
+
+/// A function of the program that a stream calls.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// The comparisons of `cuStreamWaitValue32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    AtLeast,
+    Equal,
+    And,
+    Nor,
+}
+
+/// A piece of work.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Nothing,
+    Launch(Arc<Launch>),
+    Copy(Copy),
+    Fill(Fill),
+    /// The second is the address that it is called with.
+    Call(HostFunction, usize),
+    /// Of `cuStreamAddCallback`, which has other arguments.
+    Callback(
+        unsafe extern "C" fn(Handle, i32, *mut c_void),
+        Handle,
+        usize,
+    ),
+    /// Records an event, for the time of this number.
+    Record(Handle, u64),
+    /// Waits until the event was recorded that often.
+    Wait(Handle, u64),
+    WaitValue {
+        address: u64,
+        value: u64,
+        bytes: u32,
+        condition: Condition,
+    },
+    WriteValue {
+        address: u64,
+        value: u64,
+        bytes: u32,
+    },
+    Free(u64),
+    /// The work of a graph, in order.
+    All(Arc<Vec<Work>>),
+}
+
+#[derive(Debug)]
+struct Item {
+    /// Counts up with each call.
+    ticket: u64,
+    work: Work,
+}
+
+/// The work that streams have to do.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    streams: BTreeMap<StreamKey, VecDeque<Item>>,
+    /// Streams whose first work is a function of the program that runs now.
+    calling: BTreeSet<StreamKey>,
+    next_ticket: u64,
+}
+
+impl Queues {
+    /// Leaves out everything that streams of a context have to do.
+    pub(crate) fn forget(&mut self, context: Handle) {
+        self.streams.retain(|key, _| key.context != context);
+    }
+
+    fn push(&mut self, key: StreamKey, work: Work) {
+        self.next_ticket += 1;
+        let ticket = self.next_ticket;
+        let queue = self.streams.entry(key).or_default();
+        queue.push_back(Item { ticket, work });
+    }
+
+    pub(crate) fn is_empty(&self, key: StreamKey) -> bool {
+        self.streams.get(&key).is_none_or(VecDeque::is_empty)
+    }
+}
+
+/// What became of the first work of a stream.
+enum Step {
+    /// Nothing is ready.
+    Idle,
+    Done,
+    /// A function of the program is to be called, and then [`Driver::called`].
+    Call(StreamKey, Box<dyn FnOnce()>),
+}
+
+impl Driver {
+    /// Whether the first work of a stream may be done now.
+    fn is_ready(&self, key: StreamKey, item: &Item) -> bool {
+        if self.queues.calling.contains(&key) {
+            return false;
+        }
+        let has_earlier = |other: &StreamKey| {
+            let first = self.queues.streams.get(other).and_then(VecDeque::front);
+            first.is_some_and(|first| first.ticket < item.ticket)
+        };
+        let is_free = match key.stream {
+            LEGACY => !self.queues.streams.keys().any(|other| {
+                *other != key
+                    && other.context == key.context
+                    && self.is_blocking(*other)
+                    && has_earlier(other)
+            }),
+            _ => {
+                !(self.is_blocking(key)
+                    && has_earlier(&StreamKey {
+                        stream: LEGACY,
+                        ..key
+                    }))
+            }
+        };
+        is_free
+            && match item.work {
+                Work::Wait(event, number) => self
+                    .events
+                    .get(&event)
+                    .is_none_or(|event| event.done >= number),
+                Work::WaitValue {
+                    address,
+                    value,
+                    bytes,
+                    condition,
+                } => {
+                    let found = self.value_at(address, bytes);
+                    let mask = if bytes == 4 {
+                        u64::from(u32::MAX)
+                    } else {
+                        u64::MAX
+                    };
+                    match condition {
+                        // Cyclic, as documented: the difference has no sign.
+                        Condition::AtLeast if bytes == 4 => {
+                            (found.wrapping_sub(value) as u32 as i32) >= 0
+                        }
+                        Condition::AtLeast => found.wrapping_sub(value) as i64 >= 0,
+                        Condition::Equal => found == value & mask,
+                        Condition::And => found & value != 0,
+                        Condition::Nor => !(found | value) & mask != 0,
+                    }
+                }
+                _ => true,
+            }
+    }
+
+    fn value_at(&self, address: u64, bytes: u32) -> u64 {
+        let mut value = [0; 8];
+        let bytes = &mut value[..bytes as usize];
+        match is_device_address(address) {
+            // The address was checked when the wait was enqueued; a buffer that was freed since
+            // reads as 0.
+            true => drop(self.machine.read(address, bytes)),
+            // SAFETY: the program keeps the word until the stream has passed the wait.
+            false => bytes.copy_from_slice(unsafe {
+                std::slice::from_raw_parts(address as *const u8, bytes.len())
+            }),
+        }
+        u64::from_le_bytes(value)
+    }
+
+    /// Does one piece of work that is ready.
+    fn step(&mut self) -> Step {
+        let queues = self.queues.streams.iter();
+        let first = queues.filter_map(|(key, queue)| Some((*key, queue.front()?)));
+        let ready = first
+            .filter(|(key, item)| self.is_ready(*key, item))
+            .min_by_key(|(_, item)| item.ticket)
+            .map(|(key, _)| key);
+        let Some(key) = ready else { return Step::Idle };
+        let Some(item) = self
+            .queues
+            .streams
+            .get_mut(&key)
+            .and_then(VecDeque::pop_front)
+        else {
+            return Step::Idle;
+        };
+        let ticket = item.ticket;
+        let done = match item.work {
+            Work::All(all) => {
+                let queue = self.queues.streams.entry(key).or_default();
+                for work in all.iter().rev() {
+                    let work = work.clone();
+                    queue.push_front(Item { ticket, work });
+                }
+                Ok(())
+            }
+            Work::Call(function, data) => {
+                self.queues.calling.insert(key);
+                // SAFETY: the program gave the function for this call.
+                return Step::Call(
+                    key,
+                    Box::new(move || unsafe { function(data as *mut c_void) }),
+                );
+            }
+            Work::Callback(function, stream, data) => {
+                self.queues.calling.insert(key);
+                // SAFETY: the same.
+                return Step::Call(
+                    key,
+                    Box::new(move || unsafe { function(stream, 0, data as *mut c_void) }),
+                );
+            }
+            other => self.execute(other),
+        };
+        if let Err(code) = done {
+            self.fail(key.context, code);
+        }
+        Step::Done
+    }
+
+    fn execute(&mut self, work: Work) -> Outcome {
+        match work {
+            Work::Launch(launch) => launch.execute(self),
+            // SAFETY: the program keeps the memory of a copy until its stream has passed it.
+            Work::Copy(copy) => unsafe { copy.execute(self) },
+            // SAFETY: the same.
+            Work::Fill(fill) => unsafe { fill.execute(self) },
+            Work::Record(event, number) => {
+                if let Some(event) = self.events.get_mut(&event) {
+                    event.done = event.done.max(number);
+                    event.time = Some(Instant::now());
+                }
+                Ok(())
+            }
+            Work::WriteValue {
+                address,
+                value,
+                bytes,
+            } => {
+                let value = value.to_le_bytes();
+                let copy = Copy::of(address, value.as_ptr() as u64, bytes as usize);
+                // SAFETY: the value is ours, and the program keeps the word.
+                unsafe { copy.execute(self) }
+            }
+            Work::Free(address) => match self.free(address) {
+                true => Ok(()),
+                false => Err(Code::INVALID_VALUE),
+            },
+            Work::Nothing | Work::Wait(..) | Work::WaitValue { .. } => Ok(()),
+            Work::Call(..) | Work::Callback(..) | Work::All(_) => unreachable!("done by `step`"),
+        }
+    }
+
+    /// A fault makes its context unusable, and ends what its streams have to do. An event that would
+    /// have been recorded counts as recorded: nothing waits for ever.
+    fn fail(&mut self, context: Handle, code: Code) {
+        if !matches!(code, Code::NOT_SUPPORTED | Code::INVALID_VALUE) {
+            if let Some(context) = self.contexts.get_mut(&context) {
+                context.fault.get_or_insert(code);
+            }
+            self.queues.forget(context);
+            for event in self
+                .events
+                .values_mut()
+                .filter(|event| event.context == context)
+            {
+                event.done = event.recorded;
+            }
+        }
+        if let Some(context) = self.contexts.get_mut(&context) {
+            context.refused = Some(code);
+        }
+    }
+
+    fn called(&mut self, key: StreamKey) {
+        self.queues.calling.remove(&key);
+    }
+}
+
+/// Does everything that is ready.
+pub(crate) fn run() -> Outcome {
+    loop {
+        match with(|driver| Ok(driver.step()))? {
+            Step::Idle => return Ok(()),
+            Step::Done => {}
+            Step::Call(key, call) => {
+                call();
+                with(|driver| {
+                    driver.called(key);
+                    Ok(())
+                })?;
+            }
+        }
+    }
+}
+
+/// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An error
+/// of the work itself is returned if it was done at once.
+pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
+    let key = with(|driver| {
+        let key = driver.stream(stream)?;
+        if let Some(code) = driver.context(key.context)?.fault {
+            return Err(code);
+        }
+        if !driver.record_in_graph(key, &work)? {
+            driver.queues.push(key, work);
+        }
+        Ok(key)
+    })?;
+    run()?;
+    with(|driver| {
+        let context = driver.context(key.context)?;
+        match context.refused.take().or(context.fault) {
+            Some(code) => Err(code),
+            None => Ok(()),
+        }
+    })
+}
+
+/// Waits until a stream has nothing to do.
+pub(crate) fn finish(stream: Handle) -> Outcome {
+    let key = with(|driver| {
+        let key = driver.stream(stream)?;
+        driver.refuse_while_recording(key)?;
+        Ok(key)
+    })?;
+    finish_all(key.context, |driver| driver.queues.is_empty(key))
+}
+
+/// Waits until all streams of a context have nothing to do.
+pub(crate) fn finish_context(context: Handle) -> Outcome {
+    finish_all(context, |driver| {
+        let mut streams = driver.queues.streams.iter();
+        streams.all(|(key, queue)| key.context != context || queue.is_empty())
+    })
+}
+
+/// Waits until something is so, unless the context fails.
+pub(crate) fn finish_all(context: Handle, is_done: impl Fn(&Driver) -> bool) -> Outcome {
+    loop {
+        run()?;
+        let ended = with(|driver| {
+            let fault = driver.context(context)?.fault;
+            Ok(match fault {
+                Some(code) => Some(Err(code)),
+                None => is_done(driver).then_some(Ok(())),
+            })
+        })?;
+        match ended {
+            Some(outcome) => return outcome,
+            None => std::thread::sleep(POLL),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! The settings, which are environment variables of the program.
+//!
+//! | variable | meaning | default |
+//! |---|---|---|
+//! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
+//! | `EMULATED_DRIVER_ORDER` | order of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
+//! | `EMULATED_DRIVER_CHECK` | the checks beyond bounds, of `races,unset,barriers`, or `none` | all |
+//! | `EMULATED_DRIVER_REPORT` | a file to which records are added, one JSON object on each line | none |
+//! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
+//! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
+//! | `CUDA_VISIBLE_DEVICES` | empty or `-1`: no device | all |
+
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use ptx_emu::{Options, Sanitize, Schedule};
+
+/// Most devices.
+const MOST_DEVICES: u32 = 16;
+
+/// The settings.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) devices: u32,
+    pub(crate) options: Options,
+    pub(crate) report: Option<PathBuf>,
+    pub(crate) counts: bool,
+    pub(crate) trace: bool,
+}
+
+impl Settings {
+    /// The settings of this process. A value that makes no sense is told once, and left out.
+    pub(crate) fn get() -> &'static Settings {
+        static SETTINGS: OnceLock<Settings> = OnceLock::new();
+        SETTINGS.get_or_init(|| {
+            let (settings, problems) = Settings::read(|name| std::env::var(name).ok());
+            for problem in problems {
+                eprintln!("emulated driver: {problem}");
+            }
+            settings
+        })
+    }
+
+    fn read(variable: impl Fn(&str) -> Option<String>) -> (Settings, Vec<String>) {
+        let mut problems = Vec::new();
+        let mut number = |name: &str, default: u32, most: u32| {
+            let Some(text) = variable(name).filter(|text| !text.is_empty()) else {
+                return default;
+            };
+            match text.parse() {
+                Ok(number) if number <= most => number,
+                _ => {
+                    problems.push(format!("{name} is {text}: write a number from 0 to {most}"));
+                    default
+                }
+            }
+        };
+        let devices = number("EMULATED_DRIVER_DEVICES", 1, MOST_DEVICES);
+        let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
+        let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
+        let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
+        let are_hidden =
+            variable("CUDA_VISIBLE_DEVICES").is_some_and(|list| list.is_empty() || list == "-1");
+        let sanitize = match variable("EMULATED_DRIVER_CHECK") {
+            None => Sanitize::ALL,
+            Some(list) => checks(&list).unwrap_or_else(|problem| {
+                problems.push(problem);
+                Sanitize::ALL
+            }),
+        };
+        let schedule = match order {
+            0 => Schedule::InOrder,
+            // The kind of order is in the last three bits, which are those of the number below 8.
+            number => Schedule::Random {
+                seed: number.into(),
+            },
+        };
+        let settings = Settings {
+            devices: if are_hidden { 0 } else { devices },
+            options: Options {
+                sanitize,
+                schedule,
+                ..Options::default()
+            },
+            report: variable("EMULATED_DRIVER_REPORT").map(PathBuf::from),
+            counts,
+            trace,
+        };
+        (settings, problems)
+    }
+}
+
+/// The checks of a list.
+fn checks(list: &str) -> Result<Sanitize, String> {
+    let mut checks = Sanitize::NONE;
+    for name in list
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
+        match name {
+            "races" => checks.races = true,
+            "unset" => checks.uninitialized = true,
+            "barriers" => checks.barriers = true,
+            "bounds" | "none" => {}
+            "all" => checks = Sanitize::ALL,
+            _ => {
+                return Err(format!(
+                    "EMULATED_DRIVER_CHECK names {name}: there are races, unset, barriers, bounds (always made), all, none"
+                ));
+            }
+        }
+    }
+    Ok(checks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(set: &[(&str, &str)]) -> (Settings, Vec<String>) {
+        Settings::read(|name| {
+            let found = set.iter().find(|(set, _)| *set == name);
+            found.map(|(_, value)| (*value).to_owned())
+        })
+    }
+
+    #[test]
+    fn defaults_check_everything_on_one_device() {
+        let (settings, problems) = read(&[]);
+        assert_eq!(settings.devices, 1);
+        assert_eq!(settings.options.sanitize, Sanitize::ALL);
+        assert_eq!(settings.options.schedule, Schedule::InOrder);
+        assert_eq!(problems, Vec::<String>::new());
+    }
+
+    #[test]
+    fn values_are_taken() {
+        let (settings, problems) = read(&[
+            ("EMULATED_DRIVER_DEVICES", "3"),
+            ("EMULATED_DRIVER_ORDER", "5"),
+            ("EMULATED_DRIVER_CHECK", "races,bounds"),
+        ]);
+        assert_eq!(settings.devices, 3);
+        assert_eq!(settings.options.schedule, Schedule::Random { seed: 5 });
+        let races = Sanitize {
+            races: true,
+            ..Sanitize::NONE
+        };
+        assert_eq!(settings.options.sanitize, races);
+        assert_eq!(problems, Vec::<String>::new());
+        assert_eq!(read(&[("CUDA_VISIBLE_DEVICES", "")]).0.devices, 0);
+    }
+
+    #[test]
+    fn nonsense_is_told_and_left_out() {
+        let (settings, problems) = read(&[
+            ("EMULATED_DRIVER_DEVICES", "many"),
+            ("EMULATED_DRIVER_CHECK", "everything"),
+        ]);
+        assert_eq!(settings.devices, 1);
+        assert_eq!(settings.options.sanitize, Sanitize::ALL);
+        assert_eq!(
+            problems,
+            [
+                "EMULATED_DRIVER_DEVICES is many: write a number from 0 to 16",
+                "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, bounds (always made), all, none",
+            ]
+        );
+    }
+}

@@ -1,0 +1,263 @@
+//! Memory, modules, launches, faults: the driver API as a program calls it.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+
+use common::{
+    Handle, KERNELS, address, allocate, arg, context, function, launch, module, read, write,
+};
+
+#[test]
+fn a_kernel_runs() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let data = allocate(128);
+    write(data, &(0..32).collect::<Vec<_>>());
+    assert_eq!(launch(add, 32, 0, &[arg(&data), arg(&5u32)]), 0);
+    assert_eq!(read(data, 32), (5..37).collect::<Vec<_>>());
+    // The same by a block of parameters.
+    let block = [data.to_le_bytes(), 7u64.to_le_bytes()].concat();
+    let size = block.len();
+    let extra = [1, block.as_ptr() as usize, 2, &raw const size as usize, 0];
+    let launched = cu!(cuLaunchKernel(add => Handle, 1 => u32, 1 => u32, 1 => u32, 32 => u32, 1 => u32, 1 => u32, 0 => u32,
+        0 => Handle, 0 => usize, extra.as_ptr() => *const usize));
+    assert_eq!((launched, read(data, 2)), (0, vec![12, 13]));
+}
+
+#[test]
+fn managed_and_page_locked_memory_is_one_with_the_kernels() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let mut managed = 0u64;
+    assert_eq!(
+        cu!(cuMemAllocManaged(&mut managed => *mut u64, 128 => usize, 1 => c_uint)),
+        0
+    );
+    let mut locked = 0u64;
+    assert_eq!(
+        cu!(cuMemHostAlloc(&mut locked => *mut u64, 128 => usize, 0 => c_uint)),
+        0
+    );
+    for address in [managed, locked] {
+        // SAFETY: the driver has just allocated 32 words there, and no kernel runs.
+        let words = unsafe { std::slice::from_raw_parts_mut(address as *mut u32, 32) };
+        words.fill(1);
+        assert_eq!(launch(add, 32, 0, &[arg(&address), arg(&2u32)]), 0);
+        assert_eq!(words, [3; 32]);
+        assert_eq!(read(address, 32), [3; 32]);
+    }
+    let mut kind = 0u32;
+    for (address, expected) in [(managed, 2), (locked, 1)] {
+        assert_eq!(
+            cu!(cuPointerGetAttribute(&mut kind => *mut u32, 2 => c_int, address + 4 => u64)),
+            0
+        );
+        assert_eq!(kind, expected);
+    }
+    assert_eq!(cu!(cuMemFree_v2(managed => u64)), 0);
+    assert_eq!(cu!(cuMemFreeHost(locked => u64)), 0);
+}
+
+#[test]
+fn memory_of_the_program_is_registered() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let mut own = vec![4u32; 32];
+    let host = own.as_mut_ptr();
+    assert_eq!(
+        cu!(cuMemHostRegister_v2(host => *mut u32, 128 => usize, 0 => c_uint)),
+        0
+    );
+    let mut device = 0u64;
+    assert_eq!(
+        cu!(cuMemHostGetDevicePointer_v2(&mut device => *mut u64, host => *mut u32, 0 => c_uint)),
+        0
+    );
+    assert_eq!(launch(add, 32, 0, &[arg(&device), arg(&2u32)]), 0);
+    assert_eq!(cu!(cuMemHostUnregister(host => *mut u32)), 0);
+    assert_eq!(own, [6; 32]);
+    assert_eq!(cu!(cuMemHostUnregister(host => *mut u32)), 713);
+}
+
+#[test]
+fn copies_in_two_dimensions_and_fills() {
+    context();
+    let (mut device, mut pitch) = (0u64, 0usize);
+    let allocated = cu!(cuMemAllocPitch_v2(&mut device => *mut u64, &mut pitch => *mut usize, 12 => usize, 4 => usize, 4 => c_uint));
+    assert_eq!((allocated, pitch), (0, 512));
+    assert_eq!(
+        cu!(cuMemsetD2D32_v2(device => u64, pitch => usize, 9 => c_uint, 3 => usize, 4 => usize)),
+        0
+    );
+    let mut host = [0u32; 12];
+    // From, to: x, y, memory, host, device, array, pitch; width, height.
+    let copy = [
+        0,
+        0,
+        2,
+        0,
+        device,
+        0,
+        pitch as u64,
+        0,
+        0,
+        1,
+        host.as_mut_ptr() as u64,
+        0,
+        0,
+        12,
+        12,
+        4,
+    ];
+    assert_eq!(cu!(cuMemcpy2D_v2(copy.as_ptr() => *const u64)), 0);
+    assert_eq!(host, [9; 12]);
+    assert_eq!(cu!(cuMemsetD8_v2(device => u64, 0xab => u8, 3 => usize)), 0);
+    assert_eq!(read(device, 1), [0x00ab_abab]);
+    // Beyond the end.
+    assert_eq!(cu!(cuMemsetD8_v2(device => u64, 0 => u8, 4096 => usize)), 1);
+}
+
+#[test]
+fn an_access_out_of_bounds_is_an_illegal_address_from_then_on() {
+    context();
+    let kernels = module(KERNELS);
+    let data = allocate(128);
+    assert_eq!(launch(function(kernels, "far"), 1, 0, &[arg(&data)]), 700);
+    assert_eq!(cu!(cuCtxSynchronize()), 700);
+    let mut more = 0u64;
+    assert_eq!(cu!(cuMemAlloc_v2(&mut more => *mut u64, 4 => usize)), 700);
+    // Another context is not concerned.
+    context();
+    allocate(4);
+}
+
+#[test]
+fn a_race_is_a_launch_failure() {
+    context();
+    let data = allocate(128);
+    assert_eq!(
+        launch(function(module(KERNELS), "race"), 64, 0, &[arg(&data)]),
+        719
+    );
+}
+
+#[test]
+fn more_shared_memory_needs_consent() {
+    context();
+    let shared = function(module(KERNELS), "shared");
+    let launched = || {
+        cu!(cuLaunchKernel(shared => Handle, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 1 => u32, 65536 => u32,
+        0 => Handle, 0 => usize, 0 => usize))
+    };
+    assert_eq!(launched(), 1);
+    assert_eq!(
+        cu!(cuFuncSetAttribute(shared => Handle, 8 => c_int, 65536 => c_int)),
+        0
+    );
+    assert_eq!(launched(), 0);
+    let mut blocks = 0;
+    assert_eq!(
+        cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks => *mut c_int, shared => Handle, 1024 => c_int, 65536 => usize)),
+        0
+    );
+    assert_eq!(blocks, 2);
+}
+
+#[test]
+fn variables_have_addresses() {
+    context();
+    let kernels = module(KERNELS);
+    let (mut total, mut bytes) = (0u64, 0usize);
+    let found = cu!(cuModuleGetGlobal_v2(&mut total => *mut u64, &mut bytes => *mut usize, kernels => Handle, c"total".as_ptr() => *const c_char));
+    assert_eq!((found, bytes), (0, 4));
+    assert_eq!(launch(function(kernels, "counts"), 10, 0, &[]), 0);
+    assert_eq!(read(total, 1), [30]);
+    let found = cu!(cuModuleGetGlobal_v2(&mut total => *mut u64, &mut bytes => *mut usize, kernels => Handle, c"other".as_ptr() => *const c_char));
+    assert_eq!(found, 500);
+}
+
+#[test]
+fn a_library_has_kernels_for_every_context() {
+    let text = CString::new(KERNELS).unwrap();
+    let mut library = 0;
+    context();
+    let loaded = cu!(cuLibraryLoadData(&mut library => *mut Handle, text.as_ptr() => *const c_char, 0 => usize, 0 => usize, 0 => u32,
+        0 => usize, 0 => usize, 0 => u32));
+    assert_eq!(loaded, 0);
+    let mut kernel = 0;
+    assert_eq!(
+        cu!(cuLibraryGetKernel(&mut kernel => *mut Handle, library => Handle, c"add".as_ptr() => *const c_char)),
+        0
+    );
+    for _ in 0..2 {
+        context();
+        let data = allocate(128);
+        write(data, &[1; 32]);
+        assert_eq!(launch(kernel, 32, 0, &[arg(&data), arg(&1u32)]), 0);
+        assert_eq!(read(data, 32), [2; 32]);
+    }
+    let (mut offset, mut bytes) = (0usize, 0usize);
+    assert_eq!(
+        cu!(cuKernelGetParamInfo(kernel => Handle, 1 => usize, &mut offset => *mut usize, &mut bytes => *mut usize)),
+        0
+    );
+    assert_eq!((offset, bytes), (8, 4));
+    assert_eq!(cu!(cuLibraryUnload(library => Handle)), 0);
+    assert_eq!(cu!(cuLibraryUnload(library => Handle)), 400);
+}
+
+#[test]
+fn a_text_that_is_not_ptx_is_told_in_the_log() {
+    context();
+    let mut log = [0u8; 256];
+    let options = [5u32, 6];
+    let mut values = [log.as_mut_ptr() as usize, log.len()];
+    let text = c".version 7.8\n.target sm_80\n.address_size 64\n.entry broken() { nonsense }";
+    let mut module = 0;
+    let loaded = cu!(cuModuleLoadDataEx(&mut module => *mut Handle, text.as_ptr() => *const c_char, 2 => u32, options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize));
+    assert_eq!(loaded, 218);
+    let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(
+        told.starts_with("a module's PTX cannot be used: "),
+        "{told}"
+    );
+    assert_eq!(values[1], told.len());
+}
+
+#[test]
+fn what_is_missing_is_a_named_error() {
+    context();
+    assert_eq!(
+        cu!(cuTexObjectCreate(0 => usize, 0 => usize, 0 => usize, 0 => usize)),
+        801
+    );
+    assert_eq!(launch(0x77, 1, 0, &[]), 400);
+    assert_eq!(cu!(cuStreamSynchronize(0x77 => Handle)), 400);
+    assert_eq!(cu!(cuMemFree_v2(12 => u64)), 1);
+    let mut text = std::ptr::null::<c_char>();
+    for (code, name) in [(700, c"CUDA_ERROR_ILLEGAL_ADDRESS"), (0, c"CUDA_SUCCESS")] {
+        assert_eq!(
+            cu!(cuGetErrorName(code => c_int, &mut text => *mut *const c_char)),
+            0
+        );
+        // SAFETY: the text lives as long as the library.
+        assert_eq!(unsafe { CStr::from_ptr(text) }, name);
+    }
+    assert_eq!(
+        cu!(cuGetErrorName(12345 => c_int, &mut text => *mut *const c_char)),
+        1
+    );
+}
+
+#[test]
+fn functions_are_found_by_name_and_version() {
+    assert_eq!(cu!(cuInit(0 => u32)), 0);
+    let mut found = std::ptr::null::<c_void>();
+    let mut status = 9;
+    let asked = cu!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
+    assert_eq!((asked, status, found), (0, 0, address("cuMemAlloc_v2")));
+    let asked = cu!(cuGetProcAddress_v2(c"cuSomethingElse".as_ptr() => *const c_char, &mut found => *mut *const c_void, 12000 => c_int, 0 => u64, &mut status => *mut c_int));
+    assert_eq!((asked, status, found), (0, 1, std::ptr::null()));
+}

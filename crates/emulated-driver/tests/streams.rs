@@ -1,0 +1,234 @@
+//! Streams, events, graphs.
+#![cfg(target_os = "linux")]
+
+mod common;
+
+use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use common::{Handle, KERNELS, allocate, arg, context, function, launch, module, read, write};
+
+fn stream(flags: u32) -> Handle {
+    let mut stream = 0;
+    assert_eq!(
+        cu!(cuStreamCreate(&mut stream => *mut Handle, flags => c_uint)),
+        0
+    );
+    stream
+}
+
+fn event() -> Handle {
+    let mut event = 0;
+    assert_eq!(
+        cu!(cuEventCreate(&mut event => *mut Handle, 0 => c_uint)),
+        0
+    );
+    event
+}
+
+/// A word of page-locked memory, which holds 0.
+fn word() -> &'static AtomicU32 {
+    let mut address = 0usize;
+    assert_eq!(
+        cu!(cuMemAllocHost_v2(&mut address => *mut usize, 4 => usize)),
+        0
+    );
+    // SAFETY: the driver has allocated it, and no test frees it.
+    unsafe { &*(address as *const AtomicU32) }
+}
+
+fn wait_for(stream: Handle, word: &AtomicU32, value: u32) {
+    let address = word.as_ptr() as u64;
+    assert_eq!(
+        cu!(cuStreamWaitValue32_v2(stream => Handle, address => u64, value => u32, 0 => c_uint)),
+        0
+    );
+}
+
+const NOT_READY: c_int = 600;
+
+#[test]
+fn a_stream_waits_for_a_value_and_others_go_on() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let [data, other] = [allocate(128), allocate(128)];
+    write(data, &[0; 32]);
+    write(other, &[0; 32]);
+    let [held, free] = [stream(1), stream(1)];
+    let gate = word();
+    let behind = event();
+    wait_for(held, gate, 1);
+    assert_eq!(launch(add, 32, held, &[arg(&data), arg(&1u32)]), 0);
+    assert_eq!(cu!(cuEventRecord(behind => Handle, held => Handle)), 0);
+    assert_eq!(launch(add, 32, free, &[arg(&other), arg(&2u32)]), 0);
+    assert_eq!(cu!(cuStreamQuery(held => Handle)), NOT_READY);
+    assert_eq!(cu!(cuEventQuery(behind => Handle)), NOT_READY);
+    assert_eq!(cu!(cuStreamQuery(free => Handle)), 0);
+    // A stream that waits for the event waits with it.
+    assert_eq!(
+        cu!(cuStreamWaitEvent(free => Handle, behind => Handle, 0 => c_uint)),
+        0
+    );
+    assert_eq!(launch(add, 32, free, &[arg(&data), arg(&10u32)]), 0);
+    assert_eq!(cu!(cuStreamQuery(free => Handle)), NOT_READY);
+    gate.store(1, Ordering::SeqCst);
+    assert_eq!(cu!(cuStreamSynchronize(free => Handle)), 0);
+    assert_eq!(read(data, 1), [11]);
+    assert_eq!(read(other, 1), [2]);
+}
+
+#[test]
+fn another_thread_lets_a_stream_go_on() {
+    let context = context();
+    let held = stream(1);
+    let gate = word();
+    wait_for(held, gate, 1);
+    let ended = std::thread::scope(|scope| {
+        let waiting = scope.spawn(|| {
+            assert_eq!(cu!(cuCtxSetCurrent(context => Handle)), 0);
+            cu!(cuStreamSynchronize(held => Handle))
+        });
+        gate.store(1, Ordering::SeqCst);
+        waiting.join().unwrap()
+    });
+    assert_eq!(ended, 0);
+}
+
+#[test]
+fn the_legacy_stream_waits_for_blocking_streams_and_they_for_it() {
+    context();
+    let [blocking, apart] = [stream(0), stream(1)];
+    let gate = word();
+    let [first, second] = [word(), word()];
+    let set = |stream: Handle, word: &AtomicU32| {
+        let address = word.as_ptr() as u64;
+        assert_eq!(
+            cu!(cuStreamWriteValue32_v2(stream => Handle, address => u64, 1 => u32, 0 => c_uint)),
+            0
+        );
+    };
+    wait_for(blocking, gate, 1);
+    set(0, first);
+    set(apart, second);
+    assert_eq!(
+        (first.load(Ordering::SeqCst), second.load(Ordering::SeqCst)),
+        (0, 1)
+    );
+    gate.store(1, Ordering::SeqCst);
+    assert_eq!(cu!(cuCtxSynchronize()), 0);
+    assert_eq!(first.load(Ordering::SeqCst), 1);
+}
+
+#[test]
+fn functions_of_the_program_are_called_in_order() {
+    unsafe extern "C" fn count(word: *mut c_void) {
+        // SAFETY: the test gives the address of a word that lives.
+        unsafe { AtomicU32::from_ptr(word.cast()) }.fetch_add(1, Ordering::SeqCst);
+    }
+    context();
+    let (stream, word) = (stream(0), AtomicU32::new(0));
+    for _ in 0..3 {
+        let called = cu!(cuLaunchHostFunc(stream => Handle, count => unsafe extern "C" fn(*mut c_void), word.as_ptr() => *mut u32));
+        assert_eq!(called, 0);
+    }
+    assert_eq!(cu!(cuStreamSynchronize(stream => Handle)), 0);
+    assert_eq!(word.load(Ordering::SeqCst), 3);
+}
+
+#[test]
+fn events_have_times() {
+    context();
+    let [start, end] = [event(), event()];
+    let mut millis = 0f32;
+    let elapsed = |millis: &mut f32| cu!(cuEventElapsedTime(millis => *mut f32, start => Handle, end => Handle));
+    assert_eq!(elapsed(&mut millis), 400);
+    for event in [start, end] {
+        assert_eq!(cu!(cuEventRecord(event => Handle, 0 => Handle)), 0);
+    }
+    assert_eq!(elapsed(&mut millis), 0);
+    assert!(millis > 0.0 && millis < 1000.0, "{millis}");
+}
+
+#[test]
+fn a_captured_graph_runs_as_often_as_it_is_launched() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let data = allocate(128);
+    write(data, &[0; 32]);
+    let [main, side] = [stream(1), stream(1)];
+    let [forked, joined] = [event(), event()];
+    assert_eq!(cu!(cuStreamBeginCapture_v2(main => Handle, 1 => c_int)), 0);
+    assert_eq!(launch(add, 32, main, &[arg(&data), arg(&1u32)]), 0);
+    assert_eq!(cu!(cuEventRecord(forked => Handle, main => Handle)), 0);
+    assert_eq!(
+        cu!(cuStreamWaitEvent(side => Handle, forked => Handle, 0 => c_uint)),
+        0
+    );
+    assert_eq!(launch(add, 32, side, &[arg(&data), arg(&2u32)]), 0);
+    // Not joined yet.
+    assert_eq!(cu!(cuEventRecord(joined => Handle, side => Handle)), 0);
+    assert_eq!(
+        cu!(cuStreamWaitEvent(main => Handle, joined => Handle, 0 => c_uint)),
+        0
+    );
+    let mut graph = 0;
+    assert_eq!(
+        cu!(cuStreamEndCapture(main => Handle, &mut graph => *mut Handle)),
+        0
+    );
+    assert_eq!(read(data, 1), [0]);
+    let mut nodes = 0usize;
+    assert_eq!(
+        cu!(cuGraphGetNodes(graph => Handle, 0 => usize, &mut nodes => *mut usize)),
+        0
+    );
+    let mut edges = 0usize;
+    assert_eq!(
+        cu!(cuGraphGetEdges(graph => Handle, 0 => usize, 0 => usize, &mut edges => *mut usize)),
+        0
+    );
+    assert_eq!((nodes, edges), (2, 1));
+    let mut executable = 0;
+    assert_eq!(
+        cu!(cuGraphInstantiateWithFlags(&mut executable => *mut Handle, graph => Handle, 0 => u64)),
+        0
+    );
+    assert_eq!(cu!(cuGraphDestroy(graph => Handle)), 0);
+    for _ in 0..3 {
+        assert_eq!(cu!(cuGraphLaunch(executable => Handle, main => Handle)), 0);
+    }
+    assert_eq!(read(data, 32), [9; 32]);
+    assert_eq!(cu!(cuGraphExecDestroy(executable => Handle)), 0);
+}
+
+#[test]
+fn captures_that_cannot_be_are_refused() {
+    context();
+    let add = function(module(KERNELS), "add");
+    let data = allocate(128);
+    let [main, side] = [stream(1), stream(1)];
+    let forked = event();
+    let mut graph = 0;
+    // A stream that takes part is not joined.
+    assert_eq!(cu!(cuStreamBeginCapture_v2(main => Handle, 1 => c_int)), 0);
+    assert_eq!(cu!(cuEventRecord(forked => Handle, main => Handle)), 0);
+    assert_eq!(
+        cu!(cuStreamWaitEvent(side => Handle, forked => Handle, 0 => c_uint)),
+        0
+    );
+    assert_eq!(launch(add, 32, side, &[arg(&data), arg(&2u32)]), 0);
+    assert_eq!(
+        cu!(cuStreamEndCapture(main => Handle, &mut graph => *mut Handle)),
+        904
+    );
+    // A stream that records is waited for.
+    assert_eq!(cu!(cuStreamBeginCapture_v2(main => Handle, 1 => c_int)), 0);
+    assert_eq!(cu!(cuStreamSynchronize(main => Handle)), 900);
+    assert_eq!(
+        cu!(cuStreamEndCapture(main => Handle, &mut graph => *mut Handle)),
+        901
+    );
+    assert_eq!(graph, 0);
+    // The legacy stream does not record.
+    assert_eq!(cu!(cuStreamBeginCapture_v2(0 => Handle, 1 => c_int)), 900);
+}
