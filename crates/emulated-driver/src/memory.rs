@@ -89,14 +89,19 @@ impl Driver {
     }
 
     /// Allocates memory that host and kernels use under one address.
-    fn share(&mut self, context: Handle, bytes: usize, kind: Kind, what: &str) -> Outcome<u64> {
+    pub(crate) fn share(
+        &mut self,
+        context: Handle,
+        bytes: usize,
+        kind: Kind,
+        name: &str,
+    ) -> Outcome<u64> {
         if bytes == 0 {
             return Err(Code::INVALID_VALUE);
         }
-        let name = self.name(what);
         let shared = self
             .machine
-            .share(bytes as u64, &name, |address| map(address, bytes));
+            .share(bytes as u64, name, |address| map(address, bytes));
         let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, kind, context, None)?;
         Ok(address)
@@ -173,7 +178,8 @@ fn allocate(bytes: usize) -> Outcome<u64> {
 
 fn allocate_host(bytes: usize) -> Outcome<*mut c_void> {
     let address = with_context(|driver, context| {
-        driver.share(context, bytes, Kind::Host, "host allocation")
+        let name = driver.name("host allocation");
+        driver.share(context, bytes, Kind::Host, &name)
     })?;
     Ok(address as *mut c_void)
 }
@@ -318,7 +324,7 @@ driver_api! {
         put(to, address)
     }
     fn cuMemAllocManaged(to: *mut u64, bytes: usize, _flags: c_uint) {
-        put(to, with_context(|driver, context| driver.share(context, bytes, Kind::Managed, "managed allocation"))?)
+        put(to, with_context(|driver, context| { let name = driver.name("managed allocation"); driver.share(context, bytes, Kind::Managed, &name) })?)
     }
     fn cuMemFree(address: u64) { free(address, &[Kind::Device, Kind::Managed]) }
     fn cuMemFree_v2(address: u64) { free(address, &[Kind::Device, Kind::Managed]) }

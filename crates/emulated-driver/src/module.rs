@@ -29,12 +29,18 @@ pub(crate) struct Library {
     /// By context.
     modules: HashMap<Handle, Handle>,
     kernels: HashMap<String, Handle>,
+    /// Its managed variables, once they have memory: the context that this belongs to, and addresses.
+    managed: Option<(Handle, Managed)>,
 }
+
+/// Addresses of managed variables, which are the same in every context.
+type Managed = HashMap<String, u64>;
 
 impl Library {
     /// Forgets the module of a context that ends.
     pub(crate) fn forget(&mut self, context: Handle) {
         self.modules.remove(&context);
+        self.managed.take_if(|(owner, _)| *owner == context);
     }
 }
 
@@ -101,18 +107,53 @@ impl Driver {
             return Ok(*module);
         }
         let executable = Arc::clone(&known.executable);
-        let module = self.load(executable, context)?;
+        let managed = self.library_managed(library)?;
+        let module = self.load(executable, context, &managed)?;
         self.library(library)?.modules.insert(context, module);
         Ok(module)
     }
 
-    fn load(&mut self, executable: Arc<Executable>, context: Handle) -> Outcome<Handle> {
+    /// The managed variables of a library. They belong to the first device's primary context.
+    fn library_managed(&mut self, library: Handle) -> Outcome<Managed> {
+        let known = self.library(library)?;
+        if let Some((_, managed)) = &known.managed {
+            return Ok(managed.clone());
+        }
+        let executable = Arc::clone(&known.executable);
+        let owner = self.primary(0)?;
+        let managed = self.place_managed(&executable, owner)?;
+        self.library(library)?.managed = Some((owner, managed.clone()));
+        Ok(managed)
+    }
+
+    /// Gives managed variables their memory and first values.
+    fn place_managed(&mut self, executable: &Executable, context: Handle) -> Outcome<Managed> {
+        let variables = executable.program().globals.iter();
+        let mut managed = HashMap::new();
+        for variable in variables.filter(|variable| variable.is_managed && variable.size > 0) {
+            let bytes = variable.size as usize;
+            let address = self.share(context, bytes, Kind::Managed, &variable.name)?;
+            let written = self.machine.write(address, &variable.init);
+            written.map_err(|_| Code::UNKNOWN)?;
+            managed.insert(variable.name.clone(), address);
+        }
+        Ok(managed)
+    }
+
+    fn load(
+        &mut self,
+        executable: Arc<Executable>,
+        context: Handle,
+        managed: &Managed,
+    ) -> Outcome<Handle> {
         let device = self.device_of(context)?;
-        let loaded = self.machine.load(executable);
+        let loaded = self
+            .machine
+            .load_placed(executable, |variable| managed.get(&variable.name).copied());
         let loaded = loaded.map_err(|_| Code::OUT_OF_MEMORY)?;
         for variable in &loaded.program().globals {
-            let Some((address, bytes)) = loaded.global(&variable.name).filter(|at| at.0 != 0)
-            else {
+            let has_memory = |at: &(u64, u64)| at.0 != 0 && !managed.contains_key(&variable.name);
+            let Some((address, bytes)) = loaded.global(&variable.name).filter(has_memory) else {
                 continue;
             };
             self.allocations.insert(
@@ -223,8 +264,11 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
 
 fn load(text: Result<String, NoPtx>) -> Result<Handle, (Code, String)> {
     let executable = parse(text)?;
-    with_context(|driver, context| driver.load(executable, context))
-        .map_err(|code| (code, String::new()))
+    let loaded = with_context(|driver, context| {
+        let managed = driver.place_managed(&executable, context)?;
+        driver.load(executable, context, &managed)
+    });
+    loaded.map_err(|code| (code, String::new()))
 }
 
 fn load_library(text: Result<String, NoPtx>) -> Outcome<Handle> {
@@ -235,6 +279,7 @@ fn load_library(text: Result<String, NoPtx>) -> Outcome<Handle> {
             executable,
             modules: HashMap::new(),
             kernels: HashMap::new(),
+            managed: None,
         };
         driver.libraries.insert(handle, library);
         Ok(handle)
@@ -385,9 +430,11 @@ driver_api! {
     }
     fn cuLibraryGetManaged(address: *mut u64, bytes: *mut usize, library: Handle, name: *const c_char) {
         let name = text(name)?;
-        put_variable(address, bytes, with_context(|driver, context| {
-            let module = driver.library_module(library, context)?;
-            driver.variable(module, &name)
+        put_variable(address, bytes, with(|driver| {
+            let managed = driver.library_managed(library)?;
+            let address = *managed.get(&name).ok_or(Code::NOT_FOUND)?;
+            let (_, known) = driver.allocation(address).ok_or(Code::NOT_FOUND)?;
+            Ok((address, known.bytes as usize))
         })?)
     }
     fn cuKernelGetFunction(to: *mut Handle, kernel: Handle) {

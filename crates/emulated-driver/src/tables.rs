@@ -1,7 +1,8 @@
 //! Tables of functions beyond the API, which the CUDA runtime asks for by number.
 //!
 //! NVIDIA does not document them. The numbers, places and arguments here are those that ZLUDA's
-//! `dark_api` crate has found. A function that is not known says so when it is called.
+//! `dark_api` crate, and for version 13 others after it, have found. A function that is not known
+//! says so when it is called.
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::OnceLock;
@@ -9,7 +10,8 @@ use std::sync::OnceLock;
 use crate::api::{Handle, Outcome, answer, put};
 use crate::code::Code;
 use crate::context::{self, Stored};
-use crate::driver::with;
+use crate::driver::{current, with};
+use crate::handshake::{self, Asked};
 use crate::module::load_image;
 use crate::report;
 
@@ -26,6 +28,8 @@ const TOOLS_STORAGE: [u8; 16] =
 const TOOLS_HOOKS: [u8; 16] = *b"\xa0\x94\x79\x8c\x2e\x74\x2e\x74\x93\xf2\x08\x00\x20\x0c\x0a\x66";
 const CONTEXT_STORAGE: [u8; 16] =
     *b"\xc6\x93\x33\x6e\x11\x21\xdf\x11\xa8\xc3\x68\xf3\x55\xd8\x95\x93";
+const CONTEXTS: [u8; 16] = *b"\x21\x31\x8c\x60\x97\x14\x32\x48\x8c\xa6\x41\xff\x73\x24\xc8\xf2";
+const HANDSHAKE: [u8; 16] = *b"\xd4\x08\x20\x55\xbd\xe6\x70\x4b\x8d\x34\xba\x12\x3c\x66\xe1\xf2";
 const CONTEXT_CHECKS: [u8; 16] =
     *b"\x26\x3e\x88\x60\x7c\xd2\x61\x43\x92\xf6\xbb\xd5\x00\x6d\xfa\x7e";
 
@@ -53,7 +57,7 @@ fn tables() -> &'static [Table] {
                 "storage of tools",
                 4,
                 unknown::<1> as *const c_void,
-                &[],
+                &[(2, current_context as *const c_void)],
             ),
             sized(
                 TOOLS_HOOKS,
@@ -86,6 +90,20 @@ fn tables() -> &'static [Table] {
                     (2, check_context as *const c_void),
                     (3, nothing as *const c_void),
                 ],
+            ),
+            sized(
+                CONTEXTS,
+                "contexts",
+                95,
+                unknown::<5> as *const c_void,
+                &[(4, context::cuCtxGetId as *const c_void)],
+            ),
+            sized(
+                HANDSHAKE,
+                "handshake",
+                3,
+                unknown::<6> as *const c_void,
+                &[(1, handshake as *const c_void)],
             ),
         ]
     })
@@ -226,9 +244,41 @@ unsafe extern "C" fn get_stored(to: *mut usize, context: Handle, key: usize) -> 
 /// # Safety
 ///
 /// `to` may be written.
+unsafe extern "C" fn current_context(to: *mut Handle) -> c_int {
+    // SAFETY: the caller promises it.
+    answer("current_context", || unsafe { put(to, current()) })
+}
+
+/// # Safety
+///
+/// `to` may be written.
 unsafe extern "C" fn check_context(_context: Handle, to: *mut u32, _more: *mut usize) -> c_int {
     // SAFETY: the caller promises it.
     answer("check_context", || unsafe { put(to, 0) })
+}
+
+/// # Safety
+///
+/// `to` may be written.
+unsafe extern "C" fn handshake(version: u32, seconds: u64, to: *mut [u64; 2]) -> c_int {
+    let addresses = [
+        address_of(&RUNTIME),
+        address_of(&HANDSHAKE),
+        handshake as *const c_void as usize,
+    ];
+    let asked = Asked {
+        version,
+        seconds,
+        addresses,
+    };
+    // SAFETY: the caller promises it.
+    answer("handshake", || unsafe {
+        put(to, handshake::answer(&asked)?)
+    })
+}
+
+fn address_of(number: &[u8; 16]) -> usize {
+    table(number).map_or(0, |start| start as usize)
 }
 
 fn table(number: &[u8; 16]) -> Outcome<*const c_void> {

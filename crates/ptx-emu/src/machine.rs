@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 
-use ptx::{FunctionId, Program, Space, Symbol};
+use ptx::{FunctionId, Program, Space, Symbol, Variable};
 
 use crate::args::Params;
 use crate::check::footprint::Accessed;
@@ -258,14 +258,28 @@ impl Machine {
         &mut self,
         executable: impl Into<Arc<Executable>>,
     ) -> Result<LoadedModule, OutOfMemory> {
+        self.load_placed(executable, |_| None)
+    }
+
+    /// The same, where `placed` gives the addresses of variables that have their memory already. It
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// If the other variables do not fit in device memory.
+    pub fn load_placed(
+        &mut self,
+        executable: impl Into<Arc<Executable>>,
+        placed: impl Fn(&Variable) -> Option<u64>,
+    ) -> Result<LoadedModule, OutOfMemory> {
         let executable = executable.into();
         let program = executable.program();
         let mut globals = Vec::with_capacity(program.globals.len());
         for variable in &program.globals {
             // An external variable has no memory: its address is null.
-            globals.push(match variable.is_extern {
-                true => 0,
-                false => self.memory.allocate(variable.size.into(), &variable.name)?,
+            globals.push(match (variable.is_extern, placed(variable)) {
+                (true, _) => 0,
+                (false, Some(address)) => address,
+                (false, None) => self.memory.allocate(variable.size.into(), &variable.name)?,
             });
         }
         for (variable, &address) in program.globals.iter().zip(&globals) {
@@ -292,7 +306,7 @@ impl Machine {
                     field.copy_from_slice(value);
                 }
             }
-            if !variable.is_extern {
+            if !variable.is_extern && placed(variable).is_none() {
                 self.memory.write(address, &image);
                 if variable.space == Space::Const {
                     self.memory.make_read_only(address);

@@ -317,6 +317,8 @@ pub struct Variable {
     pub space: Space,
     /// Declared `.extern`: it has no definition in this module.
     pub is_extern: bool,
+    /// Declared `.managed`: the host has it at the same address.
+    pub is_managed: bool,
     /// Alignment in bytes, a power of two.
     pub align: u32,
     /// Size in bytes; 0 for an extern array without size.

@@ -55,6 +55,7 @@ pub(crate) struct Variable<'a> {
     pub init: Option<Init<'a>>,
     /// `.ptr` with its space and alignment.
     pub pointer: Option<(Option<Space>, Option<u32>)>,
+    pub is_managed: bool,
 }
 
 #[derive(Debug)]

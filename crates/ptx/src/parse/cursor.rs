@@ -140,18 +140,20 @@ impl<'t, 'a> Cursor<'t, 'a> {
         Ok(value)
     }
 
-    /// Skips `.attribute(..)`, any number of times.
-    pub fn attributes(&mut self) -> Result<()> {
+    /// Skips `.attribute(..)`, any number of times; whether one of them is `.managed`.
+    pub fn attributes(&mut self) -> Result<bool> {
+        let mut is_managed = false;
         while self.eat_dot("attribute") {
             self.punct('(')?;
             while !self.eat(')') {
                 if self.tok() == Tok::End {
                     return Err(self.expected("`)`"));
                 }
+                is_managed |= self.tok() == Tok::Dot("managed");
                 self.bump();
             }
         }
-        Ok(())
+        Ok(is_managed)
     }
 
     /// Skips `{ .. }`, braces in it and all.

@@ -19,6 +19,7 @@ struct Head {
     pointer: Option<(Option<Space>, Option<u32>)>,
     /// A texture, sampler or surface.
     is_opaque: bool,
+    is_managed: bool,
 }
 
 /// `.space .align n .type a, b[4] = {..};`, from the space to the semicolon.
@@ -77,8 +78,9 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
     c.bump();
     let (mut align, mut ty, mut vector, mut pointer) = (None, None, 1, None);
     let mut is_opaque = false;
+    let mut is_managed = false;
     loop {
-        c.attributes()?;
+        is_managed |= c.attributes()?;
         match c.tok() {
             Tok::Dot("align") => {
                 c.bump();
@@ -114,6 +116,7 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
         vector,
         pointer,
         is_opaque,
+        is_managed,
     })
 }
 
@@ -147,6 +150,7 @@ fn declarator<'a>(c: &mut Cursor<'_, 'a>, head: &Head) -> Result<Variable<'a>> {
         dims,
         init: None,
         pointer: head.pointer,
+        is_managed: head.is_managed,
     })
 }
 

@@ -60,6 +60,7 @@ pub(super) fn variable(v: &syntax::Variable<'_>, space: Space) -> Result<Variabl
         name: v.name.text.to_string(),
         space,
         is_extern: v.is_extern,
+        is_managed: v.is_managed,
         align: alignment(v),
         size,
         init: Vec::new(),
