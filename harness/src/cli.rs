@@ -63,6 +63,9 @@ enum Command {
     /// Start this program several times here, as the ranks of one run
     #[cfg(unix)]
     Launch(crate::launch::LaunchArgs),
+    /// Run a GPU program, or a file of PTX, without a GPU and with every access checked
+    #[cfg(target_os = "linux")]
+    Emulate(crate::emulate::EmulateArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
@@ -130,6 +133,8 @@ impl Cli {
             Command::Pack(args) => pack::run(args, out),
             #[cfg(unix)]
             Command::Launch(args) => crate::launch::run(args),
+            #[cfg(target_os = "linux")]
+            Command::Emulate(args) => crate::emulate::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
     }

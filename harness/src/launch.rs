@@ -50,7 +50,7 @@ pub struct LaunchArgs {
 ///
 /// # Errors
 ///
-/// [`CommandError::Rank`] if one of them fails, [`CommandError::Environment`] if one cannot be
+/// [`CommandError::Process`] if one of them fails, [`CommandError::Environment`] if one cannot be
 /// started.
 pub fn run(args: &LaunchArgs) -> Result<Ending, CommandError> {
     let ranks = Ranks::default();
@@ -238,7 +238,7 @@ fn failure(rank: u32, status: ExitStatus) -> CommandError {
         (None, Some(signal)) => (format!("was killed by signal {signal}"), 128 + signal),
         (None, None) => (format!("ended: {status}"), 1),
     };
-    CommandError::Rank {
+    CommandError::Process {
         code: u8::try_from(code).unwrap_or(1),
         text: format!("rank {rank} {what}; the other ranks were ended"),
     }

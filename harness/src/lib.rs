@@ -6,6 +6,7 @@
 //! | [`cli`], [`program`] | the command line, the program                      |
 //! | [`list`]      | `harness list`                                            |
 //! | `launch`      | `harness launch` (Unix)                                   |
+//! | `emulate`     | `harness emulate` (Linux)                                 |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
 //! | [`run`]       | `harness run`                                             |
@@ -16,6 +17,8 @@
 
 pub mod cli;
 pub mod doctor;
+#[cfg(target_os = "linux")]
+pub mod emulate;
 pub mod export;
 #[cfg(unix)]
 pub mod launch;

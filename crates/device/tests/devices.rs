@@ -27,6 +27,12 @@ macro_rules! on_every_device {
     };
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn cuda_devices_on_the_emulated_driver() {
+    test_support::on_emulated_driver("on_cuda::", 1);
+}
+
 on_every_device! {
     runs_a_grid_with_a_tail,
     a_slice_of_part_of_a_buffer_is_that_part,

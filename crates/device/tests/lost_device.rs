@@ -8,11 +8,17 @@ use device::{Capture, Device, Element, Error, Launching, Module};
 use device::{CudaDevice, DeviceError};
 use exit::ErrorKind;
 use plan::{Arg, LaunchConfig, Plan, args};
-use test_support::{Need, skip};
+use test_support::{Need, on_emulated_driver, skip};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
 
 const FAULT: &str = "LOST_DEVICE_TEST_FAULT";
+
+#[test]
+fn faults_on_the_emulated_driver() {
+    on_emulated_driver("the_kernels_fault", 1);
+    on_emulated_driver("a_trap_in_a_graph", 1);
+}
 
 #[test]
 fn a_trap_is_the_kernels_fault_and_the_device_is_lost() {

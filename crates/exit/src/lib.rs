@@ -37,9 +37,9 @@ pub enum CommandError {
     /// A bug in this program.
     #[error("bug in harness: {0}")]
     Bug(String),
-    /// A process of `harness launch` failed.
+    /// A process that this program has started failed.
     #[error("{text}")]
-    Rank {
+    Process {
         /// Its exit code.
         code: u8,
         /// Which, and how.
@@ -55,7 +55,7 @@ impl CommandError {
             CommandError::Input(_) => codes::BAD_INPUT,
             CommandError::Environment(_) => codes::ENVIRONMENT,
             CommandError::Bug(_) => codes::BUG,
-            CommandError::Rank { code, .. } => *code,
+            CommandError::Process { code, .. } => *code,
         }
     }
 
@@ -93,7 +93,7 @@ impl CommandError {
         | CommandError::Input(text)
         | CommandError::Environment(text)
         | CommandError::Bug(text)
-        | CommandError::Rank { text, .. }) = self;
+        | CommandError::Process { text, .. }) = self;
         text
     }
 }

@@ -5,6 +5,8 @@
 //! pass without one. The other variables are those of [`Need`].
 
 #[cfg(target_os = "linux")]
+mod emulated_driver;
+#[cfg(target_os = "linux")]
 mod lacking;
 #[cfg(unix)]
 mod signals;
@@ -14,6 +16,8 @@ mod terminal;
 use std::ffi::OsStr;
 use std::fmt::Display;
 
+#[cfg(target_os = "linux")]
+pub use emulated_driver::on_emulated_driver;
 #[cfg(target_os = "linux")]
 pub use lacking::{Means, lacking, passed_lacking};
 #[cfg(unix)]

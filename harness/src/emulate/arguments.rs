@@ -1,0 +1,186 @@
+//! The arguments of a kernel, as they are written on the command line.
+
+use std::str::FromStr;
+
+/// The types of elements and numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Number {
+    Unsigned(usize),
+    Signed(usize),
+    F32,
+    F64,
+}
+
+/// The names of the types.
+const NUMBERS: [(&str, Number); 10] = [
+    ("u8", Number::Unsigned(1)),
+    ("u16", Number::Unsigned(2)),
+    ("u32", Number::Unsigned(4)),
+    ("u64", Number::Unsigned(8)),
+    ("i8", Number::Signed(1)),
+    ("i16", Number::Signed(2)),
+    ("i32", Number::Signed(4)),
+    ("i64", Number::Signed(8)),
+    ("f32", Number::F32),
+    ("f64", Number::F64),
+];
+
+impl Number {
+    fn bytes(self) -> usize {
+        match self {
+            Number::Unsigned(bytes) | Number::Signed(bytes) => bytes,
+            Number::F32 => 4,
+            Number::F64 => 8,
+        }
+    }
+
+    /// The bytes of a number; `None` if it is not one of this type.
+    fn encode(self, text: &str) -> Option<Vec<u8>> {
+        let bits = 8 * self.bytes() as u32;
+        Some(match self {
+            Number::Unsigned(bytes) => {
+                let number: u64 = text.parse().ok()?;
+                if bits < 64 && number >> bits != 0 {
+                    return None;
+                }
+                number.to_le_bytes()[..bytes].to_vec()
+            }
+            Number::Signed(bytes) => {
+                let number: i64 = text.parse().ok()?;
+                let most = i64::MAX >> (64 - bits);
+                if number > most || number < -most - 1 {
+                    return None;
+                }
+                number.to_le_bytes()[..bytes].to_vec()
+            }
+            Number::F32 => text.parse::<f32>().ok()?.to_le_bytes().to_vec(),
+            Number::F64 => text.parse::<f64>().ok()?.to_le_bytes().to_vec(),
+        })
+    }
+
+    /// The bytes of a small count, cut to the type's width.
+    fn encode_count(self, count: u64) -> Vec<u8> {
+        match self {
+            Number::Unsigned(bytes) | Number::Signed(bytes) => {
+                count.to_le_bytes()[..bytes].to_vec()
+            }
+            Number::F32 => (count as f32).to_le_bytes().to_vec(),
+            Number::F64 => (count as f64).to_le_bytes().to_vec(),
+        }
+    }
+
+    /// A number of this type in words.
+    fn decode(self, bytes: &[u8]) -> String {
+        let mut wide = [0; 8];
+        wide[..bytes.len()].copy_from_slice(bytes);
+        let bits = u64::from_le_bytes(wide);
+        match self {
+            Number::Unsigned(_) => bits.to_string(),
+            Number::Signed(bytes) => {
+                let shift = 64 - 8 * bytes as u32;
+                ((bits << shift) as i64 >> shift).to_string()
+            }
+            Number::F32 => f32::from_bits(bits as u32).to_string(),
+            Number::F64 => f64::from_bits(bits).to_string(),
+        }
+    }
+}
+
+/// What a buffer holds before the launch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Content {
+    Unwritten,
+    /// 0, 1, 2, and so on.
+    Counting,
+    /// These bytes in each element.
+    Same(Vec<u8>),
+}
+
+/// An argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Argument {
+    /// The bytes of a number.
+    Number(Vec<u8>),
+    Buffer(Buffer),
+}
+
+/// A buffer of elements.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Buffer {
+    number: Number,
+    pub(super) count: usize,
+    content: Content,
+}
+
+impl Buffer {
+    /// Its size.
+    pub(super) fn bytes(&self) -> usize {
+        self.count * self.number.bytes()
+    }
+
+    /// What it holds before the launch, if anything.
+    pub(super) fn first(&self) -> Option<Vec<u8>> {
+        match &self.content {
+            Content::Unwritten => None,
+            Content::Counting => {
+                let elements = (0..self.count as u64).map(|count| self.number.encode_count(count));
+                Some(elements.flatten().collect())
+            }
+            Content::Same(element) => Some(element.repeat(self.count)),
+        }
+    }
+
+    /// Elements in words.
+    pub(super) fn words(&self, bytes: &[u8]) -> Vec<String> {
+        let elements = bytes.chunks_exact(self.number.bytes());
+        elements
+            .map(|element| self.number.decode(element))
+            .collect()
+    }
+}
+
+impl FromStr for Argument {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Argument, String> {
+        let wrong = |why: &str| {
+            format!("argument {text}: {why}; write f32[1024]=iota, u8[64], 2.0f32 or 5i32")
+        };
+        let (head, content) = match text.split_once('=') {
+            Some((head, content)) => (head, Some(content)),
+            None => (text, None),
+        };
+        let Some((name, count)) = head.split_once('[') else {
+            // Longer names first: `8i16` ends in no other type's name, `1u8` neither.
+            let number = NUMBERS.iter().find_map(|(name, number)| {
+                let value = head.strip_suffix(name)?;
+                number.encode(value)
+            });
+            return match (number, content) {
+                (Some(bytes), None) => Ok(Argument::Number(bytes)),
+                _ => Err(wrong("it is neither a number with its type nor a buffer")),
+            };
+        };
+        let (_, number) = NUMBERS
+            .iter()
+            .find(|(known, _)| *known == name)
+            .ok_or_else(|| wrong("there is no such type"))?;
+        let count = count.strip_suffix(']').and_then(|count| count.parse().ok());
+        let count = count
+            .filter(|count| *count > 0)
+            .ok_or_else(|| wrong("a buffer has a count of 1 or more"))?;
+        let content = match content {
+            None => Content::Unwritten,
+            Some("iota") => Content::Counting,
+            Some(value) => {
+                let element = number.encode(value);
+                Content::Same(element.ok_or_else(|| wrong("its value is not of its type"))?)
+            }
+        };
+        Ok(Argument::Buffer(Buffer {
+            number: *number,
+            count,
+            content,
+        }))
+    }
+}
