@@ -274,7 +274,7 @@ fn gpus_do_what_emulated_devices_do() {
 #[cfg(target_os = "linux")]
 #[test]
 fn a_group_on_the_emulated_driver() {
-    test_support::on_emulated_driver("gpus_do_what_emulated_devices_do", 3);
+    test_support::on_emulated_driver(&["gpus_do_what_emulated_devices_do"], 3);
 }
 
 #[test]

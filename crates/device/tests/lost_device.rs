@@ -16,8 +16,7 @@ const FAULT: &str = "LOST_DEVICE_TEST_FAULT";
 
 #[test]
 fn faults_on_the_emulated_driver() {
-    on_emulated_driver("the_kernels_fault", 1);
-    on_emulated_driver("a_trap_in_a_graph", 1);
+    on_emulated_driver(&["the_kernels_fault", "a_trap_in_a_graph"], 1);
 }
 
 #[test]

@@ -38,6 +38,9 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         51 => 32,
         16 => limits.multiprocessors as c_int,
         38 => 50 << 20,
+        // Of L2: what may persist, and the window for it.
+        108 => 32 << 20,
+        109 => 128 << 20,
         39 => limits.threads_per_multiprocessor as c_int,
         81 => limits.shared_bytes_per_multiprocessor as c_int,
         97 => limits.shared_bytes as c_int,
@@ -79,7 +82,8 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         | 98
         | 100
         | 102..=105
-        | 107..=110
+        | 107
+        | 110
         | 112..=114
         | 116..=119
         | 121

@@ -282,7 +282,10 @@ fn base(memory: c_uint, host: u64, device: u64) -> Outcome<u64> {
         1 => Ok(host),
         2 | 4 => Ok(device),
         _ => {
-            crate::report::unsupported("a copy from or to a CUDA array is not supported");
+            crate::report::unsupported(
+                crate::report::Need::Function,
+                "a copy from or to a CUDA array is not supported",
+            );
             Err(Code::NOT_SUPPORTED)
         }
     }

@@ -14,7 +14,7 @@ fn tell(name: &'static str) -> c_int {
     static TOLD: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert(name) {
-        report::unsupported(&format!("{name} is not supported"));
+        report::unsupported(report::Need::Function, &format!("{name} is not supported"));
     }
     Code::NOT_SUPPORTED.0
 }

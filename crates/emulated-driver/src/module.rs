@@ -252,12 +252,12 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
             NoPtx::MachineCode(_) | NoPtx::Relocatable => Code::NO_BINARY_FOR_GPU,
         };
         let told = format!("a module cannot be loaded: {reason}");
-        report::unsupported(&told);
+        report::unsupported(report::Need::Module, &told);
         (code, told)
     })?;
     Executable::parse(&text).map(Arc::new).map_err(|error| {
         let told = format!("a module's PTX cannot be used: {error}");
-        report::unsupported(&told);
+        report::unsupported(report::Need::Module, &told);
         (Code::INVALID_PTX, told)
     })
 }
@@ -521,6 +521,7 @@ unsafe fn add_to_link(link: Handle, kind: c_int, data: &[u8]) -> Outcome {
     let link = unsafe { (link as *mut Link).as_mut() }.ok_or(Code::INVALID_HANDLE)?;
     if !matches!(kind, KIND_PTX | KIND_FAT_BINARY) || link.text.len() > 1 {
         report::unsupported(
+            report::Need::Module,
             "cuLinkAddData links one PTX text alone; several, and machine code, are not supported",
         );
         return Err(Code::NOT_SUPPORTED);

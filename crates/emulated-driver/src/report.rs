@@ -23,8 +23,8 @@ enum Record<'a> {
         kind: &'a str,
         text: &'a str,
     },
-    /// A kernel, a module or a function needs what there is not.
-    Unsupported { text: &'a str },
+    /// A program needs what there is not.
+    Unsupported { text: &'a str, what: Need },
     /// A launch that ended well.
     Launch {
         kernel: &'a str,
@@ -37,6 +37,16 @@ enum Record<'a> {
         barriers: u64,
         local_bytes: u64,
     },
+}
+
+/// What is not supported.
+#[derive(Clone, Copy, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum Need {
+    /// A function of the driver.
+    Function,
+    Module,
+    Kernel,
 }
 
 fn add(record: &Record<'_>) {
@@ -60,9 +70,9 @@ pub(crate) fn started() {
 }
 
 /// Tells a need that there is no means for.
-pub(crate) fn unsupported(text: &str) {
+pub(crate) fn unsupported(what: Need, text: &str) {
     eprintln!("emulated driver: {text}");
-    add(&Record::Unsupported { text });
+    add(&Record::Unsupported { text, what });
 }
 
 /// Tells why a launch failed, and gives the result for the program.
@@ -81,7 +91,7 @@ pub(crate) fn fault(kernel: &str, config: &LaunchConfig, fault: &Fault) -> Code 
             code_of(&program.kind)
         }
         Fault::Unsupported(_) => {
-            unsupported(&text);
+            unsupported(Need::Kernel, &text);
             Code::NOT_SUPPORTED
         }
         Fault::Launch(_) => {

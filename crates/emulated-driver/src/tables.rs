@@ -132,9 +132,10 @@ fn sized(
 /// An entry that is not known, of the table at an index.
 extern "C" fn unknown<const TABLE: usize>() -> c_int {
     let name = tables()[TABLE].name;
-    report::unsupported(&format!(
-        "a function of the driver that is not public (table \"{name}\") is not supported"
-    ));
+    report::unsupported(
+        report::Need::Function,
+        &format!("a function of the driver that is not public (table \"{name}\") is not supported"),
+    );
     Code::NOT_SUPPORTED.0
 }
 

@@ -8,9 +8,9 @@ use std::process::Command;
 /// Set in the process that has the emulated driver.
 const DEVICES: &str = "EMULATED_DRIVER_DEVICES";
 
-/// Runs the tests of this program whose names contain `filter` again, in a process that finds the
-/// emulated driver with this number of devices in place of `libcuda.so.1`. None of them may be
-/// skipped for want of a GPU. Does nothing in that process.
+/// Runs tests of this program again, in a process that finds the emulated driver with this number
+/// of devices in place of `libcuda.so.1`: those that `chosen` names, as on the command line of a
+/// test program. None of them may be skipped for want of a GPU. Does nothing in that process.
 ///
 /// The package that tests has `emulated-driver` among its `dev-dependencies`, so that cargo makes
 /// the library.
@@ -18,13 +18,14 @@ const DEVICES: &str = "EMULATED_DRIVER_DEVICES";
 /// # Panics
 ///
 /// If one of the tests fails, or if there is none.
-pub fn on_emulated_driver(filter: &str, devices: u32) {
+pub fn on_emulated_driver(chosen: &[&str], devices: u32) {
     if std::env::var_os(DEVICES).is_some() {
         return;
     }
     let program = std::env::current_exe().expect("the file of this program");
     let output = Command::new(program)
-        .args([filter, "--test-threads=2"])
+        .args(chosen)
+        .arg("--test-threads=2")
         .env("LD_LIBRARY_PATH", folder())
         .env(DEVICES, devices.to_string())
         .env("REQUIRE_GPU", "1")

@@ -17,12 +17,23 @@ enum Record {
     Fault(Fault),
     Unsupported {
         text: String,
+        what: Need,
     },
     Launch {
         kernel: String,
         #[serde(flatten)]
         counts: Counts,
     },
+}
+
+/// What is not supported.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Need {
+    /// A function of the driver.
+    Function,
+    Module,
+    Kernel,
 }
 
 /// A rule that a kernel broke.
@@ -71,6 +82,9 @@ pub(super) struct Run {
     pub(super) started: bool,
     pub(super) faults: Vec<Fault>,
     pub(super) unsupported: Vec<String>,
+    /// Whether a module or a kernel could not be run.
+    #[serde(skip)]
+    pub(super) needs_more: bool,
     /// By kernel, if asked for.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub(super) counts: BTreeMap<String, Counts>,
@@ -95,7 +109,10 @@ impl Run {
             match record {
                 Record::Started => self.started = true,
                 Record::Fault(fault) => self.faults.push(fault),
-                Record::Unsupported { text } => self.unsupported.push(text),
+                Record::Unsupported { text, what } => {
+                    self.unsupported.push(text);
+                    self.needs_more |= what != Need::Function;
+                }
                 Record::Launch { kernel, counts } => {
                     let sum = self.counts.entry(kernel).or_default();
                     sum.add(&Counts {

@@ -7,7 +7,7 @@ fn program() {
     insta::assert_snapshot!(run(&["--help"]));
 }
 
-const COMMANDS: [&str; 15] = [
+const COMMANDS: [&str; 16] = [
     "list",
     "doctor",
     "test",
@@ -20,6 +20,7 @@ const COMMANDS: [&str; 15] = [
     "grade",
     "watch",
     "run",
+    "emulate",
     "occupancy",
     "pack",
     "launch",

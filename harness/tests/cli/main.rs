@@ -4,6 +4,8 @@ mod bad_input;
 #[cfg(target_os = "linux")]
 mod book;
 mod commands;
+#[cfg(target_os = "linux")]
+mod emulate;
 mod files;
 mod grade;
 mod help;

@@ -254,6 +254,5 @@ fn a_stream_that_is_never_released_goes_on_and_is_not_held_again() {
 
 #[test]
 fn gates_on_the_emulated_driver() {
-    test_support::on_emulated_driver("a_held_stream", 1);
-    test_support::on_emulated_driver("a_stream_that_is_never_released", 1);
+    test_support::on_emulated_driver(&["a_held_stream", "a_stream_that_is_never_released"], 1);
 }

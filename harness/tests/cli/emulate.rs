@@ -1,0 +1,59 @@
+//! `harness emulate`: programs that find the emulated driver.
+
+use crate::run::{describe, harness, run};
+
+/// This program is a user of the CUDA driver too.
+#[test]
+fn a_program_runs_on_the_emulated_driver() {
+    let program = env!("CARGO_BIN_EXE_harness");
+    let test = [
+        "test",
+        "matadd",
+        "--device=cuda",
+        "--variant=grid1d_block1d_32",
+    ];
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = harness(
+        folder.path(),
+        &[
+            "emulate",
+            "--orders=0,1",
+            "--json=report.json",
+            "--",
+            program,
+        ],
+    );
+    let output = command.args(test).output().unwrap();
+    let text = describe(&output);
+    assert!(text.starts_with("exit code: 0"), "{text}");
+    assert_eq!(text.matches("emulate: order").count(), 2, "{text}");
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["runs"][1]["started"], true, "{report}");
+    assert_eq!(report["runs"][1]["exit_code"], 0);
+}
+
+#[test]
+fn a_program_without_the_driver() {
+    insta::assert_snapshot!(run(&["emulate", "--", "/bin/sh", "-c", "exit 7"]), @r"
+    exit code: 7
+    --- stdout ---
+    emulate: the program has not used the CUDA driver; the program ended with 7
+    --- stderr ---
+    error: /bin/sh ended with exit code 7
+    ");
+}
+
+#[test]
+fn nonsense() {
+    insta::assert_snapshot!(run(&["emulate", "--", "./no-such-program"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: cannot run ./no-such-program: No such file or directory (os error 2)
+    ");
+    insta::assert_snapshot!(run(&["emulate", "no-such-file.ptx"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: no-such-file.ptx: No such file or directory (os error 2)
+    ");
+}
