@@ -62,7 +62,7 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 92 | 93 | 94 | 95 | 99 | 101 | 115
         | 120 | 122 | 123 => 1,
         126 => 1,
-        // What the emulator does not have, and modes that no program misses.
+        // The emulator does not have these, and no program misses these modes.
         17
         | 18
         | 20

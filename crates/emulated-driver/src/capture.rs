@@ -54,8 +54,8 @@ impl Driver {
         Ok(true)
     }
 
-    /// The legacy stream waits for all blocking streams, so that it can do nothing while one of them
-    /// records.
+    /// The legacy stream waits for all blocking streams, so that it can do nothing while one of
+    /// them records.
     fn refuse_legacy(&mut self, key: StreamKey) -> Outcome {
         let recording: Vec<(u64, StreamKey)> = self
             .captures
@@ -84,7 +84,7 @@ impl Driver {
         }
     }
 
-    /// Notes where an event stands in the graph that the stream records; false if it records none.
+    /// Notes the event's place in the graph that the stream records; false if it records none.
     pub(crate) fn record_event_in_graph(&mut self, key: StreamKey, event: Handle) -> Outcome<bool> {
         let Some((id, capture)) = self.valid_capture_of(key)? else {
             return Ok(false);

@@ -36,7 +36,7 @@ impl Graph {
     /// Whether every node stands before one of these, or is one.
     pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
         let mut found: HashSet<Handle> = last.iter().copied().collect();
-        // What a node stands behind was added before it.
+        // A node was added after those that it follows.
         for node in self.nodes.iter().rev() {
             if found.contains(&node.handle) {
                 found.extend(&node.behind);

@@ -1,4 +1,4 @@
-//! The answer by which the CUDA runtime knows a driver.
+//! The answer that the CUDA runtime expects of a driver.
 //!
 //! The runtime asks the driver for a number over the process, the tables and the devices, and works
 //! only with a driver that answers as NVIDIA's does. The number is an HMAC with MD2, and its key a
@@ -21,7 +21,7 @@ const CONSTANT: [[u64; 2]; 2] = [
     [0x1841_181c_03cb_675c, 0x8ed3_83aa_1f4c_d1e8],
 ];
 
-/// What the number is over, beside the devices.
+/// The number is over these, and over the devices.
 pub(crate) struct Asked {
     /// The runtime's version and its time.
     pub(crate) version: u32,

@@ -23,12 +23,12 @@ const CAPABILITY: u32 = 90;
 /// The most that is decompressed, in bytes.
 const MOST_BYTES: usize = 1 << 30;
 
-/// Why there is no PTX in what a program loads.
+/// The reason why an image has no PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NoPtx {
     /// Machine code alone, for these architectures.
     MachineCode(Vec<u32>),
-    /// Something that is neither PTX nor a fat binary.
+    /// Another kind of content.
     Unknown(String),
     /// Device code that must be linked.
     Relocatable,
@@ -48,7 +48,7 @@ impl std::fmt::Display for NoPtx {
                     " and no PTX, which the emulator runs; compile with PTX in it, for example by `nvcc -gencode arch=compute_90,code=compute_90`",
                 )
             }
-            Self::Unknown(what) => write!(f, "it is neither PTX nor a fat binary: {what}"),
+            Self::Unknown(what) => write!(f, "it is not PTX and not a fat binary: {what}"),
             Self::Relocatable => f.write_str(
                 "its device code is linked from several parts (`nvcc -rdc=true`), which is not supported",
             ),
@@ -326,7 +326,7 @@ mod tests {
         );
         assert_eq!(
             of(b"hello, world\0").unwrap_err().to_string(),
-            "it is neither PTX nor a fat binary: it begins with \"hello, world\""
+            "it is not PTX and not a fat binary: it begins with \"hello, world\""
         );
         assert!(matches!(of(b"\0"), Err(NoPtx::Unknown(_))));
     }

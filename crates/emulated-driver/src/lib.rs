@@ -2,16 +2,16 @@
 //!
 //! # Purpose
 //!
-//! A shared library that a program finds in place of `libcuda.so.1`. Programs that know nothing of
+//! A shared library that a program finds as its `libcuda.so.1`. Programs that know nothing of
 //! this project then run without a GPU, and every access of their kernels is checked: those of
-//! `cust`, `cudarc` and other users of the driver API, and those of the CUDA runtime, which is built
-//! on the driver. `harness emulate -- PROGRAM` sets it up.
+//! `cust`, `cudarc` and other users of the driver API, and those of the CUDA runtime, which is
+//! built on the driver. `harness emulate -- PROGRAM` sets it up.
 //!
 //! # Contract
 //!
-//! - **A fault of a kernel is told on standard error, and is an error of the context from then on**,
-//!   as on a GPU: illegal address, misaligned address, failed assertion, launch failure. A race or
-//!   a read of unset memory is a launch failure.
+//! - **A fault of a kernel is told on standard error, and is an error of the context from then
+//!   on**, as on a GPU: illegal address, misaligned address, failed assertion, launch failure. A
+//!   race or a read of unset memory is a launch failure.
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.

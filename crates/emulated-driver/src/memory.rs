@@ -236,7 +236,7 @@ fn register(host: u64, bytes: usize) -> Outcome {
         let name = driver.name("registered host memory");
         let shared = driver.machine.share(bytes as u64, &name, |_| {
             // SAFETY: the program keeps the memory until it unregisters it. Whole words are used of
-            // it, the last of which may have bytes behind its end that are never accessed.
+            // it. The last word may reach behind its end, where nothing is accessed.
             Some(unsafe { std::slice::from_raw_parts(host as *const AtomicU32, bytes.div_ceil(4)) })
         });
         let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
@@ -366,7 +366,8 @@ driver_api! {
     fn cuPointerGetAttributes(count: c_uint, attributes: *const c_int, to: *const *mut c_void, pointer: u64) {
         for index in 0..count as usize {
             let (attribute, to) = (get(attributes.add(index))?, get(to.add(index))?);
-            // What a pointer does not have is 0 here, and no error. A device is told by -2.
+            // An attribute that the pointer does not have is 0 here, without an error; a device is
+            // -2.
             if put_attribute(to, attribute, pointer).is_err() {
                 match attribute {
                     9 => put(to.cast::<c_int>(), -2)?,

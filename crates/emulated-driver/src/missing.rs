@@ -22,7 +22,7 @@ fn tell(name: &'static str) -> c_int {
 macro_rules! missing {
     ($($name:ident)*) => {
         $(
-            /// Not supported. What it is called with is not looked at.
+            /// Not supported. Its arguments are not looked at.
             // SAFETY: the library is loaded where libcuda would be, so that no other function of
             // this name is.
             #[unsafe(no_mangle)]

@@ -29,7 +29,8 @@ pub(crate) struct Library {
     /// By context.
     modules: HashMap<Handle, Handle>,
     kernels: HashMap<String, Handle>,
-    /// Its managed variables, once they have memory: the context that this belongs to, and addresses.
+    /// Its managed variables, once they have memory: the context that this belongs to, and
+    /// addresses.
     managed: Option<(Handle, Managed)>,
 }
 

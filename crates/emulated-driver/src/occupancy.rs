@@ -45,7 +45,8 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         CARVEOUT => -1,
         FIRST_CLUSTER => kernel.required_cluster.is_some().into(),
         11..=13 => required(which as usize - 11),
-        14..=16 => 0,
+        // Attributes of later versions too, which no launch here depends on.
+        14..=63 => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
 }
@@ -103,8 +104,8 @@ fn blocks(function: Handle, threads: c_int, dynamic_bytes: usize) -> Outcome<u32
 /// Dynamic shared memory for a number of threads.
 type SharedBytes = Option<unsafe extern "C" fn(c_int) -> usize>;
 
-/// The number of threads for which a multiprocessor holds most threads, and the blocks that fill the
-/// device then.
+/// The number of threads for which a multiprocessor holds most threads, and the blocks that fill
+/// the device then.
 fn best_block(
     function: Handle,
     bytes_of: SharedBytes,

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 use crate::api::{Exported, Outcome, put, put_if_wanted, text};
 use crate::code::Code;
 
-/// Of names that stand for several functions: the version of CUDA from which on each is meant
+/// Names of several functions: each with the version of CUDA since when the name means it
 /// (`cudaTypedefs.h`).
 const VERSIONS: &[(&str, &[(c_int, &str)])] = &[
     (
@@ -525,7 +525,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
     })
 }
 
-/// What there is under a name.
+/// The result of a search by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Found {
     Function(&'static str),

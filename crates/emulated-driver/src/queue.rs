@@ -1,7 +1,7 @@
 //! The work of streams, and when it is done.
 //!
-//! A call that enqueues work does all work that is ready, so that nothing runs in the background and
-//! every run of a program is the same. Work is ready when it is the first of its stream and
+//! A call that enqueues work does all work that is ready, so that nothing runs in the background
+//! and every run of a program is the same. Work is ready when it is the first of its stream and
 //!
 //! - for the legacy stream: the blocking streams of its context have no earlier work;
 //! - for a blocking stream: the legacy stream of its context has no earlier work;
@@ -105,7 +105,7 @@ impl Queues {
     }
 }
 
-/// What became of the first work of a stream.
+/// The fate of the first work of a stream.
 enum Step {
     /// Nothing is ready.
     Idle,
@@ -271,8 +271,8 @@ impl Driver {
         }
     }
 
-    /// A fault makes its context unusable, and ends what its streams have to do. An event that would
-    /// have been recorded counts as recorded: nothing waits for ever.
+    /// A fault makes its context unusable, and ends what its streams have to do. An event that
+    /// would have been recorded counts as recorded: nothing waits for ever.
     fn fail(&mut self, context: Handle, code: Code) {
         if !matches!(code, Code::NOT_SUPPORTED | Code::INVALID_VALUE) {
             if let Some(context) = self.contexts.get_mut(&context) {
@@ -314,8 +314,8 @@ pub(crate) fn run() -> Outcome {
     }
 }
 
-/// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An error
-/// of the work itself is returned if it was done at once.
+/// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An
+/// error of the work itself is returned if it was done at once.
 pub(crate) fn submit(stream: Handle, work: Work) -> Outcome {
     let key = with(|driver| {
         let key = driver.stream(stream)?;

@@ -1,4 +1,4 @@
-//! What the program's user is told: faults on standard error, and records in a file.
+//! Tells the program's user: faults on standard error, and records in a file.
 
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -39,7 +39,7 @@ enum Record<'a> {
     },
 }
 
-/// What is not supported.
+/// A need without a means.
 #[derive(Clone, Copy, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Need {
@@ -69,7 +69,7 @@ pub(crate) fn started() {
     add(&Record::Started);
 }
 
-/// Tells a need that there is no means for.
+/// Tells a need without a means.
 pub(crate) fn unsupported(what: Need, text: &str) {
     eprintln!("emulated driver: {text}");
     add(&Record::Unsupported { text, what });
@@ -101,7 +101,7 @@ pub(crate) fn fault(kernel: &str, config: &LaunchConfig, fault: &Fault) -> Code 
     }
 }
 
-/// The result by which a GPU's driver would tell of a fault.
+/// The result that a GPU's driver has for a fault.
 fn code_of(kind: &FaultKind) -> Code {
     match kind {
         FaultKind::OutOfBounds { .. } => Code::ILLEGAL_ADDRESS,
@@ -150,7 +150,7 @@ pub(crate) fn printed(printed: &Printed) {
         ""
     };
     // The C library's buffer may hold what the program has printed before.
-    // SAFETY: a null pointer stands for every output stream.
+    // SAFETY: a null pointer means every output stream.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     // A reader that is gone misses nothing.
     let mut out = std::io::stdout();

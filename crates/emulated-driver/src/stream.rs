@@ -18,7 +18,7 @@ const PER_THREAD: Handle = 2;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stream {
     pub(crate) context: Handle,
-    /// It does not wait for the legacy stream, nor that for it.
+    /// It and the legacy stream do not wait for each other.
     is_apart: bool,
     priority: c_int,
 }

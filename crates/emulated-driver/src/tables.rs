@@ -191,7 +191,7 @@ unsafe extern "C" fn primary_context(to: *mut Handle, device: c_int) -> c_int {
     })
 }
 
-/// Room for the callbacks of tools, of which there are none.
+/// Room for the callbacks of tools. There are none.
 ///
 /// # Safety
 ///

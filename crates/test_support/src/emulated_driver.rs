@@ -9,7 +9,7 @@ use std::process::Command;
 const DEVICES: &str = "EMULATED_DRIVER_DEVICES";
 
 /// Runs tests of this program again, in a process that finds the emulated driver with this number
-/// of devices in place of `libcuda.so.1`: those that `chosen` names, as on the command line of a
+/// of devices as its `libcuda.so.1`: those that `chosen` names, as on the command line of a
 /// test program. None of them may be skipped for want of a GPU. Does nothing in that process.
 ///
 /// The package that tests has `emulated-driver` among its `dev-dependencies`, so that cargo makes

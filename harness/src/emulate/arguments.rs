@@ -86,7 +86,7 @@ impl Number {
     }
 }
 
-/// What a buffer holds before the launch.
+/// The content of a buffer before the launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
     Unwritten,
@@ -118,7 +118,7 @@ impl Buffer {
         self.count * self.number.bytes()
     }
 
-    /// What it holds before the launch, if anything.
+    /// Its content before the launch, if it has one.
     pub(super) fn first(&self) -> Option<Vec<u8>> {
         match &self.content {
             Content::Unwritten => None,
@@ -158,7 +158,7 @@ impl FromStr for Argument {
             });
             return match (number, content) {
                 (Some(bytes), None) => Ok(Argument::Number(bytes)),
-                _ => Err(wrong("it is neither a number with its type nor a buffer")),
+                _ => Err(wrong("it is not a number with its type, and not a buffer")),
             };
         };
         let (_, number) = NUMBERS

@@ -2,8 +2,8 @@
 //!
 //! | module | what it holds |
 //! |---|---|
-//! | `program` | a program that finds the emulated driver in place of `libcuda.so.1` |
-//! | `records` | what the driver has recorded of it |
+//! | `program` | a program that finds the emulated driver as its `libcuda.so.1` |
+//! | `records` | the records of the driver about it |
 //! | `file` | a PTX file: what it needs, and a launch of one of its kernels |
 //! | `arguments` | the arguments of a kernel, as they are written on the command line |
 //! | `orders` | the orders of threads |
@@ -78,7 +78,7 @@ pub struct EmulateArgs {
 }
 
 const HELP: &str = "\
-A program is run as it is: it finds a library in place of the GPU's driver, by LD_LIBRARY_PATH. Its kernels must be in it \
+A program is run as it is: it finds a library instead of the GPU's driver, by LD_LIBRARY_PATH. Its kernels must be in it \
 as PTX: nvcc -gencode arch=compute_90,code=compute_90.
 
     harness emulate -- ./saxpy 1000

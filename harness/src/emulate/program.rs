@@ -1,4 +1,4 @@
-//! A program that finds the emulated driver in place of `libcuda.so.1`.
+//! A program that finds the emulated driver as its `libcuda.so.1`.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};

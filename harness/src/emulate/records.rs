@@ -1,4 +1,4 @@
-//! What the emulated driver has recorded of a program.
+//! The records of the emulated driver about a program.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -26,7 +26,7 @@ enum Record {
     },
 }
 
-/// What is not supported.
+/// A need without a means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 enum Need {
@@ -46,7 +46,7 @@ pub(super) struct Fault {
     pub(super) text: String,
 }
 
-/// What launches of a kernel have executed.
+/// The work of a kernel's launches.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Counts {
     #[serde(default)]
@@ -91,7 +91,7 @@ pub(super) struct Run {
 }
 
 impl Run {
-    /// Adds what the driver has recorded in a file, which is absent if the program did not use it.
+    /// Adds the records of a file, which is absent if the program did not use the driver.
     pub(super) fn read(&mut self, path: &Path) -> Result<(), CommandError> {
         let text = match std::fs::read_to_string(path) {
             Ok(text) => text,

@@ -109,6 +109,6 @@ pub fn arg<T>(value: &T) -> *const c_void {
     std::ptr::from_ref(value).cast()
 }
 
-/// Kernels for the tests: `add` adds a number to each element, `race` stores each thread's number to
-/// one word, `far` stores behind the end of a buffer, `counts` adds up in a variable.
+/// Kernels for the tests: `add` adds a number to each element, `race` stores each thread's number
+/// to one word, `far` stores behind the end of a buffer, `counts` adds up in a variable.
 pub const KERNELS: &str = include_str!("../kernels.ptx");
