@@ -241,10 +241,6 @@ driver_api! {
     }
     fn cuCtxAttach(to: *mut Handle, _flags: c_uint) { put(to, with(|driver| driver.current_context())?) }
     fn cuCtxDetach(context: Handle) { destroy(context) }
-    fn cuCtxRecordEvent(context: Handle, event: Handle) {
-        let _ = (context, event);
-        Err(Code::NOT_SUPPORTED)
-    }
 }
 
 impl Context {

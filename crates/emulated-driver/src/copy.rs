@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use crate::api::{Handle, Outcome, get};
+use crate::array;
 use crate::code::Code;
 use crate::driver::{Driver, is_device_address, with};
 use crate::queue::{self, Work};
@@ -276,32 +277,27 @@ pub(crate) struct Copy3D {
     depth: usize,
 }
 
-/// The address that a kind of memory is by.
-fn base(memory: c_uint, host: u64, device: u64) -> Outcome<u64> {
-    match memory {
-        1 => Ok(host),
-        2 | 4 => Ok(device),
-        _ => {
-            crate::report::unsupported(
-                crate::report::Need::Function,
-                "a copy from or to a CUDA array is not supported",
-            );
-            Err(Code::NOT_SUPPORTED)
-        }
-    }
-}
+/// The kinds of `CUmemorytype` that are not an address for all.
+const HOST: c_uint = 1;
+const ARRAY: c_uint = 3;
 
 impl Copy2D {
     pub(crate) fn work(&self) -> Outcome<Copy> {
         let side = |side: &Side2D| {
-            let pitch = if side.pitch == 0 {
-                self.width
+            if side.memory == ARRAY {
+                return array::side(side.array, side.x, side.y, 0);
+            }
+            let pitch = match side.pitch {
+                0 => self.width,
+                pitch => pitch,
+            };
+            let base = if side.memory == HOST {
+                side.host
             } else {
-                side.pitch
+                side.device
             };
             Ok(Side {
-                address: base(side.memory, side.host, side.device)?
-                    + (side.x + side.y * pitch) as u64,
+                address: base + (side.x + side.y * pitch) as u64,
                 pitch: pitch as u64,
                 layer: 0,
             })
@@ -318,21 +314,21 @@ impl Copy2D {
 
 impl Copy3D {
     pub(crate) fn work(&self) -> Outcome<Copy> {
+        let or = |given: usize, extent: usize| if given == 0 { extent } else { given };
         let side = |side: &Side3D| {
-            let pitch = if side.pitch == 0 {
-                self.width
-            } else {
-                side.pitch
-            };
-            let layer = pitch
-                * if side.height == 0 {
-                    self.height
-                } else {
-                    side.height
-                };
+            if side.memory == ARRAY {
+                return array::side(side.array, side.x, side.y, side.z);
+            }
+            let pitch = or(side.pitch, self.width);
+            let layer = pitch * or(side.height, self.height);
             let start = side.x + side.y * pitch + side.z * layer;
+            let base = if side.memory == HOST {
+                side.host
+            } else {
+                side.device
+            };
             Ok(Side {
-                address: base(side.memory, side.host, side.device)? + start as u64,
+                address: base + start as u64,
                 pitch: pitch as u64,
                 layer: layer as u64,
             })

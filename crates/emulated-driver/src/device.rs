@@ -66,7 +66,6 @@ driver_api! {
     fn cuDeviceGetName(to: *mut c_char, room: c_int, device: c_int) { known(device)?; put_text(to, room, NAME) }
     fn cuDeviceGetUuid(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
     fn cuDeviceGetUuid_v2(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
-    fn cuDeviceGetLuid(_to: *mut c_char, _mask: *mut c_uint, _device: c_int) { Err(Code::NOT_SUPPORTED) }
     fn cuDeviceTotalMem(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
     fn cuDeviceTotalMem_v2(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
     fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) {
@@ -117,7 +116,6 @@ driver_api! {
     fn cuProfilerStart() { Ok(()) }
     fn cuProfilerStop() { Ok(()) }
     fn cuFlushGPUDirectRDMAWrites(_target: c_int, _scope: c_int) { Ok(()) }
-    fn cuDeviceGetNvSciSyncAttributes(_list: *mut c_void, _device: c_int, _flags: c_int) { Err(Code::NOT_SUPPORTED) }
 }
 
 /// Writes a text that lives as long as the library; none for an unknown result.

@@ -7,6 +7,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use ptx_emu::{DeviceLimits, GLOBAL_BASE, Machine};
 
 use crate::api::{Handle, Outcome};
+use crate::array::Array;
 use crate::capture::Capture;
 use crate::code::Code;
 use crate::context::Context;
@@ -39,6 +40,7 @@ pub(crate) struct Driver {
     pub(crate) executable_graphs: HashMap<Handle, ExecutableGraph>,
     pub(crate) captures: HashMap<u64, Capture>,
     pub(crate) pools: HashMap<Handle, Pool>,
+    pub(crate) arrays: HashMap<Handle, Array>,
     pub(crate) allocations: BTreeMap<u64, Allocation>,
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
@@ -104,9 +106,10 @@ thread_local! {
     pub(crate) static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The current context of this thread; 0 if there is none.
+/// The current context of this thread; 0 if there is none, or if the thread has all but ended.
 pub(crate) fn current() -> Handle {
-    CURRENT.with_borrow(|stack| stack.last().copied().unwrap_or(0))
+    let found = CURRENT.try_with(|stack| stack.borrow().last().copied());
+    found.ok().flatten().unwrap_or(0)
 }
 
 /// Addresses that buffers may have, from [`GLOBAL_BASE`] on: more than all devices have memory, and
@@ -137,6 +140,7 @@ impl Driver {
             executable_graphs: HashMap::new(),
             captures: HashMap::new(),
             pools: HashMap::new(),
+            arrays: HashMap::new(),
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),

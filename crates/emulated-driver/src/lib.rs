@@ -41,12 +41,14 @@
 //! - A launch ends at its first fault, and with it, most often, the program.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
 //!   not found. Races are looked for within a launch, not between streams.
-//! - Textures, surfaces, arrays, virtual memory management, and inter-process handles are not
+//! - Textures, surfaces, virtual memory management, and inter-process handles are not
 //!   supported.
 
 #[cfg(target_os = "linux")]
 #[macro_use]
 mod api;
+#[cfg(target_os = "linux")]
+mod array;
 #[cfg(target_os = "linux")]
 mod attributes;
 #[cfg(target_os = "linux")]

@@ -43,15 +43,6 @@ macro_rules! missing {
 }
 
 missing! {
-    cuArray3DCreate
-    cuArray3DCreate_v2
-    cuArray3DGetDescriptor
-    cuArray3DGetDescriptor_v2
-    cuArrayCreate
-    cuArrayCreate_v2
-    cuArrayDestroy
-    cuArrayGetDescriptor
-    cuArrayGetDescriptor_v2
     cuArrayGetMemoryRequirements
     cuArrayGetPlane
     cuArrayGetSparseProperties
@@ -73,6 +64,7 @@ missing! {
     cuCtxFromGreenCtx
     cuCtxGetDevResource
     cuCtxGetExecAffinity
+    cuCtxRecordEvent
     cuCtxWaitEvent
     cuDestroyExternalMemory
     cuDestroyExternalSemaphore
@@ -85,7 +77,10 @@ missing! {
     cuDeviceGetFabricClusterUuid
     cuDeviceGetGraphMemAttribute
     cuDeviceGetHostAtomicCapabilities
+    cuDeviceGetLuid
+    cuDeviceGetNvSciSyncAttributes
     cuDeviceGetP2PAtomicCapabilities
+    cuDeviceGetTexture1DLinearMaxWidth
     cuDeviceGraphMemTrim
     cuDeviceRegisterAsyncNotification
     cuDeviceSetGraphMemAttribute
@@ -236,19 +231,11 @@ missing! {
     cuMemcpy3DWithAttributesAsync
     cuMemcpyAtoA
     cuMemcpyAtoA_v2
-    cuMemcpyAtoD
-    cuMemcpyAtoD_v2
-    cuMemcpyAtoH
     cuMemcpyAtoHAsync
     cuMemcpyAtoHAsync_v2
-    cuMemcpyAtoH_v2
     cuMemcpyBatchAsync
-    cuMemcpyDtoA
-    cuMemcpyDtoA_v2
-    cuMemcpyHtoA
     cuMemcpyHtoAAsync
     cuMemcpyHtoAAsync_v2
-    cuMemcpyHtoA_v2
     cuMemcpyWithAttributesAsync
     cuMipmappedArrayCreate
     cuMipmappedArrayDestroy

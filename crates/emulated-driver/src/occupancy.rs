@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::api::{Handle, Outcome, get, put, put_if_wanted};
+use crate::api::{Handle, Outcome, get, put};
 use crate::code::Code;
 use crate::driver::{Driver, with};
 use crate::launch::Config;
@@ -174,9 +174,5 @@ driver_api! {
         let multiprocessors = with(|driver| Ok(driver.machine.limits().multiprocessors))?;
         let in_cluster: u32 = shape.cluster.iter().product();
         put(to, (held * multiprocessors / in_cluster.max(1)) as c_int)
-    }
-    fn cuDeviceGetTexture1DLinearMaxWidth(to: *mut usize, _format: c_int, _channels: c_uint, _device: c_int) {
-        put_if_wanted(to, 0);
-        Err(Code::NOT_SUPPORTED)
     }
 }

@@ -503,6 +503,7 @@ fn all() -> &'static HashMap<&'static str, Exported> {
     static ALL: OnceLock<HashMap<&'static str, Exported>> = OnceLock::new();
     ALL.get_or_init(|| {
         let files = [
+            crate::array::FUNCTIONS,
             crate::capture::FUNCTIONS,
             crate::context::FUNCTIONS,
             crate::copy::FUNCTIONS,

@@ -120,6 +120,46 @@ fn copies_in_two_dimensions_and_fills() {
 }
 
 #[test]
+fn arrays_are_described_and_copied() {
+    context();
+    // Width, height; f32 with two channels.
+    let descriptor = [5u64, 3, 0x20 | 2 << 32];
+    let mut array = 0;
+    let made = cu!(cuArrayCreate_v2(&mut array => *mut Handle, descriptor.as_ptr() => *const u64));
+    assert_eq!(made, 0);
+    let mut known = [0u64; 3];
+    let asked = cu!(cuArrayGetDescriptor_v2(known.as_mut_ptr() => *mut u64, array => Handle));
+    assert_eq!((asked, known), (0, descriptor));
+    let values: Vec<u32> = (0..30).collect();
+    let from = values.as_ptr() as u64;
+    // From, to: x, y, memory, host, device, array, pitch; width, height.
+    let copy = [
+        0,
+        0,
+        1,
+        from,
+        0,
+        0,
+        40,
+        0,
+        0,
+        3,
+        0,
+        0,
+        array as u64,
+        0,
+        40,
+        3,
+    ];
+    assert_eq!(cu!(cuMemcpy2D_v2(copy.as_ptr() => *const u64)), 0);
+    let mut row = [0u32; 10];
+    let read = cu!(cuMemcpyAtoH_v2(row.as_mut_ptr() => *mut u32, array => Handle, 40 => usize, 40 => usize));
+    assert_eq!((read, row.as_slice()), (0, &values[10..20]));
+    assert_eq!(cu!(cuArrayDestroy(array => Handle)), 0);
+    assert_eq!(cu!(cuArrayDestroy(array => Handle)), 400);
+}
+
+#[test]
 fn an_access_out_of_bounds_is_an_illegal_address_from_then_on() {
     context();
     let kernels = module(KERNELS);
