@@ -41,9 +41,9 @@ macro_rules! driver_api {
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub(crate) unsafe extern "C" fn $name($($arg: $type),*) -> std::ffi::c_int {
                 $crate::api::answer(stringify!($name), || {
+                    #[allow(unused_unsafe)]
                     // SAFETY: the caller keeps the obligations of this function, which are those of
                     // everything that it does with its arguments.
-                    #[allow(unused_unsafe)]
                     unsafe { $body }
                 })
             }

@@ -1,6 +1,6 @@
 //! Devices: their number, names and attributes; errors' names.
 
-use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use crate::api::{Outcome, put, put_if_wanted};
 use crate::attributes;

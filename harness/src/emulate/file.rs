@@ -94,10 +94,12 @@ pub(super) fn run(
 }
 
 fn ending(runs: &[Run]) -> Ending {
-    match () {
-        () if runs.iter().any(|run| !run.faults.is_empty()) => Ending::Wrong,
-        () if runs.iter().any(|run| !run.unsupported.is_empty()) => Ending::Lacking,
-        () => Ending::Fine,
+    if runs.iter().any(|run| !run.faults.is_empty()) {
+        Ending::Wrong
+    } else if runs.iter().any(|run| !run.unsupported.is_empty()) {
+        Ending::Lacking
+    } else {
+        Ending::Fine
     }
 }
 
@@ -194,7 +196,7 @@ impl<'a> Launch<'a> {
         let kernel = program.kernel(name).ok_or_else(|| {
             let names = program.kernels().map(|kernel| kernel.name.as_str());
             format!(
-                "--kernel {name}: there is no such kernel; {}",
+                "--kernel {name}: the file lacks this kernel; {}",
                 plan::suggestion(name, names)
             )
         })?;
@@ -205,7 +207,7 @@ impl<'a> Launch<'a> {
             .collect::<Result<_, _>>()?;
         if arguments.len() != kernel.params.len() {
             return Err(format!(
-                "kernel `{name}` takes {}, and {} were given",
+                "kernel `{name}` takes {}, not {}",
                 count(kernel.params.len(), "argument"),
                 arguments.len()
             ));

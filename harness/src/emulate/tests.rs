@@ -32,7 +32,7 @@ const SAXPY: &str = "
     ret;
 }";
 
-/// What the command says of that file, and how it ends.
+/// The command's words about a file of this text, and how it ends.
 fn emulate(ptx: &str, args: &[&str]) -> String {
     #[derive(clap::Parser)]
     struct Command {
@@ -59,12 +59,33 @@ fn emulate(ptx: &str, args: &[&str]) -> String {
 
 #[test]
 fn a_file_says_what_it_needs() {
-    insta::assert_snapshot!(emulate(SAXPY, &[]), @"");
+    insta::assert_snapshot!(emulate(SAXPY, &[]), @r"
+    FOLDER/saxpy.ptx for sm_80
+
+    kernel  bytes of parameters  shared  local  orders
+                                  bytes  bytes
+    --------------------------------------------------
+    saxpy   8, 8, 4, 4                0      0  agree
+
+    The emulator has everything that it needs.
+    Fine
+    ");
     let strange = SAXPY.replace(
         "fma.rn.f32 %f4, %f1, %f2, %f3;",
         "tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}];",
     );
-    insta::assert_snapshot!(emulate(&strange, &[]), @"");
+    insta::assert_snapshot!(emulate(&strange, &[]), @r"
+    FOLDER/saxpy.ptx for sm_80
+
+    kernel  bytes of parameters  shared  local  orders
+                                  bytes  bytes
+    --------------------------------------------------
+    saxpy   8, 8, 4, 4                0      0  agree
+
+    1 instruction not supported, a fault where a thread reaches it:
+      line 26 of `saxpy`: instruction `tex` (in `tex.2d.v4.f32.f32 {%f1,%f2,%f3,%f4}, [%rd1, {%f1,%f2}]`)
+    Lacking
+    ");
 }
 
 #[test]
@@ -79,7 +100,16 @@ fn a_kernel_is_launched() {
         "2.0f32",
         "20u32",
     ];
-    insta::assert_snapshot!(emulate(SAXPY, &launch), @"");
+    insta::assert_snapshot!(emulate(SAXPY, &launch), @r"
+    order 0: no fault
+    kernel  launches  instructions  sectors       bank  barriers  local
+                                             conflicts            bytes
+    -------------------------------------------------------------------
+    saxpy          1           380        9          0         0      0
+      x: 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 ... (20 in all)
+      y: 0.5 2.5 4.5 6.5 8.5 10.5 12.5 14.5 16.5 18.5 20.5 22.5 24.5 26.5 28.5 30.5 ... (20 in all)
+    Fine
+    ");
 }
 
 #[test]
@@ -93,18 +123,24 @@ fn a_fault_is_told_for_each_order() {
         "2.0f32",
         "20u32",
     ];
-    insta::assert_snapshot!(emulate(SAXPY, &launch), @"");
+    insta::assert_snapshot!(emulate(SAXPY, &launch), @r"
+    order 0: uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
+      in kernel `saxpy` at PTX line 25, block (0, 0, 0), thread (0, 0, 0)
+    order 1: uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
+      in kernel `saxpy` at PTX line 25, block (0, 0, 0), thread (0, 0, 0)
+    Wrong
+    ");
 }
 
 #[test]
 fn arguments_that_do_not_fit() {
     let refused = |args: &[&str]| emulate(SAXPY, &[&["--kernel=saxpy"], args].concat());
-    insta::assert_snapshot!(refused(&["f32[20]"]), @"");
-    insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f64", "20u32"]), @"");
-    insta::assert_snapshot!(refused(&["f32[20]", "f32[0]", "2.0f32", "20u32"]), @"");
-    insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f32", "20"]), @"");
-    insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"");
-    insta::assert_snapshot!(emulate(SAXPY, &["2.0f32"]), @"");
+    insta::assert_snapshot!(refused(&["f32[20]"]), @"error: kernel `saxpy` takes 4 arguments, not 1");
+    insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f64", "20u32"]), @"error: argument 3 of `saxpy` has 4 bytes (a buffer is a pointer of 8), and 8 were given: 2.0f64");
+    insta::assert_snapshot!(refused(&["f32[20]", "f32[0]", "2.0f32", "20u32"]), @"error: argument f32[0]: a buffer has a count of 1 or more; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
+    insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f32", "20"]), @"error: argument 20: it is not a number with its type, and not a buffer; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
+    insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"error: --kernel saxpi: the file lacks this kernel; did you mean `saxpy`?");
+    insta::assert_snapshot!(emulate(SAXPY, &["2.0f32"]), @"error: arguments are of a kernel: name it with --kernel");
 }
 
 #[test]
