@@ -505,7 +505,7 @@ impl<'d> EmulatedSession<'d> {
                 let device = command.device(self.plan.buffers()) as usize;
                 let ended =
                     self.machine
-                        .launch(&self.modules[device], launch.kernel, &config, &params);
+                        .launch(&self.modules[device], launch.kernel, &config, params);
                 self.device.show(self.machine.take_printed());
                 let report = ended.map_err(|fault| {
                     let what = format_args!("launch of `{}`", launch.kernel);

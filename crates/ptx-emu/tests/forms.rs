@@ -115,7 +115,7 @@ fn run(line: &str, guard: &str) -> String {
         shared_mem_bytes: 64,
         cluster: [1; 3],
     };
-    if let Err(fault) = machine.launch(&module, "forms", &config, &params) {
+    if let Err(fault) = machine.launch(&module, "forms", &config, params) {
         return format!("    {fault}\n")
             .replace('\n', "\n    ")
             .trim_end()

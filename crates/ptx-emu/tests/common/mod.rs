@@ -179,7 +179,7 @@ ret;
             &self.n.to_le_bytes(),
         ]
         .concat();
-        let result = machine.launch(&module, "k", &self.config, &params);
+        let result = machine.launch(&module, "k", &self.config, params);
         let mut out = vec![0; out_bytes];
         machine.read(out_at, &mut out).expect("in bounds");
         let out = out

@@ -90,15 +90,15 @@ fn a_freed_buffer() {
     };
     let params = |input: u64| [&0u64.to_le_bytes()[..], &input.to_le_bytes(), &[0; 4]].concat();
     machine
-        .launch(&module, "k", &config, &params(new))
+        .launch(&module, "k", &config, params(new))
         .expect("nothing is wrong");
     machine
-        .launch(&module, "k", &config, &params(old))
+        .launch(&module, "k", &config, params(old))
         .expect("nothing is wrong");
     assert!(machine.free(old));
     assert!(!machine.free(old));
     let fault = machine
-        .launch(&module, "k", &config, &params(old))
+        .launch(&module, "k", &config, params(old))
         .expect_err("freed");
     assert_snapshot!(fault.to_string(), @r"
     out of bounds: load of 4 bytes at offset 0 of buffer `old`, which has been freed

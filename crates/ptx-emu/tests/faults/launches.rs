@@ -49,11 +49,11 @@ fn launches_of_what_does_not_exist() {
         .expect_err("no such kernel");
     assert_snapshot!(fault.to_string(), @"the module has no kernel `wave`; it has `k`");
     let fault = machine
-        .launch(&module, "k", &config, &[0; 16])
+        .launch(&module, "k", &config, [0; 16])
         .expect_err("too few bytes");
     assert_snapshot!(fault.to_string(), @"kernel `k` takes 20 bytes of parameters, 16 were given");
     let fault = Machine::default()
-        .launch(&module, "k", &config, &[0; 20])
+        .launch(&module, "k", &config, [0; 20])
         .expect_err("foreign");
     assert_snapshot!(fault.to_string(), @"the module was not loaded by this machine");
     let full = machine.allocate(1 << 40, "huge").expect_err("too large");
@@ -82,7 +82,7 @@ fn block_shapes_that_the_kernel_asks_for() {
             cluster: [1; 3],
         };
         machine
-            .launch(&module, "k", &config, &[0; 20])
+            .launch(&module, "k", &config, [0; 20])
             .map(|_| ())
             .map_err(|f| f.to_string())
     };

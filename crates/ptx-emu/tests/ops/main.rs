@@ -116,7 +116,7 @@ fn run(bits: u32, instruction: &str, triples: &[[u64; 3]]) -> Vec<u64> {
     };
     let params = [in_at.to_le_bytes(), out_at.to_le_bytes()].concat();
     machine
-        .launch(&module, "k", &config, &params)
+        .launch(&module, "k", &config, params)
         .unwrap_or_else(|fault| panic!("{instruction}: {fault}"));
     let mut out = vec![0; 8 * triples.len()];
     machine.read(out_at, &mut out).expect("in bounds");
