@@ -4,7 +4,8 @@ mod common;
 
 use common::launch;
 
-/// Each lane copies its word; with `wait`, all wait for the object before they read the next lane's.
+/// Each lane copies its word; with `wait`, all wait for the object before they read the next
+/// lane's.
 fn text(arrival: &str, count: u32, wait: &str) -> String {
     format!(
         "mov.u32 %r10, s; mov.u32 %r11, bar; mad.lo.u32 %r12, %r2, 4, %r10;
