@@ -29,4 +29,9 @@ pub unsafe fn clusters(out: *mut u32) {
     cluster::sync();
 }
 
+#[kernel(no_panic, requires(n as usize * 2 <= x.len() && n > 0, k % 4 == 0))]
+pub unsafe fn conditions(n: u32, x: &[f32], k: usize) {
+    let _ = (n, x, k);
+}
+
 fn main() {}
