@@ -52,10 +52,15 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         // Copy engines; ratio of f32 to f64 speed.
         40 => 3,
         87 => 2,
-        // Of textures, extents of one dimension, of two, of three.
-        21 | 69 => 131_072,
-        22 | 23 | 70 | 71 => 131_072,
-        24..=26 => 16384,
+        // Extents of textures and surfaces, which arrays may have too.
+        21..=23 | 56 | 69..=71 => 131_072,
+        24..=26 | 58..=60 => 16384,
+        27 | 28 | 42 | 45 | 46 | 52 | 53 | 55 | 61 | 63 | 64 | 66 | 67 | 73 | 74 | 77 => 32768,
+        29 | 43 | 62 | 65 => 2048,
+        54 | 68 => 2046,
+        47 | 48 => 8192,
+        49 => 32768,
+        57 => 65536,
         72 => 2_097_120,
         // Host memory is mapped and managed memory used by both at once; waits of streams;
         // cooperative launches, clusters, pools of memory, priorities, preemption.
@@ -66,15 +71,11 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         17
         | 18
         | 20
-        | 27..=29
         | 32
         | 34
         | 35
-        | 42..=50
-        | 52..=68
-        | 73
-        | 74
-        | 77
+        | 44
+        | 50
         | 84..=86
         | 88
         | 91

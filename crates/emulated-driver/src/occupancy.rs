@@ -36,10 +36,7 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         2 => 0,
         3 => kernel.local_bytes as c_int,
         4 => REGISTERS,
-        5 => {
-            let version = function.executable.program().version;
-            (version.0 * 10 + version.1) as c_int
-        }
+        5 => architecture(&function.executable.program().target),
         6 => 90,
         7 => 0,
         CARVEOUT => -1,
@@ -49,6 +46,14 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         14..=63 => 0,
         _ => return Err(Code::INVALID_VALUE),
     })
+}
+
+/// The number of the virtual architecture that a module is for, as `sm_90` has it. CUB chooses its
+/// kernels by it.
+fn architecture(target: &[String]) -> c_int {
+    let digits = target.first().and_then(|name| name.strip_prefix("sm_"));
+    let digits = digits.map(|name| name.trim_end_matches(|c: char| !c.is_ascii_digit()));
+    digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 
 fn get_attribute(function: Handle, which: c_int) -> Outcome<c_int> {

@@ -197,6 +197,10 @@ fn more_shared_memory_needs_consent() {
         0
     );
     assert_eq!(launched(), 0);
+    let mut architecture = 0;
+    let asked =
+        cu!(cuFuncGetAttribute(&mut architecture => *mut c_int, 5 => c_int, shared => Handle));
+    assert_eq!((asked, architecture), (0, 80));
     let mut blocks = 0;
     assert_eq!(
         cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks => *mut c_int, shared => Handle, 1024 => c_int, 65536 => usize)),
