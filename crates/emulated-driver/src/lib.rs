@@ -34,7 +34,7 @@
 //! | `queue.rs` | the work of streams, and when it is done |
 //! | `graph.rs`, `capture.rs` | graphs, and streams that record them |
 //! | `report.rs` | **tells faults**, and records launches |
-//! | `proc_address.rs`, `tables.rs`, `handshake.rs` | what the CUDA runtime asks for beyond the API |
+//! | `proc_address.rs`, `tables.rs`, `handshake.rs` | asked for by the CUDA runtime |
 //!
 //! # Limits
 //!

@@ -3,9 +3,9 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
-//! | `EMULATED_DRIVER_ORDER` | order of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
-//! | `EMULATED_DRIVER_CHECK` | the checks beyond bounds, of `races,unset,barriers`, or `none` | all |
-//! | `EMULATED_DRIVER_REPORT` | a file to which records are added, one JSON object on each line | none |
+//! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
+//! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
+//! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
 //! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
 //! | `CUDA_VISIBLE_DEVICES` | empty or `-1`: no device | all |
