@@ -295,7 +295,7 @@ __device__ inline void copies(const Ring &ring, u32 threads, const Grid &grid, i
     }
 }
 
-// Four points of a timestep.
+// Four points of a timestep. Without SHELL, they are neither in the shell nor the source's, and exist.
 struct Points {
     u32 x, y, z, element;
     float value;
@@ -303,7 +303,7 @@ struct Points {
     bool has_shell;
 };
 
-template <u32 ROW, u32 ETA_ROW, typename Eta>
+template <u32 ROW, u32 ETA_ROW, bool SHELL, typename Eta>
 __device__ inline Four next_of(const Task &task, const Points &points, const Four (&column)[COLUMN], const float *here, Eta eta, Four &phi)
 {
     const Coefficients &c = task.c;
@@ -331,6 +331,9 @@ __device__ inline Four next_of(const Task &task, const Points &points, const Fou
         }
         lap[k] = laplacian(c, u.at[k], along_x, along_y, along_z);
         next.at[k] = inner(u.at[k], points.v.at[k], points.vp.at[k], lap[k]);
+    }
+    if (!SHELL) {
+        return next;
     }
     if (points.has_shell) {
         const float *behind, *at, *ahead;
@@ -381,32 +384,38 @@ __device__ inline Four next_of(const Task &task, const Points &points, const Fou
     return next;
 }
 
-// With RELOADED above 0, the first timestep's values ahead of the second come from shared memory
-// again; above 1, those of u ahead of the first too. Otherwise registers keep them.
-template <u32 Y, u32 Z, u32 AHEAD, u32 RELOADED>
-__device__ inline void two_steps(const Arrays &arrays, const Task &task, float value_1, float value_2, u32 steps, u32 whole, u32 parts)
+// Whether the source is in a tile, or at most four points beside it.
+__device__ inline bool reaches(const Task &task, u32 tile_y, u32 tile_z, u32 y, u32 z)
+{
+    const u32 row = task.source / task.grid.pitch % (task.grid.n_y + 2 * RADIUS), column = task.source % task.grid.pitch + RADIUS;
+    return task.source != ~0u && row - tile_y < y + 2 * RADIUS && column - tile_z < z + 2 * RADIUS;
+}
+
+// With RELOADS, the second timestep's values ahead come from shared memory again. Without SHELL, all
+// points are deep inside, and nine planes follow each other in the loop: then values move on along
+// the columns for nothing.
+template <u32 Y, u32 Z, u32 AHEAD, bool RELOADS, bool SHELL>
+__device__ inline void two_steps(const Arrays &arrays, const Task &task, const Region &area, float value_1, float value_2, u32 steps,
+    u32 whole, u32 parts)
 {
     using T = Tile<Y, Z, AHEAD>;
     constexpr Ring U = T::U, FIRST = T::FIRST, ETA = T::ETA;
     const Grid &grid = task.grid;
     const Region &region = task.region;
     // Which tile, and which of its planes.
-    const u32 along_y = (grid.n_y + Y - 1) / Y, along_z = (grid.n_z + Z - 1) / Z;
+    const u32 along_y = (area.high[1] - area.low[1] + Y - 1) / Y, along_z = (area.high[2] - area.low[2] + Z - 1) / Z;
     u32 tile = blockIdx.x, part = 0, of = 1;
     if (tile >= whole) {
         part = (tile - whole) % parts, tile = whole + (tile - whole) / parts, of = parts;
     }
-    const u32 planes = (grid.n_x + of - 1) / of, start = part * planes, end = min(start + planes, grid.n_x);
+    const u32 planes = (area.high[0] - area.low[0] + of - 1) / of;
+    const u32 start = area.low[0] + part * planes, end = min(start + planes, area.high[0]);
     if (tile >= along_y * along_z || start >= end) {
         return;
     }
-    const u32 ends = min(along_z, 2u);
-    int tile_y, tile_z;
-    if (tile < ends * along_y) {
-        tile_y = tile % along_y * Y, tile_z = tile / along_y * (along_z - 1) * Z;
-    } else {
-        const u32 other = tile - ends * along_y, width = along_z - ends;
-        tile_y = other / width * Y, tile_z = (1 + other % width) * Z;
+    const int tile_y = area.low[1] + tile / along_z * Y, tile_z = area.low[2] + tile % along_z * Z;
+    if (!SHELL && reaches(task, tile_y, tile_z, Y, Z)) {
+        return;
     }
     const int n_y = grid.n_y, n_z = grid.n_z;
     const u32 stride = stride_x(grid);
@@ -414,9 +423,9 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     // This thread's points.
     const u32 number = threadIdx.x, row = number / T::FOURS, four = number % T::FOURS;
     const int signed_y = tile_y + int(row) - HALO, signed_z = tile_z + int(four) * POINTS - HALO;
-    const bool is_middle_row = row - HALO < Y, is_middle_four = four * POINTS - HALO < Z, is_own = is_middle_row && is_middle_four;
+    const bool is_middle_row = row - HALO < Y, is_middle_four = four * POINTS - HALO < Z, is_own = is_middle_row && is_middle_four && signed_y < int(area.high[1]) && signed_z < int(area.high[2]);
     const bool are_points = row < FIRST.rows && signed_y >= 0 && signed_y < n_y && signed_z >= 0 && signed_z < n_z;
-    const bool is_two = steps == 2;
+    const bool is_two = !SHELL || steps == 2;
     const bool has_first = are_points && (is_own || (is_two && (is_middle_row || is_middle_four)));
     const bool has_own = are_points && is_own;
     const u32 y = signed_y, z = signed_z, own_in_plane = in_plane(grid, signed_y, signed_z);
@@ -438,7 +447,7 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     extern __shared__ float4 dynamic[];
     float *shared = reinterpret_cast<float *>(dynamic), *firsts = shared + U.len(), *etas = firsts + FIRST.len();
     u32 x = start > 2 * RADIUS ? start - 2 * RADIUS : 0;
-    const u32 x_end = end + steps * RADIUS;
+    const u32 x_end = end + (is_two ? 2 : 1) * RADIUS;
     const u32 first_from = is_two ? (start > RADIUS ? start - RADIUS : 0) : start;
     const u32 first_to = is_two ? min(end + RADIUS, grid.n_x) : end;
 
@@ -455,10 +464,11 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     };
     // Starts the copies of plane x of u, and of plane x - 3 of eta.
     const auto fetch = [&](u32 x, u32 u_place, u32 eta_place) {
-        if (x < grid.n_x) {
+        if (!SHELL || x < grid.n_x) {
             copy(shared + u_place, arrays.u + u64(x + RADIUS) * stride, of_u);
-        } else if (RELOADED > 1 && has_first) {
-            store4(shared + u_place + u_own, zero);
+        }
+        if (!SHELL) {
+            return;
         }
         const u32 plane = x + RADIUS - 3;
         if (plane + 1 >= RADIUS && plane <= grid.n_x + RADIUS) {
@@ -484,28 +494,30 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     const float *own = shared + u_own;
     float *first_own = firsts + row * FIRST.row + four * POINTS;
     const float *eta_own = etas + (row + 1) * ETA.row + (four + 1) * POINTS;
-#pragma unroll 1
+#pragma unroll(SHELL ? 1 : COLUMN)
     for (; x < x_end; ++x) {
         const u32 p = x - RADIUS, q = x - 2 * RADIUS;
         const u32 element = x * stride + own_in_plane, second_element = element - RADIUS * stride;
         const bool is_first = has_first && p - first_from < first_to - first_from;
         const bool is_written = has_own && p - start < end - start, is_second = has_own && is_two && q - start < end - start;
-        const bool first_shell = !(is_inside && p - region.low[0] < region.high[0] - region.low[0]);
-        const bool second_shell = !(is_inside && q - region.low[0] < region.high[0] - region.low[0]);
+        const bool first_shell = SHELL && !(is_inside && p - region.low[0] < region.high[0] - region.low[0]);
+        const bool second_shell = SHELL && !(is_inside && q - region.low[0] < region.high[0] - region.low[0]);
         Four phi = zero, second_phi = zero;
         Points first = { p, y, z, element, value_1, zero, zero, first_shell };
         Points second = { q, y, z, second_element, value_2, zero, zero, second_shell };
-        if (is_first) {
-            first.v = load4(arrays.v + element), first.vp = load4(arrays.vp + element);
-            if (first_shell) {
-                phi = load4(arrays.phi + element);
-            }
+        if (SHELL) {
+            first.v = is_first ? load4(arrays.v + element) : zero, first.vp = is_first ? load4(arrays.vp + element) : zero;
+            second.vp = is_second ? load4(arrays.vp + second_element) : zero;
+        } else {
+            const u32 at = is_first ? element : 0;
+            first.v = load4(arrays.v + at), first.vp = load4(arrays.vp + at);
+            second.vp = load4(arrays.vp + (is_second ? second_element : 0));
         }
-        if (is_second) {
-            second.vp = load4(arrays.vp + second_element);
-            if (second_shell) {
-                second_phi = load4(arrays.next_phi + second_element);
-            }
+        if (is_first && first_shell) {
+            phi = load4(arrays.phi + element);
+        }
+        if (is_second && second_shell) {
+            second_phi = load4(arrays.next_phi + second_element);
         }
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
         __syncthreads();
@@ -517,14 +529,7 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
         for (int r = 0; r < COLUMN - 1; ++r) {
             column[r] = column[r + 1], first_column[r] = first_column[r + 1];
         }
-        if (RELOADED > 1) {
-#pragma unroll
-            for (int r = 0; r <= HALO; ++r) {
-                column[HALO + r] = has_first ? load4(own + U.before(u_place, HALO - r)) : zero;
-            }
-        } else {
-            column[COLUMN - 1] = has_first && x < grid.n_x ? load4(own + u_place) : zero;
-        }
+        column[COLUMN - 1] = !SHELL || (has_first && x < grid.n_x) ? load4(own + u_place) : zero;
         const auto eta_at = [&](u32 planes) {
             return [=](const float *&behind, const float *&at, const float *&ahead) {
                 behind = eta_own + ETA.before(eta_place, planes + 1), at = eta_own + ETA.before(eta_place, planes);
@@ -532,8 +537,8 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
             };
         };
         Four next = zero;
-        if (is_first) {
-            next = next_of<U.row, ETA.row>(task, first, column, own + U.before(u_place, HALO), eta_at(1), phi);
+        if (!SHELL || is_first) {
+            next = next_of<U.row, ETA.row, SHELL>(task, first, column, own + U.before(u_place, HALO), eta_at(1), phi);
             if (is_written) {
                 store4(arrays.first + element, next);
                 if (first_shell) {
@@ -541,20 +546,21 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
                 }
             }
         }
-        if (has_first) {
+        if (!SHELL || has_first) {
             store4(first_own + first_place, next);
         }
-        if (RELOADED > 0) {
+        if (RELOADS) {
 #pragma unroll
             for (int r = 0; r < HALO; ++r) {
-                first_column[HALO + r] = has_own ? load4(first_own + FIRST.before(first_place, HALO - r)) : zero;
+                first_column[HALO + r] = !SHELL || has_own ? load4(first_own + FIRST.before(first_place, HALO - r)) : zero;
             }
         }
         first_column[COLUMN - 1] = next;
         if (is_second) {
             second.v = column[0];
             const float *here = first_own + FIRST.before(first_place, HALO);
-            store4(arrays.second + second_element, next_of<FIRST.row, ETA.row>(task, second, first_column, here, eta_at(5), second_phi));
+            const Four last = next_of<FIRST.row, ETA.row, SHELL>(task, second, first_column, here, eta_at(5), second_phi);
+            store4(arrays.second + second_element, last);
             if (second_shell) {
                 store4(arrays.next_phi + second_element, second_phi);
             }
@@ -563,21 +569,21 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, float v
     }
 }
 
-#define TWO_STEPS(Y, Z, AHEAD, RELOADED, BLOCKS) \
-    extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS, BLOCKS) stencil25_two_steps_y##Y##_z##Z##_a##AHEAD##_r##RELOADED( \
+#define TWO_STEPS(NAME, Y, Z, AHEAD, RELOADS, SHELL, BLOCKS) \
+    extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS, BLOCKS) stencil25_two_steps_##NAME( \
         const float *u, u64, const float *v, const float *vp, u64, const float *eta, u64, const float *phi, float *first, \
-        float *second, float *next_phi, const Task task, float value_1, float value_2, u32 steps, u32 whole, u32 parts) \
+        float *second, float *next_phi, const Task task, const Region area, float value_1, float value_2, u32 steps, u32 whole, u32 parts) \
     { \
-        two_steps<Y, Z, AHEAD, RELOADED>({ u, v, vp, eta, phi, first, second, next_phi }, task, value_1, value_2, steps, whole, parts); \
+        two_steps<Y, Z, AHEAD, RELOADS, SHELL>( \
+            { u, v, vp, eta, phi, first, second, next_phi }, task, area, value_1, value_2, steps, whole, parts); \
     }
 
-TWO_STEPS(8, 40, 1, 0, 2)
-TWO_STEPS(24, 24, 1, 1, 2)
-TWO_STEPS(24, 40, 2, 0, 1)
-TWO_STEPS(24, 56, 2, 0, 1)
-TWO_STEPS(24, 56, 1, 1, 1)
-TWO_STEPS(24, 56, 2, 1, 1)
-TWO_STEPS(24, 56, 3, 1, 1)
-TWO_STEPS(24, 56, 2, 2, 1)
-TWO_STEPS(20, 64, 2, 1, 1)
-TWO_STEPS(32, 56, 1, 2, 1)
+TWO_STEPS(any_y8_z40, 8, 40, 1, false, true, 2)
+TWO_STEPS(any_y24_z40, 24, 40, 2, false, true, 1)
+TWO_STEPS(any_y40_z24, 40, 24, 2, false, true, 1)
+TWO_STEPS(y8_z40_a1_r0, 8, 40, 1, false, false, 2)
+TWO_STEPS(y24_z40_a2_r0, 24, 40, 2, false, false, 1)
+TWO_STEPS(y24_z56_a2_r0, 24, 56, 2, false, false, 1)
+TWO_STEPS(y24_z56_a3_r0, 24, 56, 3, false, false, 1)
+TWO_STEPS(y24_z56_a2_r1, 24, 56, 2, true, false, 1)
+TWO_STEPS(y32_z56_a2_r1, 32, 56, 2, true, false, 1)

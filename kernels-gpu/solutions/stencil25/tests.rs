@@ -99,7 +99,7 @@ proptest! {
     fn two_steps_are_right_in_any_shape_with_the_source_anywhere(
         shape in prop::sample::select(TwoSteps::SPACE),
         shell in 1_u32..8,
-        inside in (1_u32..20, 1_u32..34, 1_u32..80),
+        inside in (1_u32..30, 1_u32..50, 1_u32..90),
         steps in 1_u32..7,
         source in (0.0..1.0, 0.0..1.0, 0.0..1.0),
     ) {
@@ -117,17 +117,20 @@ proptest! {
 
 #[test]
 fn tiles_of_two_steps_may_be_cut_anywhere() {
-    // Four tiles, whose ends along z come first.
-    let problem = random([21, 12, 40], 4, 4);
+    // A box of points deep inside, of three tiles, and seven around. None has more than eight tiles.
+    let problem = random([24, 34, 60], 4, 4)
+        .with_source_point([9, 20, 9])
+        .unwrap();
     let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
     let plan = recorded(&problem, &TwoSteps::DEFAULT);
+    assert_eq!(plan.commands().len(), 2 * 8);
     // One plane per part, unequal parts, more parts than planes, and the last tiles alone in parts.
-    for (whole, parts) in [(0, 21), (0, 4), (0, 30), (3, 2), (4, 1)] {
+    for (whole, parts) in [(0, 24), (0, 5), (0, 30), (1, 2), (8, 1)] {
         let plan = plan
             .map(|new, command| match command {
                 Command::Launch(launch) => {
                     let mut config = launch.config;
-                    config.grid[0] = whole + (4 - whole) * parts;
+                    config.grid[0] = whole + (8 - whole) * parts;
                     let mut args = launch.args.to_vec();
                     let cut = args.len() - 2;
                     args.truncate(cut);

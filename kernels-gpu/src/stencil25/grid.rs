@@ -177,6 +177,15 @@ impl Region {
         self.low[2] / LINE * LINE
     }
 
+    /// The bytes of the region, as in a launch's argument.
+    pub fn to_bytes(self) -> [u8; size_of::<Region>()] {
+        let mut bytes = [0; size_of::<Region>()];
+        for (to, word) in bytes.chunks_exact_mut(4).zip(self.words()) {
+            to.copy_from_slice(&word.to_ne_bytes());
+        }
+        bytes
+    }
+
     pub(super) fn words(self) -> [u32; 6] {
         let Region { low, high } = self;
         [low[0], low[1], low[2], high[0], high[1], high[2]]

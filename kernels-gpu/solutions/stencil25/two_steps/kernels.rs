@@ -12,6 +12,11 @@
 //! The second timestep needs the first one at four points around the tile, which the block computes
 //! too. Each of these points is some other block's own, so the results go to other arrays.
 //!
+//! A launch advances the points of a box. Kernels are of two kinds. Those for points deep inside
+//! have no code for the shell, the source or the grid's ends, and nine planes follow each other in
+//! their loop: with each, values move on by a place of the column, which costs nothing there. The
+//! others can advance any points.
+//!
 //! Beyond the points, all values are 0. They are not copied: their places in shared memory are set
 //! to 0 at the start.
 //!
@@ -22,7 +27,7 @@
 use cuda_std::prelude::*;
 
 use kernels_gpu::stencil25::update::{self, Pairs};
-use kernels_gpu::stencil25::{Grid, RADIUS, Task};
+use kernels_gpu::stencil25::{Grid, RADIUS, Region, Task};
 
 /// Points of a thread, neighbours along z: one access moves them.
 pub const POINTS: usize = 4;
@@ -32,6 +37,8 @@ const HALO: usize = RADIUS as usize;
 const COLUMN: usize = 2 * HALO + 1;
 /// The largest number of copies of 16 bytes that a thread makes for a plane.
 const COPIES: usize = 2;
+/// Values of a sector, of which four are a cache line.
+const SECTOR: u32 = 8;
 /// A copy that a thread does not make.
 const NONE: u32 = u32::MAX;
 
@@ -101,7 +108,11 @@ impl<const Y: usize, const Z: usize, const AHEAD: usize> Tile<Y, Z, AHEAD> {
     /// Groups of four points of a row of the first timestep.
     const FOURS: usize = Self::FIRST.row / POINTS;
     const THREADS: usize = (Self::FIRST.rows * Self::FOURS).next_multiple_of(32);
-    const SHARED_MEM_BYTES: usize = 4 * (Self::U.len() + Self::FIRST.len() + Self::ETA.len());
+
+    const fn shared_mem_bytes(has_shell: bool) -> usize {
+        let eta = if has_shell { Self::ETA.len() } else { 0 };
+        4 * (Self::U.len() + Self::FIRST.len() + eta)
+    }
 
     const FITS: () = assert!(
         Z.is_multiple_of(POINTS)
@@ -119,8 +130,10 @@ pub struct Instance {
     pub tile: [u32; 2],
     /// Planes that copies are ahead of their use.
     pub ahead: u32,
-    /// The number of timesteps whose values ahead of the points come from shared memory again.
-    pub reloaded: u32,
+    /// Whether the second timestep's values ahead of the points come from shared memory again.
+    pub reloads: bool,
+    /// Whether the kernel is for any points: else see [`deep`].
+    pub has_shell: bool,
     /// Threads of a block.
     pub threads: u32,
     /// Blocks of a multiprocessor at once, where shared memory is that of compute capability 9.0.
@@ -129,24 +142,22 @@ pub struct Instance {
     pub shared_mem_bytes: u32,
 }
 
-/// The number of tiles along y and z.
-pub const fn tiles(grid: Grid, [y, z]: [u32; 2]) -> [u32; 2] {
-    [grid.n_y.div_ceil(y), grid.n_z.div_ceil(z)]
+/// The number of tiles along y and z in a box.
+pub const fn tiles(area: Region, [y, z]: [u32; 2]) -> [u32; 2] {
+    let [_, n_y, n_z] = area.shape();
+    [n_y.div_ceil(y), n_z.div_ceil(z)]
 }
 
-/// Positions along y and z of a tile, by its number. The tiles at both ends of the rows come first:
-/// all of their planes touch the shell, so that they take longer than the others.
-#[inline(always)]
-fn position(number: u32, [along_y, along_z]: [u32; 2]) -> [u32; 2] {
-    let ends = along_z.min(2);
-    if number < ends * along_y {
-        let end = number / along_y;
-        [number % along_y, end * (along_z - 1)]
-    } else {
-        let others = number - ends * along_y;
-        let width = along_z - ends;
-        [others / width, 1 + others % width]
-    }
+/// The points that kernels without a shell may advance, but for those near the source: eight points
+/// around each exist, and four around each are not in a shell of this width. Along z, the box
+/// begins and ends with a sector of 32 bytes. None if there are no such points.
+pub fn deep(grid: Grid, shell: u32) -> Option<Region> {
+    let margin = shell.max(RADIUS) + RADIUS;
+    let low = [margin, margin, margin.next_multiple_of(SECTOR)];
+    let [n_x, n_y, n_z] = grid.shape().map(|n| n.saturating_sub(margin));
+    let high = [n_x, n_y, n_z / SECTOR * SECTOR];
+    let has_points = (0..3).all(|axis| low[axis] < high[axis]);
+    has_points.then_some(Region { low, high })
 }
 
 /// The arrays of a launch.
@@ -225,14 +236,15 @@ struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Their next values, and those of phi where they are in the shell. `here` and `eta` are their
+    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, they are
+    /// neither in the shell nor the source's, and exist. `here` and `eta` are their
     /// places in shared memory: those of eta for the plane behind, their own, and the one ahead.
     /// Rows have `ROW` values, those of eta `ETA_ROW`.
     ///
     /// # Safety
     /// The values around the points are at these places.
     #[inline(always)]
-    unsafe fn next<const ROW: usize, const ETA_ROW: usize>(
+    unsafe fn next<const ROW: usize, const ETA_ROW: usize, const SHELL: bool>(
         &self,
         column: &Column,
         here: *const f32,
@@ -268,6 +280,9 @@ impl Points<'_> {
                 }
                 laplacians[k] = update::laplacian(c, u[k], pairs);
                 next[k] = update::inner(u[k], self.v[k], self.vp[k], laplacians[k]);
+            }
+            if !SHELL {
+                return next;
             }
             let [x, y, z] = self.position;
             if self.has_shell {
@@ -315,283 +330,437 @@ impl Points<'_> {
     }
 }
 
-/// Takes the tile whose first point is (y, z) = `tile` through the planes from `start` to `end`,
-/// and through those around that it needs. With `RELOADED` above 0, the second timestep's values
-/// ahead come from shared memory again; above 1, those of the first timestep too.
-///
-/// # Safety
-/// As the kernels; no other block has these points. The block has `Tile::SHARED_MEM_BYTES`.
-#[inline(always)]
-unsafe fn stream<
+/// Whether the source is in a tile that begins at (y, z) = `tile`, or at most four points beside it.
+pub const fn reaches(task: &Task, tile: [u32; 2], [y, z]: [u32; 2]) -> bool {
+    let Task { grid, source, .. } = *task;
+    // Rows count from the halo's first.
+    let row = source / grid.pitch % (grid.n_y + 2 * RADIUS);
+    let column = source % grid.pitch + RADIUS;
+    source != u32::MAX
+        && row.wrapping_sub(tile[0]) < y + 2 * RADIUS
+        && column.wrapping_sub(tile[1]) < z + 2 * RADIUS
+}
+
+/// A thread of a block that takes a tile through the planes from `start` to `end`, and through
+/// those around that it needs. With `RELOADS`, the second timestep's values ahead come from shared
+/// memory again. Without `SHELL`, see [`deep`].
+struct Stream<
+    'a,
     const Y: usize,
     const Z: usize,
     const AHEAD: usize,
     const FIRST_ROW: usize,
     const U_ROW: usize,
-    const RELOADED: usize,
->(
+    const RELOADS: bool,
+    const SHELL: bool,
+> {
     arrays: Arrays,
-    task: &Task,
+    task: &'a Task,
     values: [f32; 2],
-    steps: u32,
-    tile: [u32; 2],
-    [start, end]: [u32; 2],
-) {
-    let u_ring = const { Tile::<Y, Z, AHEAD>::U };
-    let first_ring = const { Tile::<Y, Z, AHEAD>::FIRST };
-    let eta_ring = const { Tile::<Y, Z, AHEAD>::ETA };
-    let fours = const { Tile::<Y, Z, AHEAD>::FOURS };
-    let threads = const { Tile::<Y, Z, AHEAD>::THREADS };
-    const {
-        assert!(FIRST_ROW == Tile::<Y, Z, AHEAD>::FIRST.row);
-        assert!(U_ROW == Tile::<Y, Z, AHEAD>::U.row);
+    is_two: bool,
+    start: u32,
+    end: u32,
+    /// The first plane that the block does not need, and those that the first timestep computes.
+    x_end: u32,
+    firsts_from: u32,
+    firsts_to: u32,
+    /// This thread's points: their position, and element in a plane.
+    y: u32,
+    z: u32,
+    in_plane: u32,
+    /// Whether the points belong to the first timestep, and whether they are the block's own.
+    has_first: bool,
+    has_own: bool,
+    /// Whether they are in rows inside the shell, and whether some of the tile are not.
+    is_inside: bool,
+    has_sides: bool,
+    /// This thread's copies: those of u, those of eta, and those of eta for planes inside the shell.
+    of_u: [u32; COPIES],
+    of_eta: [u32; COPIES],
+    of_sides: [u32; COPIES],
+    /// The points' places in the rings' first planes.
+    u_own: *mut f32,
+    first_own: *mut f32,
+    eta_own: *mut f32,
+    /// The newest plane, and its place in each ring.
+    x: u32,
+    u_place: u32,
+    first_place: u32,
+    eta_place: u32,
+    /// Values along x of the two timesteps.
+    column: Column,
+    firsts: Column,
+}
+
+impl<
+    'a,
+    const Y: usize,
+    const Z: usize,
+    const AHEAD: usize,
+    const FIRST_ROW: usize,
+    const U_ROW: usize,
+    const RELOADS: bool,
+    const SHELL: bool,
+> Stream<'a, Y, Z, AHEAD, FIRST_ROW, U_ROW, RELOADS, SHELL>
+{
+    const U: Ring = Tile::<Y, Z, AHEAD>::U;
+    const FIRST: Ring = Tile::<Y, Z, AHEAD>::FIRST;
+    const ETA: Ring = Tile::<Y, Z, AHEAD>::ETA;
+    const FOURS: usize = Tile::<Y, Z, AHEAD>::FOURS;
+    const THREADS: usize = Tile::<Y, Z, AHEAD>::THREADS;
+    const FITS: () = {
+        assert!(FIRST_ROW == Self::FIRST.row && U_ROW == Self::U.row);
+        // Without a shell, every thread computes the first timestep.
+        assert!(SHELL || Self::THREADS == Self::FIRST.rows * Self::FOURS);
         Tile::<Y, Z, AHEAD>::FITS
     };
-    let Task { grid, region, .. } = *task;
-    let [low, high] = [region.low, region.high];
-    let [n_y, n_z] = [grid.n_y, grid.n_z].map(|n| n as i32);
-    let halo = HALO as i32;
-    let stride = grid.stride_x();
-    let tile = tile.map(|at| at as i32);
 
-    // This thread's points.
-    let number = thread::thread_idx_x() as usize;
-    let (row, four) = (number / fours, number % fours);
-    let y = tile[0] + row as i32 - halo;
-    let z = tile[1] + (four * POINTS) as i32 - halo;
-    let is_middle_row = row.wrapping_sub(HALO) < Y;
-    let is_middle_four = (four * POINTS).wrapping_sub(HALO) < Z;
-    let is_own = is_middle_row && is_middle_four;
-    let are_points = row < first_ring.rows && (0..n_y).contains(&y) && (0..n_z).contains(&z);
-    let is_two = steps == 2;
-    let has_first = are_points && (is_own || is_two && (is_middle_row || is_middle_four));
-    let has_own = are_points && is_own;
-    let (y, z) = (y as u32, z as u32);
-    let in_plane = self::in_plane(grid, y as i32, z as i32);
-    let is_inside =
-        z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && has_first;
+    /// The thread before its first plane.
+    #[inline(always)]
+    fn new(
+        arrays: Arrays,
+        task: &'a Task,
+        area: &Region,
+        values: [f32; 2],
+        steps: u32,
+        tile: [u32; 2],
+        [start, end]: [u32; 2],
+    ) -> Self {
+        const { Self::FITS };
+        let Task { grid, region, .. } = *task;
+        let [low, high] = [region.low, region.high];
+        let [n_y, n_z] = [grid.n_y, grid.n_z].map(|n| n as i32);
+        let halo = HALO as i32;
+        let tile = tile.map(|at| at as i32);
+        let number = thread::thread_idx_x() as usize;
+        let (row, four) = (number / Self::FOURS, number % Self::FOURS);
+        let y = tile[0] + row as i32 - halo;
+        let z = tile[1] + (four * POINTS) as i32 - halo;
+        let is_middle_row = row.wrapping_sub(HALO) < Y;
+        let is_middle_four = (four * POINTS).wrapping_sub(HALO) < Z;
+        let is_own =
+            is_middle_row && is_middle_four && y < area.high[1] as i32 && z < area.high[2] as i32;
+        let are_points = row < Self::FIRST.rows && (0..n_y).contains(&y) && (0..n_z).contains(&z);
+        let is_two = !SHELL || steps == 2;
+        let has_first = are_points && (is_own || is_two && (is_middle_row || is_middle_four));
+        let in_plane = in_plane(grid, y, z);
+        let (y, z) = (y as u32, z as u32);
+        let is_inside =
+            z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && has_first;
 
-    // This thread's copies.
-    let around = [tile[0] - 2 * halo, tile[1] - 2 * halo];
-    let of_u = copies(u_ring, threads, grid, around, |y, z| {
-        (0..n_y).contains(&y) && (0..n_z).contains(&z)
-    });
-    let around = [tile[0] - halo - 1, tile[1] - 2 * halo];
-    let is_near = |y: i32, z: i32| (-1..=n_y).contains(&y) && z >= -halo && z < n_z + halo;
-    let of_eta = copies(eta_ring, threads, grid, around, is_near);
-    // Where a plane is not in the shell, only the values at these points and next to them.
-    let lows = low.map(|at| at as i32);
-    let highs = high.map(|at| at as i32);
-    let of_sides = copies(eta_ring, threads, grid, around, |y, z| {
-        let is_inner = y > lows[1]
-            && y + 1 < highs[1]
-            && z >= lows[2] + POINTS as i32
-            && z + 2 * POINTS as i32 <= highs[2];
-        is_near(y, z) && !is_inner
-    });
-    let has_sides = tile[0] < lows[1] + halo
-        || tile[0] + Y as i32 + halo > highs[1]
-        || tile[1] < lows[2] + halo
-        || tile[1] + Z as i32 + halo > highs[2];
+        let around = [tile[0] - 2 * halo, tile[1] - 2 * halo];
+        let of_u = copies(Self::U, Self::THREADS, grid, around, |y, z| {
+            (0..n_y).contains(&y) && (0..n_z).contains(&z)
+        });
+        let around = [tile[0] - halo - 1, tile[1] - 2 * halo];
+        let is_near = |y: i32, z: i32| (-1..=n_y).contains(&y) && z >= -halo && z < n_z + halo;
+        let of_eta = copies(Self::ETA, Self::THREADS, grid, around, is_near);
+        // Where a plane is not in the shell, only the values at these points and next to them.
+        let lows = low.map(|at| at as i32);
+        let highs = high.map(|at| at as i32);
+        let of_sides = copies(Self::ETA, Self::THREADS, grid, around, |y, z| {
+            let is_inner = y > lows[1]
+                && y + 1 < highs[1]
+                && z >= lows[2] + POINTS as i32
+                && z + 2 * POINTS as i32 <= highs[2];
+            is_near(y, z) && !is_inner
+        });
+        let has_sides = tile[0] < lows[1] + halo
+            || tile[0] + Y as i32 + halo > highs[1]
+            || tile[1] < lows[2] + halo
+            || tile[1] + Z as i32 + halo > highs[2];
 
-    let shared = shared::dynamic_shared_mem::<f32>();
-    let eta_places = shared.wrapping_add(u_ring.len() + first_ring.len());
-    // The planes x at which the block begins and ends; those that the first timestep computes.
-    let mut x = start.saturating_sub(2 * RADIUS);
-    let x_end = end + steps * RADIUS;
-    let [first_from, first_to] = match is_two {
-        true => [start.saturating_sub(RADIUS), (end + RADIUS).min(grid.n_x)],
-        false => [start, end],
-    };
+        let firsts_around = if is_two { RADIUS } else { 0 };
+        let shared = shared::dynamic_shared_mem::<f32>();
+        let firsts = shared.wrapping_add(Self::U.len());
+        let etas = firsts.wrapping_add(Self::FIRST.len());
+        Stream {
+            arrays,
+            task,
+            values,
+            is_two,
+            start,
+            end,
+            x_end: end + if is_two { 2 * RADIUS } else { RADIUS },
+            firsts_from: start.saturating_sub(firsts_around),
+            firsts_to: (end + firsts_around).min(grid.n_x),
+            y,
+            z,
+            in_plane,
+            has_first,
+            has_own: are_points && is_own,
+            is_inside,
+            has_sides,
+            of_u,
+            of_eta,
+            of_sides,
+            u_own: shared.wrapping_add((row + HALO) * U_ROW + (four + 1) * POINTS),
+            first_own: firsts.wrapping_add(row * FIRST_ROW + four * POINTS),
+            eta_own: etas.wrapping_add((row + 1) * U_ROW + (four + 1) * POINTS),
+            x: start.saturating_sub(2 * RADIUS),
+            u_place: 0,
+            first_place: 0,
+            eta_place: 0,
+            column: [[0.0; POINTS]; COLUMN],
+            firsts: [[0.0; POINTS]; COLUMN],
+        }
+    }
 
-    let u_own = shared.wrapping_add((row + HALO) * U_ROW + (four + 1) * POINTS);
-    // Starts the copies of plane x of u, and of plane x - 3 of eta.
-    let fetch = |x: u32, u_place: u32, eta_place: u32| {
-        let copy = |to: *mut f32, plane: *const f32, copies: &[u32; COPIES]| {
-            let mut place = POINTS * thread::thread_idx_x() as usize;
-            for &copy in copies {
-                if copy != NONE {
-                    // SAFETY: the value is in the plane, and aligned because rows and tiles are. No
-                    // other copy has its place.
-                    unsafe { async_copy::copy_16_at(to.wrapping_add(place), plane, copy) }
+    /// Starts the copies of plane x of an array, counted from the halo's first, to a place in
+    /// shared memory.
+    ///
+    /// # Safety
+    /// The values are in the plane, and no thread accesses the place.
+    #[inline(always)]
+    unsafe fn copy(&self, to: usize, array: *const f32, plane: u32, copies: &[u32; COPIES]) {
+        let stride = self.task.grid.stride_x() as usize;
+        let plane = array.wrapping_add(plane as usize * stride);
+        let to = shared::dynamic_shared_mem::<f32>().wrapping_add(to);
+        let mut place = POINTS * thread::thread_idx_x() as usize;
+        for &copy in copies {
+            if copy != NONE {
+                // SAFETY: the caller's. Both are aligned because rows and tiles are. No other copy
+                // has this place.
+                unsafe { async_copy::copy_16_at(to.wrapping_add(place), plane, copy) }
+            }
+            place += POINTS * Self::THREADS;
+        }
+    }
+
+    /// Starts the copies of plane x of u, and of plane x - 3 of eta.
+    ///
+    /// # Safety
+    /// No thread accesses these places of the rings.
+    #[inline(always)]
+    unsafe fn fetch(&self, x: u32, u_place: u32, eta_place: u32) {
+        let Task { grid, region, .. } = *self.task;
+        // SAFETY: the caller's; the planes exist.
+        unsafe {
+            if !SHELL || x < grid.n_x {
+                self.copy(u_place as usize, self.arrays.u, x + RADIUS, &self.of_u);
+            }
+            if !SHELL {
+                return;
+            }
+            // Planes count from the halo's first.
+            let number = x + RADIUS - 3;
+            if number + 1 >= RADIUS && number <= grid.n_x + RADIUS {
+                let to = Self::U.len() + Self::FIRST.len() + eta_place as usize;
+                let is_end =
+                    number <= region.low[0] + RADIUS || number + 1 >= region.high[0] + RADIUS;
+                if is_end || self.has_sides {
+                    let mut copies = self.of_sides;
+                    for (copy, all) in copies.iter_mut().zip(self.of_eta) {
+                        *copy = if is_end { all } else { *copy };
+                    }
+                    self.copy(to, self.arrays.eta, number, &copies);
                 }
-                place += POINTS * threads;
-            }
-        };
-        let plane =
-            |array: *const f32, plane: u32| array.wrapping_add(plane as usize * stride as usize);
-        if x < grid.n_x {
-            let to = shared.wrapping_add(u_place as usize);
-            copy(to, plane(arrays.u, x + RADIUS), &of_u);
-        } else if RELOADED > 1 && has_first {
-            // SAFETY: the place is this thread's.
-            unsafe { mem::store_vector(u_own.wrapping_add(u_place as usize), [0.0; POINTS]) }
-        }
-        // Planes count from the halo's first.
-        let number = x + RADIUS - 3;
-        if number + 1 >= RADIUS && number <= grid.n_x + RADIUS {
-            let to = eta_places.wrapping_add(eta_place as usize);
-            if number <= low[0] + RADIUS || number + 1 >= high[0] + RADIUS {
-                copy(to, plane(arrays.eta, number), &of_eta);
-            } else if has_sides {
-                copy(to, plane(arrays.eta, number), &of_sides);
             }
         }
-    };
+    }
 
-    // SAFETY: this holds for the whole block: the shared memory has the rings. Planes come to
-    // places that no thread reads any more: the barrier separates the last reads from the copies.
-    // A thread reads only its own elements of v, phi and next_phi, and writes its own elements.
-    unsafe {
-        // Places that are never copied to are 0.
-        let mut at = POINTS * number;
-        while at < u_ring.len() + first_ring.len() {
-            mem::store_vector(shared.add(at), [0.0_f32; POINTS]);
-            at += POINTS * threads;
+    /// Goes through all planes.
+    ///
+    /// # Safety
+    /// As the kernels; no other block has these points. All threads of the block call it.
+    #[inline(always)]
+    unsafe fn run(mut self) {
+        // SAFETY: the caller's. The places are this block's, and no copies are under way.
+        unsafe {
+            let shared = shared::dynamic_shared_mem::<f32>();
+            // Places that are never copied to are 0.
+            let mut at = POINTS * thread::thread_idx_x() as usize;
+            while at < Self::U.len() + Self::FIRST.len() {
+                mem::store_vector(shared.add(at), [0.0_f32; POINTS]);
+                at += POINTS * Self::THREADS;
+            }
+            thread::sync_threads();
+            for ahead in 0..AHEAD {
+                let [u, eta] = [Self::U, Self::ETA].map(|ring| (ahead * ring.plane()) as u32);
+                self.fetch(self.x + ahead as u32, u, eta);
+                async_copy::commit();
+            }
+            if SHELL {
+                while self.plane() {}
+            } else {
+                while self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                    && self.plane()
+                {}
+            }
         }
-        thread::sync_threads();
-        let (mut u_place, mut eta_place) = (0_u32, 0_u32);
-        for ahead in 0..AHEAD {
-            let (u, eta) = (ahead * u_ring.plane(), ahead * eta_ring.plane());
-            fetch(x + ahead as u32, u as u32, eta as u32);
-            async_copy::commit();
-        }
-        let mut first_place = 0_u32;
-        let mut column: Column = [[0.0; POINTS]; COLUMN];
-        let mut firsts: Column = [[0.0; POINTS]; COLUMN];
-        let first_own = shared.wrapping_add(u_ring.len() + row * FIRST_ROW + four * POINTS);
-        let eta_own = eta_places.wrapping_add((row + 1) * U_ROW + (four + 1) * POINTS);
+    }
 
-        while x < x_end {
-            // The planes of the two timesteps, and this thread's elements of them.
-            let (p, q) = (x.wrapping_sub(RADIUS), x.wrapping_sub(2 * RADIUS));
-            let element = (x * stride).wrapping_add(in_plane);
-            let second_element = element.wrapping_sub(RADIUS * stride);
-            let is_first = has_first && p.wrapping_sub(first_from) < first_to - first_from;
-            let is_written = has_own && p.wrapping_sub(start) < end - start;
-            let is_second = has_own && is_two && q.wrapping_sub(start) < end - start;
-            let has_shell =
-                |plane: u32| !(is_inside && plane.wrapping_sub(low[0]) < high[0] - low[0]);
-            let zero = [0.0; POINTS];
-            let (mut v, mut vp, mut phi) = (zero, zero, zero);
-            let (mut second_vp, mut second_phi) = (zero, zero);
-            if is_first {
-                v = load(arrays.v.add(element as usize));
-                vp = load(arrays.vp.add(element as usize));
-                if has_shell(p) {
-                    phi = load(arrays.phi.add(element as usize));
-                }
-            }
-            if is_second {
-                second_vp = load(arrays.vp.add(second_element as usize));
-                if has_shell(q) {
-                    second_phi = load(arrays.next_phi.add(second_element as usize));
-                }
-            }
+    /// Whether plane x has points in the shell among the thread's.
+    #[inline(always)]
+    fn has_shell(&self, x: u32) -> bool {
+        let Region { low, high } = self.task.region;
+        SHELL && !(self.is_inside && x.wrapping_sub(low[0]) < high[0] - low[0])
+    }
+
+    /// The places of eta for plane x - 3 - `planes` and those around it.
+    #[inline(always)]
+    fn etas(&self, planes: usize) -> [*const f32; 3] {
+        [planes + 1, planes, planes - 1].map(|planes| {
+            let place = Self::ETA.before(self.eta_place, planes);
+            self.eta_own.wrapping_add(place as usize).cast_const()
+        })
+    }
+
+    /// Takes plane x into the columns, and computes a plane of each timestep. Returns whether
+    /// another plane follows.
+    ///
+    /// # Safety
+    /// As `run`, which has started the copies of the first planes.
+    #[inline(always)]
+    unsafe fn plane(&mut self) -> bool {
+        let Arrays {
+            v,
+            vp,
+            phi,
+            first,
+            second,
+            next_phi,
+            ..
+        } = self.arrays;
+        let Grid { n_x, .. } = self.task.grid;
+        let stride = self.task.grid.stride_x();
+        let zero = [0.0; POINTS];
+        // The planes of the two timesteps, and this thread's elements of them.
+        let (p, q) = (self.x.wrapping_sub(RADIUS), self.x.wrapping_sub(2 * RADIUS));
+        let element = (self.x * stride).wrapping_add(self.in_plane);
+        let second_element = element.wrapping_sub(RADIUS * stride);
+        let planes = self.end - self.start;
+        let is_first =
+            self.has_first && p.wrapping_sub(self.firsts_from) < self.firsts_to - self.firsts_from;
+        let is_written = self.has_own && p.wrapping_sub(self.start) < planes;
+        let is_second = self.has_own && self.is_two && q.wrapping_sub(self.start) < planes;
+        let [first_shell, second_shell] = [p, q].map(|plane| self.has_shell(plane));
+        // SAFETY: this holds for the whole block: the shared memory has the rings. Planes come to
+        // places that no thread reads any more: the barrier separates the last reads from the
+        // copies. A thread reads only its own elements of v, phi and next_phi, and writes its own
+        // elements. The first element exists.
+        unsafe {
+            let load_if = |has: bool, from: *const f32, element: u32| match has {
+                true => load(from.add(element as usize)),
+                false => zero,
+            };
+            let at = |has: bool, element: u32| if has { element as usize } else { 0 };
+            let [first_v, first_vp, second_vp] = match SHELL {
+                true => [
+                    load_if(is_first, v, element),
+                    load_if(is_first, vp, element),
+                    load_if(is_second, vp, second_element),
+                ],
+                false => [
+                    load(v.add(at(is_first, element))),
+                    load(vp.add(at(is_first, element))),
+                    load(vp.add(at(is_second, second_element))),
+                ],
+            };
+            let mut new_phi = load_if(is_first && first_shell, phi, element);
+            let mut last_phi = load_if(is_second && second_shell, next_phi, second_element);
             wait::<AHEAD>();
             thread::sync_threads();
-            let eta_next = eta_ring.before(eta_place, eta_ring.planes - AHEAD);
-            if x + (AHEAD as u32) < x_end {
-                let free = u_ring.before(u_place, HALO + 1);
-                fetch(x + AHEAD as u32, free, eta_next);
+            let eta_next = Self::ETA.before(self.eta_place, Self::ETA.planes - AHEAD);
+            if self.x + (AHEAD as u32) < self.x_end {
+                let free = Self::U.before(self.u_place, HALO + 1);
+                self.fetch(self.x + AHEAD as u32, free, eta_next);
             }
             async_copy::commit();
 
             for r in 0..COLUMN - 1 {
-                (column[r], firsts[r]) = (column[r + 1], firsts[r + 1]);
+                (self.column[r], self.firsts[r]) = (self.column[r + 1], self.firsts[r + 1]);
             }
-            let load_if = |has: bool, own: *mut f32, place: u32| match has {
-                true => load(own.add(place as usize)),
-                false => zero,
-            };
-            if RELOADED > 1 {
-                let ahead = [4, 3, 2, 1, 0]
-                    .map(|planes| load_if(has_first, u_own, u_ring.before(u_place, planes)));
-                [column[4], column[5], column[6], column[7], column[8]] = ahead;
-            } else {
-                column[COLUMN - 1] = load_if(has_first && x < grid.n_x, u_own, u_place);
-            }
-            // The places of eta for plane x - 3 - `planes` and those around it.
-            let etas = |planes: usize| {
-                [planes + 1, planes, planes - 1].map(|planes| {
-                    let place = eta_ring.before(eta_place, planes);
-                    eta_own.wrapping_add(place as usize).cast_const()
-                })
-            };
+            let has_u = !SHELL || self.has_first && self.x < n_x;
+            self.column[COLUMN - 1] = load_if(has_u, self.u_own, self.u_place);
             let mut next = zero;
-            if is_first {
+            if !SHELL || is_first {
                 let points = Points {
-                    task,
-                    position: [p, y, z],
+                    task: self.task,
+                    position: [p, self.y, self.z],
                     element,
-                    value: values[0],
-                    v,
-                    vp,
-                    has_shell: has_shell(p),
+                    value: self.values[0],
+                    v: first_v,
+                    vp: first_vp,
+                    has_shell: first_shell,
                 };
-                let here = u_own.add(u_ring.before(u_place, HALO) as usize);
-                next = points.next::<U_ROW, U_ROW>(&column, here, || etas(1), &mut phi);
+                let here = self.u_own.add(Self::U.before(self.u_place, HALO) as usize);
+                let etas = || self.etas(1);
+                next = points.next::<U_ROW, U_ROW, SHELL>(&self.column, here, etas, &mut new_phi);
                 if is_written {
-                    mem::store_vector(arrays.first.add(element as usize), next);
-                    if has_shell(p) {
-                        mem::store_vector(arrays.next_phi.add(element as usize), phi);
+                    mem::store_vector(first.add(element as usize), next);
+                    if first_shell {
+                        mem::store_vector(next_phi.add(element as usize), new_phi);
                     }
                 }
             }
-            if has_first {
-                mem::store_vector(first_own.add(first_place as usize), next);
+            if !SHELL || self.has_first {
+                mem::store_vector(self.first_own.add(self.first_place as usize), next);
             }
-            if RELOADED > 0 {
-                let ahead = [4, 3, 2, 1].map(|planes| {
-                    load_if(has_own, first_own, first_ring.before(first_place, planes))
+            if RELOADS {
+                let reloaded = [4, 3, 2, 1].map(|planes| {
+                    let place = Self::FIRST.before(self.first_place, planes);
+                    load_if(!SHELL || self.has_own, self.first_own, place)
                 });
-                [firsts[4], firsts[5], firsts[6], firsts[7]] = ahead;
+                self.firsts[HALO..COLUMN - 1].copy_from_slice(&reloaded);
             }
-            firsts[COLUMN - 1] = next;
+            self.firsts[COLUMN - 1] = next;
             if is_second {
                 let points = Points {
-                    task,
-                    position: [q, y, z],
+                    task: self.task,
+                    position: [q, self.y, self.z],
                     element: second_element,
-                    value: values[1],
-                    v: column[0],
+                    value: self.values[1],
+                    v: self.column[0],
                     vp: second_vp,
-                    has_shell: has_shell(q),
+                    has_shell: second_shell,
                 };
-                let here = first_own.add(first_ring.before(first_place, HALO) as usize);
+                let place = Self::FIRST.before(self.first_place, HALO);
+                let here = self.first_own.add(place as usize);
+                let etas = || self.etas(5);
                 let next =
-                    points.next::<FIRST_ROW, U_ROW>(&firsts, here, || etas(5), &mut second_phi);
-                mem::store_vector(arrays.second.add(second_element as usize), next);
-                if has_shell(q) {
-                    mem::store_vector(arrays.next_phi.add(second_element as usize), second_phi);
+                    points.next::<FIRST_ROW, U_ROW, SHELL>(&self.firsts, here, etas, &mut last_phi);
+                mem::store_vector(second.add(second_element as usize), next);
+                if second_shell {
+                    mem::store_vector(next_phi.add(second_element as usize), last_phi);
                 }
             }
-            u_place = u_ring.next(u_place);
-            first_place = first_ring.next(first_place);
-            eta_place = eta_ring.next(eta_place);
-            x += 1;
         }
+        self.u_place = Self::U.next(self.u_place);
+        self.first_place = Self::FIRST.next(self.first_place);
+        self.eta_place = Self::ETA.next(self.eta_place);
+        self.x += 1;
+        self.x < self.x_end
     }
 }
 
-/// The kernels, by their tiles the planes that copies are ahead, and the reloaded timesteps.
+/// The kernels, by their tiles, the planes that copies are ahead, and whether values are reloaded.
 macro_rules! instances {
-    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, reloaded $reloaded:literal, $threads:literal x $blocks:literal;)*) => {
+    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, reloads $reloads:literal, shell $shell:literal, $threads:literal x $blocks:literal;)*) => {
         /// The kernels.
         pub const INSTANCES: &[Instance] = &[$(Instance {
             kernel: stringify!($name),
             tile: [$y, $z],
             ahead: $ahead,
-            reloaded: $reloaded,
+            reloads: $reloads,
+            has_shell: $shell,
             threads: $threads,
             blocks: $blocks,
-            shared_mem_bytes: Tile::<$y, $z, $ahead>::SHARED_MEM_BYTES as u32,
+            shared_mem_bytes: Tile::<$y, $z, $ahead>::shared_mem_bytes($shell) as u32,
         }),*];
 
         $(
         const _: () = assert!(Tile::<$y, $z, $ahead>::THREADS == $threads);
 
-        /// Advances all points by `steps` timesteps, 1 or 2, from the fields `u`, `v` and `phi`.
+        /// Advances the points of `area` by `steps` timesteps, 1 or 2, from the fields `u`, `v` and
+        /// `phi`.
         ///
         /// The values after one timestep go to `first`, those after two to `second`, and phi after
         /// all of them to `next_phi`. With one timestep, `first` may be `v`, and `next_phi` may be
@@ -604,8 +773,11 @@ macro_rules! instances {
         /// # Safety
         /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. The
         ///   values of `first`, `second` and `next_phi` may be undefined.
-        /// - Nothing else accesses `first`, `second` and `next_phi` during the launch. With two
-        ///   timesteps, they are not arrays that are read.
+        /// - Along z, `area` begins at a multiple of four. It ends at one or with the grid.
+        /// - Without a shell, `steps` is 2, and `area` is in [`deep`]. Tiles that the source
+        ///   [`reaches`] are left out.
+        /// - Nothing else accesses the elements of `first`, `second` and `next_phi` in `area`
+        ///   during the launch. With two timesteps, they are not arrays that are read.
         #[kernel(max_threads = $threads, min_blocks = $blocks)]
         pub unsafe fn $name(
             u: &[f32],
@@ -617,6 +789,7 @@ macro_rules! instances {
             second: *mut f32,
             next_phi: *mut f32,
             task: Task,
+            area: Region,
             value_1: f32,
             value_2: f32,
             steps: u32,
@@ -625,38 +798,43 @@ macro_rules! instances {
         ) {
             let (u, vp, eta) = (u.as_ptr(), vp.as_ptr(), eta.as_ptr());
             let arrays = Arrays { u, v, vp, eta, phi, first, second, next_phi };
-            let tiles = tiles(task.grid, [$y, $z]);
+            let [along_y, along_z] = tiles(area, [$y, $z]);
             let block = thread::block_idx_x();
             let [number, part, parts] = match block < whole {
                 true => [block, 0, 1],
                 false => [whole + (block - whole) / parts, (block - whole) % parts, parts],
             };
-            let planes = task.grid.n_x.div_ceil(parts);
-            let start = part * planes;
-            let end = (start + planes).min(task.grid.n_x);
-            if number >= tiles[0] * tiles[1] || start >= end {
+            let planes = (area.high[0] - area.low[0]).div_ceil(parts);
+            let start = area.low[0] + part * planes;
+            let end = (start + planes).min(area.high[0]);
+            if number >= along_y * along_z || start >= end {
                 return;
             }
-            let [y, z] = position(number, tiles);
+            let tile = [
+                area.low[1] + number / along_z * $y,
+                area.low[2] + number % along_z * $z,
+            ];
+            if !$shell && reaches(&task, tile, [$y, $z]) {
+                return;
+            }
             // SAFETY: the caller's. Each point is in one block's tile and planes.
             unsafe {
-                stream::<$y, $z, $ahead, { $z + 2 * HALO }, { $z + 4 * HALO }, $reloaded>(
-                    arrays, &task, [value_1, value_2], steps, [y * $y, z * $z], [start, end],
-                );
+                Stream::<$y, $z, $ahead, { $z + 2 * HALO }, { $z + 4 * HALO }, $reloads, $shell>::new(
+                    arrays, &task, &area, [value_1, value_2], steps, tile, [start, end],
+                ).run();
             }
         }
     )*};
 }
 
 instances! {
-    stencil25_two_steps_y8_z40_a1_r0: 8 x 40, ahead 1, reloaded 0, 192 x 2;
-    stencil25_two_steps_y24_z24_a1_r1: 24 x 24, ahead 1, reloaded 1, 256 x 2;
-    stencil25_two_steps_y24_z40_a2_r0: 24 x 40, ahead 2, reloaded 0, 384 x 1;
-    stencil25_two_steps_y24_z56_a2_r0: 24 x 56, ahead 2, reloaded 0, 512 x 1;
-    stencil25_two_steps_y24_z56_a1_r1: 24 x 56, ahead 1, reloaded 1, 512 x 1;
-    stencil25_two_steps_y24_z56_a2_r1: 24 x 56, ahead 2, reloaded 1, 512 x 1;
-    stencil25_two_steps_y24_z56_a3_r1: 24 x 56, ahead 3, reloaded 1, 512 x 1;
-    stencil25_two_steps_y24_z56_a2_r2: 24 x 56, ahead 2, reloaded 2, 512 x 1;
-    stencil25_two_steps_y20_z64_a2_r1: 20 x 64, ahead 2, reloaded 1, 512 x 1;
-    stencil25_two_steps_y32_z56_a1_r2: 32 x 56, ahead 1, reloaded 2, 640 x 1;
+    stencil25_two_steps_any_y8_z40: 8 x 40, ahead 1, reloads false, shell true, 192 x 2;
+    stencil25_two_steps_any_y24_z40: 24 x 40, ahead 2, reloads false, shell true, 384 x 1;
+    stencil25_two_steps_any_y40_z24: 40 x 24, ahead 2, reloads false, shell true, 384 x 1;
+    stencil25_two_steps_y8_z40_a1_r0: 8 x 40, ahead 1, reloads false, shell false, 192 x 2;
+    stencil25_two_steps_y24_z40_a2_r0: 24 x 40, ahead 2, reloads false, shell false, 384 x 1;
+    stencil25_two_steps_y24_z56_a2_r0: 24 x 56, ahead 2, reloads false, shell false, 512 x 1;
+    stencil25_two_steps_y24_z56_a3_r0: 24 x 56, ahead 3, reloads false, shell false, 512 x 1;
+    stencil25_two_steps_y24_z56_a2_r1: 24 x 56, ahead 2, reloads true, shell false, 512 x 1;
+    stencil25_two_steps_y32_z56_a2_r1: 32 x 56, ahead 2, reloads true, shell false, 640 x 1;
 }

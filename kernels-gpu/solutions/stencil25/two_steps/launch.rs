@@ -1,12 +1,15 @@
-//! Two timesteps per launch, from two fields to two others. The number of these launches is even,
-//! so that the results are in the buffers of the first fields, whose halos are 0. The other
-//! timesteps, up to three, come first, in a launch each.
+//! Two timesteps per pass, from two fields to two others. The number of these passes is even, so
+//! that the results are in the buffers of the first fields, whose halos are 0. The other timesteps,
+//! up to three, come first, in a launch each.
+//!
+//! A pass is a launch for the points deep inside, and launches for boxes around them and for the
+//! tiles near the source. Each writes its own points, and reads what none writes.
 
-use kernels_gpu::stencil25::{Coefficients, Grid, Task};
+use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
 use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{INSTANCES, Instance, tiles};
+use super::kernels::{INSTANCES, Instance, deep, reaches, tiles};
 
 /// The number of multiprocessors that tiles are cut for. With other numbers the results are the
 /// same.
@@ -14,41 +17,37 @@ const MULTIPROCESSORS: u64 = 132;
 /// The least number of planes of a part of a tile, if the grid has as many. A part needs 16 more.
 const FEWEST_PLANES: u64 = 8;
 
-/// The shape of a launch.
+/// The shape of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Points of a tile along y and z.
+    /// Points of a tile deep inside, along y and z.
     pub tile: [u32; 2],
     /// Planes that copies are ahead of their use.
     pub ahead: u32,
-    /// Timesteps whose values ahead of the points come from shared memory again: 0 to 2.
-    pub reloaded: u32,
+    /// Whether the second timestep's values ahead of the points come from shared memory again.
+    pub reloads: bool,
 }
 
 impl Shape {
     /// The shape whose shared memory every GPU has. GPUs of compute capability 9.0 have room for
     /// larger tiles.
-    pub const DEFAULT: Shape = Shape::new([8, 40], 1, 0);
+    pub const DEFAULT: Shape = Shape::new([8, 40], 1, false);
 
     /// Shapes to try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new([24, 24], 1, 1),
-        Shape::new([24, 40], 2, 0),
-        Shape::new([24, 56], 2, 0),
-        Shape::new([24, 56], 1, 1),
-        Shape::new([24, 56], 2, 1),
-        Shape::new([24, 56], 3, 1),
-        Shape::new([24, 56], 2, 2),
-        Shape::new([20, 64], 2, 1),
-        Shape::new([32, 56], 1, 2),
+        Shape::new([24, 40], 2, false),
+        Shape::new([24, 56], 2, false),
+        Shape::new([24, 56], 3, false),
+        Shape::new([24, 56], 2, true),
+        Shape::new([32, 56], 2, true),
     ];
 
-    const fn new(tile: [u32; 2], ahead: u32, reloaded: u32) -> Shape {
+    const fn new(tile: [u32; 2], ahead: u32, reloads: bool) -> Shape {
         Shape {
             tile,
             ahead,
-            reloaded,
+            reloads,
         }
     }
 
@@ -57,25 +56,108 @@ impl Shape {
         let Shape {
             tile: [y, z],
             ahead,
-            reloaded,
-        } = self;
-        format!("y{y}_z{z}_a{ahead}_r{reloaded}")
+            reloads,
+        } = *self;
+        format!("y{y}_z{z}_a{ahead}_r{}", u8::from(reloads))
     }
 
-    fn instance(&self) -> Instance {
-        let mut instances = INSTANCES.iter();
-        let of = |instance: &Instance| Shape::new(instance.tile, instance.ahead, instance.reloaded);
-        let is_own = |instance: &&Instance| of(instance) == *self;
-        *instances.find(is_own).expect("every shape has a kernel")
+    /// The kernel for points deep inside.
+    fn deep(&self) -> Instance {
+        let of = |instance: &Instance| Shape::new(instance.tile, instance.ahead, instance.reloads);
+        instance(|instance| !instance.has_shell && of(instance) == *self)
+    }
+
+    /// The launches of a pass. Those whose blocks take longest come first, and those whose blocks
+    /// are done soonest last.
+    fn parts(&self, task: &Task, shell: u32) -> Vec<Part> {
+        let all = task.grid.all();
+        let Some(area) = deep(task.grid, shell) else {
+            return vec![Part::new(self.any(false), all)];
+        };
+        let [front, back, top, bottom, left, right] = around(all, area);
+        let mut parts = vec![
+            Part::new(self.any(true), front),
+            Part::new(self.any(true), back),
+            Part::new(self.any(false), top),
+            Part::new(self.any(false), bottom),
+        ];
+        let near = near_source(task, area, self.tile);
+        parts.extend(near.map(|near| Part::new(self.any(false), near)));
+        parts.push(Part::new(self.deep(), area));
+        parts.extend([left, right].map(|ends| Part::new(self.any(false), ends)));
+        parts
+    }
+
+    /// The kernel for other points: for boxes that are thin along z, or other ones.
+    fn any(&self, is_thin: bool) -> Instance {
+        let tile = match (*self == Shape::DEFAULT, is_thin) {
+            (true, _) => [8, 40],
+            (false, true) => [40, 24],
+            (false, false) => [24, 40],
+        };
+        instance(|instance| instance.has_shell && instance.tile == tile)
+    }
+}
+
+fn instance(is_right: impl Fn(&Instance) -> bool) -> Instance {
+    let mut instances = INSTANCES.iter().copied();
+    let found = instances.find(|instance| is_right(instance));
+    found.expect("every shape has its kernels")
+}
+
+/// The points of `all` outside `inner`, in boxes: those along z with all of their points, those
+/// along y between these, those along x between both.
+fn around(all: Region, inner: Region) -> [Region; 6] {
+    let [low, high] = [inner.low, inner.high];
+    let mut left = all;
+    let mut boxes = [all; 6];
+    for (axis, pair) in [2, 1, 0].into_iter().zip(boxes.chunks_exact_mut(2)) {
+        pair.fill(left);
+        pair[0].high[axis] = low[axis];
+        pair[1].low[axis] = high[axis];
+        (left.low[axis], left.high[axis]) = (low[axis], high[axis]);
+    }
+    boxes
+}
+
+/// The tiles that the source reaches, as a box.
+fn near_source(task: &Task, area: Region, tile: [u32; 2]) -> Option<Region> {
+    let [along_y, along_z] = tiles(area, tile);
+    let begins = |number: u32| {
+        let [y, z] = [number / along_z, number % along_z];
+        [area.low[1] + y * tile[0], area.low[2] + z * tile[1]]
+    };
+    let mut near = (0..along_y * along_z)
+        .map(begins)
+        .filter(|&at| reaches(task, at, tile));
+    let first = near.next()?;
+    let last = near.last().unwrap_or(first);
+    let end = |axis: usize| (last[axis] + tile[axis]).min(area.high[axis + 1]);
+    Some(Region {
+        low: [area.low[0], first[0], first[1]],
+        high: [area.high[0], end(0), end(1)],
+    })
+}
+
+/// A launch of a pass: its kernel and its points.
+#[derive(Clone, Copy)]
+struct Part {
+    instance: Instance,
+    area: Region,
+}
+
+impl Part {
+    fn new(instance: Instance, area: Region) -> Part {
+        Part { instance, area }
     }
 
     /// The number of tiles that a block each takes whole, and the number of parts of each of the
     /// others, with which the multiprocessors finish first.
-    fn cut(&self, grid: Grid) -> [u32; 2] {
-        let [along_y, along_z] = tiles(grid, self.tile).map(u64::from);
+    fn cut(&self) -> [u32; 2] {
+        let [along_y, along_z] = tiles(self.area, self.instance.tile).map(u64::from);
         let tiles = along_y * along_z;
-        let planes = u64::from(grid.n_x);
-        let at_once = MULTIPROCESSORS * u64::from(self.instance().blocks);
+        let [planes, ..] = self.area.shape().map(u64::from);
+        let at_once = MULTIPROCESSORS * u64::from(self.instance.blocks);
         let rounds = tiles / at_once;
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
@@ -91,6 +173,51 @@ impl Shape {
         };
         let [rounds, parts] = cuts.min_by_key(time).expect("there are some");
         [(rounds * at_once) as u32, parts as u32]
+    }
+}
+
+/// What the launches of a plan have in common.
+struct Fixed {
+    task: Task,
+    vp: BufferId,
+    eta: BufferId,
+}
+
+impl Fixed {
+    /// Records a launch that advances fields and phi by as many timesteps as the source has values.
+    fn launch(
+        &self,
+        plan: &mut Plan,
+        part: Part,
+        [u, v, phi]: [BufferId; 3],
+        [first, second, next_phi]: [BufferId; 3],
+        values: &[f32],
+    ) -> Result<(), PlanError> {
+        let Part { instance, area } = part;
+        let [whole, parts] = part.cut();
+        let [along_y, along_z] = tiles(area, instance.tile);
+        let blocks = whole + (along_y * along_z - whole) * parts;
+        let config = LaunchConfig::new(blocks, instance.threads)
+            .with_shared_mem_bytes(instance.shared_mem_bytes);
+        let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
+        let args = args![
+            u.slice(),
+            v,
+            self.vp.slice(),
+            self.eta.slice(),
+            phi,
+            first,
+            second,
+            next_phi,
+            self.task.to_bytes().to_vec(),
+            area.to_bytes().to_vec(),
+            value(0),
+            value(1),
+            values.len() as u32,
+            whole,
+            parts
+        ];
+        plan.launch(instance.kernel, config, args)
     }
 }
 
@@ -130,38 +257,14 @@ impl Solution for Shape {
             coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
             source: problem.source,
         };
-        let instance = self.instance();
-        let [whole, parts] = self.cut(grid);
-        let [along_y, along_z] = tiles(grid, self.tile);
-        let blocks = whole + (along_y * along_z - whole) * parts;
-        let config = LaunchConfig::new(blocks, instance.threads)
-            .with_shared_mem_bytes(instance.shared_mem_bytes);
-        let launch = |plan: &mut Plan, from: [BufferId; 3], to: [BufferId; 3], values: &[f32]| {
-            let ([u, v, phi], [first, second, next_phi]) = (from, to);
-            let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
-            let args = args![
-                u.slice(),
-                v,
-                vp.slice(),
-                eta.slice(),
-                phi,
-                first,
-                second,
-                next_phi,
-                task.to_bytes().to_vec(),
-                value(0),
-                value(1),
-                values.len() as u32,
-                whole,
-                parts
-            ];
-            plan.launch(instance.kernel, config, args)
-        };
+        let all = Part::new(self.any(false), grid.all());
+        let parts = self.parts(&task, problem.shell);
+        let fixed = Fixed { task, vp, eta };
         let (single, double) = problem
             .source_values
             .split_at(problem.source_values.len() % 4);
         for value in single.chunks(1) {
-            launch(plan, [u, v, phi], [v, v, phi], value)?;
+            fixed.launch(plan, all, [u, v, phi], [v, v, phi], value)?;
             (u, v) = (v, u);
         }
         if double.is_empty() {
@@ -172,7 +275,11 @@ impl Solution for Shape {
         let mut second = plan.scratch("second", Element::F32, len);
         let mut next_phi = plan.scratch("next_phi", Element::F32, len);
         for values in double.chunks(2) {
-            launch(plan, [u, v, phi], [first, second, next_phi], values)?;
+            plan.independent(|plan| {
+                let (from, to) = ([u, v, phi], [first, second, next_phi]);
+                let mut parts = parts.iter();
+                parts.try_for_each(|&part| fixed.launch(plan, part, from, to, values))
+            })?;
             (u, second, v, first) = (second, u, first, v);
             (phi, next_phi) = (next_phi, phi);
         }
