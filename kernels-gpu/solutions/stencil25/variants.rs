@@ -51,7 +51,7 @@ pub fn variants() -> Vec<Variant> {
         ),
         variant::<Stencil25>(
             "two_steps",
-            "two timesteps per launch: tiles stream along x, both timesteps' columns in registers",
+            "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",
             |_| Box::new(two_steps::launch::Submission),
         )
         .tuned(
@@ -153,11 +153,11 @@ pub fn variants() -> Vec<Variant> {
     ]
 }
 
-/// A launch reads u, v and vp and writes two fields. In the shell it reads eta and phi, and writes
+/// A pass reads u, v and vp and writes two fields. In the shell it reads eta and phi, and writes
 /// phi. Up to three timesteps have a launch each.
 fn of_two_steps(case: &Stencil25, _: &TwoSteps) -> u64 {
     let singles = u64::from(case.steps() % 4);
-    let launches = u64::from(case.steps() / 4 * 2);
+    let passes = u64::from(case.steps() / 4 * 2);
     let [inner, shell] = case.parts();
-    (16 * inner + 28 * shell) * singles + (20 * inner + 32 * shell) * launches
+    (16 * inner + 28 * shell) * singles + (20 * inner + 32 * shell) * passes
 }

@@ -1,4 +1,4 @@
-//! Two timesteps per launch, on tiles that stream along x: each field is read and written once in
+//! Two timesteps per pass, on tiles that stream along x: each field is read and written once in
 //! two timesteps.
 //!
 //! When plane x of u arrives, the first timestep computes plane x - 4, and the second plane x - 8.
