@@ -229,7 +229,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) stencil25_st_reg_fixed(cons
     }
 }
 
-// ---- the Rust variant `two_steps`: two timesteps per launch, on tiles that stream along x ----
+// ---- the Rust variant `two_steps`: two timesteps per pass, on tiles that stream along x ----
 
 constexpr int HALO = RADIUS, POINTS = 4, COLUMN = 2 * HALO + 1, COPIES = 2;
 constexpr u32 NONE = ~0u;
