@@ -37,7 +37,7 @@ const HALO: usize = RADIUS as usize;
 const COLUMN: usize = 2 * HALO + 1;
 /// The largest number of copies of 16 bytes that a thread makes for a plane.
 const COPIES: usize = 2;
-/// Values of a sector, of which four are a cache line.
+/// Values of a sector of 32 bytes: device memory is read and written by sectors.
 const SECTOR: u32 = 8;
 /// A copy that a thread does not make.
 const NONE: u32 = u32::MAX;
@@ -148,9 +148,9 @@ pub const fn tiles(area: Region, [y, z]: [u32; 2]) -> [u32; 2] {
     [n_y.div_ceil(y), n_z.div_ceil(z)]
 }
 
-/// The points that kernels without a shell may advance, but for those near the source: eight points
+/// The points that kernels without a shell may advance, except those near the source: eight points
 /// around each exist, and four around each are not in a shell of this width. Along z, the box
-/// begins and ends with a sector of 32 bytes. None if there are no such points.
+/// begins and ends with a sector. None if the grid has none.
 pub fn deep(grid: Grid, shell: u32) -> Option<Region> {
     let margin = shell.max(RADIUS) + RADIUS;
     let low = [margin, margin, margin.next_multiple_of(SECTOR)];
@@ -236,10 +236,10 @@ struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, they are
-    /// neither in the shell nor the source's, and exist. `here` and `eta` are their
-    /// places in shared memory: those of eta for the plane behind, their own, and the one ahead.
-    /// Rows have `ROW` values, those of eta `ETA_ROW`.
+    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, they exist,
+    /// are not in the shell, and none is the source's. `here` and `eta` are their places in shared
+    /// memory: those of eta for the plane behind, their own, and the one ahead. Rows have `ROW`
+    /// values, those of eta `ETA_ROW`.
     ///
     /// # Safety
     /// The values around the points are at these places.
@@ -330,7 +330,8 @@ impl Points<'_> {
     }
 }
 
-/// Whether the source is in a tile that begins at (y, z) = `tile`, or at most four points beside it.
+/// Whether the source is in a tile that begins at (y, z) = `tile`, or at most four points beside
+/// it.
 pub const fn reaches(task: &Task, tile: [u32; 2], [y, z]: [u32; 2]) -> bool {
     let Task { grid, source, .. } = *task;
     // Rows count from the halo's first.
@@ -374,7 +375,8 @@ struct Stream<
     /// Whether they are in rows inside the shell, and whether some of the tile are not.
     is_inside: bool,
     has_sides: bool,
-    /// This thread's copies: those of u, those of eta, and those of eta for planes inside the shell.
+    /// This thread's copies: those of u, those of eta, and those of eta for planes inside the
+    /// shell.
     of_u: [u32; COPIES],
     of_eta: [u32; COPIES],
     of_sides: [u32; COPIES],

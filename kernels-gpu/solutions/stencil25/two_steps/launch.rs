@@ -176,7 +176,7 @@ impl Part {
     }
 }
 
-/// What the launches of a plan have in common.
+/// The arguments that all launches of a plan have in common.
 struct Fixed {
     task: Task,
     vp: BufferId,
