@@ -295,7 +295,7 @@ __device__ inline void copies(const Ring &ring, u32 threads, const Grid &grid, i
     }
 }
 
-// Four points of a timestep. Without SHELL, they exist, are not in the shell, and none is the source's.
+// Four points of a timestep. Without SHELL, all exist, none is in the shell, and none is the source's.
 struct Points {
     u32 x, y, z, element;
     float value;

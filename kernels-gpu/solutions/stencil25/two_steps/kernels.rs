@@ -236,10 +236,10 @@ struct Points<'a> {
 }
 
 impl Points<'_> {
-    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, they exist,
-    /// are not in the shell, and none is the source's. `here` and `eta` are their places in shared
-    /// memory: those of eta for the plane behind, their own, and the one ahead. Rows have `ROW`
-    /// values, those of eta `ETA_ROW`.
+    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, all points
+    /// exist, none is in the shell, and none is the source's. `here` and `eta` are their places in
+    /// shared memory: those of eta for the plane behind, their own, and the one ahead. Rows have
+    /// `ROW` values, those of eta `ETA_ROW`.
     ///
     /// # Safety
     /// The values around the points are at these places.
