@@ -551,10 +551,12 @@ impl<
                 let is_end =
                     number <= region.low[0] + RADIUS || number + 1 >= region.high[0] + RADIUS;
                 if is_end || self.has_sides {
-                    let mut copies = self.of_sides;
-                    for (copy, all) in copies.iter_mut().zip(self.of_eta) {
-                        *copy = if is_end { all } else { *copy };
-                    }
+                    // Chosen by value: between arrays by address, they would be in local memory.
+                    let ([all, all_2], [side, side_2]) = (self.of_eta, self.of_sides);
+                    let copies = match is_end {
+                        true => [all, all_2],
+                        false => [side, side_2],
+                    };
                     self.copy(to, self.arrays.eta, number, &copies);
                 }
             }
