@@ -168,19 +168,35 @@ fn modules_with_addresses_of_32_bits_are_refused() {
 }
 
 #[test]
-fn saturation_without_effect_is_refused() {
-    for (types, is_accepted) in [
-        ("s16.s16", false),
-        ("u16.u16", false),
-        ("s32.u16", false),
-        ("u32.s16", true),
-        ("s16.u16", true),
-        ("u8.u16", true),
+fn conversions_with_modifiers_without_effect_are_refused() {
+    for (form, is_accepted) in [
+        ("sat.s16.s16", false),
+        ("sat.u16.u16", false),
+        ("sat.s32.u16", false),
+        ("sat.u32.s16", true),
+        ("sat.s16.u16", true),
+        ("sat.u8.u16", true),
+        ("ftz.s16.s16", false),
+        ("rn.ftz.f16.s16", false),
+        ("rn.ftz.f16.f32", true),
+        ("rni.s32.s32", false),
+        ("rn.s32.s32", false),
+        ("rn.f32.f16", false),
+        ("rn.f32.bf16", true),
+        ("rzi.f16.f32", false),
+        ("rni.f32.s32", false),
+        ("rni.f16.f16", true),
+        ("rni.ftz.f32.f32", true),
+        ("rn.s32.f32", false),
+        ("rzi.s32.f16", true),
+        ("rn.f32.s32", true),
+        ("rn.f16.f32", true),
     ] {
-        let (dst, src) = types.split_once('.').unwrap();
+        let mut types = form.rsplit('.');
+        let (src, dst) = (types.next().unwrap(), types.next().unwrap());
         let register = |ty: &str| if &ty[1..] == "32" { "%r5" } else { "%h1" };
         let (dst, src) = (register(dst), register(src));
-        let text = launch(&format!("mov.b16 %h1, 0; cvt.sat.{types} {dst}, {src};")).text();
-        assert_eq!(Executable::parse(&text).is_ok(), is_accepted, "{types}");
+        let text = launch(&format!("mov.b16 %h1, 0; cvt.{form} {dst}, {src};")).text();
+        assert_eq!(Executable::parse(&text).is_ok(), is_accepted, "{form}");
     }
 }

@@ -64,12 +64,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 
 fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
     use ScalarType::*;
-    let Conversion {
-        dst_ty,
-        src_ty,
-        integral,
-        ..
-    } = conversion;
+    let Conversion { dst_ty, src_ty, .. } = conversion;
     if conversion.relu && !matches!(dst_ty, F16 | Bf16) {
         return Err(r.unsupported("modifier `.relu`"));
     }
@@ -78,22 +73,14 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
             return Err(r.unsupported_type(ty));
         }
     }
-    if conversion.sat && !dst_ty.is_float() && !src_ty.is_float() && includes(dst_ty, src_ty) {
-        let message = format!("`.sat` has no effect: every value of {src_ty} is one of {dst_ty}");
+    if let Some(message) = conversion.without_effect() {
         return Err(Problem::invalid(r.syntax().opcode.pos, message).into());
     }
     r.done()?;
     let narrows = dst_ty.is_float() && (!src_ty.is_float() || dst_ty.bits() < src_ty.bits());
     let to_integer = src_ty.is_float() && !dst_ty.is_float();
-    match conversion.rounding {
-        None if narrows || to_integer => return Err(r.missing("rounding")),
-        Some(_) if to_integer && !integral => {
-            return Err(r.unsupported("rounding to a floating-point value"));
-        }
-        Some(_) if narrows && integral => {
-            return Err(r.unsupported("rounding to an integral value"));
-        }
-        _ => {}
+    if conversion.rounding.is_none() && (narrows || to_integer) {
+        return Err(r.missing("rounding"));
     }
     r.operands(2)?;
     let (d, s) = (r.operand()?, r.operand()?);
@@ -207,6 +194,29 @@ struct Conversion {
 }
 
 impl Conversion {
+    /// The complaint about a modifier that the types leave nothing to do, as `ptxas` makes it.
+    fn without_effect(&self) -> Option<String> {
+        let (dst, src) = (self.dst_ty, self.src_ty);
+        let of_floats = dst.is_float() && src.is_float();
+        if self.sat && !dst.is_float() && !src.is_float() && includes(dst, src) {
+            return Some(format!(
+                "`.sat` has no effect: every value of {src} is one of {dst}"
+            ));
+        }
+        if self.ftz && dst != ScalarType::F32 && src != ScalarType::F32 {
+            return Some("`.ftz` has no effect: it is for .f32".to_owned());
+        }
+        self.rounding?;
+        let rounds = match self.integral {
+            true => src.is_float() && (!dst.is_float() || dst == src),
+            // The two types of 16 bits round to each other, and `ptxas` lets bf16 round to all.
+            false if src == ScalarType::Bf16 => true,
+            false if of_floats => dst.bits() <= src.bits() && dst != src,
+            false => dst.is_float(),
+        };
+        (!rounds).then(|| format!("rounding has no effect from {src} to {dst}"))
+    }
+
     /// A vectorised version, for the common ones between registers of the types' own widths.
     fn fast(&self, dst: RegClass, src: RegClass) -> Option<Apply> {
         use ScalarType::*;
