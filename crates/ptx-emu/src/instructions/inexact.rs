@@ -90,15 +90,15 @@ impl Inexact {
         }
         let mut random =
             fastrand::Rng::with_seed(seed ^ rounded.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        // At least half of the error, so that results differ; seven tenths at most, since the sum is
-        // rounded too, by up to a quarter of the smallest error.
+        // At least half of the error, so that results differ. Seven tenths at most, since the sum
+        // is rounded too, by up to a quarter of the smallest error.
         let share = (0.5 + 0.2 * random.f64()).copysign(random.f64() - 0.5);
         let value = (self.value)(number(operands[0]), number(operands[1]));
         let off = match self.error {
             Error::Ulps(ulps) => {
                 let away = i64::from(number(rounded).abs() < value.abs());
-                // From the neighbour below in magnitude to the one above, and as far beyond; but not
-                // the rounded one.
+                // From the neighbour below in magnitude to the one above, and as far beyond; but
+                // not the rounded one.
                 let below = away - ulps;
                 let steps = random.i64(below..below + 2 * ulps - 1);
                 let steps = if steps >= 0 { steps + 1 } else { steps };
