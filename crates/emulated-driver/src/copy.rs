@@ -158,7 +158,8 @@ impl Fill {
     fn check(&self, driver: &Driver) -> Outcome {
         let row = self.width * self.element;
         let is_inside = |number: u64| driver.has(self.to + number * self.pitch, row);
-        match self.to % self.element == 0 && (row == 0 || (0..self.height).all(is_inside)) {
+        let is_aligned = matches!(self.element, 1 | 2 | 4) && self.to.is_multiple_of(self.element);
+        match is_aligned && (row == 0 || (0..self.height).all(is_inside)) {
             true => Ok(()),
             false => Err(Code::INVALID_VALUE),
         }

@@ -226,7 +226,7 @@ fn range(address: u64) -> Outcome<(u64, usize)> {
 /// Makes memory of the program's own usable by kernels.
 fn register(host: u64, bytes: usize) -> Outcome {
     with_context(|driver, context| {
-        if bytes == 0 || host % 4 != 0 {
+        if bytes == 0 || !host.is_multiple_of(4) {
             return Err(Code::INVALID_VALUE);
         }
         let is_known = driver.allocation_of_host(host).is_some();
