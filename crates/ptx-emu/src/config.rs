@@ -110,7 +110,7 @@ pub struct Sanitize {
     pub uninitialized: bool,
     /// Data races, also between launches that a plan has as independent.
     pub races: bool,
-    /// Barriers in divergent code, or after some threads of the block have exited.
+    /// Barriers in divergent code, or that some threads of the block go past.
     pub barriers: bool,
 }
 

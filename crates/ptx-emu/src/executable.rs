@@ -5,16 +5,18 @@ use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 
+use crate::check::race::Strength;
+use crate::check::relaxed::relaxed_loads;
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
 use crate::instructions::{self, Decoded};
 use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
-use crate::runner::{Code, Inst};
+use crate::runner::{Code, Inst, Op};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
-    self,
+    self, Spaces,
     facts::{Facts, Flow, Rule},
 };
 
@@ -50,9 +52,12 @@ impl Executable {
     /// is left that could run.
     pub fn parse(source: &str) -> Result<Executable, ptx::Error> {
         let mut builder = Builder::default();
-        // Whether a generic address may be of local memory.
-        let has_local = source.contains(".local");
-        let program = Program::read(source, |body| builder.function(body, has_local))?;
+        // Where a generic address may lie.
+        let spaces = Spaces {
+            has_local: source.contains(".local"),
+            has_shared: source.contains(".shared"),
+        };
+        let program = Program::read(source, |body| builder.function(body, spaces))?;
         let Builder {
             mut code,
             unsupported,
@@ -70,6 +75,7 @@ impl Executable {
                 InstructionInfo {
                     class: mark.class,
                     is_branch: mark.is_branch,
+                    strength: mark.strength,
                     position: positions.of(mark.ptx_line, mark.loc),
                 }
             })
@@ -116,16 +122,17 @@ struct Builder {
 struct Mark {
     class: InstructionClass,
     is_branch: bool,
+    strength: Strength,
     ptx_line: u32,
     loc: Option<SourceLocId>,
 }
 
 impl Builder {
     /// Reads a function. One that is wrong has no code.
-    fn function(&mut self, body: &mut Body, has_local: bool) -> Result<(), Problem> {
+    fn function(&mut self, body: &mut Body, spaces: Spaces) -> Result<(), Problem> {
         let (insts, marks) = (self.code.insts.len(), self.marks.len());
         let (tallies, unsupported) = (self.code.tally_owners.len(), self.unsupported.len());
-        let read = self.code_of(body, has_local);
+        let read = self.code_of(body, spaces);
         if read.is_err() {
             self.code.insts.truncate(insts);
             self.marks.truncate(marks);
@@ -144,7 +151,7 @@ impl Builder {
         read
     }
 
-    fn code_of(&mut self, body: &mut Body, has_local: bool) -> Result<(), Problem> {
+    fn code_of(&mut self, body: &mut Body, spaces: Spaces) -> Result<(), Problem> {
         let entry = self.code.insts.len() as u32;
         let tallies = self.code.tally_owners.len() as u32;
         let mut function = FunctionBuilder::new(body.function(), entry, tallies);
@@ -165,15 +172,18 @@ impl Builder {
                 flip: 0,
                 op: instructions::implicit_return(),
                 propagation: None,
+                late: None,
             };
             let mark = Mark {
                 class: InstructionClass::Control,
                 is_branch: false,
+                strength: Strength::default(),
                 ptx_line,
                 loc,
             };
             self.push(inst, mark);
         }
+        self.settle_strengths(entry as usize, &facts, &mut function);
         let source = body.function();
         let exchange = function.exchange();
         let parameters = source.params.iter().chain(&source.returns);
@@ -182,8 +192,7 @@ impl Builder {
             .map(|register| function.frame.register(register))
             .collect();
         let insts = &mut self.code.insts[entry as usize..];
-        let shadows =
-            unset_values::track(insts, &facts, &mut function.frame, &parameters, has_local);
+        let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
         let (rows, constants) = function.frame.finish();
         self.code.orders_blocks |= function.orders_blocks;
         self.code.functions.push(FunctionCode {
@@ -199,7 +208,9 @@ impl Builder {
             narrowest: function.narrowest,
             callees: function.callees,
             allocates: function.allocates,
-            shadows,
+            shadows: tracked.early,
+            late_shadows: tracked.late,
+            rows_cleared: tracked.rows_before,
             exchange,
         });
         Ok(())
@@ -252,6 +263,7 @@ impl Builder {
         let mark = Mark {
             class,
             is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
+            strength: facts.strength.unwrap_or_default(),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
@@ -261,11 +273,37 @@ impl Builder {
             flip,
             op,
             propagation: None,
+            late: None,
         };
         self.push(inst, mark);
         (facts.flow, facts.rule) = (flow, rule);
         facts.opcode = (rule == Rule::Strict).then(|| syntax.opcode.text.into());
         Ok(facts)
+    }
+
+    /// Says of the instructions of a function, from `entry` on, how they make strong accesses, once
+    /// all are read.
+    fn settle_strengths(&mut self, entry: usize, facts: &[Facts], function: &mut FunctionBuilder) {
+        for (mark, facts) in self.marks[entry..].iter_mut().zip(facts) {
+            // An update whose old value nothing reads tells the program nothing.
+            let old = facts.writes.first().copied().flatten();
+            mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
+        }
+        for load in relaxed_loads(facts) {
+            let (Some(word), Op::Other(op)) =
+                (facts[load].word, &mut self.code.insts[entry + load].op)
+            else {
+                continue;
+            };
+            op.strengthen();
+            let strength = Strength {
+                bytes: word.bytes,
+                ..Strength::default()
+            };
+            self.marks[entry + load].strength = strength;
+            function.exchange.note(word.space);
+            function.exchange.note_strength(strength);
+        }
     }
 
     fn push(&mut self, inst: Inst, mark: Mark) {

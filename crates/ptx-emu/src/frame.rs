@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use ptx::{GlobalId, Reg, RegClass, Space};
 
+use crate::check::race::{Scope, Strength};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot};
 use crate::special::Special;
 
@@ -34,6 +35,8 @@ pub(crate) struct FunctionCode {
     pub(crate) end: u32,
     /// Rows of each file that a frame takes.
     pub(crate) rows: Bases,
+    /// Those of them that are zero at the start of a block, but for constants.
+    pub(crate) rows_cleared: Bases,
     /// Rows to fill when a frame is entered, by file and row.
     pub(crate) constants: Vec<(Slot, Constant)>,
     pub(crate) local_bytes: u32,
@@ -47,6 +50,9 @@ pub(crate) struct FunctionCode {
     pub(crate) allocates: bool,
     /// Rows of unset bits, to fill when a frame is entered: with ones for `true`, else with zeros.
     pub(crate) shadows: Vec<(Slot, bool)>,
+    /// Those of registers that may be unset by what is loaded from shared memory: zeros, unless the
+    /// warp is late (`Registers::late`).
+    pub(crate) late_shadows: Vec<Slot>,
     /// How its threads may communicate.
     pub(crate) exchange: Exchange,
 }
@@ -66,6 +72,10 @@ pub(crate) struct Exchange {
     pub(crate) orders: bool,
     /// Copies in bulk, by the asynchronous proxy.
     pub(crate) bulk: bool,
+    /// The widths of strong accesses, whose numbers of bytes are the bits.
+    pub(crate) widths: u32,
+    /// Strong accesses for a part of the threads of a launch.
+    pub(crate) has_scopes: bool,
 }
 
 impl Exchange {
@@ -84,7 +94,20 @@ impl Exchange {
             silent: self.silent | other.silent,
             orders: self.orders | other.orders,
             bulk: self.bulk | other.bulk,
+            widths: self.widths | other.widths,
+            has_scopes: self.has_scopes | other.has_scopes,
         }
+    }
+
+    /// Notes how an instruction makes strong accesses.
+    pub(crate) fn note_strength(&mut self, strength: Strength) {
+        self.widths |= strength.bytes;
+        self.has_scopes |= strength.scope != Scope::Device;
+    }
+
+    /// True if two strong accesses may not suit each other.
+    pub(crate) fn mixes_strengths(self) -> bool {
+        self.has_scopes || self.widths.count_ones() > 1
     }
 
     /// Counts updates as accesses that others see if they need not give the same in any order,

@@ -191,7 +191,7 @@ impl Machine {
             let store = stores.next()?;
             Some(ThreadId {
                 block: along(store.block - latest.first_block, latest.config.grid),
-                thread: along(store.thread.into(), latest.config.block),
+                thread: along(store.thread(), latest.config.block),
             })
         };
         let starts = (0..buffer.bytes).step_by(element_bytes.max(1) as usize);

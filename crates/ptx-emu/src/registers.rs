@@ -33,6 +33,10 @@ pub(crate) struct Registers {
     pub(crate) rows64: Vec<Row64>,
     pub(crate) preds: Vec<u32>,
     pub(crate) bases: Bases,
+    /// The warp has loaded shared memory that nothing has written, and follows it.
+    pub(crate) late: bool,
+    /// It has been so in this block: rows for that are not zero.
+    pub(crate) was_late: bool,
 }
 
 impl Registers {
@@ -87,14 +91,14 @@ pub(crate) const ALWAYS: u32 = 1;
 pub(crate) const NEVER: u32 = 2;
 
 /// A row that an instruction names, and how wide its values are. 16-bit values live in 32-bit rows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Slot {
     pub(crate) class: RegClass,
     pub(crate) row: u32,
 }
 
 /// Where an access goes: a row of addresses, plus an offset in bytes.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Address {
     /// A 64-bit row, or a 32-bit one: then addresses wrap at 2^32.
     pub(crate) base: Slot,

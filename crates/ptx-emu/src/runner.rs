@@ -49,6 +49,8 @@ pub(crate) struct Inst {
     pub(crate) op: Op,
     /// How it passes unset bits on, if it names a register that may be unset.
     pub(crate) propagation: Option<Box<Propagation>>,
+    /// The same where values that were loaded from shared memory may be unset.
+    pub(crate) late: Option<Box<Propagation>>,
 }
 
 /// The operation of an instruction.
@@ -85,8 +87,11 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
 
     /// Told, if the instruction names a register that may be unset, where the unset bits of
-    /// registers are.
-    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>) {}
+    /// registers are; once more if it names one that may be so by what is loaded from shared memory.
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
+
+    /// Makes a weak load a strong one.
+    fn strengthen(&mut self) {}
 
     /// True if what it stores is stored by the asynchronous proxy.
     fn is_asynchronous(&self) -> bool {
@@ -397,6 +402,14 @@ impl<'a> BlockRunner<'a> {
             self.end_copies(warp, active)?;
         }
         let group_state = &mut warp.groups[group];
+        let furthest = match group_state.frame {
+            0 => group_state.way.end(group_state.pc),
+            _ => 0,
+        };
+        if furthest >= warp.ended.furthest {
+            (warp.ended.furthest, warp.ended.lane) = (furthest, active.trailing_zeros());
+        }
+        warp.ended.are_there = true;
         group_state.mask &= !active;
         group_state.pc += 1;
         if group_state.mask == 0 {
@@ -412,6 +425,28 @@ impl<'a> BlockRunner<'a> {
     /// A fault of a thread of the running block at a position.
     pub(crate) fn fault(&self, thread: u32, pc: u32, kind: FaultKind) -> Stop {
         self.launch.fault(self.block.index, thread, pc, kind)
+    }
+
+    /// A thread uses a value which is not set. If that comes from shared memory, the fault is kept
+    /// until the next barrier: see `unset_values`.
+    pub(crate) fn use_unset(&mut self, thread: u32, pc: u32, used: UnsetUse) -> Result<(), Stop> {
+        let Some(read) = self.sanitizer.unset_reads.get(&thread) else {
+            return Err(self.unset(thread, pc, used));
+        };
+        if self.sanitizer.unwritten.is_some() {
+            return Ok(());
+        }
+        let kind = FaultKind::Uninitialized {
+            access: read.access,
+            location: read.location.clone(),
+            used: Some((used, self.launch.code.infos[pc as usize].position.clone())),
+        };
+        let fault = self.fault(thread, read.pc, kind);
+        if !self.launch.sanitize.races {
+            return Err(fault);
+        }
+        self.sanitizer.unwritten = Some(fault);
+        Ok(())
     }
 
     /// The fault of a thread that uses a value which is not set.

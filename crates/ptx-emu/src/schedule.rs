@@ -52,6 +52,7 @@ impl BlockRunner<'_> {
                 kernel,
             );
             self.enter_frame(&mut warp, 0, u32::MAX);
+            (warp.registers.late, warp.registers.was_late) = (false, false);
             self.block.warps[index] = warp;
         }
     }

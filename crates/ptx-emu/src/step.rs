@@ -2,6 +2,7 @@
 
 use crate::fault::Stop;
 use crate::runner::{At, BlockRunner, Inst, Next, Op};
+use crate::unset_values::propagation::Propagation;
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -20,6 +21,7 @@ impl BlockRunner<'_> {
             true if warp.lane_splits == 0 => self.turn.patience,
             _ => self.turn.patience.min(PATIENCE),
         };
+        let in_kernel = warp.groups[index].frame == 0;
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
             let inst = &code.insts[pc as usize];
@@ -28,8 +30,13 @@ impl BlockRunner<'_> {
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
-            if inst.propagation.is_some() {
-                self.propagate(warp, inst, pc, (mask, active))?;
+            let propagation = match warp.registers.late {
+                false => &inst.propagation,
+                true if inst.late.is_some() => &inst.late,
+                true => &inst.propagation,
+            };
+            if let Some(propagation) = propagation {
+                self.propagate(warp, (inst, propagation), pc, (mask, active))?;
             }
             match &inst.op {
                 Op::Apply { apply, o } => {
@@ -48,6 +55,9 @@ impl BlockRunner<'_> {
                 }
                 Op::Branch { target } => {
                     if active == mask {
+                        if in_kernel {
+                            warp.groups[index].way.jump(pc, *target);
+                        }
                         pc = *target;
                         if !alone {
                             // Others may be on the way: choose again.
@@ -55,10 +65,19 @@ impl BlockRunner<'_> {
                             return Ok(());
                         }
                     } else if active == 0 {
+                        if in_kernel {
+                            warp.groups[index].way.pass(pc);
+                        }
                         pc += 1;
                     } else {
                         self.tallies.execution(pc).divergent += 1;
-                        warp.split(index, active, *target, pc + 1);
+                        if in_kernel {
+                            warp.groups[index].way.pass(pc);
+                        }
+                        let taken = warp.split(index, active, *target, pc + 1);
+                        if in_kernel {
+                            warp.groups[taken].way.jump(pc, *target);
+                        }
                         return Ok(());
                     }
                 }
@@ -87,15 +106,12 @@ impl BlockRunner<'_> {
     /// Passes the unset bits of an instruction's operands on to its results.
     #[inline(never)]
     fn propagate(
-        &self,
+        &mut self,
         warp: &mut Warp,
-        inst: &Inst,
+        (inst, propagation): (&Inst, &Propagation),
         pc: u32,
         lanes: (u32, u32),
     ) -> Result<(), Stop> {
-        let Some(propagation) = &inst.propagation else {
-            return Ok(());
-        };
         if !self.launch.sanitize.uninitialized {
             return Ok(());
         }
@@ -104,7 +120,12 @@ impl BlockRunner<'_> {
             _ => None,
         };
         let followed = propagation.follow(&mut warp.registers, lanes, op);
-        followed.map_err(|unset| self.unset(warp.first_thread(unset.lanes), pc, unset.used))
+        let Err(unset) = followed else {
+            return Ok(());
+        };
+        self.use_unset(warp.first_thread(unset.lanes), pc, unset.used)?;
+        warp.registers.late = false;
+        Ok(())
     }
 
     /// Ends a group's run at a position, giving way to others if it has been polling.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use crate::check::race::Strength;
 use crate::counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     SharedTraffic,
@@ -14,6 +15,8 @@ pub(crate) struct InstructionInfo {
     pub(crate) class: InstructionClass,
     /// A branch, whose divergence counts.
     pub(crate) is_branch: bool,
+    /// Of strong accesses.
+    pub(crate) strength: Strength,
     pub(crate) position: CodePosition,
 }
 

@@ -148,6 +148,66 @@ pub(crate) struct Group {
     pub(crate) state: State,
     /// When it last let others of its warp go first (`executed` of the block); 0 if it need not.
     pub(crate) gave_way: u64,
+    pub(crate) way: Way,
+}
+
+/// How far a group is in the kernel's own code since the latest barrier of the block that it took
+/// part in: a thread that ends without the next barrier has returned before it, or gone past it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Way {
+    /// The furthest branch that it has executed.
+    furthest: u32,
+    /// Where it came to by its latest jump.
+    from: u32,
+}
+
+impl Way {
+    /// A branch at a position has been passed.
+    #[inline(always)]
+    pub(crate) fn pass(&mut self, pc: u32) {
+        self.furthest = self.furthest.max(pc);
+    }
+
+    /// A branch at a position leads to another. One that leads back is a new start.
+    #[inline(always)]
+    pub(crate) fn jump(&mut self, pc: u32, target: u32) {
+        self.furthest = match target > pc {
+            true => self.furthest.max(pc),
+            false => target,
+        };
+        self.from = target;
+    }
+
+    /// A barrier of the block at a position has been passed.
+    pub(crate) fn restart(&mut self, pc: u32) {
+        *self = Self {
+            furthest: 0,
+            from: pc,
+        };
+    }
+
+    /// The furthest position at which it did anything before it ended at `pc`.
+    pub(crate) fn end(&self, pc: u32) -> u32 {
+        match pc > self.from {
+            true => self.furthest.max(pc - 1),
+            false => self.furthest,
+        }
+    }
+
+    fn join(&mut self, other: Self) {
+        self.furthest = self.furthest.max(other.furthest);
+        self.from = self.from.max(other.from);
+    }
+}
+
+/// Lanes that have ended since the latest barrier of the whole block.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Ended {
+    /// There are some.
+    pub(crate) are_there: bool,
+    /// The furthest position at which one of them did anything, and that lane.
+    pub(crate) furthest: u32,
+    pub(crate) lane: u32,
 }
 
 /// A call chain: lanes that came the same way share it.
@@ -176,6 +236,7 @@ pub(crate) struct Warp {
     pub(crate) lanes: u32,
     /// Lanes that have not exited.
     pub(crate) live: u32,
+    pub(crate) ended: Ended,
     /// Lanes for which others have waited at a warp-wide operation since they took part in one.
     pub(crate) awaited: u32,
     /// Lanes that have accessed memory that threads share; of those that are awaited, since then.
@@ -211,6 +272,7 @@ impl Warp {
         self.index = index;
         self.lanes = lanes;
         self.live = lanes;
+        self.ended = Ended::default();
         self.awaited = 0;
         self.acted = 0;
         self.arrived = 0;
@@ -241,6 +303,10 @@ impl Warp {
             frame: 0,
             state: State::Ready,
             gave_way: 0,
+            way: Way {
+                furthest: 0,
+                from: code.entry,
+            },
         });
     }
 
@@ -257,8 +323,8 @@ impl Warp {
             .constants
             .partition_point(|(slot, _)| slot.class != RegClass::B64);
         let (narrow, wide) = code.constants.split_at(wide);
-        clear_between(rows32, narrow, code.rows.r32);
-        clear_between(rows64, wide, code.rows.r64);
+        clear_between(rows32, narrow, code.rows_cleared.r32);
+        clear_between(rows64, wide, code.rows_cleared.r64);
     }
 
     /// Notes the lanes that run next.
@@ -369,6 +435,7 @@ impl Warp {
                     // A waiting group tries again now that it has grown.
                     self.groups[i].state = State::Ready;
                     self.groups[i].gave_way = a.gave_way.max(b.gave_way);
+                    self.groups[i].way.join(b.way);
                     self.groups.swap_remove(j);
                 } else {
                     j += 1;
@@ -379,8 +446,8 @@ impl Warp {
     }
 
     /// Moves the lanes of `taken` to `target`, as a group of their own that can step, and the rest
-    /// of the group to `next`.
-    pub(crate) fn split(&mut self, group: usize, taken: u32, target: u32, next: u32) {
+    /// of the group to `next`. Gives the index of the new group.
+    pub(crate) fn split(&mut self, group: usize, taken: u32, target: u32, next: u32) -> usize {
         let rest = &mut self.groups[group];
         rest.mask &= !taken;
         rest.pc = next;
@@ -391,6 +458,7 @@ impl Warp {
             ..*rest
         };
         self.groups.push(other);
+        self.groups.len() - 1
     }
 
     /// Lanes go on after their wait for the cluster's barrier.

@@ -245,6 +245,11 @@ impl Region for SharedMemory {
         self.written.mark(offset, bytes);
     }
 
+    fn unset(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
+        let unset = (0..u64::from(bytes)).filter(|byte| !self.written.covers(offset + byte, 1));
+        unset.fold(0, |bits, byte| bits | 0xff << (8 * byte))
+    }
+
     fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64) {
         for offset in unset_bytes(offset, bytes, bits) {
             self.written.unmark(offset);

@@ -1,7 +1,8 @@
 //! The checks of accesses against the shadow: written before, not racing.
 
 use crate::access::region::Region;
-use crate::check::race::{Conflict, Now, Record};
+use crate::check::race::{Conflict, Looked, Now, Record};
+use crate::check::sanitizer::UnsetRead;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
 use crate::registers::{LANES, lanes};
@@ -53,6 +54,7 @@ impl BlockRunner<'_> {
                 let kind = FaultKind::Uninitialized {
                     access: request.access(),
                     location: region.location(self.launch, offset),
+                    used: None,
                 };
                 let fault = self.fault(request.thread(lane), request.pc, kind);
                 if !R::DEFERS_UNWRITTEN || !self.launch.sanitize.races {
@@ -63,6 +65,42 @@ impl BlockRunner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Looks whether what a load reads has been written, if that is to be checked. In shared memory
+    /// it need not be as long as nothing depends on it: true if the registers have to follow what
+    /// has not.
+    pub(crate) fn check_loaded<R: Region>(
+        &mut self,
+        request: &Request,
+        region: &R,
+        span: &Span,
+    ) -> Result<bool, Stop> {
+        if !R::DEFERS_UNWRITTEN {
+            return self.check_written(request, region, span).map(|()| false);
+        }
+        if !self.launch.sanitize.uninitialized || self.sanitizer.unwritten.is_some() {
+            return Ok(false);
+        }
+        let width = u64::from(request.width);
+        if span.contiguous && region.is_written(span.min - region.base(), LANES as u64 * width) {
+            return Ok(false);
+        }
+        let mut has_unwritten = false;
+        for lane in lanes(request.mask) {
+            let offset = request.addresses[lane] - region.base();
+            if !region.is_written(offset, width) {
+                has_unwritten = true;
+                let read = UnsetRead {
+                    pc: request.pc,
+                    access: request.access(),
+                    location: region.location(self.launch, offset),
+                };
+                let reads = &mut self.sanitizer.unset_reads;
+                reads.insert(request.thread(lane), read);
+            }
+        }
+        Ok(has_unwritten)
     }
 
     /// Counts what a store writes as written, if that is checked.
@@ -86,7 +124,8 @@ impl BlockRunner<'_> {
             block: self.block_number(),
             clock: self.sanitizer.clocks.now(self.warp_number(request.warp)),
             pc: request.pc,
-            thread: request.thread(0) as u16,
+            lanes: 1,
+            warp: request.warp as u16,
             strong: request.strong,
             non_coherent: request.non_coherent,
         }
@@ -100,6 +139,10 @@ impl BlockRunner<'_> {
             blocks: R::order(self, request.warp),
             rank: self.block.rank,
             cluster: &self.cluster.numbers,
+            strengths: (request.strong && self.launch.exchange.mixes_strengths())
+                .then_some(&self.launch.code.infos[..]),
+            is_last: request.kind == AccessKind::Atomic
+                && self.launch.code.infos[request.pc as usize].strength.is_last,
         }
     }
 
@@ -110,9 +153,8 @@ impl BlockRunner<'_> {
         region: &mut R,
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
-        let first = now.record.thread;
         for lane in lanes(request.mask) {
-            now.record.thread = first + lane as u16;
+            now.record.lanes = 1 << lane;
             let offset = request.addresses[lane] - region.base();
             for granule in self.granules(offset, request.width) {
                 let Some(cell) = region.cell(granule) else {
@@ -133,7 +175,7 @@ impl BlockRunner<'_> {
                         store: self.race_access(&store, AccessKind::Store),
                         is_later: false,
                     };
-                    return Err(self.fault(now.record.thread.into(), request.pc, kind));
+                    return Err(self.fault(now.record.thread(), request.pc, kind));
                 }
             }
         }
@@ -151,9 +193,8 @@ impl BlockRunner<'_> {
         mut store: impl FnMut(&mut R, usize),
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
-        let first = now.record.thread;
         for lane in lanes(request.mask) {
-            now.record.thread = first + lane as u16;
+            now.record.lanes = 1 << lane;
             let offset = request.addresses[lane] - region.base();
             for granule in self.granules(offset, request.width) {
                 let Some(cell) = region.cell(granule) else {
@@ -196,7 +237,7 @@ impl BlockRunner<'_> {
             is_later: true,
         };
         let block = u64::from(load.block - self.launch.first_block);
-        self.launch.fault(block, load.thread.into(), load.pc, kind)
+        self.launch.fault(block, load.thread(), load.pc, kind)
     }
 
     /// One side of a race. A plain access is of the given kind.
@@ -208,8 +249,21 @@ impl BlockRunner<'_> {
                 InstructionClass::Atomic => AccessKind::Atomic,
                 _ => plain,
             },
-            thread: self.launch.thread_id(block, record.thread.into()),
+            thread: self.launch.thread_id(block, record.thread()),
             place: info.position.clone(),
+        }
+    }
+
+    /// The fence that is missing between an access of another block and this one, where that is
+    /// known.
+    fn missing_fence(&self, then: &Record) -> RaceBetween {
+        let fences = &self.launch.fences;
+        let block = u64::from(then.block - self.launch.first_block);
+        let is_published = fences.of(block, then.warp.into(), fences.now()) > then.clock;
+        match (is_published, self.sanitizer.clocks.looked(self.block.rank)) {
+            (true, Looked::Unfenced) => RaceBetween::BlocksWithoutAcquire,
+            (false, Looked::Fenced) => RaceBetween::BlocksWithoutRelease,
+            _ => RaceBetween::BlocksWithFlags,
         }
     }
 
@@ -224,14 +278,14 @@ impl BlockRunner<'_> {
             true => AccessKind::Store,
             false => AccessKind::Load,
         };
-        let (then, lanes) = (&conflict.earlier, LANES as u16);
+        let then = &conflict.earlier;
         let between = if then.block != now.block {
             match self.cluster.numbers.contains(&then.block) {
                 true => RaceBetween::Cluster,
-                false if self.launch.exchange.blocks => RaceBetween::BlocksWithFlags,
+                false if self.launch.exchange.blocks => self.missing_fence(then),
                 false => RaceBetween::Blocks,
             }
-        } else if then.thread / lanes != now.thread / lanes {
+        } else if then.warp != now.warp {
             RaceBetween::Warps
         } else if then.pc == now.pc && then.clock == now.clock {
             RaceBetween::OneInstruction
@@ -244,6 +298,6 @@ impl BlockRunner<'_> {
             earlier: self.race_access(then, plain),
             between,
         };
-        self.fault(now.thread.into(), request.pc, kind)
+        self.fault(now.thread(), request.pc, kind)
     }
 }

@@ -24,7 +24,7 @@ type Published = [AtomicU64; REMEMBERED];
 type Block = OnceLock<Box<[Published]>>;
 
 /// The publications of each block.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct Fences {
     /// Empty if nothing is kept.
     pages: Box<[OnceLock<Box<[Block]>>]>,
@@ -40,7 +40,7 @@ impl Fences {
         Self {
             pages: pages.collect(),
             warps,
-            time: AtomicU32::new(0),
+            time: AtomicU32::new(1),
         }
     }
 
@@ -49,7 +49,7 @@ impl Fences {
         !self.pages.is_empty()
     }
 
-    /// The time of the latest publication; 0 before the first.
+    /// The time of the latest publication; 1 before the first, so that 0 is before all.
     #[inline]
     pub(crate) fn now(&self) -> u32 {
         self.time.load(Relaxed)
@@ -126,7 +126,7 @@ mod tests {
         let pages = fences.pages.iter().filter_map(OnceLock::get);
         let blocks = pages.flatten().filter_map(OnceLock::get);
         assert_eq!(blocks.count(), 2);
-        let none = Fences::default();
+        let none = Fences::new(0, 1);
         publish(&none, 0, 0, 1);
         assert_eq!(none.of(0, 0, none.now()), 0);
     }
@@ -138,14 +138,14 @@ mod tests {
             publish(&fences, 0, 0, clock);
             publish(&fences, 1, 0, 1);
         }
-        // Times 1 and 3 of block 0, 2 of block 1.
+        // Times 2 and 4 of block 0, 3 of block 1.
         let at = |block, time| fences.of(block, 0, time);
-        assert_eq!([0, 1, 2, 3].map(|time| at(0, time)), [0, 2, 2, 5]);
-        assert_eq!([1, 2].map(|time| at(1, time)), [0, 1]);
+        assert_eq!([1, 2, 3, 4].map(|time| at(0, time)), [0, 2, 2, 5]);
+        assert_eq!([2, 3].map(|time| at(1, time)), [0, 1]);
         // The oldest that is remembered represents those before.
         for clock in 10..10 + REMEMBERED as u32 {
             publish(&fences, 0, 0, clock);
         }
-        assert_eq!(at(0, 1), 10);
+        assert_eq!(at(0, 2), 10);
     }
 }

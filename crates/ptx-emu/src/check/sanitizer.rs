@@ -1,7 +1,9 @@
 //! The memory of the checks for a running block.
 
+use std::collections::HashMap;
+
 use crate::check::race::Clocks;
-use crate::fault::Stop;
+use crate::fault::{Access, Location, Stop};
 use crate::memory::claims::BulkCopy;
 
 /// The memory of the checks for a running block. Its claims on shared memory are with that.
@@ -11,11 +13,21 @@ pub(crate) struct Sanitizer {
     pub(crate) clocks: Clocks,
     /// Bulk copies to global memory that are under way.
     pub(crate) leaving: Vec<BulkCopy>,
-    /// The first read of shared memory that nothing has written, kept until the next barrier: see
-    /// `check_written`.
+    /// The first use of shared memory that nothing has written, kept until the next barrier: see
+    /// `check_written`, `unset_values`.
     pub(crate) unwritten: Option<Stop>,
+    /// The latest load of shared memory that nothing has written, by thread.
+    pub(crate) unset_reads: HashMap<u32, UnsetRead>,
     /// Position of the latest load of values that are not set.
     pub(crate) unset_load: Option<u32>,
+}
+
+/// A load of shared memory that nothing has written.
+#[derive(Debug)]
+pub(crate) struct UnsetRead {
+    pub(crate) pc: u32,
+    pub(crate) access: Access,
+    pub(crate) location: Location,
 }
 
 impl Sanitizer {
@@ -23,6 +35,7 @@ impl Sanitizer {
     pub(crate) fn start(&mut self) {
         self.leaving.clear();
         self.unwritten = None;
+        self.unset_reads.clear();
         self.unset_load = None;
     }
 }

@@ -23,7 +23,6 @@
 
 pub(crate) mod state;
 
-use crate::check::race::Record;
 use crate::config::Schedule;
 use crate::fault::{FaultKind, Lifetime, Stop};
 use crate::printed::ClusterText;
@@ -235,11 +234,9 @@ impl<'a> ClusterRunner<'a> {
                     block: launch.view(target).block,
                     lifetime: Lifetime::MayHaveEnded,
                 };
-                let Record {
-                    block, thread, pc, ..
-                } = visit.record;
-                let block = u64::from(block - launch.first_block);
-                return Err(launch.fault(block, thread.into(), pc, kind));
+                let record = visit.record;
+                let block = u64::from(record.block - launch.first_block);
+                return Err(launch.fault(block, record.thread(), record.pc, kind));
             }
         }
         Ok(())

@@ -46,6 +46,8 @@ pub enum FaultKind {
         access: Access,
         /// The memory that it reads.
         location: Location,
+        /// How the value is used, and where, if the load alone is no fault.
+        used: Option<(UnsetUse, CodePosition)>,
     },
     /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
     #[error(
@@ -136,9 +138,10 @@ pub enum FaultKind {
         /// The generic address.
         address: u64,
     },
-    /// A barrier that only a part of the block reaches.
+    /// A barrier that a part of the block reaches, while others go past it. Threads that return before
+    /// count as arrived.
     #[error(
-        "{} of {threads} reached barrier {barrier}; the others ended without it (first: thread {}). Is it in a branch, or after a `return`?",
+        "{} of {threads} reached barrier {barrier}; others went past it and ended (thread {}). Is it in a branch, or in a loop that some threads leave earlier?",
         Threads(*arrived), Index(missing.thread)
     )]
     PartialBarrier {
@@ -148,7 +151,7 @@ pub enum FaultKind {
         arrived: u32,
         /// Threads of the block.
         threads: u32,
-        /// A thread that exited before.
+        /// A thread that has gone past it and ended.
         missing: ThreadId,
     },
     /// Lanes of one warp at different barrier instructions at once.

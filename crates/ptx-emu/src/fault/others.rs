@@ -25,6 +25,10 @@ impl fmt::Display for Others<'_> {
             FaultKind::CopyUnderWay {
                 copy: Some(copy), ..
             } => write!(f, "\n  copy started at {}, {}", copy.place, copy.thread),
+            FaultKind::Uninitialized {
+                used: Some((used, place)),
+                ..
+            } => write!(f, "\n  at {place}, {used} it"),
             FaultKind::UnsetValue {
                 loaded: Some(loaded),
                 ..

@@ -86,6 +86,10 @@ pub enum RaceBetween {
     Blocks,
     /// Blocks that communicate by atomics or strong accesses.
     BlocksWithFlags,
+    /// The same, where the later one has its fence, and the earlier one lacks its own.
+    BlocksWithoutRelease,
+    /// The same, where the earlier one has its fence, and the later one lacks its own.
+    BlocksWithoutAcquire,
 }
 
 impl fmt::Display for RaceBetween {
@@ -102,6 +106,12 @@ impl fmt::Display for RaceBetween {
                 "by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
+            Self::BlocksWithoutRelease => {
+                "by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it"
+            }
+            Self::BlocksWithoutAcquire => {
+                "by another block, and a fence is missing on this side: put a device-wide fence (or an acquire) here, between the atomic or flag that tells of the other block and this access"
+            }
             Self::BlocksWithFlags => {
                 "by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second"
             }

@@ -7,15 +7,16 @@ use ptx::{ScalarType, Space};
 use super::float::{atomic_add32, atomic_add64};
 use super::half::{self, Half};
 use crate::access::{Action, MemoryAccess, Region};
+use crate::check::race::{Scope, Strength};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
 use crate::memory::space_of;
 use crate::read::{Read, Reader, Width, other};
-use crate::registers::{Registers, Slot, lanes, lanes_where};
+use crate::registers::{Address, Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_values::facts::Rule;
+use crate::unset_values::facts::{Rule, Word, WordAccess};
 use crate::warp::Warp;
 
 /// The operation of an atomic.
@@ -52,7 +53,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     ]);
     let (acquires, releases) = order.unwrap_or_default();
     r.function.exchange.orders |= acquires || releases;
-    let device = r.scope().unwrap_or(true);
+    let scope = r.exact_scope();
+    let device = scope == Scope::Device;
     let space = r.space().unwrap_or(Space::Generic);
     let op = r.need(
         "operation",
@@ -97,6 +99,14 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         (_, None) => r.function.exchange.note(space),
     }
     r.function.orders_blocks |= releases;
+    note_word(r, (space, address), ty.bytes(), is_cas);
+    let strength = Strength {
+        scope,
+        bytes: ty.bytes(),
+        is_last: dst.is_some(),
+    };
+    r.function.facts.strength = Some(strength);
+    r.function.exchange.note_strength(strength);
     other(Atomic {
         access: MemoryAccess {
             kind: AccessKind::Atomic,
@@ -115,6 +125,19 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         releases,
         device,
     })
+}
+
+/// Notes the word that an atomic updates.
+fn note_word(r: &mut Reader, (space, address): (Space, Address), bytes: u32, is_cas: bool) {
+    r.function.facts.word = Some(Word {
+        space,
+        address,
+        bytes,
+        access: match is_cas {
+            true => WordAccess::CompareAndSwap,
+            false => WordAccess::Update,
+        },
+    });
 }
 
 #[derive(Debug)]

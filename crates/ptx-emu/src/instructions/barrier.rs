@@ -228,13 +228,15 @@ impl BlockRunner<'_> {
         let Some((warp, group, wait)) = self.waiting(id).next() else {
             return Ok(());
         };
-        if wait.threads.is_none() && self.block.live_threads < threads {
-            let missing = (0..threads)
-                .find(|&thread| {
-                    let (warp, lane) = (thread as usize / LANES, thread as usize % LANES);
-                    self.block.warps[warp].live >> lane & 1 == 0
-                })
-                .unwrap_or(0);
+        // Threads that have returned before count as arrived, those that have gone past do not.
+        let place = match warp.frames[group.frame as usize].depth {
+            0 => group.pc,
+            _ => return Ok(()),
+        };
+        let has_passed = |warp: &&Warp| warp.ended.are_there && warp.ended.furthest > place;
+        let passed = self.block.warps.iter().find(has_passed);
+        if let (None, Some(passed)) = (wait.threads, passed) {
+            let missing = passed.thread(passed.ended.lane as usize);
             let kind = FaultKind::PartialBarrier {
                 barrier: id,
                 arrived: self.block.live_threads,
@@ -251,7 +253,9 @@ impl BlockRunner<'_> {
         let launch = self.launch;
         let mut total = 0;
         let mut waiting = 0;
+        let mut is_of_all = false;
         for (warp, group, wait) in self.waiting(id) {
+            is_of_all |= wait.threads.is_none();
             if let Some(Reduction { src, .. }) = wait.reduction {
                 let base = warp.frames[group.frame as usize].bases.pred;
                 let pred = warp.registers.preds[(base + src.slot) as usize] ^ src.flip;
@@ -267,6 +271,7 @@ impl BlockRunner<'_> {
                 frames,
                 registers,
                 index,
+                ended,
                 ..
             } = warp;
             let mut takes_part = false;
@@ -286,8 +291,11 @@ impl BlockRunner<'_> {
                     registers.fill(Slot { class, row: dst }, group.mask, value.into());
                 }
                 group.state = State::Ready;
+                group.way.restart(group.pc);
                 group.pc += 1;
             }
+            // Those that have ended before count as arrived.
+            takes_part |= is_of_all && std::mem::take(ended).are_there;
             if takes_part {
                 warps.push(*index);
             }

@@ -274,7 +274,7 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     let is_shown = |store: &Record| {
         let (block, warp) = (
             u64::from(store.block - launch.first_block),
-            usize::from(store.thread) / LANES,
+            usize::from(store.warp),
         );
         let shown = launch.proxies.of(block, warp, u32::MAX);
         shown > store.clock || until > 0 && launch.fences.of(block, warp, until) > store.clock

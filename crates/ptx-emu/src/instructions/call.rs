@@ -522,6 +522,14 @@ impl BlockRunner<'_> {
                 _ => warp.registers.fill(slot, mask, bits),
             }
         }
+        if frame != 0 || warp.registers.was_late {
+            for &slot in &function.late_shadows {
+                match slot.class {
+                    RegClass::Pred => warp.registers.set_pred(slot.row, mask, 0),
+                    _ => warp.registers.fill(slot, mask, 0),
+                }
+            }
+        }
         if frame != 0 {
             warp.local.forget(mask, local);
             warp.params.forget(mask, params);

@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
 use crate::access::{Action, MemoryAccess, ParamRegion, Region};
+use crate::check::race::{Scope, Strength};
 use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
@@ -13,7 +14,7 @@ use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_values::facts::{LoadsOwn, Rule};
+use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -32,6 +33,8 @@ struct Modifiers {
     order: Order,
     /// Its order holds among blocks.
     device: bool,
+    /// The threads that it is strong for.
+    scope: Scope,
     ty: ScalarType,
     count: usize,
     /// 1 if a cache policy is the last operand.
@@ -47,7 +50,8 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         ("acquire", Order::Acquire),
         ("release", Order::Release),
     ]);
-    let device = r.scope().unwrap_or(true);
+    let scope = r.exact_scope();
+    let device = scope == Scope::Device;
     let space = r.space().unwrap_or(Space::Generic);
     // Caches are coherent here.
     r.choice(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"].map(|cache| (cache, ())));
@@ -63,6 +67,7 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         Modifiers {
             order,
             device,
+            scope,
             ty,
             count,
             policies,
@@ -100,6 +105,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     let Modifiers {
         order,
         device,
+        scope,
         ty,
         count,
         ..
@@ -119,6 +125,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         bytes: ty.bytes(),
         is_signed: ty.is_signed(),
         unset: None,
+        late: None,
     };
     let target = r.target(space)?;
     let space = r.space_of(target, space);
@@ -136,16 +143,26 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,
+        Space::Shared | Space::SharedCluster => LoadsOwn::Shared,
         _ => LoadsOwn::No,
     });
+    let address = r.locate(target);
     if order != Order::Weak {
         r.function.exchange.note(space);
+        note_strength(r, scope, ty.bytes());
+    } else if count == 1 && !non_coherent {
+        r.function.facts.word = Some(Word {
+            space,
+            address,
+            bytes: ty.bytes(),
+            access: WordAccess::WeakLoad,
+        });
     }
     other(Load {
         access: MemoryAccess {
             kind: AccessKind::Load,
             space,
-            address: r.locate(target),
+            address,
             width: elements.width(),
             strong: order != Order::Weak,
             non_coherent,
@@ -168,6 +185,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     let Modifiers {
         order,
         device,
+        scope,
         ty,
         count,
         ..
@@ -187,11 +205,13 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
         bytes: ty.bytes(),
         is_signed: ty.is_signed(),
         unset: None,
+        late: None,
     };
     r.function.note_access(space, ty.bytes());
     r.rule = Rule::Memory(LoadsOwn::No);
     if order != Order::Weak {
         r.function.exchange.note(space);
+        note_strength(r, scope, ty.bytes());
     }
     let releases = (order == Order::Release).then_some(device);
     r.function.orders_blocks |= releases == Some(true);
@@ -208,6 +228,17 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
         elements,
         releases,
     })
+}
+
+/// Notes that the instruction makes strong accesses of elements of this size.
+fn note_strength(r: &mut Reader, scope: Scope, bytes: u32) {
+    let strength = Strength {
+        scope,
+        bytes,
+        is_last: false,
+    };
+    r.function.facts.strength = Some(strength);
+    r.function.exchange.note_strength(strength);
 }
 
 /// `prefetch`, `prefetchu`: hints that move no value.
@@ -268,6 +299,8 @@ struct Elements {
     /// The rows of the registers' unset bits, for those that may have some; none if no register
     /// may.
     unset: Option<Box<[Option<Slot>]>>,
+    /// The same where values that were loaded from shared memory may be unset.
+    late: Option<Box<[Option<Slot>]>>,
 }
 
 impl Elements {
@@ -305,16 +338,27 @@ impl Elements {
     }
 
     /// Notes where the unset bits of the registers are.
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
         let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
         let rows: Box<[_]> = rows.collect();
-        self.unset = rows.iter().any(Option::is_some).then_some(rows);
+        let rows = rows.iter().any(Option::is_some).then_some(rows);
+        match is_late {
+            true => self.late = rows,
+            false => self.unset = rows,
+        }
+    }
+
+    /// Those rows.
+    #[inline(always)]
+    fn rows(&self, is_late: bool) -> Option<&[Option<Slot>]> {
+        let late = self.late.as_deref().filter(|_| is_late);
+        late.or(self.unset.as_deref())
     }
 
     /// The elements whose registers may be unset: offset in the lane's access, and row of the unset
     /// bits.
-    fn tracked(&self) -> impl Iterator<Item = (u64, Slot)> {
-        let rows = self.unset.iter().flatten().enumerate();
+    fn tracked(&self, is_late: bool) -> impl Iterator<Item = (u64, Slot)> {
+        let rows = self.rows(is_late).into_iter().flatten().enumerate();
         rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
     }
 
@@ -353,8 +397,12 @@ impl Execute for Load {
         Ok(Next::Step)
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
-        self.elements.track(shadow);
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+        self.elements.track(shadow, is_late);
+    }
+
+    fn strengthen(&mut self) {
+        self.access.strong = true;
     }
 }
 
@@ -368,7 +416,9 @@ impl Action for Load {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        runner.check_written(request, region, span)?;
+        if runner.check_loaded(request, region, span)? {
+            (registers.late, registers.was_late) = (true, true);
+        }
         if runner.launch.sanitize.races {
             runner.check_load(request, region)?;
         }
@@ -393,11 +443,11 @@ impl Action for Load {
                 region.load(lane, offset(lane) + k, bytes)
             });
         }
-        for (k, shadow) in self.elements.tracked() {
+        for (k, shadow) in self.elements.tracked(registers.late) {
             for lane in lanes(mask) {
                 let unset = region.unset(lane, offset(lane) + k, bytes);
                 // Padding, and what a call passes on, are not where it comes from.
-                if unset == byte_mask(bytes) && region.base() == 0 {
+                if unset == byte_mask(bytes) && region.base() == 0 && !R::DEFERS_UNWRITTEN {
                     runner.sanitizer.unset_load = Some(request.pc);
                 }
                 let unset = extend(unset, bytes, self.elements.is_signed);
@@ -448,8 +498,8 @@ impl Execute for Store {
         Ok(Next::Step)
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
-        self.elements.track(shadow);
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+        self.elements.track(shadow, is_late);
     }
 }
 
@@ -465,7 +515,8 @@ impl Action for Store {
     ) -> Result<(), Stop> {
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
-        let tracks = self.elements.unset.is_some() && runner.launch.sanitize.uninitialized;
+        let is_late = registers.late;
+        let tracks = self.elements.rows(is_late).is_some() && runner.launch.sanitize.uninitialized;
         if tracks && R::IS_GLOBAL {
             self.check_set(runner, registers, request)?;
         }
@@ -500,7 +551,7 @@ impl Action for Store {
         }
         runner.mark_written(request, region, span);
         if tracks {
-            for (k, shadow) in self.elements.tracked() {
+            for (k, shadow) in self.elements.tracked(is_late) {
                 for lane in lanes(mask) {
                     let unset = registers.lane(shadow, lane) & byte_mask(bytes);
                     if unset != 0 {
@@ -517,16 +568,18 @@ impl Store {
     /// Checks that something of each element is set.
     fn check_set(
         &self,
-        runner: &BlockRunner,
-        registers: &Registers,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
         request: &Request,
     ) -> Result<(), Stop> {
         let all = byte_mask(self.elements.bytes);
-        for (_, shadow) in self.elements.tracked() {
+        for (_, shadow) in self.elements.tracked(registers.late) {
             let is_unset = |lane: &usize| registers.lane(shadow, *lane) & all == all;
             if let Some(lane) = lanes(request.mask).find(is_unset) {
                 let used = UnsetUse::Store;
-                return Err(runner.unset(request.thread(lane), request.pc, used));
+                runner.use_unset(request.thread(lane), request.pc, used)?;
+                registers.late = false;
+                return Ok(());
             }
         }
         Ok(())

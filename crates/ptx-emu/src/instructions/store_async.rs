@@ -11,7 +11,7 @@ use crate::access::{MBARRIER_BYTES, Region};
 use crate::fault::{FaultKind, Stop};
 use crate::memory::rank_of;
 use crate::read::{Read, Reader, other};
-use crate::registers::{Address, lanes};
+use crate::registers::{Address, Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::Warp;
 
@@ -59,8 +59,8 @@ impl Execute for StoreAsync {
         Ok(Next::Step)
     }
 
-    fn track(&mut self, shadow: &dyn Fn(crate::registers::Slot) -> Option<crate::registers::Slot>) {
-        self.store.track(shadow);
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+        self.store.track(shadow, is_late);
     }
 }
 

@@ -25,6 +25,9 @@ const B32: ScalarType = ScalarType::B32;
 /// `shfl`, `vote`, `match`, `redux`, `elect`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Warp, Rule::Strict);
+    if r.opcode == "shfl" {
+        r.rule = Rule::Shuffled;
+    }
     if !r.has("sync") {
         return match r.opcode {
             "vote" => vote_of_active(r),
@@ -81,6 +84,7 @@ fn shuffle(r: &mut Reader) -> Read<Op> {
         src,
         lane,
         clamp,
+        unset: [None; 2],
     };
     together("shfl.sync", mask, shuffle)
 }
@@ -201,6 +205,9 @@ pub(super) trait Together: fmt::Debug + Send + Sync {
     /// Executes it for lanes whose partners are all there.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
     -> Result<(), Stop>;
+
+    /// See [`Execute::track`].
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
 }
 
 /// An instruction that the lanes of a mask execute together.
@@ -212,6 +219,10 @@ struct WarpSync<T> {
 }
 
 impl<T: Together> Execute for WarpSync<T> {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+        self.op.track(shadow, is_late);
+    }
+
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let At { group, pc, active } = at;
         let group_mask = warp.groups[group].mask;
@@ -341,9 +352,17 @@ struct Shuffle {
     src: Slot,
     lane: Slot,
     clamp: Slot,
+    /// The rows of the unset bits of `dst` and `src`; the same where values that were loaded from
+    /// shared memory may be unset.
+    unset: [Option<(Slot, Option<Slot>)>; 2],
 }
 
 impl Together for Shuffle {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+        let dst = self.dst.and_then(shadow);
+        self.unset[usize::from(is_late)] = dst.map(|dst| (dst, shadow(self.src)));
+    }
+
     fn execute(
         &self,
         runner: &mut BlockRunner,
@@ -352,6 +371,12 @@ impl Together for Shuffle {
     ) -> Result<(), Stop> {
         let [values, selector, clamp] =
             [self.src, self.lane, self.clamp].map(|slot| *warp.registers.r32(slot.row));
+        let [early, late] = self.unset;
+        let unset = late.filter(|_| warp.registers.late).or(early);
+        let unset = unset.map(|(dst, src)| {
+            let bits = src.map_or([0; LANES], |src| *warp.registers.r32(src.row));
+            (dst, bits)
+        });
         for lane in lanes(party.active) {
             let (source, in_range) =
                 shuffle_source(self.mode, lane as u32, selector[lane], clamp[lane]);
@@ -365,6 +390,9 @@ impl Together for Shuffle {
             }
             if let Some(dst) = self.dst {
                 warp.registers.r32_mut(dst.row)[lane] = values[from as usize];
+            }
+            if let Some((dst, bits)) = &unset {
+                warp.registers.r32_mut(dst.row)[lane] = bits[from as usize];
             }
             if let Some(pred) = self.pred {
                 set_pred(warp, pred, lane, in_range);

@@ -7,6 +7,7 @@ use ptx::{
     Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
 };
 
+use crate::check::race::Scope;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
 use crate::frame::{Exchange, FrameBuilder, Returning};
@@ -349,6 +350,17 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     /// Takes `.ftz`, which only single precision has.
     pub(crate) fn ftz(&mut self, ty: FloatType) -> bool {
         ty == FloatType::F32 && self.has("ftz")
+    }
+
+    /// Takes a scope; the device's if there is none.
+    pub(crate) fn exact_scope(&mut self) -> Scope {
+        let scope = self.choice(&[
+            ("cta", Scope::Block),
+            ("cluster", Scope::Cluster),
+            ("gpu", Scope::Device),
+            ("sys", Scope::Device),
+        ]);
+        scope.unwrap_or_default()
     }
 
     /// Takes a state space.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
-use ptx::{RegClass, ScalarType};
+use ptx::{RegClass, ScalarType, Space};
 
-use crate::registers::Slot;
+use crate::check::race::Strength;
+use crate::registers::{Address, Slot};
 
 /// How the unset bits of an instruction's results follow from those of its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(crate) enum Rule {
     Unpack,
     /// Loads and stores move them themselves.
     Memory(LoadsOwn),
+    /// A shuffle moves those of its first operand itself; an unset bit of another is a fault.
+    Shuffled,
 }
 
 /// Where control goes after an instruction. Targets are positions in the function.
@@ -47,10 +50,13 @@ pub(crate) enum Flow {
     End,
 }
 
-/// Whether a load may be from memory that is the thread's own, which nothing need have written.
+/// Whether a load may be from memory that is the thread's own or the block's, which nothing need
+/// have written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadsOwn {
     No,
+    /// The block's.
+    Shared,
     /// By a generic address.
     Perhaps,
     Yes,
@@ -73,6 +79,28 @@ pub(crate) struct Facts {
     pub(crate) rule: Rule,
     /// Its opcode, for the messages of strict ones.
     pub(crate) opcode: Option<Box<str>>,
+    /// How it makes strong accesses.
+    pub(crate) strength: Option<Strength>,
+    /// The word that it accesses, if it is one that others may update.
+    pub(crate) word: Option<Word>,
+}
+
+/// A word that threads share, as an instruction names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Word {
+    pub(crate) space: Space,
+    pub(crate) address: Address,
+    pub(crate) bytes: u32,
+    pub(crate) access: WordAccess,
+}
+
+/// The access to a [`Word`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum WordAccess {
+    WeakLoad,
+    Update,
+    /// An update if the word is what the first operand says.
+    CompareAndSwap,
 }
 
 impl Facts {
@@ -85,7 +113,7 @@ impl Facts {
     }
 
     /// All registers and constants that it reads, except its guard.
-    pub(super) fn operands(&self) -> impl Iterator<Item = Slot> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = Slot> {
         let operands = self.reads.iter().chain(&self.flags).chain(&self.addresses);
         operands.copied()
     }

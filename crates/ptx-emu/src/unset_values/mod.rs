@@ -1,5 +1,5 @@
 //! Values that nothing has set: of registers that no instruction wrote on the path taken, and of
-//! local memory that no store wrote.
+//! local or shared memory that no store wrote.
 //!
 //! A GPU gives such a value whatever the last user of the register or of the memory left there.
 //! Using it is an error, but *having* it is not: compilers copy the padding of structures, pass the
@@ -10,10 +10,9 @@
 //! - a branch, or any other condition of an instruction, depends on it;
 //! - the address of an access depends on it;
 //! - it is stored to global memory. Of an element that is set in part, the other bytes count as not
-//!   written from then on, and so do all bytes in shared memory: a load of them reads what
-//!   nothing has written;
-//! - it is an operand of what threads do together: atomics, shuffles, votes, barriers; or of a
-//!   call, in a register.
+//!   written from then on, and so do all bytes in shared memory;
+//! - it is an operand of what threads do together: atomics, votes, barriers; or of a call, in a
+//!   register. A shuffle passes it on.
 //!
 //! # How
 //!
@@ -29,6 +28,12 @@
 //! - `shadows`: the second rows of these;
 //! - `propagation`: an instruction that names one.
 //!
+//! Shared memory that nothing has written is read more often than not before another thread writes
+//! it, which is a race. So the use of what was loaded from there is kept until the next barrier,
+//! and gives way to a race found before that. Most kernels load all of their values from shared
+//! memory. So their instructions have a second [`Propagation`], which `step` follows from where a
+//! warp has loaded something unwritten, to the end of the block or the first use.
+//!
 //! # Blind spots
 //!
 //! - Memory that was written before stays written: an array that a loop declares in each round
@@ -42,22 +47,38 @@ mod reach;
 mod shadows;
 
 use crate::frame::FrameBuilder;
-use crate::registers::Slot;
+use crate::registers::{Bases, Slot};
 use crate::runner::{Inst, Op};
 use facts::{Facts, Rule};
 use propagation::Propagation;
 use shadows::{Numbers, Shadows};
 
-/// Makes the instructions of a function that may see an unset value track it. Gives the rows to
-/// fill when a frame is entered, and whether with ones, for unset, or zeros. `has_local` says
-/// whether a generic address may lie in local memory.
+/// The spaces that a generic address may lie in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Spaces {
+    pub(crate) has_local: bool,
+    pub(crate) has_shared: bool,
+}
+
+/// The rows of unset bits of a function.
+#[derive(Debug)]
+pub(crate) struct Tracked {
+    /// Those to fill when a frame is entered, and whether with ones, for unset, or zeros.
+    pub(crate) early: Vec<(Slot, bool)>,
+    /// Those of registers that may be unset by what is loaded from shared memory.
+    pub(crate) late: Vec<Slot>,
+    /// The rows before the late ones.
+    pub(crate) rows_before: Bases,
+}
+
+/// Makes the instructions of a function that may see an unset value track it.
 pub(crate) fn track(
     insts: &mut [Inst],
     facts: &[Facts],
     frame: &mut FrameBuilder,
     parameters: &[Slot],
-    has_local: bool,
-) -> Vec<(Slot, bool)> {
+    spaces: Spaces,
+) -> Tracked {
     let numbers = Numbers { rows: frame.rows() };
     let mut is_set = vec![false; numbers.count()];
     for slot in frame.constant_rows() {
@@ -66,29 +87,61 @@ pub(crate) fn track(
     for &slot in parameters {
         is_set[numbers.of(slot)] = true;
     }
-    let unset = reach::maybe_unset(facts, numbers, &is_set, has_local);
     let mut shadows = Shadows {
         numbers,
         rows: vec![None; numbers.count()],
     };
-    let mut initial = Vec::new();
-    for number in unset {
+    let early = reach::maybe_unset(facts, numbers, &is_set, spaces);
+    let add = |number: usize, shadows: &mut Shadows, frame: &mut FrameBuilder| {
         let class = numbers.class(number);
         let row = frame.next_row(class);
         shadows.rows[number] = Some(row);
-        initial.push((Slot { class, row }, !is_set[number]));
+        Slot { class, row }
+    };
+    let mut initial = Vec::new();
+    for &number in &early {
+        let slot = add(number, &mut shadows, frame);
+        initial.push((slot, !is_set[number]));
     }
     if !initial.is_empty() {
-        for (inst, facts) in insts.iter_mut().zip(facts) {
-            let zero = |class| frame.bits(class, 0).row;
-            let Some(propagation) = Propagation::new(facts, &shadows, zero) else {
-                continue;
-            };
-            inst.propagation = Some(Box::new(propagation));
-            if let (Rule::Memory(_), Op::Other(op)) = (facts.rule, &mut inst.op) {
-                op.track(&|slot| shadows.of(slot));
-            }
+        follow(insts, facts, frame, &shadows, false);
+    }
+    let rows_before = frame.rows();
+    let mut late = Vec::new();
+    for number in reach::maybe_unset_late(facts, numbers, &early, spaces) {
+        if shadows.rows[number].is_none() {
+            late.push(add(number, &mut shadows, frame));
         }
     }
-    initial
+    if !late.is_empty() {
+        follow(insts, facts, frame, &shadows, true);
+    }
+    Tracked {
+        early: initial,
+        late,
+        rows_before,
+    }
+}
+
+/// Makes the instructions follow the unset bits in these rows.
+fn follow(
+    insts: &mut [Inst],
+    facts: &[Facts],
+    frame: &mut FrameBuilder,
+    shadows: &Shadows,
+    is_late: bool,
+) {
+    for (inst, facts) in insts.iter_mut().zip(facts) {
+        let zero = |class| frame.bits(class, 0).row;
+        let Some(propagation) = Propagation::new(facts, shadows, zero) else {
+            continue;
+        };
+        match is_late {
+            true => inst.late = Some(Box::new(propagation)),
+            false => inst.propagation = Some(Box::new(propagation)),
+        }
+        if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (facts.rule, &mut inst.op) {
+            op.track(&|slot| shadows.of(slot), is_late);
+        }
+    }
 }

@@ -116,15 +116,25 @@ impl Propagation {
                 .for_each(|&shadow| clear(registers, shadow, active));
             return Ok(());
         }
-        let of = |shadows: &[Slot]| {
+        let of = |shadows: &[Slot], registers: &Registers| {
             let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
             unset.fold(0, |all, lanes| all | lanes) & active
         };
-        require_set(of(&self.addresses), UnsetUse::Address)?;
+        require_set(of(&self.addresses, registers), UnsetUse::Address)?;
         if let Rule::Memory(_) = self.rule {
             return Ok(());
         }
-        let flags = of(&self.flags);
+        if self.rule == Rule::Shuffled {
+            let others = self.reads.iter().skip(1).filter_map(|value| value.shadow);
+            let others: Vec<Slot> = others.collect();
+            let used = UnsetUse::Operand(self.opcode.to_string());
+            let predicates = self.writes.iter().skip(1).flatten();
+            predicates
+                .filter_map(|value| value.shadow)
+                .for_each(|shadow| clear(registers, shadow, active));
+            return require_set(of(&others, registers), used);
+        }
+        let flags = of(&self.flags, registers);
         let reads = self.reads.iter().filter_map(|value| value.shadow);
         let reads = reads.map(|shadow| unset_lanes(registers, shadow));
         let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;

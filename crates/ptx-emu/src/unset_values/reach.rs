@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use super::Spaces;
 use super::facts::{Facts, Flow, LoadsOwn, Rule};
 use super::shadows::Numbers;
 
@@ -11,33 +12,63 @@ const MAX_WORDS: usize = 1 << 22;
 const MAX_ROUNDS: usize = 16;
 
 /// The registers that may be unset where an instruction reads them, in order. Those of `is_set` are
-/// so where a frame is entered; `has_local` says whether a generic address may lie in local memory.
+/// so where a frame is entered; `spaces` says where a generic address may lie.
 pub(super) fn maybe_unset(
     facts: &[Facts],
     numbers: Numbers,
     is_set: &[bool],
-    has_local: bool,
+    spaces: Spaces,
 ) -> Vec<usize> {
     let mut open = unwritten(facts, numbers);
     open.retain(|&number| !is_set[number]);
-    let writes = |facts: &Facts| {
-        let writes = facts.writes.clone().into_iter().flatten();
-        writes.map(move |slot| numbers.of(slot))
-    };
     for facts in facts {
         let loads_own = match facts.rule {
             Rule::Memory(LoadsOwn::Yes) => true,
-            Rule::Memory(LoadsOwn::Perhaps) => has_local,
+            Rule::Memory(LoadsOwn::Perhaps) => spaces.has_local,
             _ => false,
         };
         if loads_own {
-            open.extend(writes(facts));
+            open.extend(writes(facts, numbers));
         }
     }
+    reached(facts, numbers, open)
+}
+
+/// Those and the registers that may be so by what is loaded from shared memory, in order.
+pub(super) fn maybe_unset_late(
+    facts: &[Facts],
+    numbers: Numbers,
+    early: &[usize],
+    spaces: Spaces,
+) -> Vec<usize> {
+    let mut open = early.to_vec();
+    for facts in facts {
+        let loads_shared = match facts.rule {
+            Rule::Memory(LoadsOwn::Shared) => true,
+            Rule::Memory(LoadsOwn::Perhaps) => spaces.has_shared,
+            _ => false,
+        };
+        if loads_shared {
+            open.extend(writes(facts, numbers));
+        }
+    }
+    match open.len() == early.len() {
+        true => open,
+        false => reached(facts, numbers, open),
+    }
+}
+
+/// The registers that an instruction writes.
+fn writes(facts: &Facts, numbers: Numbers) -> impl Iterator<Item = usize> {
+    let writes = facts.writes.clone().into_iter().flatten();
+    writes.map(move |slot| numbers.of(slot))
+}
+
+/// These registers and those that are computed from them, in order.
+fn reached(facts: &[Facts], numbers: Numbers, mut open: Vec<usize>) -> Vec<usize> {
     if open.is_empty() {
         return open;
     }
-    // Add the registers that are computed from such.
     let mut readers = vec![Vec::new(); numbers.count()];
     for (index, facts) in facts.iter().enumerate() {
         if !matches!(facts.rule, Rule::Strict | Rule::Memory(_)) {
@@ -50,7 +81,8 @@ pub(super) fn maybe_unset(
     while let Some(number) = open.pop() {
         if !std::mem::replace(&mut is_unset[number], true) {
             let readers = std::mem::take(&mut readers[number]);
-            open.extend(readers.into_iter().flat_map(|index| writes(&facts[index])));
+            let readers = readers.into_iter();
+            open.extend(readers.flat_map(|index| writes(&facts[index], numbers)));
         }
     }
     (0..numbers.count())

@@ -8,6 +8,7 @@ mod clusters;
 mod common;
 mod control;
 mod copies;
+mod idioms;
 mod launches;
 mod places;
 mod races;

@@ -3,11 +3,10 @@
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
 use super::order::{BlockOrder, Now, Record};
-use crate::registers::LANES;
 
-/// Up to two accesses, of the latest that nothing orders, by threads as far apart as can be: an
-/// access that races with any of those left out then races with one of the two as well, except for
-/// barriers among parts of a block.
+/// Up to two accesses, each with the lanes of a warp that made it, of the latest that nothing
+/// orders, by warps as far apart as can be: an access that races with any of those left out then
+/// races with one of the two as well, except for barriers among parts of a block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest([Record; 2]);
 
@@ -15,35 +14,65 @@ impl Latest {
     #[inline(always)]
     fn note<B: BlockOrder>(&mut self, now: &Now<B>) {
         let [first, second] = &mut self.0;
-        let mut record = now.record;
-        if now.is_after(first) {
-            let again = (first.block, first.thread, first.clock)
-                == (record.block, record.thread, record.clock);
-            record.non_coherent |= again && first.non_coherent;
-            *first = record;
-        } else if now.is_after(second) || distance(first, second) < distance(first, &record) {
-            *second = record;
+        let record = &now.record;
+        if first.is_of_one_time(record) {
+            first.join(record);
+        } else if now.is_after(first) {
+            *first = *record;
+        } else {
+            Self::note_second(first, second, now);
         }
     }
 
+    /// Notes an access that is not ordered after the first.
+    fn note_second<B: BlockOrder>(first: &mut Record, second: &mut Record, now: &Now<B>) {
+        let record = &now.record;
+        // The lanes that are ordered before: this access stands for them.
+        first.lanes = now.unordered(first);
+        if second.is_of_one_time(record) {
+            second.join(record);
+        } else if now.is_after(second) || distance(first, second) < distance(first, record) {
+            *second = *record;
+        }
+    }
+
+    /// The access that races with this one, of the lanes that do.
     #[inline(always)]
     fn racing<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
         let [first, second] = &self.0;
-        if now.races_with(first) {
-            Some(*first)
-        } else if now.races_with(second) {
-            Some(*second)
-        } else {
-            None
+        Self::unordered(first, now).or_else(|| Self::unordered(second, now))
+    }
+
+    #[inline(always)]
+    fn unordered<B: BlockOrder>(earlier: &Record, now: &Now<B>) -> Option<Record> {
+        match now.unordered(earlier) {
+            0 => None,
+            lanes => Some(Record { lanes, ..*earlier }),
         }
+    }
+
+    /// The same where both are strong.
+    fn unsuited<B: BlockOrder>(&self, now: &Now<B>) -> Option<Record> {
+        now.strengths?;
+        let mut earlier = self.0.iter().filter(|earlier| !now.suits(earlier));
+        earlier.find_map(|earlier| Self::unordered(earlier, now))
+    }
+}
+
+impl Record {
+    /// Adds the lanes of a later access of one time.
+    #[inline(always)]
+    fn join(&mut self, later: &Record) {
+        self.lanes |= later.lanes;
+        self.pc = later.pc;
+        self.non_coherent |= later.non_coherent;
     }
 }
 
 /// 0 for lanes of one warp, 1 for warps of one block, 2 for blocks.
 fn distance(a: &Record, b: &Record) -> u32 {
-    let warp = |record: &Record| record.thread / LANES as u16;
     match a.block == b.block {
-        true => u32::from(warp(a) != warp(b)),
+        true => u32::from(a.warp != b.warp),
         false => 2,
     }
 }
@@ -55,8 +84,8 @@ struct Accesses {
     loads: Latest,
 }
 
-/// The accesses that a granule remembers: weak ones and strong ones apart. A strong access races
-/// with weak ones only, so neither kind replaces the other, not even of one thread in order.
+/// The accesses that a granule remembers: weak ones and strong ones apart, so neither kind replaces
+/// the other, not even of one thread in order.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Cell {
     weak: Accesses,
@@ -103,7 +132,10 @@ impl Cell {
     ) -> Option<Record> {
         let weak = of(&self.weak).racing(now);
         match &self.strong {
-            Some(strong) if weak.is_none() && !now.record.strong => of(strong).racing(now),
+            Some(strong) if weak.is_none() => match now.record.strong {
+                false => of(strong).racing(now),
+                true => of(strong).unsuited(now),
+            },
             _ => weak,
         }
     }
@@ -125,7 +157,11 @@ impl Cell {
     /// Notes a store.
     #[inline(always)]
     pub(crate) fn note_store<B: BlockOrder>(&mut self, now: &Now<B>) {
-        self.like(now).stores.note(now);
+        let stores = &mut self.like(now).stores;
+        if now.is_last {
+            *stores = Latest::default();
+        }
+        stores.note(now);
     }
 
     /// A load through the read-only path by a block with at least this number.

@@ -67,4 +67,6 @@ mod order;
 mod tests;
 
 pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow};
-pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Now, Record};
+pub(crate) use order::{
+    BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,
+};

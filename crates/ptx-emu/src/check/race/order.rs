@@ -1,7 +1,8 @@
 //! The order of accesses.
 
 use crate::check::fences::Fences;
-use crate::registers::LANES;
+use crate::registers::{LANES, lanes_where};
+use crate::tally::InstructionInfo;
 
 /// One access, as the shadow remembers it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -12,12 +13,28 @@ pub(crate) struct Record {
     pub(crate) clock: u32,
     /// Position of the instruction.
     pub(crate) pc: u32,
-    /// Thread of the block.
-    pub(crate) thread: u16,
-    /// Strong accesses do not race with each other, and are remembered apart.
+    /// The lanes of the warp that made it at this clock: one of the access being made.
+    pub(crate) lanes: u32,
+    /// Warp of the block.
+    pub(crate) warp: u16,
+    /// Strong accesses race only with weak ones and with strong ones that do not suit them, and
+    /// are remembered apart.
     pub(crate) strong: bool,
     /// A load through the read-only path.
     pub(crate) non_coherent: bool,
+}
+
+impl Record {
+    /// The thread of the block: of several, the first.
+    pub(crate) fn thread(&self) -> u32 {
+        u32::from(self.warp) * LANES as u32 + self.lanes.trailing_zeros()
+    }
+
+    /// True if both are of one warp between two of its barriers.
+    #[inline(always)]
+    pub(super) fn is_of_one_time(&self, other: &Record) -> bool {
+        (self.block, self.warp, self.clock) == (other.block, other.warp, other.clock)
+    }
 }
 
 /// The order among the accesses of a cluster's threads. Warps are numbered through all of its
@@ -45,6 +62,9 @@ pub(crate) struct Clocks {
     /// For each warp the row that had been released at its last strong load or atomic; empty before
     /// there is one.
     observed: Vec<u32>,
+    /// For each warp whether it looked at memory that blocks share by a strong load or an atomic,
+    /// and whether a device-wide fence is behind the last: for messages.
+    looked: Vec<Looked>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     warps: usize,
@@ -52,6 +72,16 @@ pub(crate) struct Clocks {
     block_warps: usize,
     /// Numbers of a row.
     width: usize,
+}
+
+/// How a warp looked at memory that blocks share, by strong loads or atomics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Looked {
+    Never,
+    /// With a device-wide fence behind.
+    Fenced,
+    /// Without one.
+    Unfenced,
 }
 
 /// Takes the higher of each number.
@@ -74,6 +104,8 @@ impl Clocks {
         self.seen.resize(warps * self.width, 0);
         self.released.clear();
         self.observed.clear();
+        self.looked.clear();
+        self.looked.resize(warps, Looked::Never);
         self.lanes.clear();
         self.lanes.resize(warps, None);
     }
@@ -117,6 +149,9 @@ impl Clocks {
     /// others have released.
     #[inline(always)]
     pub(crate) fn observe(&mut self, warp: usize, time: u32) {
+        if time > 0 {
+            self.looked[warp] = Looked::Unfenced;
+        }
         if self.orders_blocks() {
             let heard = 2 * self.warps + 1;
             let heard = &mut self.row(warp)[heard];
@@ -131,6 +166,9 @@ impl Clocks {
     /// A fence that acquires, or a load or an atomic that does: what was released before the warp's
     /// last strong load or atomic is ordered before what it does now.
     pub(crate) fn acquire(&mut self, warp: usize, device: bool) {
+        if device && self.looked[warp] == Looked::Unfenced {
+            self.looked[warp] = Looked::Fenced;
+        }
         let (width, warps) = (self.width, self.warps);
         let row = &mut self.seen[warp * width..][..width];
         if !self.observed.is_empty() {
@@ -158,6 +196,13 @@ impl Clocks {
             true => &self.seen[warp * self.width + self.warps..][..self.warps],
             false => &[],
         }
+    }
+
+    /// How the warps of the block of a rank looked at memory that blocks share: if one has no fence
+    /// behind that, so.
+    pub(crate) fn looked(&self, rank: usize) -> Looked {
+        let warps = &self.looked[rank * self.block_warps..][..self.block_warps];
+        warps.iter().copied().max().unwrap_or(Looked::Never)
     }
 
     /// The time up to which what other blocks have published is ordered before what the warp does.
@@ -228,21 +273,30 @@ impl Clocks {
         }
     }
 
-    /// True if an access by `thread` at `clock` is ordered before an access by `now`. Each is a
-    /// rank, and a thread of the block of that rank.
+    /// The lanes of `earlier`, an access of a block of that rank, that nothing orders before `now`,
+    /// one of a lane of a block of its own rank.
     #[inline(always)]
-    fn is_before(&self, (rank, thread): (usize, u16), clock: u32, now: (usize, u16)) -> bool {
-        let (own_rank, now) = now;
-        let (thread, now) = (usize::from(thread), usize::from(now));
-        let warp = rank * self.block_warps + thread / LANES;
-        let ours = own_rank * self.block_warps + now / LANES;
-        if self.seen[ours * self.width + warp] > clock {
-            return true;
+    fn unordered(
+        &self,
+        (rank, earlier): (usize, &Record),
+        (own_rank, now): (usize, &Record),
+    ) -> u32 {
+        let warp = rank * self.block_warps + usize::from(earlier.warp);
+        let ours = own_rank * self.block_warps + usize::from(now.warp);
+        if self.seen[ours * self.width + warp] > earlier.clock {
+            return 0;
         }
-        warp == ours
-            && self.lanes[warp]
-                .as_ref()
-                .is_some_and(|table| table[now % LANES][thread % LANES] > clock)
+        if warp != ours {
+            return earlier.lanes;
+        }
+        let others = earlier.lanes & !now.lanes;
+        match &self.lanes[warp] {
+            Some(table) if others != 0 => {
+                let known = &table[now.lanes.trailing_zeros() as usize % LANES];
+                lanes_where(others, |lane| known[lane] <= earlier.clock)
+            }
+            _ => others,
+        }
     }
 }
 
@@ -291,7 +345,7 @@ impl BlockOrder for DeviceOrder<'_> {
             return false;
         }
         let block = (earlier.block - self.first_block).into();
-        let warp = usize::from(earlier.thread) / LANES;
+        let warp = usize::from(earlier.warp);
         self.fences.of(block, warp, self.synchronized) > earlier.clock
     }
 }
@@ -305,42 +359,86 @@ pub(crate) struct Now<'a, B> {
     pub(crate) rank: usize,
     /// The numbers of the cluster's blocks, by rank.
     pub(crate) cluster: &'a [u32],
+    /// How the instructions make strong accesses, where that may differ.
+    pub(crate) strengths: Option<&'a [InstructionInfo]>,
+    /// It reads and writes at once, and the program looks at what it has read: it is behind all
+    /// strong stores to these bytes before.
+    pub(crate) is_last: bool,
 }
 
 impl<B: BlockOrder> Now<'_, B> {
-    /// True if nothing can be wrong between `earlier` and this access.
+    /// The lanes of `earlier` that nothing orders before this access, so that one may be wrong.
     #[inline(always)]
-    pub(super) fn is_after(&self, earlier: &Record) -> bool {
+    pub(super) fn unordered(&self, earlier: &Record) -> u32 {
         if earlier.block != self.record.block {
-            return earlier.block == 0 || self.is_after_block(earlier);
+            return match earlier.block == 0 {
+                true => 0,
+                false => self.unordered_of_block(earlier),
+            };
         }
-        earlier.thread == self.record.thread
-            || self.clocks.is_before(
-                (self.rank, earlier.thread),
-                earlier.clock,
-                (self.rank, self.record.thread),
-            )
+        if earlier.warp == self.record.warp && earlier.lanes == self.record.lanes {
+            return 0;
+        }
+        let (rank, now) = (self.rank, &self.record);
+        self.clocks.unordered((rank, earlier), (rank, now))
     }
 
     /// The same for an access of another block.
-    fn is_after_block(&self, earlier: &Record) -> bool {
-        match self
-            .cluster
-            .iter()
-            .position(|&block| block == earlier.block)
-        {
+    fn unordered_of_block(&self, earlier: &Record) -> u32 {
+        let mut cluster = self.cluster.iter();
+        let rest = match cluster.position(|&block| block == earlier.block) {
             Some(rank) => {
-                let now = (self.rank, self.record.thread);
-                self.clocks
-                    .is_before((rank, earlier.thread), earlier.clock, now)
-                    || self.blocks.is_before_in_cluster(earlier)
+                let now = (self.rank, &self.record);
+                match self.blocks.is_before_in_cluster(earlier) {
+                    true => 0,
+                    false => self.clocks.unordered((rank, earlier), now),
+                }
             }
-            None => self.blocks.is_before(earlier),
-        }
+            None if self.blocks.is_before(earlier) => 0,
+            None => earlier.lanes,
+        };
+        rest
     }
 
+    /// True if nothing can be wrong between `earlier` and this access.
     #[inline(always)]
-    pub(super) fn races_with(&self, earlier: &Record) -> bool {
-        !self.is_after(earlier)
+    pub(super) fn is_after(&self, earlier: &Record) -> bool {
+        self.unordered(earlier) == 0
     }
+
+    /// True if this access and `earlier`, both strong, may meet without a race: they are of the
+    /// same bytes, and each is in the scope of the other.
+    #[inline]
+    pub(super) fn suits(&self, earlier: &Record) -> bool {
+        let Some(infos) = self.strengths else {
+            return true;
+        };
+        let [then, now] = [earlier, &self.record].map(|record| infos[record.pc as usize].strength);
+        let is_of_cluster = || self.cluster.contains(&earlier.block);
+        let reaches = |scope| match scope {
+            Scope::Block => earlier.block == self.record.block,
+            Scope::Cluster => is_of_cluster(),
+            Scope::Device => true,
+        };
+        then.bytes == now.bytes && reaches(then.scope) && reaches(now.scope)
+    }
+}
+
+/// The threads that a strong access is strong for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Scope {
+    Block,
+    Cluster,
+    #[default]
+    Device,
+}
+
+/// How an instruction makes its accesses, if they are strong.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Strength {
+    pub(crate) scope: Scope,
+    /// Bytes of an element.
+    pub(crate) bytes: u32,
+    /// It reads and writes at once, and the program looks at what it has read.
+    pub(crate) is_last: bool,
 }

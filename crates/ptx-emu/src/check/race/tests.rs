@@ -6,7 +6,8 @@ fn record(thread: u16, clocks: &Clocks) -> Record {
         block: 1,
         clock: clocks.now(usize::from(thread) / LANES),
         pc: thread.into(),
-        thread,
+        lanes: 1 << (usize::from(thread) % LANES),
+        warp: thread / LANES as u16,
         strong: false,
         non_coherent: false,
     }
@@ -20,6 +21,8 @@ fn load(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
         blocks: Leftovers,
         rank: 0,
         cluster: &[1],
+        strengths: None,
+        is_last: false,
     })
     .is_some()
 }
@@ -32,6 +35,8 @@ fn store(cell: &mut Cell, thread: u16, clocks: &Clocks) -> bool {
         blocks: Leftovers,
         rank: 0,
         cluster: &[1],
+        strengths: None,
+        is_last: false,
     };
     races(cell, &now, true)
 }
@@ -78,6 +83,8 @@ fn a_plain_store_races_even_if_an_atomic_follows() {
             blocks: Leftovers,
             rank: 0,
             cluster: &[1],
+            strengths: None,
+            is_last: false,
         };
         races(cell, &now, true)
     };
@@ -103,6 +110,8 @@ fn a_strong_access_after_a_plain_one_does_not_stand_for_it() {
             blocks: Leftovers,
             rank: 0,
             cluster: &[1],
+            strengths: None,
+            is_last: false,
         };
         races(cell, &now, true)
     };
@@ -128,6 +137,8 @@ fn an_equal_store_does_not_hide_another() {
             blocks: Leftovers,
             rank: 0,
             cluster: &[1],
+            strengths: None,
+            is_last: false,
         };
         assert!(!races(&mut cell, &now, false));
     }
@@ -189,6 +200,8 @@ fn equal_values_and_strong_accesses_do_not_race() {
         blocks: Leftovers,
         rank: 0,
         cluster: &[1],
+        strengths: None,
+        is_last: false,
     };
     assert!(!races(&mut cell, &now, false));
     let strong = |thread| Record {
@@ -203,8 +216,37 @@ fn equal_values_and_strong_accesses_do_not_race() {
             blocks: Leftovers,
             rank: 0,
             cluster: &[1],
+            strengths: None,
+            is_last: false,
         };
         assert!(!races(&mut cell, &now, true));
     }
     assert!(load(&mut cell, 5, &clocks));
+}
+
+#[test]
+fn every_lane_that_has_read_is_remembered() {
+    let (mut clocks, mut cell) = (clocks(), Cell::default());
+    (0..32).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+    // The lower half waits for itself: the upper half may read yet.
+    clocks.warp_barrier(0, 0xffff, u32::MAX);
+    assert!(store(&mut cell, 3, &clocks));
+    clocks.warp_barrier(0, u32::MAX, u32::MAX);
+    assert!(!store(&mut cell, 3, &clocks));
+    // Halves that wait apart.
+    let mut cell = Cell::default();
+    for half in [0xffff, 0xffff_0000] {
+        (0..32).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+        clocks.warp_barrier(0, half, u32::MAX);
+        lanes_of(half).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+    }
+    assert!(store(&mut cell, 3, &clocks));
+    let mut cell = Cell::default();
+    lanes_of(0xffff_0000).for_each(|lane| assert!(!load(&mut cell, lane, &clocks)));
+    clocks.warp_barrier(0, 0xffff_0000, u32::MAX);
+    assert!(!store(&mut cell, 20, &clocks));
+}
+
+fn lanes_of(mask: u32) -> impl Iterator<Item = u16> {
+    (0..32).filter(move |lane| mask >> lane & 1 == 1)
 }

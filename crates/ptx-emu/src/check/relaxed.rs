@@ -1,0 +1,102 @@
+//! Weak loads that count as relaxed: of words that the same function updates by an atomic
+//! afterwards.
+//!
+//! By the letter of PTX, a weak load and an atomic of another thread race ("Data-races"). Two idioms
+//! of the CUDA programming guide do so, and are right on every GPU:
+//!
+//! - a loop of `cas` begins with a plain load of the word (`atomicAdd` of doubles). A value that is
+//!   not the word's any more makes the first `cas` fail, and so does no harm;
+//! - a plain load says whether an atomic on the same word is worth while: "is there something on the
+//!   stack?". The atomic looks again.
+//!
+//! A load is taken for such a one if an atomic names the same word (register and offset) further
+//! down, and if what it loads goes nowhere but into arithmetic, conditions, and atomics on that
+//! word; or if it is what a `cas` of the word compares with. It counts as relaxed: it races with
+//! weak stores as before, and threads may learn of each other by it, so that results are compared
+//! in several orders.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::registers::Slot;
+use crate::unset_values::facts::{Facts, Rule, Word, WordAccess};
+
+/// The positions of these loads among the instructions of a function.
+pub(crate) fn relaxed_loads(facts: &[Facts]) -> Vec<usize> {
+    let words = || {
+        (0..)
+            .zip(facts)
+            .filter_map(|(at, facts)| Some((at, facts.word?)))
+    };
+    let updates: Vec<(usize, Word)> = words()
+        .filter(|(_, word)| word.access != WordAccess::WeakLoad)
+        .collect();
+    if updates.is_empty() {
+        return Vec::new();
+    }
+    let mut uses = None;
+    let loads = words().filter(|(at, word)| {
+        let is_load = word.access == WordAccess::WeakLoad;
+        let mut updates = updates.iter();
+        if !is_load || !updates.any(|(update, other)| update > at && is_same(word, other)) {
+            return false;
+        }
+        let uses = uses.get_or_insert_with(|| Uses::of(facts));
+        uses.only_guard(facts, *at, word) && uses.writes(word.address.base) <= 1
+    });
+    loads.map(|(at, _)| at).collect()
+}
+
+/// True if both are of one word.
+fn is_same(a: &Word, b: &Word) -> bool {
+    (a.space, a.address, a.bytes) == (b.space, b.address, b.bytes)
+}
+
+/// The instructions that read each register, and how many write it.
+struct Uses {
+    readers: HashMap<Slot, Vec<usize>>,
+    writers: HashMap<Slot, usize>,
+}
+
+impl Uses {
+    fn of(facts: &[Facts]) -> Self {
+        let (mut readers, mut writers) = (HashMap::<_, Vec<_>>::new(), HashMap::new());
+        for (at, facts) in facts.iter().enumerate() {
+            for slot in facts.operands() {
+                readers.entry(slot).or_default().push(at);
+            }
+            for &slot in facts.writes.iter().flatten() {
+                *writers.entry(slot).or_default() += 1;
+            }
+        }
+        Self { readers, writers }
+    }
+
+    /// How many instructions write a register: if one, it names the same word wherever it is read.
+    fn writes(&self, slot: Slot) -> usize {
+        self.writers.get(&slot).copied().unwrap_or_default()
+    }
+
+    /// True if what the load at a position gets goes where the module says.
+    fn only_guard(&self, facts: &[Facts], load: usize, word: &Word) -> bool {
+        let mut open: Vec<Slot> = facts[load].writes.iter().flatten().copied().collect();
+        let mut reached: HashSet<Slot> = open.iter().copied().collect();
+        let mut has_other_use = false;
+        while let Some(slot) = open.pop() {
+            for &reader in self.readers.get(&slot).into_iter().flatten() {
+                let reader = &facts[reader];
+                if let Some(other) = reader.word.filter(|other| is_same(word, other)) {
+                    let is_compared = reader.reads.first() == Some(&slot);
+                    if other.access == WordAccess::CompareAndSwap && is_compared {
+                        return true;
+                    }
+                } else if matches!(reader.rule, Rule::Strict | Rule::Memory(_)) {
+                    has_other_use = true;
+                } else {
+                    let written = reader.writes.iter().flatten().copied();
+                    open.extend(written.filter(|&slot| reached.insert(slot)));
+                }
+            }
+        }
+        !has_other_use
+    }
+}
