@@ -147,7 +147,10 @@ pub enum Schedule {
     ///   with the other lanes ahead;
     /// - 2, 3: the same, but each up to the next access that may communicate with others, so that
     ///   all others come between two of them;
-    /// - 4 and more: by chance, in short turns that end anywhere.
+    /// - 4, 6, 7: by chance, in short turns that end anywhere;
+    /// - 5: as 0, but one block and one warp of each block run only when all others wait for a change
+    ///   in memory, or have polled for long. So who waits by counting, sleeping or the clock gives up
+    ///   too early.
     Random {
         /// The seed.
         seed: u64,

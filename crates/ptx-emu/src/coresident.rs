@@ -14,18 +14,22 @@
 //!
 //! # Blocks that wait in vain
 //!
-//! If all that run only poll, for many instructions together, and none changes anything that
-//! another could wait for, they wait for a block that cannot start or for something that no block
-//! does.
+//! If all that run are parked (module `spin`), or poll for many instructions together, and none
+//! changes anything that another could wait for, they wait for a block that cannot start or for
+//! something that no block does.
+//!
+//! # The laggard
+//!
+//! In one kind of order, a cluster has its turns only when all others have ended or are parked, or
+//! have done nothing but poll for long. So a wait that ends by itself ends too early.
 
-use crate::cluster::ClusterRunner;
+use crate::cluster::{ClusterRunner, Waits};
 use crate::config::Schedule;
-use crate::fault::{FaultKind, Stop};
+use crate::fault::Stop;
 use crate::order::Order;
 use crate::runner::LaunchContext;
 use crate::tally::Tallies;
 use crate::turn::Turns;
-use crate::warp::State;
 
 /// Polls that end a turn of a warp; `LONG_PATIENCE` of them do so now and then in a sequential
 /// order, where a cluster that polls without waiting for another is to end before others come
@@ -34,6 +38,8 @@ const BLOCK_PATIENCE: u32 = 16;
 const LONG_PATIENCE: u32 = 1024;
 /// Longest turn of a cluster, in turns of its warps, where turns are short.
 const SHORT_TURN: u32 = 8;
+/// Warp instructions of the others, without a change, after which the laggard has a turn.
+const PATIENCE_WITH_OTHERS: u64 = 1 << 18;
 /// A cluster that polls less often than once in this many warp instructions computes something.
 const COMPUTES: u64 = 1024;
 /// Warp instructions without a change after which the blocks wait in vain: of all together, and at
@@ -49,6 +55,8 @@ struct Running<'a> {
     /// of this number.
     idle: u64,
     change: u64,
+    /// What [`Coresident::steps`] was when it last had a turn and could not use it.
+    stuck_at: Option<u64>,
 }
 
 /// The clusters of a launch.
@@ -68,6 +76,11 @@ struct Coresident<'a> {
     /// The number of changes, and warp instructions of all since the last.
     changes: u64,
     idle: u64,
+    /// Turns in which something was executed.
+    steps: u64,
+    /// The place of the laggard, if there is one, and `idle` at its latest turn.
+    laggard: Option<u64>,
+    lagged: u64,
 }
 
 /// Runs every cluster of the order.
@@ -76,11 +89,14 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         Schedule::InOrder => 0,
         Schedule::Random { seed } => seed,
     };
+    let mut random = fastrand::Rng::with_seed(seed);
+    let turns = Turns::of(launch.schedule);
+    let laggard = (turns == Turns::Laggard).then(|| random.u64(0..order.len()));
     let mut coresident = Coresident {
         launch,
         order,
-        turns: Turns::of(launch.schedule),
-        random: fastrand::Rng::with_seed(seed),
+        turns,
+        random,
         capacity: resident_clusters(launch) as usize,
         running: Vec::new(),
         spare: Vec::new(),
@@ -88,6 +104,9 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         tallies: launch.code.tallies(launch.kernel),
         changes: 0,
         idle: 0,
+        steps: 0,
+        laggard,
+        lagged: 0,
     };
     let ended = match coresident.turns {
         Turns::Short => coresident.run_by_chance(),
@@ -110,14 +129,23 @@ impl<'a> Coresident<'a> {
     /// Runs the clusters in turn, in the order of their start.
     fn run_in_order(&mut self) -> Result<(), Stop> {
         loop {
-            let mut index = 0;
+            let (mut index, steps) = (0, self.steps);
             while index < self.running.len() || self.start() {
-                if !self.take_turn(index, u32::MAX)? {
+                let is_laggard = self.laggard == Some(self.running[index].place);
+                if is_laggard || !self.take_turn(index, u32::MAX)? {
                     index += 1;
                 }
             }
             if self.running.is_empty() {
                 return Ok(());
+            }
+            let mut running = self.running.iter();
+            let laggard = running.position(|running| self.laggard == Some(running.place));
+            let is_due =
+                self.steps == steps || self.idle.saturating_sub(self.lagged) > PATIENCE_WITH_OTHERS;
+            if let Some(index) = laggard.filter(|_| is_due) {
+                self.lagged = self.idle;
+                self.take_turn(index, u32::MAX)?;
             }
         }
     }
@@ -149,6 +177,7 @@ impl<'a> Coresident<'a> {
             }
             runner
         });
+        runner.has_company = true;
         runner.start(self.order.at(self.started));
         self.started += 1;
         self.note_change();
@@ -157,6 +186,7 @@ impl<'a> Coresident<'a> {
             place: self.started - 1,
             idle: 0,
             change: self.changes,
+            stuck_at: None,
         });
         true
     }
@@ -178,13 +208,18 @@ impl<'a> Coresident<'a> {
         std::mem::swap(runner.tallies(), &mut self.tallies);
         let mut has_ended = false;
         for _ in 0..sweeps {
+            let executed = Done::by(runner).executed;
             has_ended = runner.sweep()?;
-            if has_ended || Done::by(runner).polls - before.polls >= patience {
+            let now = Done::by(runner);
+            let waits = now.executed == executed || now.polls - before.polls >= patience;
+            if has_ended || waits {
                 break;
             }
         }
         std::mem::swap(runner.tallies(), &mut self.tallies);
         let after = Done::by(runner);
+        let executed = after.executed - before.executed;
+        self.steps += u64::from(executed > 0 || has_ended);
         if has_ended {
             self.note_change();
             let mut ended = self.running.remove(index);
@@ -194,7 +229,10 @@ impl<'a> Coresident<'a> {
             self.spare.push(ended.runner);
             return Ok(true);
         }
-        let executed = after.executed - before.executed;
+        if executed == 0 {
+            return self.note_stuck(index).map(|()| false);
+        }
+        self.running[index].stuck_at = None;
         let polls = after.polls - before.polls;
         if after.changes != before.changes || executed > COMPUTES * polls {
             self.note_change();
@@ -206,7 +244,19 @@ impl<'a> Coresident<'a> {
 
     fn note_change(&mut self) {
         self.changes += 1;
-        self.idle = 0;
+        (self.idle, self.lagged) = (0, 0);
+    }
+
+    /// Notes that a cluster could not use its turn: nothing has changed that it waits for.
+    fn note_stuck(&mut self, index: usize) -> Result<(), Stop> {
+        let steps = Some(self.steps);
+        self.running[index].stuck_at = steps;
+        let may_start = self.started < self.order.len() && self.running.len() < self.capacity;
+        let is_stuck = |running: &Running| running.stuck_at == steps;
+        match may_start || !self.running.iter().all(is_stuck) {
+            true => Ok(()),
+            false => Err(self.wait_in_vain(index)),
+        }
     }
 
     /// Notes that a cluster has only polled.
@@ -221,32 +271,26 @@ impl<'a> Coresident<'a> {
         if self.idle < of_all {
             return Ok(());
         }
-        let (changes, idle) = (self.changes, self.idle);
-        let mut running = self.running.iter();
-        if !running.all(|running| running.change == changes && running.idle >= of_each) {
-            return Ok(());
+        let changes = self.changes;
+        let only_waits = |running: &Running| {
+            let polls = running.change == changes && running.idle >= of_each;
+            polls || running.stuck_at.is_some()
+        };
+        match self.running.iter().all(only_waits) {
+            true => Err(self.wait_in_vain(index)),
+            false => Ok(()),
         }
+    }
+
+    /// The fault of blocks that only poll, seen by a cluster.
+    fn wait_in_vain(&self, index: usize) -> Stop {
         let in_cluster = u64::from(self.launch.cluster_blocks());
-        let kind = FaultKind::BlocksWait {
+        let waits = Waits {
             running: self.running.len() as u64 * in_cluster,
             waiting: (self.order.len() - self.started) * in_cluster,
             resident: resident_clusters(self.launch) * in_cluster,
-            instructions: idle,
         };
-        let blocks = self.running[index].runner.blocks();
-        let groups = blocks.iter().flat_map(|block| {
-            let groups = block.block.warps.iter().flat_map(|warp| {
-                let groups = warp.groups.iter();
-                groups.map(move |group| (warp, group))
-            });
-            groups.map(move |(warp, group)| (block, warp, group))
-        });
-        let mut ready = groups.filter(|(_, _, group)| group.state == State::Ready);
-        let (block, thread, pc) = ready.next().map_or((&blocks[0], 0, 0), |found| {
-            let (block, warp, group) = found;
-            (block, warp.first_thread(group.mask), group.pc)
-        });
-        Err(block.fault(thread, pc, kind))
+        self.running[index].runner.waits_in_vain(waits)
     }
 }
 

@@ -98,6 +98,14 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
 /// fault. No place if any of the clusters that run together may be.
 pub(crate) type Failed = (Option<u64>, Stop);
 
+/// The host threads that `threads` stands for.
+pub(crate) fn host_threads(threads: usize) -> usize {
+    match threads {
+        0 => rayon::current_num_threads(),
+        _ => threads,
+    }
+}
+
 /// Runs every block, or `most` of them, on up to `threads` host threads. Of several faults, the one
 /// of the block that starts first is given.
 pub(crate) fn run(
@@ -114,6 +122,10 @@ pub(crate) fn run(
     if launch.exchange.blocks && clusters > 1 {
         return coresident::run(launch, &order).map_err(|stop| (None, stop));
     }
+    let threads = match launch.attempt.is_parallel || !launch.sanitize.races {
+        true => host_threads(threads),
+        false => 1,
+    };
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.
     let failed = AtomicU64::new(u64::MAX);
@@ -122,7 +134,8 @@ pub(crate) fn run(
         let mut runner = ClusterRunner::new(launch);
         loop {
             let position = next.fetch_add(1, Relaxed);
-            if position >= clusters || position > failed.load(Relaxed) {
+            let is_over = position >= clusters || position > failed.load(Relaxed);
+            if is_over || launch.attempt.has_failed() {
                 return runner.into_tallies();
             }
             let ended = runner.run(order.at(position));
@@ -138,11 +151,6 @@ pub(crate) fn run(
                 }
             }
         }
-    };
-    let threads = if threads == 0 {
-        rayon::current_num_threads()
-    } else {
-        threads
     };
     let workers = clusters.min(threads as u64);
     let tallies = match workers {

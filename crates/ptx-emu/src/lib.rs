@@ -73,10 +73,12 @@
 //! | `machine.rs` | a device: its memory, its modules, launches |
 //! | `args.rs` | typed buffers and arguments, as the bytes of the kernel's parameters |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
+//! | `attempt.rs` | blocks that run in parallel, until it shows that they are not independent |
 //! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
 //! | `cluster/mod.rs` | gives each block of a cluster its turn |
 //! | `runner.rs` | the state of a running block: launch, block, turn, sanitizer |
 //! | `schedule.rs` | gives each warp of a block its turn, and chooses the lanes that run |
+//! | `spin.rs` | groups that poll are parked until what they poll changes |
 //! | `step.rs` | executes the instructions of these lanes |
 //! | `access/mod.rs` | takes the accesses of a warp to their memory, past the checks |
 //! | `access/shadow.rs` | **reports races** (`race`), unwritten reads; model: `check/race/` |
@@ -111,6 +113,7 @@
 
 mod access;
 mod args;
+mod attempt;
 mod block;
 mod check;
 mod cluster;
@@ -136,6 +139,7 @@ mod request;
 mod runner;
 mod schedule;
 mod special;
+mod spin;
 mod step;
 mod tally;
 mod turn;

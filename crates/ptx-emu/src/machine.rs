@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
 use ptx::{FunctionId, Program, Space, Symbol, Variable};
 
 use crate::args::Params;
+use crate::attempt::Attempt;
 use crate::check::footprint::Accessed;
 use crate::check::race::PAGE;
 use crate::config::{DeviceLimits, LaunchConfig, Options};
@@ -31,6 +32,8 @@ pub struct Machine {
     limits: DeviceLimits,
     options: Options,
     next_block: u32,
+    /// Blocks of all launches, from which orders follow.
+    started_blocks: u32,
     latest: Option<Latest>,
     printed: Printed,
     /// The memory for `malloc` in kernels, once one has called it.
@@ -105,6 +108,7 @@ impl Machine {
             limits,
             options,
             next_block: 1,
+            started_blocks: 1,
             latest: None,
             printed: Printed::default(),
             heap: None,
@@ -344,6 +348,17 @@ impl Machine {
         Ok(())
     }
 
+    /// The number of the first of `blocks` blocks among all that the machine ever ran.
+    fn number(memory: &mut GlobalMemory, next_block: &mut u32, blocks: u64) -> u32 {
+        if next_block.checked_add(blocks as u32).is_none() {
+            memory.forget_accesses();
+            *next_block = 1;
+        }
+        let first = *next_block;
+        *next_block += blocks as u32;
+        first
+    }
+
     /// Launches a kernel and waits for its end. `params` are the arguments, as
     /// [`args!`](crate::args!) gives them, or the bytes of the parameter block: see [`Params`].
     ///
@@ -406,63 +421,70 @@ impl Machine {
         self.prepare(code, id.0)
             .map_err(LaunchError::SystemMemory)?;
         let blocks = launch::blocks(config);
-        let sanitize = self.options.sanitize;
-        let Self {
-            memory, next_block, ..
-        } = self;
-        if next_block.checked_add(blocks as u32).is_none() {
-            memory.forget_accesses();
-            *next_block = 1;
-        }
+        let options = &self.options;
+        let sanitize = options.sanitize;
+        let schedule = launch::schedule(options.schedule, self.started_blocks);
+        self.started_blocks = self.started_blocks.wrapping_add(blocks as u32);
         if !sanitize.uninitialized {
-            memory.assume_written();
+            self.memory.assume_written();
         }
         let exchange = code.exchange(id.0);
+        let threads = launch::host_threads(options.threads);
+        // What `malloc` has given cannot be put back.
+        let may_repeat = sanitize.races && !exchange.blocks && !code.allocates(id.0);
+        let mut is_parallel = may_repeat && blocks > 1 && threads > 1;
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
-        let context = LaunchContext {
-            code,
-            program,
-            globals: &module.globals,
-            kernel: id.0,
-            memory,
-            params,
-            config: *config,
-            cluster: function.cluster(config.cluster),
-            limits: &self.limits,
-            sanitize,
-            schedule: launch::schedule(self.options.schedule, *next_block),
-            seed: self.options.seed(),
-            exchange,
-            fuel: self.options.fuel.max(1),
-            count_l2: self.options.count_l2,
-            inexact: self.options.inexact,
-            shared_bytes,
-            reserved_shared: reserves.then(|| (shared_bytes as u32).next_multiple_of(128)),
-            workspace: self.workspace.unwrap_or(0),
-            heap: self.heap.as_ref(),
-            dynamic_shared_offset: function.dynamic_shared_offset,
-            granule: code.narrowest(id.0),
-            first_block: *next_block,
-            proxies: launch::fences(config, sanitize.races && exchange.bulk),
-            proxied_until: AtomicU32::new(0),
-            fences: launch::fences(config, sanitize.races && code.orders_blocks),
-            printed: LaunchText::after(&self.printed),
+        let ended = loop {
+            let first_block = Self::number(&mut self.memory, &mut self.next_block, blocks);
+            let context = LaunchContext {
+                code,
+                program,
+                globals: &module.globals,
+                kernel: id.0,
+                memory: &self.memory,
+                params,
+                config: *config,
+                cluster: function.cluster(config.cluster),
+                limits: &self.limits,
+                sanitize,
+                schedule,
+                seed: options.seed(),
+                exchange,
+                fuel: options.fuel.max(1),
+                count_l2: options.count_l2,
+                inexact: options.inexact,
+                shared_bytes,
+                reserved_shared: reserves.then(|| (shared_bytes as u32).next_multiple_of(128)),
+                workspace: self.workspace.unwrap_or(0),
+                heap: self.heap.as_ref(),
+                dynamic_shared_offset: function.dynamic_shared_offset,
+                granule: code.narrowest(id.0),
+                first_block,
+                proxies: launch::fences(config, sanitize.races && exchange.bulk),
+                proxied_until: AtomicU32::new(0),
+                fences: launch::fences(config, sanitize.races && code.orders_blocks),
+                printed: LaunchText::after(&self.printed),
+                attempt: Attempt::new(is_parallel),
+            };
+            self.latest = Some(Latest {
+                config: *config,
+                first_block,
+                granule: context.granule,
+            });
+            let ended = launch::run(&context, blocks, options.most_blocks, options.threads);
+            let LaunchContext {
+                attempt, printed, ..
+            } = context;
+            let has_failed = attempt.has_failed();
+            self.memory.settle(attempt.into_saved(), has_failed);
+            if !has_failed {
+                let last = ended.as_ref().err().and_then(|(place, _)| *place);
+                self.printed.add(printed.until(last));
+                break ended;
+            }
+            is_parallel = false;
         };
-        self.latest = Some(Latest {
-            config: *config,
-            first_block: *next_block,
-            granule: context.granule,
-        });
-        *next_block += blocks as u32;
-        let ended = launch::run(
-            &context,
-            blocks,
-            self.options.most_blocks,
-            self.options.threads,
-        );
-        let last = ended.as_ref().err().and_then(|(place, _)| *place);
-        self.printed.add(context.printed.until(last));
         let tallies = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {

@@ -20,6 +20,7 @@
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
+use crate::attempt::Attempt;
 use crate::block::Block;
 use crate::check::fences::Fences;
 use crate::check::race::DeviceOrder;
@@ -89,6 +90,12 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// Told, if the instruction names a register that may be unset, where the unset bits of
     /// registers are; once more if it names one that may be so by what is loaded from shared memory.
     fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
+
+    /// True if a thread that executes it again and again may be waiting for others, and changes
+    /// nothing: see `spin`.
+    fn is_quiet(&self) -> bool {
+        false
+    }
 
     /// Makes a weak load a strong one.
     fn strengthen(&mut self) {}
@@ -241,6 +248,7 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) fences: Fences,
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
+    pub(crate) attempt: Attempt,
 }
 
 impl LaunchContext<'_> {

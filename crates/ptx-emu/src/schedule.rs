@@ -12,6 +12,8 @@ use crate::warp::{Group, State, Warp};
 const TURN: u64 = 4096;
 /// The same of a turn that is to last as long as possible.
 const LONG_TURN: u64 = 1 << 20;
+/// Warp instructions without a change after which a laggard has its turn.
+const IDLE: u64 = 1 << 18;
 /// Longest random turn.
 const RANDOM_TURN: u64 = 64;
 
@@ -63,10 +65,13 @@ impl BlockRunner<'_> {
         let turns = Turns::of(self.launch.schedule);
         let mut progress = false;
         let warps = self.block.warps.len();
+        if turns == Turns::Laggard {
+            return self.round_of_laggard();
+        }
         for turn in 0..warps {
             let (index, length) = match turns {
                 Turns::InOrder => (turn, TURN),
-                Turns::Sequential => (self.turn.warp_order[turn], LONG_TURN),
+                Turns::Sequential | Turns::Laggard => (self.turn.warp_order[turn], LONG_TURN),
                 Turns::Stepwise => (self.turn.warp_order[turn], TURN),
                 Turns::Short => {
                     let index = self.turn.random.usize(0..warps);
@@ -82,8 +87,30 @@ impl BlockRunner<'_> {
         Ok(progress)
     }
 
+    /// The same where the last warp of the order has its turn only when all others wait, or have for
+    /// long done nothing but poll.
+    fn round_of_laggard(&mut self) -> Result<bool, Stop> {
+        let warps = self.block.warps.len();
+        let (executed, changes) = (self.turn.executed, self.turn.changes);
+        let mut progress = false;
+        for turn in 0..warps - 1 {
+            progress |= self.take_turn(self.turn.warp_order[turn], TURN)?;
+        }
+        self.turn.idle = match self.turn.changes == changes {
+            true => self.turn.idle + self.turn.executed - executed,
+            false => 0,
+        };
+        if progress && self.turn.idle < IDLE {
+            return Ok(true);
+        }
+        self.turn.idle = 0;
+        let laggard = self.turn.warp_order[warps - 1];
+        Ok(self.take_turn(laggard, TURN)? || progress)
+    }
+
     /// Runs a warp for some instructions; false if it had none to run.
     fn take_turn(&mut self, index: usize, length: u64) -> Result<bool, Stop> {
+        self.unpark(index);
         if !self.block.warps[index].is_ready() {
             return Ok(false);
         }

@@ -83,6 +83,9 @@ impl BlockRunner<'_> {
                 }
                 Op::Other(op) => {
                     if active != 0 {
+                        if warp.spin.is_pure && !op.is_quiet() {
+                            warp.spin.is_pure = false;
+                        }
                         warp.groups[index].pc = pc;
                         let at = At {
                             group: index,

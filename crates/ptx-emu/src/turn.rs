@@ -16,6 +16,8 @@ pub(crate) enum Turns {
     Stepwise,
     /// By chance, short ones that end anywhere.
     Short,
+    /// In a random order, but one warp and one block have theirs only when all others wait.
+    Laggard,
 }
 
 impl Turns {
@@ -25,6 +27,7 @@ impl Turns {
             Schedule::Random { seed } => match seed & KIND {
                 0 | 1 => Self::Sequential,
                 2 | 3 => Self::Stepwise,
+                5 => Self::Laggard,
                 _ => Self::Short,
             },
         }
@@ -47,6 +50,8 @@ pub(crate) struct Turn {
     /// Instructions that may have changed what others wait for: stores to memory that they share,
     /// and updates that make a difference.
     pub(crate) changes: u64,
+    /// Warp instructions since the last of these, while a laggard waits for its turn.
+    pub(crate) idle: u64,
     /// The random order of turns.
     pub(crate) random: fastrand::Rng,
     /// The random order of warps, for long turns.
@@ -61,6 +66,7 @@ impl Turn {
             patience,
             polls: 0,
             changes: 0,
+            idle: 0,
             random: fastrand::Rng::with_seed(0),
             warp_order: Vec::new(),
         }
@@ -68,7 +74,7 @@ impl Turn {
 
     /// Begins the turns of a block of this many warps.
     pub(crate) fn start(&mut self, schedule: Schedule, block: u64, warps: usize) {
-        self.executed = 0;
+        (self.executed, self.idle) = (0, 0);
         let Schedule::Random { seed } = schedule else {
             return;
         };

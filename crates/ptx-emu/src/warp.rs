@@ -8,6 +8,7 @@ use crate::frame::{Constant, FunctionCode};
 use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
+use crate::spin::{Parked, Spin};
 
 /// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
 /// its warp could run gives way to them: it may be waiting for what they do.
@@ -22,6 +23,8 @@ pub(crate) enum State {
     Barrier(BarrierWait),
     /// Waits for the barrier of the cluster.
     ClusterBarrier,
+    /// Polls memory, and is parked until that changes: see `spin`.
+    Polling,
     /// Waits for a phase of the `mbarrier` object at this offset in shared memory.
     Mbarrier(u64),
     /// Waits for other lanes to reach the same instruction.
@@ -264,6 +267,8 @@ pub(crate) struct Warp {
     pub(crate) leader: u32,
     /// How often lanes were chosen to run ahead.
     pub(crate) lane_splits: u64,
+    pub(crate) spin: Spin,
+    pub(crate) parked: Vec<Parked>,
 }
 
 impl Warp {
@@ -283,6 +288,8 @@ impl Warp {
         self.chosen = 0;
         self.ahead = 0;
         self.lane_splits = 0;
+        self.spin = Spin::default();
+        self.parked.clear();
         self.registers.bases = Bases::default();
         self.clear_registers(code);
         self.calls.clear();

@@ -83,6 +83,10 @@ pub(crate) trait Region: Words {
         None
     }
 
+    /// Saves what a store to a granule changes, if the launch may have to be undone.
+    #[inline(always)]
+    fn save(&mut self, _launch: &LaunchContext, _granule: u64) {}
+
     /// Ends a series of calls of [`Region::cell`]: others may look at the cells.
     fn release_cells(&mut self) {}
 
@@ -119,6 +123,23 @@ impl<'a> GlobalRegion<'a> {
             memory,
             page: None,
         }
+    }
+}
+
+impl GlobalRegion<'_> {
+    /// Saves the page of a granule, whose cell was asked for last, before the launch's first store
+    /// to it.
+    fn save_page(&mut self, launch: &LaunchContext, granule: u64) {
+        let Some((page, guard)) = &mut self.page else {
+            return;
+        };
+        if guard.is_saved(launch.first_block) {
+            return;
+        }
+        debug_assert_eq!(*page, granule / PAGE);
+        let saved = self.buffer.content(*page, launch);
+        guard.save(saved);
+        launch.attempt.note_saved(self.buffer.base, *page);
     }
 }
 
@@ -203,6 +224,13 @@ impl Region for GlobalRegion<'_> {
         }
         let (_, guard) = self.page.as_mut()?;
         Some(guard.cell(granule % PAGE))
+    }
+
+    #[inline(always)]
+    fn save(&mut self, launch: &LaunchContext, granule: u64) {
+        if launch.attempt.is_parallel {
+            self.save_page(launch, granule);
+        }
     }
 
     fn release_cells(&mut self) {

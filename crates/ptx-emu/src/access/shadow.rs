@@ -161,6 +161,7 @@ impl BlockRunner<'_> {
                     return Ok(());
                 };
                 if let Some(conflict) = cell.load(&now) {
+                    self.note_meeting(&conflict);
                     let offset = self.offset_of(request, offset, granule);
                     let location = region.location(self.launch, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
@@ -206,6 +207,7 @@ impl BlockRunner<'_> {
                         false => None,
                     };
                     cell.note_store(&now);
+                    region.save(self.launch, granule);
                     if let Some(load) = load
                         && changes(region, lane)
                     {
@@ -214,6 +216,7 @@ impl BlockRunner<'_> {
                     }
                     continue;
                 };
+                self.note_meeting(&conflict);
                 if !conflict.earlier_is_store || changes(region, lane) {
                     let offset = self.offset_of(request, offset, granule);
                     let location = region.location(self.launch, offset);
@@ -221,12 +224,20 @@ impl BlockRunner<'_> {
                 }
                 if let Some(cell) = region.cell(granule) {
                     cell.note_store(&now);
+                    region.save(self.launch, granule);
                 }
             }
             store(region, lane);
         }
         region.release_cells();
         Ok(())
+    }
+
+    /// Notes that an access meets one of another block that runs at the same time.
+    fn note_meeting(&self, conflict: &Conflict) {
+        if !self.cluster.numbers.contains(&conflict.earlier.block) {
+            self.launch.attempt.note_meeting();
+        }
     }
 
     /// The fault of a load through the read-only path, of what a store changes after it.
@@ -279,7 +290,14 @@ impl BlockRunner<'_> {
             false => AccessKind::Load,
         };
         let then = &conflict.earlier;
-        let between = if then.block != now.block {
+        let between = if then.strong && now.strong {
+            let infos = &self.launch.code.infos;
+            let bytes = |pc: u32| infos[pc as usize].strength.bytes;
+            match bytes(then.pc) == bytes(now.pc) {
+                true => RaceBetween::Scopes,
+                false => RaceBetween::Widths,
+            }
+        } else if then.block != now.block {
             match self.cluster.numbers.contains(&then.block) {
                 true => RaceBetween::Cluster,
                 false if self.launch.exchange.blocks => self.missing_fence(then),

@@ -63,6 +63,25 @@ impl WrittenShadow {
         }
     }
 
+    /// The words of the bitmap of a range that starts and ends at multiples of 32 bytes.
+    pub(crate) fn words(&self, range: Range<u64>) -> Vec<u32> {
+        let words = self.word_range(range);
+        words.iter().map(|word| word.load(Relaxed)).collect()
+    }
+
+    /// Sets them again.
+    pub(crate) fn set_words(&self, range: Range<u64>, bits: &[u32]) {
+        for (word, &bits) in self.word_range(range).iter().zip(bits) {
+            word.store(bits, Relaxed);
+        }
+    }
+
+    fn word_range(&self, range: Range<u64>) -> &[AtomicU32] {
+        let end = (range.end.div_ceil(32) as usize).min(self.bits.len());
+        let start = ((range.start / 32) as usize).min(end);
+        &self.bits[start..end]
+    }
+
     /// The ranges that were marked, in order and apart.
     pub(crate) fn ranges(&self) -> Vec<Range<u64>> {
         let mut ranges: Vec<Range<u64>> = Vec::new();

@@ -30,6 +30,14 @@ use crate::runner::{BlockRunner, LaunchContext};
 use crate::tally::Tallies;
 use crate::warp::State;
 
+/// Blocks that wait for what no block does: how many run, have not started, and may run at once.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Waits {
+    pub(crate) running: u64,
+    pub(crate) waiting: u64,
+    pub(crate) resident: u64,
+}
+
 impl BlockRunner<'_> {
     /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that
     /// wait for it go on; true if there are any.
@@ -60,6 +68,8 @@ pub(crate) struct ClusterRunner<'a> {
     current: usize,
     /// The order of the blocks' turns, if random.
     random: Option<fastrand::Rng>,
+    /// Other clusters run at the same time, and may change what this one polls.
+    pub(crate) has_company: bool,
 }
 
 impl<'a> ClusterRunner<'a> {
@@ -81,6 +91,7 @@ impl<'a> ClusterRunner<'a> {
             blocks,
             current: 0,
             random: None,
+            has_company: false,
         }
     }
 
@@ -189,8 +200,10 @@ impl<'a> ClusterRunner<'a> {
             }
         }
         progress |= self.complete_barrier()?;
+        let is_parked = || self.blocks.iter().any(BlockRunner::has_parked);
         match is_over || progress {
             true => Ok(is_over),
+            false if self.has_company && is_parked() => Ok(false),
             false => Err(self.diagnose()),
         }
     }
@@ -274,8 +287,37 @@ impl<'a> ClusterRunner<'a> {
         Ok(true)
     }
 
+    /// The fault of blocks that poll what no block changes: of a thread of this cluster that does.
+    pub(crate) fn waits_in_vain(&self, waits: Waits) -> Stop {
+        let groups = self.blocks.iter().flat_map(|block| {
+            let groups = block.block.warps.iter().flat_map(|warp| {
+                let groups = warp.groups.iter();
+                groups.map(move |group| (warp, group))
+            });
+            groups.map(move |(warp, group)| (block, warp, group))
+        });
+        let mut polling =
+            groups.filter(|(_, _, group)| matches!(group.state, State::Ready | State::Polling));
+        let (block, thread, pc) = polling.next().map_or((&self.blocks[0], 0, 0), |found| {
+            let (block, warp, group) = found;
+            (block, warp.first_thread(group.mask), group.pc)
+        });
+        let kind = FaultKind::BlocksWait {
+            running: waits.running,
+            waiting: waits.waiting,
+            resident: waits.resident,
+        };
+        block.fault(thread, pc, kind)
+    }
+
     /// Why no thread of the cluster can go on.
     fn diagnose(&self) -> Stop {
+        if self.blocks.iter().any(BlockRunner::has_parked) {
+            return self.waits_in_vain(Waits {
+                running: self.blocks.len() as u64,
+                ..Waits::default()
+            });
+        }
         let missing = self.blocks.iter().find_map(BlockRunner::missing_lanes);
         missing.unwrap_or_else(|| BlockRunner::deadlock(&self.blocks))
     }

@@ -182,7 +182,7 @@ pub enum FaultKind {
         blocks: u32,
     },
     /// Blocks wait for something that no block does that runs.
-    #[error("the {running} blocks that run wait for {}", in_vain(*waiting, *resident, *instructions))]
+    #[error("{}", in_vain(*running, *waiting, *resident))]
     BlocksWait {
         /// Blocks that run.
         running: u64,
@@ -190,9 +190,6 @@ pub enum FaultKind {
         waiting: u64,
         /// Blocks of the launch that the device holds at once.
         resident: u64,
-        /// Warp instructions that they have executed together since one of them last changed
-        /// anything in memory.
-        instructions: u64,
     },
     /// A warp-wide instruction whose mask names lanes that do not reach it.
     #[error(
@@ -383,17 +380,18 @@ fn together(blocks: u32) -> String {
 }
 
 /// Something that does not come, for blocks that poll memory.
-fn in_vain(waiting: u64, resident: u64, instructions: u64) -> String {
-    let polled = |they: &str| {
-        format!(
-            "{they} have polled memory for {instructions} warp instructions, and nothing in it has changed"
-        )
+/// Blocks that poll in vain, and why.
+fn in_vain(running: u64, waiting: u64, resident: u64) -> String {
+    let (blocks, they) = match running {
+        1 => ("the block waits".to_owned(), "its threads poll"),
+        _ => (format!("the {running} blocks that run wait"), "they poll"),
     };
-    match waiting {
-        0 => format!("something that none of them does: {}", polled("they")),
+    let polls = format!("{they} memory in which nothing changes any more");
+    match (waiting, running) {
+        (0, 1) => format!("{blocks} for something that none of its threads does: {polls}"),
+        (0, _) => format!("{blocks} for something that none of them does: {polls}"),
         _ => format!(
-            "blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once. {}. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other",
-            polled("They")
+            "{blocks} for blocks that cannot start (not started: {waiting}): the device holds {resident} of this launch's blocks at once, and {polls}. A block may wait only for blocks that run at the same time: launch at most {resident} and give each more to do, or end the launch where blocks wait for each other"
         ),
     }
 }

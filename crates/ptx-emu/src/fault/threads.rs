@@ -86,6 +86,10 @@ pub enum RaceBetween {
     Blocks,
     /// Blocks that communicate by atomics or strong accesses.
     BlocksWithFlags,
+    /// Threads whose accesses are both strong, of which one is so for other threads.
+    Scopes,
+    /// Threads whose accesses are both strong, and of different widths.
+    Widths,
     /// The same, where the later one has its fence, and the earlier one lacks its own.
     BlocksWithoutRelease,
     /// The same, where the earlier one has its fence, and the later one lacks its own.
@@ -106,6 +110,12 @@ impl fmt::Display for RaceBetween {
                 "by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)"
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
+            Self::Scopes => {
+                "by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster"
+            }
+            Self::Widths => {
+                "by another thread, of another width: atomic operations of different widths are not atomic for each other"
+            }
             Self::BlocksWithoutRelease => {
                 "by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it"
             }

@@ -155,6 +155,9 @@ struct Atomic {
 
 impl Execute for Atomic {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        if runner.park(warp, at) {
+            return Ok(Next::Choose);
+        }
         runner.note_poll(warp, 1);
         if self.releases {
             runner.note_release(warp, self.device);
@@ -172,8 +175,17 @@ impl Execute for Atomic {
             let reason = "an atomic operation on local memory or parameters";
             return Err(runner.unsupported(warp.first_thread(own), at.pc, reason));
         }
+        let (before, polled) = (runner.turn.changes, warp.polled(&self.access));
         runner.access(warp, at, &self.access, self)?;
+        match runner.turn.changes == before {
+            true => runner.watch(warp, at, &self.access, polled),
+            false => warp.spin.is_pure = false,
+        }
         Ok(Next::Step)
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
     }
 }
 

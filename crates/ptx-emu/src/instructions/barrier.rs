@@ -398,6 +398,7 @@ impl BlockRunner<'_> {
                 Some(threads) => format!("barrier {id} ({threads} threads)"),
             },
             State::ClusterBarrier => "the cluster's barrier".to_owned(),
+            State::Polling => "a change in memory".to_owned(),
             State::Mbarrier(offset) => self.describe_mbarrier(offset),
             State::Lanes { instruction, .. } => instruction.to_owned(),
             State::Ready => "its turn".to_owned(),

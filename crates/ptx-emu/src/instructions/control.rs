@@ -203,4 +203,8 @@ impl Execute for Sleep {
         runner.note_poll(warp, PATIENCE);
         Ok(Next::Step)
     }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
 }

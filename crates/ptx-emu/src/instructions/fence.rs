@@ -110,6 +110,10 @@ impl Execute for Fence {
         }
         Ok(Next::Step)
     }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
 }
 
 impl BlockRunner<'_> {

@@ -106,7 +106,8 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         r.src(ScalarType::U32)?;
     }
     r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
-    if verb == Verb::TestWait {
+    if !matches!(verb, Verb::Init | Verb::Inval) {
+        // Threads learn of each other: lanes run apart, and results are compared in several orders.
         r.function.exchange.note(Space::Shared);
     }
     let object = Object {
@@ -249,6 +250,7 @@ impl Change {
 impl Execute for Change {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let offsets = self.object.locate(runner, warp, at)?;
+        runner.note_poll(warp, 1);
         for lane in lanes(at.active) {
             let (offset, thread) = (offsets[lane], warp.thread(lane));
             let operand = self.operand.map(|slot| warp.registers.lane(slot, lane));
@@ -549,6 +551,7 @@ struct Wait {
 impl Execute for Wait {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let offsets = self.object.locate(runner, warp, at)?;
+        runner.note_poll(warp, 1);
         let mut done = 0;
         for lane in lanes(at.active) {
             let (offset, thread) = (offsets[lane], warp.thread(lane));
@@ -588,7 +591,6 @@ impl Execute for Wait {
         }
         if self.object.verb == Verb::TestWait {
             warp.registers.fill(self.dst, waits, 0);
-            runner.note_poll(warp, 1);
             return Ok(Next::Step);
         }
         // Each group waits for one object.

@@ -384,17 +384,26 @@ struct Load {
 impl Execute for Load {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         if self.access.strong {
+            if runner.park(warp, at) {
+                return Ok(Next::Choose);
+            }
             runner.note_poll(warp, 1);
             runner.note_observed(warp, self.access.space);
         }
         if let Some(device) = self.acquires {
             runner.note_acquire(warp, device);
         }
+        let polled = warp.polled(&self.access).filter(|_| self.access.strong);
         runner.access(warp, at, &self.access, self)?;
+        runner.watch(warp, at, &self.access, polled);
         if self.acquires.is_some() {
             fence(Ordering::Acquire);
         }
         Ok(Next::Step)
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
     }
 
     fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
@@ -619,6 +628,10 @@ impl Execute for LoadParam {
         }
         runner.tallies.traffic(self.tally).param_bytes += u64::from(at.active.count_ones() * width);
         Ok(Next::Step)
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
     }
 }
 

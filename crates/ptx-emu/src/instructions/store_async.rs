@@ -26,6 +26,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
     let barrier = r.address(Space::SharedCluster)?;
     r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
+    r.function.exchange.note(Space::Shared);
     other(StoreAsync { store, barrier })
 }
 
@@ -49,6 +50,7 @@ impl Execute for StoreAsync {
             };
             return Err(runner.fault(warp.thread(lane), at.pc, kind));
         }
+        runner.note_poll(warp, 1);
         self.store.execute(runner, warp, at)?;
         let bytes = self.store.width().into();
         let mut last = None;

@@ -16,9 +16,10 @@ use std::sync::{Mutex, MutexGuard};
 
 use super::{GLOBAL_BASE, Words, byte_mask};
 use crate::check::footprint::{Accessed, Footprint};
-use crate::check::race::RaceShadow;
+use crate::check::race::{PAGE, RaceShadow, Saved};
 use crate::check::writes::WrittenShadow;
 use crate::request::{Request, Span};
+use crate::runner::LaunchContext;
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
@@ -74,6 +75,32 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU32] {
         &self.words
+    }
+
+    /// The content of a page of the race check's shadow.
+    pub(crate) fn content(&self, page: u64, launch: &LaunchContext) -> Saved {
+        let bytes = PAGE * u64::from(launch.granule);
+        let range = page * bytes..((page + 1) * bytes).min(self.bytes);
+        let words = (range.start / 4) as usize..(range.end.div_ceil(4) as usize);
+        let mut saved = Saved::new(launch.first_block, range.start);
+        let words = &self.words[words];
+        saved.words = words.iter().map(|word| word.load(Relaxed)).collect();
+        saved.written = self.written.words(range);
+        saved
+    }
+
+    /// Puts a page's content back, if it is saved and to be, and forgets it.
+    fn settle(&self, page: u64, is_undone: bool) {
+        let mut guard = self.races.lock(page);
+        let Some(saved) = guard.take_saved().filter(|_| is_undone) else {
+            return;
+        };
+        let words = &self.words[(saved.start / 4) as usize..];
+        for (word, &content) in words.iter().zip(&saved.words) {
+            word.store(content, Relaxed);
+        }
+        let end = saved.start + 4 * saved.words.len() as u64;
+        self.written.set_words(saved.start..end, &saved.written);
     }
 
     /// Notes an access, if accesses are watched. `span` is that of its addresses.
@@ -447,6 +474,16 @@ impl GlobalMemory {
     pub(crate) fn assume_written(&mut self) {
         for buffer in &mut self.buffers {
             buffer.written.assume_all();
+        }
+    }
+
+    /// Forgets what was saved of these pages, each of the buffer at an address; puts it back before,
+    /// if the launch is undone.
+    pub(crate) fn settle(&self, saved: Vec<(u64, u64)>, is_undone: bool) {
+        for (base, page) in saved {
+            if let Some(buffer) = self.find(base, 0) {
+                buffer.settle(page, is_undone);
+            }
         }
     }
 

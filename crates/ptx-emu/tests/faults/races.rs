@@ -292,7 +292,7 @@ fn a_ticket_that_acquires_nothing() {
     const VOLATILE: &str = "ld.volatile.global.u32 %r7, [%rd1+128];";
     const ATOMIC: &str = "atom.relaxed.gpu.global.add.u32 %r7, [%rd1+128], 0;";
     assert_snapshot!(chain(RELAXED, "", RELEASE).fault(), @r"
-    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
+    race in global memory: load of byte 4 of buffer `out` and an earlier store by another block, and a fence is missing on this side: put a device-wide fence (or an acquire) here, between the atomic or flag that tells of the other block and this access
       in kernel `k` at src/lab.rs:1 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -331,7 +331,7 @@ fn a_fence_missing_after_many() {
                 add.u64 %rd5, %rd1, %rd5;\nld.global.u32 %r7, [%rd5];\nst.global.u32 [%rd1+16], %r7;";
     let kernel = |fence: &str| launch(&body.replace("FENCE", fence)).block(1).grid(2);
     assert_snapshot!(kernel("").fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it
       in kernel `k` at src/lab.rs:1 (PTX line 41), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -409,7 +409,7 @@ fn a_fence_of_another_warp() {
     }
     let all = [(1, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (0, SUM)];
     assert_snapshot!(two_warps(&all, plain).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it
       in kernel `k` at src/lab.rs:1 (PTX line 124), block (2, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 52), block (0, 0, 0), thread (32, 0, 0)
     ");

@@ -1,7 +1,7 @@
 //! Reads of unwritten memory.
 
 use insta::assert_snapshot;
-use ptx_emu::{LaunchConfig, Machine, Sanitize};
+use ptx_emu::{LaunchConfig, Machine, Sanitize, Schedule};
 
 use crate::common::{Launch, launch};
 
@@ -58,7 +58,8 @@ fn poisoned_memory() {
 
 #[test]
 fn unwritten_shared_memory() {
-    let read = "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];";
+    let read =
+        "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];\n.loc 1 2 1\nst.global.u32 [%rd3], %r6;";
     let tile = ".shared .align 4 .b8 tile[128];";
     assert_snapshot!(launch(&format!("{tile}\n{read}")).fault(), @r"
     uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written before
@@ -146,8 +147,13 @@ fn where_an_unset_value_matters() {
             "an operand of `atom` depends on",
         ),
         (
-            "shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;",
+            "shfl.sync.idx.b32 %r6, 0, %r5, 31, -1;",
             "an operand of `shfl` depends on",
+        ),
+        // A shuffle passes it on.
+        (
+            "shfl.sync.idx.b32 %r6, %r5, 0, 31, -1;\nst.global.u32 [%rd3], %r6;",
+            "a store to global memory of",
         ),
         (
             "setp.gt.u32 %p1, %r5, 1;\nvote.sync.any.pred %p2, %p1, -1;",
@@ -180,7 +186,7 @@ fn where_an_unset_value_matters() {
         assert_eq!(used(body), expected, "{body}");
     }
     // Shared memory that gets such a value stays unwritten.
-    let shared = "ld.local.u32 %r5, [%rd9+4];\nst.shared.u32 [s], %r5;\nld.shared.u32 %r6, [s];";
+    let shared = "ld.local.u32 %r5, [%rd9+4];\nst.shared.u32 [s], %r5;\nld.shared.u32 %r6, [s];\nst.global.u32 [%rd3], %r6;";
     assert_snapshot!(local(shared).block(1).fault(), @r"
     uninitialized read: load of 4 bytes from byte 0 of shared array `s`, which nothing has written before
       in kernel `k` at src/lab.rs:5 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
@@ -253,4 +259,85 @@ fn unset_values_through_calls() {
       in kernel `k` at src/lab.rs:1 (PTX line 48), block (0, 0, 0), thread (0, 0, 0)
       last read of unwritten local memory at PTX line 14
     ");
+}
+
+/// A kernel of one block with 64 words of shared memory, `%r5` and `%r6` the addresses of word 0 and
+/// of the thread's word. Threads below 30 write theirs, all wait.
+fn tile(body: &str) -> Launch {
+    launch(&format!(
+        ".shared .align 8 .b8 tile[256];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r5, %r6;\n\
+         setp.lt.u32 %p1, %r2, 30;\n@%p1 st.shared.u32 [%r6], %r2;\nbar.sync 0;\n.loc 1 5 1\n{body}"
+    ))
+}
+
+#[test]
+fn unwritten_shared_memory_that_does_no_harm() {
+    // Loaded and thrown away, selected away, copied, passed on by a shuffle to lanes that do not
+    // use it.
+    let load = "ld.shared.u32 %r7, [%r6];\n";
+    let programs = [
+        "",
+        "add.u32 %r8, %r7, 1;\nselp.u32 %r8, %r8, 7, %p1;\nst.global.u32 [%rd3], %r8;",
+        "st.shared.u32 [%r6+128], %r7;\nbar.sync 0;\n@%p1 ld.shared.u32 %r8, [%r6+128];\n@%p1 st.global.u32 [%rd3], %r8;",
+        "shfl.sync.up.b32 %r8|%p2, %r7, 1, 0, -1;\n@%p2 add.u32 %r8, %r8, 1;\n@%p1 st.global.u32 [%rd3], %r8;",
+        "and.b32 %r8, %r7, 0;\nst.global.u32 [%rd3], %r8;",
+    ];
+    for program in programs {
+        for seed in 0..3 {
+            let kernel = tile(&format!("{load}{program}"));
+            kernel.schedule(Schedule::Random { seed }).report();
+        }
+    }
+    // An inclusive scan by shuffles, whose last sums nobody looks at (NVIDIA's `shfl_scan`).
+    let scan: String = [1, 2, 4, 8, 16]
+        .map(|step| {
+            format!("shfl.sync.up.b32 %r8|%p2, %r7, {step}, 0, -1;\n@%p2 add.u32 %r7, %r7, %r8;\n")
+        })
+        .concat();
+    let scan = format!("{load}{scan}@%p1 st.global.u32 [%rd3], %r7;");
+    assert_eq!(tile(&scan).out()[29], (0..30).sum());
+}
+
+#[test]
+fn where_unwritten_shared_memory_matters() {
+    let used = |body: &str| {
+        let text = tile(&format!("ld.shared.u32 %r7, [%r6];\n.loc 1 6 1\n{body}")).fault();
+        assert!(
+            text.starts_with(
+                "uninitialized read: load of 4 bytes from byte 120 of shared array `tile`"
+            ),
+            "{text}"
+        );
+        let last = text.lines().last().unwrap().trim().to_owned();
+        last.split_once(", ").unwrap().1.to_owned()
+    };
+    assert_eq!(
+        used("setp.eq.u32 %p2, %r7, 9;\n@%p2 bra $end;\n$end:"),
+        "a condition depends on it"
+    );
+    assert_eq!(
+        used("st.global.u32 [%rd3], %r7;"),
+        "a store to global memory of it"
+    );
+    assert_eq!(
+        used("add.u32 %r8, %r6, %r7;\nld.shared.u32 %r9, [%r8];"),
+        "the address of an access depends on it"
+    );
+    assert_eq!(
+        used("atom.global.add.u32 %r8, [%rd1], %r7;"),
+        "an operand of `atom` depends on it"
+    );
+    // Through the sum of a warp, and through shared memory.
+    let sum = "shfl.sync.bfly.b32 %r8, %r7, 1, 31, -1;\nadd.u32 %r7, %r7, %r8;\nst.global.u32 [%rd3], %r7;";
+    tile(&format!("ld.shared.u32 %r7, [%r6];\n{sum}")).fault();
+    let copied = "ld.shared.u32 %r7, [%r6];\nst.shared.u32 [%r6+128], %r7;\nbar.sync 0;\nld.shared.u32 %r8, [%r6+128];\n\
+                  .loc 1 9 1\nst.global.u32 [%rd3], %r8;";
+    assert_snapshot!(tile(copied).fault(), @r"
+    ");
+    // A race is the cause where there is one.
+    let race = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r5, %r6;\n\
+                setp.lt.u32 %p1, %r2, 16;\n@%p1 ld.shared.u32 %r7, [%r6+64];\n@%p1 st.global.u32 [%rd3], %r7;\n\
+                @!%p1 st.shared.u32 [%r6], %r2;";
+    let fault = launch(race).fault();
+    assert!(fault.starts_with("race in shared memory"), "{fault}");
 }

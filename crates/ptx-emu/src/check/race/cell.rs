@@ -183,10 +183,40 @@ impl Cell {
 /// Cells of a page.
 pub(crate) const PAGE: u64 = 1024;
 
-type Page = Option<Box<[Cell]>>;
+/// A page of cells, made where it is accessed.
+#[derive(Debug, Default)]
+struct Page {
+    cells: Option<Box<[Cell]>>,
+    saved: Option<Box<Saved>>,
+}
 
-/// The cells of a buffer, made where it is accessed. Cells stay from launch to launch: records of
-/// earlier launches are told apart by their block numbers.
+/// The content of a page before the first store of a launch: see `attempt`.
+#[derive(Debug)]
+pub(crate) struct Saved {
+    /// The number of the launch's first block.
+    first_block: u32,
+    /// Where the page starts in the buffer, in bytes.
+    pub(crate) start: u64,
+    pub(crate) words: Vec<u32>,
+    /// Which bytes had been written, as words of [`WrittenShadow`].
+    ///
+    /// [`WrittenShadow`]: crate::check::writes::WrittenShadow
+    pub(crate) written: Vec<u32>,
+}
+
+impl Saved {
+    pub(crate) fn new(first_block: u32, start: u64) -> Self {
+        Self {
+            first_block,
+            start,
+            words: Vec::new(),
+            written: Vec::new(),
+        }
+    }
+}
+
+/// The cells of a buffer. Cells stay from launch to launch: records of earlier launches are told
+/// apart by their block numbers.
 #[derive(Debug)]
 pub(crate) struct RaceShadow {
     bytes: u64,
@@ -212,7 +242,8 @@ impl RaceShadow {
         let mut guard = pages[page as usize]
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        guard.get_or_insert_with(|| vec![Cell::default(); PAGE as usize].into_boxed_slice());
+        let make = || vec![Cell::default(); PAGE as usize].into_boxed_slice();
+        guard.cells.get_or_insert_with(make);
         PageGuard(guard)
     }
 }
@@ -224,7 +255,25 @@ impl PageGuard<'_> {
     /// Cell `index` of the page.
     #[inline]
     pub(crate) fn cell(&mut self, index: u64) -> &mut Cell {
-        let cells = self.0.as_mut().expect("made when the page was locked");
+        let cells = self.0.cells.as_mut();
+        let cells = cells.expect("made when the page was locked");
         &mut cells[index as usize]
+    }
+
+    /// True if the page's content is saved for the launch of this first block.
+    #[inline]
+    pub(crate) fn is_saved(&self, first_block: u32) -> bool {
+        let saved = self.0.saved.as_ref();
+        saved.is_some_and(|saved| saved.first_block == first_block)
+    }
+
+    /// Keeps the page's content.
+    pub(crate) fn save(&mut self, saved: Saved) {
+        self.0.saved = Some(Box::new(saved));
+    }
+
+    /// Gives the content back.
+    pub(crate) fn take_saved(&mut self) -> Option<Box<Saved>> {
+        self.0.saved.take()
     }
 }

@@ -66,7 +66,7 @@ mod order;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow};
+pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow, Saved};
 pub(crate) use order::{
     BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,
 };

@@ -1,0 +1,79 @@
+//! One verdict for any number of host threads: blocks that are taken for independent run in parallel,
+//! and one after the other if they are not.
+
+mod common;
+
+use common::{Launch, launch};
+
+/// The outcome of a launch on so many host threads: its message, or what it stored.
+fn outcome(make: &impl Fn() -> Launch, threads: usize) -> Result<Vec<u32>, String> {
+    let mut launch = make();
+    launch.options.threads = threads;
+    let outcome = launch.run();
+    match outcome.result {
+        Ok(_) => Ok(outcome.out),
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
+/// The outcome, which must be the same on 1, 2 and 8 host threads, several times.
+fn verdict(make: impl Fn() -> Launch) -> Result<Vec<u32>, String> {
+    let one = outcome(&make, 1);
+    for threads in [2, 8] {
+        for time in 0..10 {
+            assert_eq!(
+                outcome(&make, threads),
+                one,
+                "{threads} threads, time {time}"
+            );
+        }
+    }
+    one
+}
+
+/// Work of different length in each block, so that host threads meet at different places.
+const WORK: &str = "mov.u32 %r10, %ctaid.x;\nmul.lo.u32 %r11, %r10, 797;\nand.b32 %r11, %r11, 1023;\n$work:\n\
+                    sub.u32 %r11, %r11, 1;\nsetp.gt.s32 %p5, %r11, 0;\n@%p5 bra $work;\n";
+
+fn blocks(body: &str) -> Launch {
+    launch(&format!("{WORK}{body}")).grid(24).out_words(1024)
+}
+
+#[test]
+fn a_store_that_is_equal_in_one_order() {
+    // Block 0 stores 1, then 2; the others store 2.
+    let body =
+        "setp.ne.u32 %p1, %r10, 0;\n@!%p1 st.global.u32 [%rd1], 1;\nst.global.u32 [%rd1], 2;";
+    verdict(|| blocks(body).block(1)).unwrap();
+}
+
+#[test]
+fn races_of_blocks() {
+    // A plain sum, a sum that one block zeroes, a maximum that is looked at.
+    for body in [
+        "ld.global.u32 %r5, [%rd1];\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd1], %r5;",
+        "setp.ne.u32 %p1, %r10, 9;\n@!%p1 st.global.u32 [%rd1], 0;\nred.global.add.u32 [%rd1], 1;",
+        "red.global.max.u32 [%rd1], %r10;\nld.global.u32 %r5, [%rd1];\nst.global.u32 [%rd3+256], %r5;",
+    ] {
+        let message = verdict(|| blocks(body)).unwrap_err();
+        assert!(message.starts_with("race"), "{message}");
+    }
+}
+
+#[test]
+fn a_fault_that_follows_from_a_race() {
+    // Who finds the word set goes out of bounds.
+    let body = "ld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@!%p1 st.global.u32 [%rd1+1000000], 1;\n\
+                st.global.u32 [%rd1], 1;";
+    verdict(|| blocks(body).block(1)).unwrap_err();
+}
+
+#[test]
+fn blocks_that_leave_the_same_run_again() {
+    // All store 7 to one word, and count themselves once, also in memory that was written before.
+    let body = "st.global.u32 [%rd1], 7;\nred.global.add.u32 [%rd1+4], 1;\nld.global.u32 %r5, [%rd4];\n\
+                st.global.u32 [%rd3+256], %r5;";
+    let out = verdict(|| blocks(body).block(8).input(0..1024)).unwrap();
+    assert_eq!(out[..2], [7, 192]);
+    assert_eq!(out[64..256], Vec::from_iter(0..192));
+}

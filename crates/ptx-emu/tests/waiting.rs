@@ -1,0 +1,170 @@
+//! Threads that wait: by polling, which costs nothing while nothing changes; by counting, sleeping or
+//! a clock, which ends too early in some order; and by objects of `mbarrier`.
+
+mod common;
+
+use std::time::Instant;
+
+use common::{Launch, launch};
+use ptx_emu::Schedule;
+
+/// The order in which one block and one warp run only when all others wait.
+const LAGGARD: Schedule = Schedule::Random { seed: 45 };
+
+fn schedules() -> impl Iterator<Item = Schedule> {
+    let random = (40..48).map(|seed| Schedule::Random { seed });
+    random.chain([Schedule::InOrder])
+}
+
+/// Each block of a pipeline waits for the ticket of the one before, and adds 1 to what that left.
+fn pipeline(wait: &str, threads: u32, blocks: u32) -> Launch {
+    let body = format!(
+        "mov.u32 %r5, %ctaid.x;\nmul.wide.u32 %rd5, %r5, 4;\nadd.u64 %rd6, %rd1, %rd5;\nsetp.ne.u32 %p1, %r2, 0;\n\
+         @%p1 bra $meet;\nmov.u32 %r8, 0;\n$wait:\n{wait}\n@%p2 bra $wait;\nfence.acq_rel.gpu;\n\
+         ld.global.u32 %r6, [%rd6+4];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd6+8], %r6;\nfence.acq_rel.gpu;\n\
+         add.u32 %r7, %r5, 1;\nst.relaxed.gpu.global.u32 [%rd1], %r7;\n$meet:\nbar.sync 0;"
+    );
+    launch(&body)
+        .block(threads)
+        .grid(blocks)
+        .out_words(blocks as usize + 2)
+}
+
+/// Polls until the ticket is there.
+const POLL: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nsetp.ne.u32 %p2, %r7, %r5;";
+const CAS: &str = "atom.global.cas.b32 %r7, [%rd1], 1000000, 0;\nsetp.ne.u32 %p2, %r7, %r5;";
+const SLEEP: &str =
+    "ld.volatile.global.u32 %r7, [%rd1];\nnanosleep.u32 100;\nsetp.ne.u32 %p2, %r7, %r5;";
+/// Gives up after so many polls, or nanoseconds.
+const COUNTS: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nadd.u32 %r8, %r8, 1;\nsetp.ne.u32 %p2, %r7, %r5;\n\
+                      setp.lt.u32 %p3, %r8, 1000;\nand.pred %p2, %p2, %p3;";
+const CLOCK: &str = "mov.u32 %r9, %clock;\nadd.u32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, 2000;";
+
+#[test]
+fn a_pipeline_of_blocks_in_every_order() {
+    for wait in [POLL, CAS, SLEEP] {
+        for schedule in schedules() {
+            let out = pipeline(wait, 64, 12).schedule(schedule).out();
+            assert_eq!(out[1..], Vec::from_iter(0..13), "{schedule:?} {wait}");
+        }
+    }
+}
+
+#[test]
+fn waiting_costs_nothing() {
+    let start = Instant::now();
+    let mut polls = 0;
+    for schedule in schedules() {
+        let report = pipeline(POLL, 256, 400).schedule(schedule).report();
+        polls += report.counts.instructions.warp;
+    }
+    // Without parking, most of a thousand million.
+    assert!(polls < 20_000_000, "{polls}");
+    assert!(start.elapsed().as_secs() < 60);
+}
+
+#[test]
+fn a_wait_that_gives_up() {
+    // Right if blocks run in order; the one that lags shows that it is too short.
+    for wait in [COUNTS, CLOCK] {
+        assert_eq!(pipeline(wait, 32, 2).out()[1..], [0, 1, 2], "{wait}");
+        let ends = |blocks| {
+            let mut seeds = (0..8).map(|k| 8 * k + 5);
+            seeds.any(|seed| {
+                let ran = pipeline(wait, 32, blocks)
+                    .schedule(Schedule::Random { seed })
+                    .run();
+                ran.result.is_err() || ran.out[1..] != Vec::from_iter(0..=blocks)
+            })
+        };
+        assert!(ends(2), "{wait}");
+    }
+    // Warps of one block.
+    let warps = "and.b32 %r9, %r2, 31;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 ret;\nsetp.eq.u32 %p1, %r2, 0;\n@!%p1 bra $wait;\n\
+                 st.volatile.shared.u32 [flag], 5;\nret;\n$wait:\nmov.u32 %r8, 0;\n$again:\nld.volatile.shared.u32 %r7, [flag];\n\
+                 add.u32 %r8, %r8, 1;\nsetp.ne.u32 %p2, %r7, 5;\nsetp.lt.u32 %p3, %r8, 500;\nand.pred %p2, %p2, %p3;\n\
+                 @%p2 bra $again;\nst.global.u32 [%rd1], %r7;";
+    let clear = ".shared .align 4 .b8 flag[4];\nst.volatile.shared.u32 [flag], 0;\nbar.sync 0;\n";
+    let kernel = || launch(&format!("{clear}{warps}")).block(64);
+    assert_eq!(kernel().out()[0], 5);
+    let mut seeds = (0..8).map(|k| 8 * k + 5);
+    assert!(seeds.any(|seed| kernel().schedule(Schedule::Random { seed }).out()[0] != 5));
+    // Who waits for as long as it takes is right.
+    let patient = warps.replace(
+        "setp.lt.u32 %p3, %r8, 500;",
+        "setp.lt.u32 %p3, %r8, 0;\nnot.pred %p3, %p3;",
+    );
+    for schedule in schedules() {
+        let out = launch(&format!("{clear}{patient}"))
+            .block(64)
+            .schedule(schedule)
+            .out();
+        assert_eq!(out[0], 5, "{schedule:?}");
+    }
+}
+
+#[test]
+fn waits_in_vain_are_found_at_once() {
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n\
+                @%p1 bra $wait;";
+    insta::assert_snapshot!(launch(body).fault(), @r"
+    ");
+    for schedule in schedules() {
+        let fault = launch(body).grid(3).schedule(schedule).fault();
+        assert!(fault.starts_with("deadlock: the 3 blocks"), "{fault}");
+    }
+    // One warp polls, the other waits at a barrier for it.
+    let body = "setp.ge.u32 %p1, %r2, 32;\n@%p1 bra $meet;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\n\
+                setp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;\n$meet:\nbar.sync 0;";
+    for schedule in schedules() {
+        let fault = launch(body).block(64).schedule(schedule).fault();
+        assert!(fault.starts_with("deadlock"), "{fault}");
+    }
+}
+
+/// A producer warp stores 32 words and arrives at an object; a consumer warp waits and reads them.
+fn produced(count: u32, arrive: &str) -> Launch {
+    launch(&format!(
+        ".shared .align 8 .b8 full[8];\n.shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nand.b32 %r6, %r2, 31;\n\
+         shl.b32 %r6, %r6, 2;\nadd.u32 %r6, %r5, %r6;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [full], {count};\n\
+         bar.sync 0;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $consume;\nst.shared.u32 [%r6], %r2;\n{arrive}\nret;\n$consume:\n\
+         mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra $consume;\nxor.b32 %r7, %r6, 124;\n\
+         ld.shared.u32 %r8, [%r7];\nst.global.u32 [%rd3-128], %r8;"
+    ))
+    .block(64)
+}
+
+#[test]
+fn too_few_arrivals() {
+    let all = "mbarrier.arrive.shared.b64 _, [full];";
+    let one = format!("setp.eq.u32 %p3, %r2, 0;\n@%p3 {all}");
+    let synced = format!("bar.warp.sync -1;\n{one}");
+    for schedule in schedules() {
+        let right: Vec<u32> = (0..32).rev().collect();
+        for (count, arrive) in [(32, all), (1, &synced)] {
+            let out = produced(count, arrive).schedule(schedule).out();
+            assert_eq!(out[..32], right, "{schedule:?}");
+        }
+    }
+    // One lane arrives for all, and has not waited for the others.
+    let found =
+        schedules().filter(|&schedule| produced(1, &one).schedule(schedule).run().result.is_err());
+    assert!(found.count() > 0);
+    // The object is for too few, so that the first lanes complete it.
+    let few = "setp.lt.u32 %p3, %r2, 16;\n@%p3 mbarrier.arrive.shared.b64 _, [full];";
+    let found =
+        schedules().filter(|&schedule| produced(16, few).schedule(schedule).run().result.is_err());
+    assert!(found.count() > 0);
+}
+
+#[test]
+fn the_laggard_is_an_order_like_another() {
+    assert_eq!(pipeline(POLL, 64, 30).schedule(LAGGARD).out()[31], 30);
+    let body = "red.global.add.u32 [%rd1], 1;\nbar.sync 0;\nst.global.u32 [%rd3+128], %r3;";
+    launch(body)
+        .block(128)
+        .grid(3)
+        .out_words(500)
+        .schedule(LAGGARD)
+        .report();
+}
