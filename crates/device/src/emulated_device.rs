@@ -129,7 +129,11 @@ impl EmulatedDevice {
 
     /// The orders that a plan runs in if what it computes may depend on them: that of the options,
     /// and one of each kind of random ones (see [`Schedule::Random`]).
-    const ORDERS: u32 = 6;
+    const ORDERS: u32 = 7;
+
+    /// The orders of a plan whose kernels update memory by atomics that give the same in any order:
+    /// that of the options, and a random one. Other accesses beside them may not.
+    const ORDERS_OF_UPDATES: u32 = 2;
 
     /// How it executes kernels.
     pub fn options(&self) -> &Options {
@@ -163,11 +167,17 @@ impl Device for EmulatedDevice {
     }
 
     fn orders(&self, module: &Module, plan: &Plan) -> u32 {
-        let depends = module.executable().is_ok_and(|executable| {
-            let mut kernels = plan.kernels().iter();
-            kernels.any(|kernel| executable.depends_on_order(kernel))
-        });
-        if depends { Self::ORDERS } else { 1 }
+        let Ok(executable) = module.executable() else {
+            return 1;
+        };
+        let any = |has: &dyn Fn(&str) -> bool| plan.kernels().iter().any(|kernel| has(kernel));
+        if any(&|kernel| executable.depends_on_order(kernel)) {
+            Self::ORDERS
+        } else if any(&|kernel| executable.updates_memory(kernel)) {
+            Self::ORDERS_OF_UPDATES
+        } else {
+            1
+        }
     }
 
     fn take_printed(&self) -> Printed {

@@ -105,6 +105,16 @@ impl Executable {
         found.is_some_and(|(id, _)| self.code.exchange(id.0).threads)
     }
 
+    /// True if blocks of a kernel update memory that they share by atomics, whether or not a thread
+    /// reads what was there. False without such a kernel.
+    pub fn updates_memory(&self, kernel: &str) -> bool {
+        let found = self.program.function_named(kernel);
+        found.is_some_and(|(id, _)| {
+            let exchange = self.code.exchange(id.0);
+            exchange.threads || exchange.silent != 0
+        })
+    }
+
     pub(crate) fn code(&self) -> &Code {
         &self.code
     }
