@@ -172,6 +172,9 @@ impl Options {
 pub struct Options {
     /// Checks.
     pub sanitize: Sanitize,
+    /// Volatile accesses race with each other as plain ones do: by the rules of C++, not by those of
+    /// PTX. For older code, which has `volatile` where it needs fences and atomics.
+    pub volatile_is_plain: bool,
     /// Order of execution.
     pub schedule: Schedule,
     /// With the schedule's seed, what decides where buffers lie and what clocks show: programs must
@@ -198,6 +201,7 @@ impl Default for Options {
     fn default() -> Self {
         Self {
             sanitize: Sanitize::ALL,
+            volatile_is_plain: false,
             schedule: Schedule::InOrder,
             seed: 0,
             fuel: 200_000_000,

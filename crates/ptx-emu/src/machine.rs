@@ -448,6 +448,7 @@ impl Machine {
                 cluster: function.cluster(config.cluster),
                 limits: &self.limits,
                 sanitize,
+                volatile_is_plain: options.volatile_is_plain,
                 schedule,
                 seed: options.seed(),
                 exchange,

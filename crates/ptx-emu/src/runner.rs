@@ -214,6 +214,8 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) cluster: [u32; 3],
     pub(crate) limits: &'a DeviceLimits,
     pub(crate) sanitize: Sanitize,
+    /// Volatile accesses race as plain ones do.
+    pub(crate) volatile_is_plain: bool,
     pub(crate) schedule: Schedule,
     /// The values of clocks follow from it, and the errors of approximations.
     pub(crate) seed: u64,

@@ -114,8 +114,8 @@ fn fingerprint(registers: &Registers, mask: u32) -> u64 {
 impl Warp {
     /// The addresses of a poll, before it is made, if they are to be noted.
     pub(crate) fn polled(&self, access: &MemoryAccess) -> Option<Row64> {
-        let is_pure = self.spin.is_pure;
-        is_pure.then(|| self.registers.addresses(&access.address))
+        let compares = self.spin.is_pure && self.spin.registers.is_some();
+        compares.then(|| self.registers.addresses(&access.address))
     }
 }
 

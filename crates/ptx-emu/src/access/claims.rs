@@ -103,6 +103,7 @@ impl BlockRunner<'_> {
         let (offset, width) = (request.addresses[lane], u64::from(request.width));
         let meets = |start: u64, bytes: u64| start < offset + width && offset < start + bytes;
         let location = memory.location(self.launch, offset);
+        let location = location.in_elements(request.width, self.launch.granule);
         let mut barriers = claims.barriers.keys();
         if let Some(&barrier) = barriers.find(|&&barrier| meets(barrier, MBARRIER_BYTES)) {
             let barrier = memory.location(self.launch, barrier);

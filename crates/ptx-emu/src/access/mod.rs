@@ -78,7 +78,7 @@ impl BlockRunner<'_> {
             width: access.width,
             pc: at.pc,
             warp: warp.index,
-            strong: access.strong,
+            strong: access.strong && !self.is_plain(at.pc),
             non_coherent: access.non_coherent,
         };
         if access.space == Space::SharedCluster {
@@ -104,6 +104,12 @@ impl BlockRunner<'_> {
             }
         }
         Ok(())
+    }
+
+    /// True of an access that is strong by `.volatile` alone, where that counts as plain.
+    fn is_plain(&self, pc: u32) -> bool {
+        let launch = self.launch;
+        launch.volatile_is_plain && launch.code.infos[pc as usize].strength.is_volatile
     }
 
     fn access_space(

@@ -96,6 +96,7 @@ pub(crate) trait Region: Words {
             variable: None,
             offset,
             block: None,
+            element: 1,
         }
     }
 }
@@ -300,6 +301,7 @@ impl Region for SharedMemory {
             variable: variable.map(|variable| variable.name.clone()),
             offset: offset - variable.map_or(0, |variable| u64::from(variable.offset)),
             block: self.owner,
+            element: 1,
         }
     }
 }

@@ -28,6 +28,12 @@ impl BlockRunner<'_> {
         }
     }
 
+    /// The position of an access at an offset.
+    fn location<R: Region>(&self, request: &Request, region: &R, offset: u64) -> Location {
+        let location = region.location(self.launch, offset);
+        location.in_elements(request.width, self.launch.granule)
+    }
+
     /// Checks that what a load reads has been written, if that is to be checked.
     ///
     /// In shared memory, reading what nothing has written is, more often than not, reading before
@@ -53,7 +59,7 @@ impl BlockRunner<'_> {
             if !region.is_written(offset, width) {
                 let kind = FaultKind::Uninitialized {
                     access: request.access(),
-                    location: region.location(self.launch, offset),
+                    location: self.location(request, region, offset),
                     used: None,
                 };
                 let fault = self.fault(request.thread(lane), request.pc, kind);
@@ -94,7 +100,7 @@ impl BlockRunner<'_> {
                 let read = UnsetRead {
                     pc: request.pc,
                     access: request.access(),
-                    location: region.location(self.launch, offset),
+                    location: self.location(request, region, offset),
                 };
                 let reads = &mut self.sanitizer.unset_reads;
                 reads.insert(request.thread(lane), read);
@@ -163,7 +169,7 @@ impl BlockRunner<'_> {
                 if let Some(conflict) = cell.load(&now) {
                     self.note_meeting(&conflict);
                     let offset = self.offset_of(request, offset, granule);
-                    let location = region.location(self.launch, offset);
+                    let location = self.location(request, region, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
                 }
                 let store = match R::IS_GLOBAL && request.non_coherent {
@@ -219,7 +225,7 @@ impl BlockRunner<'_> {
                 self.note_meeting(&conflict);
                 if !conflict.earlier_is_store || changes(region, lane) {
                     let offset = self.offset_of(request, offset, granule);
-                    let location = region.location(self.launch, offset);
+                    let location = self.location(request, region, offset);
                     return Err(self.race(request, &now.record, &conflict, location));
                 }
                 if let Some(cell) = region.cell(granule) {
@@ -314,6 +320,10 @@ impl BlockRunner<'_> {
             location,
             kind: request.kind,
             earlier: self.race_access(then, plain),
+            skipped: match between {
+                RaceBetween::Lanes | RaceBetween::Warps => self.waiting_before(request.pc),
+                _ => None,
+            },
             between,
         };
         self.fault(now.thread(), request.pc, kind)

@@ -58,7 +58,20 @@ pub enum Location {
         offset: u64,
         /// The block, if its cluster has others.
         block: Option<[u32; 3]>,
+        /// Bytes of an element; 1 if not known.
+        element: u32,
     },
+}
+
+impl Location {
+    /// The same, in elements of the size of an access to shared memory. Accesses of more than 8 bytes
+    /// are of several, which are as wide as the narrowest access of the kernel.
+    pub(crate) fn in_elements(mut self, bytes: u32, narrowest: u32) -> Self {
+        if let Self::Shared { element, .. } = &mut self {
+            *element = if bytes > 8 { narrowest } else { bytes };
+        }
+        self
+    }
 }
 
 impl fmt::Display for Location {
@@ -69,10 +82,17 @@ impl fmt::Display for Location {
                 variable,
                 offset,
                 block,
+                element,
             } => {
+                match u64::from(*element) {
+                    size if size > 1 && offset.is_multiple_of(size) => {
+                        write!(f, "element {} (byte {offset}) of ", offset / size)?;
+                    }
+                    _ => write!(f, "byte {offset} of ")?,
+                }
                 match variable {
-                    Some(name) => write!(f, "byte {offset} of {}", SharedArray(name))?,
-                    None => write!(f, "byte {offset} of shared memory")?,
+                    Some(name) => write!(f, "{}", SharedArray(name))?,
+                    None => f.write_str("shared memory")?,
                 }
                 match block {
                     Some(block) => write!(f, " of block {}", Index(*block)),

@@ -70,6 +70,8 @@ pub enum FaultKind {
         earlier: RaceAccess,
         /// How the two threads stand to each other.
         between: RaceBetween,
+        /// Threads that wait at a barrier that the later access's thread has gone past.
+        skipped: Option<Waiting>,
     },
     /// An access to what an asynchronous copy has under way.
     #[error("{}", copy_under_way(access, location, copy.as_ref(), overwritten.is_some()))]

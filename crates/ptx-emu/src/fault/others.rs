@@ -11,8 +11,16 @@ pub(super) struct Others<'a>(pub(super) &'a FaultKind);
 impl fmt::Display for Others<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
-            FaultKind::Race { earlier: store, .. }
-            | FaultKind::StaleReadOnlyLoad {
+            FaultKind::Race {
+                earlier, skipped, ..
+            } => {
+                write!(f, "\n  earlier {earlier}")?;
+                match skipped {
+                    Some(waiting) => write!(f, "\n  {waiting}; this thread has gone past it"),
+                    None => Ok(()),
+                }
+            }
+            FaultKind::StaleReadOnlyLoad {
                 store,
                 is_later: false,
                 ..

@@ -104,6 +104,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         scope,
         bytes: ty.bytes(),
         is_last: dst.is_some(),
+        is_volatile: false,
     };
     r.function.facts.strength = Some(strength);
     r.function.exchange.note_strength(strength);

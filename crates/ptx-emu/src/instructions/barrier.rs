@@ -166,6 +166,16 @@ impl BlockRunner<'_> {
         })
     }
 
+    /// Threads of other warps that wait at a barrier of the whole block which stands before a
+    /// position.
+    pub(crate) fn waiting_before(&self, pc: u32) -> Option<Waiting> {
+        let ids = 0..self.block.barriers.len() as u32;
+        let mut all = ids.flat_map(|id| self.waiting(id));
+        let (warp, group, _) = all
+            .find(|(_, group, wait)| wait.threads.is_none() && group.frame == 0 && group.pc < pc)?;
+        Some(self.describe(warp, group))
+    }
+
     /// Lanes of a warp that wait for a barrier.
     fn waiting_lanes(&self, warp: &Warp, id: u32) -> u32 {
         self.waiting(id)

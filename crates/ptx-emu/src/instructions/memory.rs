@@ -22,8 +22,10 @@ use crate::warp::Warp;
 enum Order {
     /// `.weak`, or nothing: may race.
     Weak,
-    /// `.volatile`, `.relaxed`.
+    /// `.relaxed`.
     Strong,
+    /// Strong for all threads.
+    Volatile,
     Acquire,
     Release,
 }
@@ -45,7 +47,7 @@ struct Modifiers {
 fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
     let order = r.choice(&[
         ("weak", Order::Weak),
-        ("volatile", Order::Strong),
+        ("volatile", Order::Volatile),
         ("relaxed", Order::Strong),
         ("acquire", Order::Acquire),
         ("release", Order::Release),
@@ -149,7 +151,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     let address = r.locate(target);
     if order != Order::Weak {
         r.function.exchange.note(space);
-        note_strength(r, scope, ty.bytes());
+        note_strength(r, (order, scope), ty.bytes());
     } else if count == 1 && !non_coherent {
         r.function.facts.word = Some(Word {
             space,
@@ -211,7 +213,7 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     r.rule = Rule::Memory(LoadsOwn::No);
     if order != Order::Weak {
         r.function.exchange.note(space);
-        note_strength(r, scope, ty.bytes());
+        note_strength(r, (order, scope), ty.bytes());
     }
     let releases = (order == Order::Release).then_some(device);
     r.function.orders_blocks |= releases == Some(true);
@@ -231,11 +233,12 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
 }
 
 /// Notes that the instruction makes strong accesses of elements of this size.
-fn note_strength(r: &mut Reader, scope: Scope, bytes: u32) {
+fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
     let strength = Strength {
         scope,
         bytes,
         is_last: false,
+        is_volatile: order == Order::Volatile,
     };
     r.function.facts.strength = Some(strength);
     r.function.exchange.note_strength(strength);

@@ -441,4 +441,6 @@ pub(crate) struct Strength {
     pub(crate) bytes: u32,
     /// It reads and writes at once, and the program looks at what it has read.
     pub(crate) is_last: bool,
+    /// It is so by `.volatile` alone.
+    pub(crate) is_volatile: bool,
 }
