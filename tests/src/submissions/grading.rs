@@ -39,6 +39,21 @@ impl Grader {
         lab: &str,
         lab_file: &Path,
     ) -> Result<GradeReport, String> {
+        self.grade_as(submission, lab, lab_file, |_| {})
+    }
+
+    /// The same, with a change of the command.
+    ///
+    /// # Errors
+    ///
+    /// If the program gives no report.
+    pub fn grade_as(
+        &self,
+        submission: &Path,
+        lab: &str,
+        lab_file: &Path,
+        change: impl FnOnce(&mut Command),
+    ) -> Result<GradeReport, String> {
         let report = tempfile::Builder::new()
             .suffix(".json")
             .tempfile_in(&self.scratch)
@@ -48,6 +63,7 @@ impl Grader {
         if submission.is_file() {
             command.args(["--draw", DRAW]);
         }
+        change(&mut command);
         let output = self.run(command)?;
         let text = std::fs::read_to_string(report.path()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| {

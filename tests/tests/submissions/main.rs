@@ -2,6 +2,7 @@
 //! everything.
 
 mod bundles;
+mod verdicts;
 
 use std::path::Path;
 

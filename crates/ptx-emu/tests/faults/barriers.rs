@@ -202,3 +202,13 @@ fn a_warp_barrier_at_two_places() {
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
+
+#[test]
+fn a_race_behind_a_barrier_that_threads_go_past() {
+    // Warp 1 does not wait for what warp 0 stores before the barrier.
+    let body = ".shared .align 4 .b8 tile[256];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r6, %r5;\n\
+                st.shared.u32 [%r6], %r2;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $past;\n.loc 1 8 1\nbar.sync 0;\n$past:\n\
+                .loc 1 9 1\nxor.b32 %r6, %r6, 128;\nld.shared.u32 %r7, [%r6];";
+    assert_snapshot!(launch(body).block(64).fault(), @r"
+    ");
+}

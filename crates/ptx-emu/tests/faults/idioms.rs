@@ -221,3 +221,20 @@ fn the_message_says_which_fence_is_missing() {
       earlier store at src/lab.rs:2 (PTX line 29), block (0, 0, 0), thread (0, 0, 0)
     ");
 }
+
+#[test]
+fn volatile_counts_as_plain_where_asked_for() {
+    // ScoR's kind of program: data and flag are volatile, and nothing orders the two.
+    let make = |is_plain| {
+        let mut launch = handed_over("", "");
+        launch.body = launch
+            .body
+            .replace("st.global", "st.volatile.global")
+            .replace("ld.global", "ld.volatile.global");
+        launch.options.volatile_is_plain = is_plain;
+        launch
+    };
+    make(false).report();
+    let fault = make(true).fault();
+    assert!(fault.starts_with("race in global memory"), "{fault}");
+}
