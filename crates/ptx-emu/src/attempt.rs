@@ -3,8 +3,8 @@
 //!
 //! Most kernels' blocks do not touch what others store, so that the same comes of any order of
 //! them. Where two do, with a race or with stores of one value, the result may depend on which host
-//! thread is first. So the attempt ends, memory is put back as it was, and the blocks run again, one
-//! after the other: a launch gives the same result, or the same fault, on every machine.
+//! thread is first. So the attempt ends, memory is put back as it was, and the blocks run again,
+//! one after the other: a launch gives the same result, or the same fault, on every machine.
 //!
 //! Before the first store to a page of a buffer (a page of the race check's shadow, whose lock it
 //! holds), its content is saved.
@@ -12,7 +12,7 @@
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// What it takes to undo a launch on several host threads.
+/// The means to undo a launch on several host threads.
 #[derive(Debug, Default)]
 pub(crate) struct Attempt {
     /// Blocks run on several host threads, and may have to run again.

@@ -148,9 +148,9 @@ pub enum Schedule {
     /// - 2, 3: the same, but each up to the next access that may communicate with others, so that
     ///   all others come between two of them;
     /// - 4, 6, 7: by chance, in short turns that end anywhere;
-    /// - 5: as 0, but one block and one warp of each block run only when all others wait for a change
-    ///   in memory, or have polled for long. So who waits by counting, sleeping or the clock gives up
-    ///   too early.
+    /// - 5: as 0, but one block and one warp of each block run only when all others wait for a
+    ///   change in memory, or have polled for long. So who waits by counting, sleeping or the clock
+    ///   gives up too early.
     Random {
         /// The seed.
         seed: u64,
@@ -172,8 +172,8 @@ impl Options {
 pub struct Options {
     /// Checks.
     pub sanitize: Sanitize,
-    /// Volatile accesses race with each other as plain ones do: by the rules of C++, not by those of
-    /// PTX. For older code, which has `volatile` where it needs fences and atomics.
+    /// Volatile accesses race with each other as plain ones do: by the rules of C++, not by those
+    /// of PTX. For older code, which has `volatile` where it needs fences and atomics.
     pub volatile_is_plain: bool,
     /// Order of execution.
     pub schedule: Schedule,

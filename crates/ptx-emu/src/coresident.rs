@@ -55,7 +55,7 @@ struct Running<'a> {
     /// of this number.
     idle: u64,
     change: u64,
-    /// What [`Coresident::steps`] was when it last had a turn and could not use it.
+    /// The value of [`Coresident::steps`] when it last had a turn and could not use it.
     stuck_at: Option<u64>,
 }
 

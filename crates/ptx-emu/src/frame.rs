@@ -35,7 +35,7 @@ pub(crate) struct FunctionCode {
     pub(crate) end: u32,
     /// Rows of each file that a frame takes.
     pub(crate) rows: Bases,
-    /// Those of them that are zero at the start of a block, but for constants.
+    /// Those of them that are zero at the start of a block, except for constants.
     pub(crate) rows_cleared: Bases,
     /// Rows to fill when a frame is entered, by file and row.
     pub(crate) constants: Vec<(Slot, Constant)>,

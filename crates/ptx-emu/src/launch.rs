@@ -98,7 +98,7 @@ pub(crate) fn schedule(schedule: Schedule, first_block: u32) -> Schedule {
 /// fault. No place if any of the clusters that run together may be.
 pub(crate) type Failed = (Option<u64>, Stop);
 
-/// The host threads that `threads` stands for.
+/// The number of host threads that `threads` means.
 pub(crate) fn host_threads(threads: usize) -> usize {
     match threads {
         0 => rayon::current_num_threads(),

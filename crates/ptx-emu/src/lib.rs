@@ -102,6 +102,7 @@
 //! - The number of blocks that run at once follows from threads and shared memory
 //!   ([`DeviceLimits::resident_blocks`]); registers may let a GPU hold fewer.
 //! - Memory is sequentially consistent; missing fences are seen only as races of other accesses.
+//!   With [`Options::volatile_is_plain`], volatile accesses are such.
 //! - Clocks count warp instructions of the block, not cycles.
 //! - Asynchronous copies land when a thread waits for them (modules `instructions::copy`, `bulk`,
 //!   `mbarrier`). A copy that lands early, and hides a missing wait, is not modelled;

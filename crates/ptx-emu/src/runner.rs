@@ -88,7 +88,8 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop>;
 
     /// Told, if the instruction names a register that may be unset, where the unset bits of
-    /// registers are; once more if it names one that may be so by what is loaded from shared memory.
+    /// registers are; once more if it names one that may be so by what is loaded from shared
+    /// memory.
     fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
 
     /// True if a thread that executes it again and again may be waiting for others, and changes

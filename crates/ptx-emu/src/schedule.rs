@@ -87,8 +87,8 @@ impl BlockRunner<'_> {
         Ok(progress)
     }
 
-    /// The same where the last warp of the order has its turn only when all others wait, or have for
-    /// long done nothing but poll.
+    /// The same where the last warp of the order has its turn only when all others wait, or have
+    /// for long done nothing but poll.
     fn round_of_laggard(&mut self) -> Result<bool, Stop> {
         let warps = self.block.warps.len();
         let (executed, changes) = (self.turn.executed, self.turn.changes);

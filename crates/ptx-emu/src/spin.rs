@@ -1,9 +1,10 @@
 //! Threads that wait for a change in memory, and are not run until there is one.
 //!
-//! A group of lanes that polls memory executes the same instructions over and over. If its registers
-//! are at some poll what they were at the same poll before, and it has done nothing meanwhile but
-//! load and compute, then it will go on like that until a word that it has loaded changes: it is
-//! *parked*, and costs nothing. Whoever counts its rounds, or looks at a clock, is not parked.
+//! A group of lanes that polls memory executes the same instructions over and over. If its
+//! registers are at some poll what they were at the same poll before, and it has done nothing
+//! meanwhile but load and compute, then it will go on like that until a word that it has loaded
+//! changes: it is *parked*, and costs nothing. A group that counts its rounds, or looks at a clock,
+//! is not parked.
 //!
 //! So a wait takes the time of those who wait for something new, not of those who wait; a wait in
 //! vain is found at once; and an order can be had in which someone runs only when all others wait
@@ -39,7 +40,7 @@ pub(crate) struct Spin {
     /// The poll where the round began, and the lanes.
     start: u32,
     mask: u32,
-    /// A number that stands for the registers there; `None` if they were not looked at.
+    /// A fingerprint of the registers there; `None` if they were not looked at.
     registers: Option<u64>,
     watched: Vec<Watched>,
     /// The group has only polled and computed since.
@@ -92,7 +93,7 @@ impl Spin {
     }
 }
 
-/// A number that stands for what the registers of some lanes hold.
+/// A hash of the registers of some lanes.
 fn fingerprint(registers: &Registers, mask: u32) -> u64 {
     let mut hasher = std::hash::DefaultHasher::new();
     let preds = registers.preds.iter().map(|pred| pred & mask);

@@ -1,11 +1,11 @@
-//! One verdict for any number of host threads: blocks that are taken for independent run in parallel,
-//! and one after the other if they are not.
+//! One verdict for any number of host threads: blocks that are taken for independent run in
+//! parallel, and one after the other if they are not.
 
 mod common;
 
 use common::{Launch, launch};
 
-/// The outcome of a launch on so many host threads: its message, or what it stored.
+/// The outcome of a launch on this number of host threads: its message, or what it stored.
 fn outcome(make: &impl Fn() -> Launch, threads: usize) -> Result<Vec<u32>, String> {
     let mut launch = make();
     launch.options.threads = threads;
@@ -62,7 +62,7 @@ fn races_of_blocks() {
 
 #[test]
 fn a_fault_that_follows_from_a_race() {
-    // Who finds the word set goes out of bounds.
+    // A block that finds the word set goes out of bounds.
     let body = "ld.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@!%p1 st.global.u32 [%rd1+1000000], 1;\n\
                 st.global.u32 [%rd1], 1;";
     verdict(|| blocks(body).block(1)).unwrap_err();

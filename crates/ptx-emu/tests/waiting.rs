@@ -1,5 +1,5 @@
-//! Threads that wait: by polling, which costs nothing while nothing changes; by counting, sleeping or
-//! a clock, which ends too early in some order; and by objects of `mbarrier`.
+//! Threads that wait: by polling, which costs nothing while nothing changes; by counting, sleeping
+//! or a clock, which ends too early in some order; and by objects of `mbarrier`.
 
 mod common;
 
@@ -35,7 +35,7 @@ const POLL: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nsetp.ne.u32 %p2, %r7
 const CAS: &str = "atom.global.cas.b32 %r7, [%rd1], 1000000, 0;\nsetp.ne.u32 %p2, %r7, %r5;";
 const SLEEP: &str =
     "ld.volatile.global.u32 %r7, [%rd1];\nnanosleep.u32 100;\nsetp.ne.u32 %p2, %r7, %r5;";
-/// Gives up after so many polls, or nanoseconds.
+/// Gives up after a number of polls, or rounds of a clock.
 const COUNTS: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nadd.u32 %r8, %r8, 1;\nsetp.ne.u32 %p2, %r7, %r5;\n\
                       setp.lt.u32 %p3, %r8, 1000;\nand.pred %p2, %p2, %p3;";
 const CLOCK: &str = "mov.u32 %r9, %clock;\nadd.u32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, 2000;";
@@ -89,7 +89,7 @@ fn a_wait_that_gives_up() {
     assert_eq!(kernel().out()[0], 5);
     let mut seeds = (0..8).map(|k| 8 * k + 5);
     assert!(seeds.any(|seed| kernel().schedule(Schedule::Random { seed }).out()[0] != 5));
-    // Who waits for as long as it takes is right.
+    // A wait for as long as it takes is right.
     let patient = warps.replace(
         "setp.lt.u32 %p3, %r8, 500;",
         "setp.lt.u32 %p3, %r8, 0;\nnot.pred %p3, %p3;",

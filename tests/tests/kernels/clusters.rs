@@ -22,7 +22,7 @@ fn the_blocks_barrier_in_place_of_the_clusters() {
     };
     assert_snapshot!(fault(run("halo")), @r"
     plan `demo`, command 0 (launch of `halo`)
-    race in shared memory: load of byte 0 of the shared array made in line 11 (`bad_kernels::clusters::halo`) of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of the shared array made in line 11 (`bad_kernels::clusters::halo`) of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `halo` at tests/bad-kernels/src/clusters.rs:20 (PTX line _), block (0, 0, 0), thread (63, 0, 0)
       earlier store at tests/bad-kernels/src/clusters.rs:14 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
     ");

@@ -19,7 +19,7 @@ fn words_that_nobody_waits_for() {
     };
     assert_snapshot!(fault(run("mean", 150)), @r"
     plan `demo`, command 0 (launch of `mean`)
-    copy under way: load of 4 bytes at byte 0 of the shared array made in line 8 (`bad_kernels::copies::mean`), to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 0 (byte 0) of the shared array made in line 8 (`bad_kernels::copies::mean`), to which a copy is under way: nothing has waited for it
       in kernel `mean` at tests/bad-kernels/src/copies.rs:19 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
       copy started at tests/bad-kernels/src/copies.rs:13 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -53,7 +53,7 @@ fn rows_in_bulk() {
 fn rows_that_nobody_waits_for() {
     assert_snapshot!(fault(rows("rows_at_once", 3)), @r"
     plan `demo`, command 0 (launch of `rows_at_once`)
-    copy under way: load of 4 bytes at byte 4 of the shared array made in line 50 (`bad_kernels::copies::double_rows`), to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 1 (byte 4) of the shared array made in line 50 (`bad_kernels::copies::double_rows`), to which a copy is under way: nothing has waited for it
       in kernel `rows_at_once` at tests/bad-kernels/src/copies.rs:76, called at tests/bad-kernels/src/copies.rs:94 (PTX line _), block (0, 0, 0), thread (1, 0, 0)
       copy started at tests/bad-kernels/src/copies.rs:64, called at tests/bad-kernels/src/copies.rs:94 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");

@@ -17,7 +17,7 @@ fn no_barrier_between_store_and_load() {
     };
     assert_snapshot!(fault(run("reverse")), @r"
     plan `demo`, command 0 (launch of `reverse`)
-    race in shared memory: store of byte 256 of the shared array made in line 8 (`bad_kernels::shared_races::reverse`) and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in shared memory: store of element 64 (byte 256) of the shared array made in line 8 (`bad_kernels::shared_races::reverse`) and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `reverse` at tests/bad-kernels/src/shared_races.rs:10 (PTX line _), block (0, 0, 0), thread (64, 0, 0)
       earlier load at tests/bad-kernels/src/shared_races.rs:11 (PTX line _), block (0, 0, 0), thread (63, 0, 0)
     ");
@@ -36,7 +36,7 @@ fn no_second_barrier_before_the_tile_is_overwritten() {
     };
     assert_snapshot!(fault(run("sum_of_tiles")), @r"
     plan `demo`, command 0 (launch of `sum_of_tiles`)
-    race in shared memory: load of byte 0 of the shared array made in line 27 (`bad_kernels::shared_races::sum_of_tiles`) and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of the shared array made in line 27 (`bad_kernels::shared_races::sum_of_tiles`) and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `sum_of_tiles` at tests/bad-kernels/src/shared_races.rs:33 (PTX line _), block (0, 0, 0), thread (32, 0, 0)
       earlier store at tests/bad-kernels/src/shared_races.rs:31 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -59,7 +59,7 @@ fn lanes_taken_to_run_in_step() {
     };
     assert_snapshot!(fault(run("warp_sum")), @r"
     plan `demo`, command 0 (launch of `warp_sum`)
-    race in shared memory: load of byte 128 of the shared array made in line 56 (`bad_kernels::shared_races::warp_sum`) and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 32 (byte 128) of the shared array made in line 56 (`bad_kernels::shared_races::warp_sum`) and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `warp_sum` at tests/bad-kernels/src/shared_races.rs:62 (PTX line _), block (0, 0, 0), thread (16, 0, 0)
       earlier store at tests/bad-kernels/src/shared_races.rs:59 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -84,7 +84,7 @@ fn counting_without_atomics() {
     };
     assert_snapshot!(fault(run("histogram")), @r"
     plan `demo`, command 0 (launch of `histogram`)
-    race in shared memory: store of byte 0 of the shared array made in line 90 (`bad_kernels::shared_races::histogram`) and an earlier load by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: store of element 0 (byte 0) of the shared array made in line 90 (`bad_kernels::shared_races::histogram`) and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `histogram` at tests/bad-kernels/src/shared_races.rs:96 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
       earlier load at tests/bad-kernels/src/shared_races.rs:96 (PTX line _), block (0, 0, 0), thread (4, 0, 0)
     ");

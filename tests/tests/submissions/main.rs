@@ -1,5 +1,5 @@
-//! The corpus of submissions: each hostile one gets its verdict and earns nothing by its trick, each honest one earns
-//! everything.
+//! The corpus of submissions: each hostile one gets its verdict and earns nothing by its trick,
+//! each honest one earns everything.
 
 mod bundles;
 mod verdicts;

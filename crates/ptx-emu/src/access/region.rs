@@ -275,6 +275,9 @@ impl Region for SharedMemory {
     }
 
     fn unset(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
+        if self.written.is_empty() {
+            return 0;
+        }
         let unset = (0..u64::from(bytes)).filter(|byte| !self.written.covers(offset + byte, 1));
         unset.fold(0, |bits, byte| bits | 0xff << (8 * byte))
     }

@@ -1,13 +1,13 @@
 //! Weak loads that count as relaxed: of words that the same function updates by an atomic
 //! afterwards.
 //!
-//! By the letter of PTX, a weak load and an atomic of another thread race ("Data-races"). Two idioms
-//! of the CUDA programming guide do so, and are right on every GPU:
+//! By the letter of PTX, a weak load and an atomic of another thread race ("Data-races"). Two
+//! idioms of the CUDA programming guide do so, and are right on every GPU:
 //!
 //! - a loop of `cas` begins with a plain load of the word (`atomicAdd` of doubles). A value that is
 //!   not the word's any more makes the first `cas` fail, and so does no harm;
-//! - a plain load says whether an atomic on the same word is worth while: "is there something on the
-//!   stack?". The atomic looks again.
+//! - a plain load says whether an atomic on the same word is worth while: "is there something on
+//!   the stack?". The atomic looks again.
 //!
 //! A load is taken for such a one if an atomic names the same word (register and offset) further
 //! down, and if what it loads goes nowhere but into arithmetic, conditions, and atomics on that

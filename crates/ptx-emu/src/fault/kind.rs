@@ -46,7 +46,7 @@ pub enum FaultKind {
         access: Access,
         /// The memory that it reads.
         location: Location,
-        /// How the value is used, and where, if the load alone is no fault.
+        /// How the value is used, and where, if it takes that to be a fault.
         used: Option<(UnsetUse, CodePosition)>,
     },
     /// Use of a value that nothing has set: of local memory that was not written, or of a variable.
@@ -140,8 +140,8 @@ pub enum FaultKind {
         /// The generic address.
         address: u64,
     },
-    /// A barrier that a part of the block reaches, while others go past it. Threads that return before
-    /// count as arrived.
+    /// A barrier that a part of the block reaches, while others go past it. Threads that return
+    /// before count as arrived.
     #[error(
         "{} of {threads} reached barrier {barrier}; others went past it and ended (thread {}). Is it in a branch, or in a loop that some threads leave earlier?",
         Threads(*arrived), Index(missing.thread)

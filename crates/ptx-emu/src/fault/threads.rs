@@ -86,7 +86,7 @@ pub enum RaceBetween {
     Blocks,
     /// Blocks that communicate by atomics or strong accesses.
     BlocksWithFlags,
-    /// Threads whose accesses are both strong, of which one is so for other threads.
+    /// Threads whose accesses are both strong, one of them for other threads only.
     Scopes,
     /// Threads whose accesses are both strong, and of different widths.
     Widths,
@@ -117,7 +117,7 @@ impl fmt::Display for RaceBetween {
                 "by another thread, of another width: atomic operations of different widths are not atomic for each other"
             }
             Self::BlocksWithoutRelease => {
-                "by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it"
+                "by another block, which lacks a fence: put a device-wide fence (or a release) there, behind that access and before the atomic or flag that tells this block"
             }
             Self::BlocksWithoutAcquire => {
                 "by another block, and a fence is missing on this side: put a device-wide fence (or an acquire) here, between the atomic or flag that tells of the other block and this access"

@@ -477,8 +477,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Forgets what was saved of these pages, each of the buffer at an address; puts it back before,
-    /// if the launch is undone.
+    /// Forgets what was saved of these pages, each of the buffer at an address; puts it back
+    /// before, if the launch is undone.
     pub(crate) fn settle(&self, saved: Vec<(u64, u64)>, is_undone: bool) {
         for (base, page) in saved {
             if let Some(buffer) = self.find(base, 0) {

@@ -26,7 +26,7 @@ fn a_barrier_that_threads_return_before() {
     let in_loop = "mov.u32 %r5, 0;\n$loop:\nsetp.ge.u32 %p1, %r5, %r2;\n@%p1 bra $end;\nbar.sync 0;\n\
                    add.u32 %r5, %r5, 1;\nsetp.lt.u32 %p2, %r5, 9;\n@%p2 bra $loop;\n$end:";
     launch(in_loop).block(64).report();
-    // What they have stored before is there for the others.
+    // Their stores before are there for the others.
     let stored = ".shared .align 4 .b8 tile[256];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r6, %r5;\n\
                   st.shared.u32 [%r6], %r2;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 ret;\nbar.sync 0;\nld.shared.u32 %r7, [%r6+128];\n\
                   st.global.u32 [%rd3], %r7;";

@@ -11,7 +11,7 @@ fn schedules() -> impl Iterator<Item = Schedule> {
     random.chain([Schedule::InOrder])
 }
 
-/// What `out` holds at `word` in each order, which must be the same.
+/// Checks that `out` holds the same at `word` in each order.
 fn right(make: impl Fn() -> Launch, word: usize, value: u32) {
     for schedule in schedules() {
         let out = make().schedule(schedule).out();
@@ -73,7 +73,7 @@ fn a_counter_that_is_reset_too_early() {
         );
         assert!(faults(|| launch(&body).block(1).grid(4)).len() >= least);
     }
-    // An update whose old value nobody looks at says nothing of who is last.
+    // An update whose old value is not looked at does not say that a block is the last.
     let body = "atom.global.add.u32 %r5, [%rd1], 1;\nmov.u32 %r6, %ctaid.x;\nsetp.ne.u32 %p1, %r6, 3;\n@%p1 ret;\n\
                 st.global.u32 [%rd1], 0;";
     assert_eq!(faults(|| launch(body).block(1).grid(4)).len(), 9);
@@ -120,7 +120,7 @@ fn a_plain_load_that_says_whether_an_atomic_is_worth_while() {
 #[test]
 fn plain_loads_beside_atomics_that_race() {
     let cases = [
-        // What is loaded goes to memory.
+        // The loaded value goes to memory.
         "ld.global.u32 %r5, [%rd1];\nst.global.u32 [%rd3+128], %r5;\nred.global.add.u32 [%rd1], 1;",
         // It follows the atomic, or is of another word.
         "red.global.add.u32 [%rd1], 1;\nld.global.u32 %r5, [%rd1];\nsetp.ne.u32 %p1, %r5, 9;\n@%p1 ret;",

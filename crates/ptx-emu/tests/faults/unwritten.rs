@@ -261,8 +261,8 @@ fn unset_values_through_calls() {
     ");
 }
 
-/// A kernel of one block with 64 words of shared memory, `%r5` and `%r6` the addresses of word 0 and
-/// of the thread's word. Threads below 30 write theirs, all wait.
+/// A kernel of one block with 64 words of shared memory, `%r5` and `%r6` the addresses of word 0
+/// and of the thread's word. Threads below 30 write theirs, all wait.
 fn tile(body: &str) -> Launch {
     launch(&format!(
         ".shared .align 8 .b8 tile[256];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r5, %r6;\n\
@@ -288,7 +288,7 @@ fn unwritten_shared_memory_that_does_no_harm() {
             kernel.schedule(Schedule::Random { seed }).report();
         }
     }
-    // An inclusive scan by shuffles, whose last sums nobody looks at (NVIDIA's `shfl_scan`).
+    // An inclusive scan by shuffles, whose last sums are not used (NVIDIA's `shfl_scan`).
     let scan: String = [1, 2, 4, 8, 16]
         .map(|step| {
             format!("shfl.sync.up.b32 %r8|%p2, %r7, {step}, 0, -1;\n@%p2 add.u32 %r7, %r7, %r8;\n")

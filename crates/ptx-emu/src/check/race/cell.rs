@@ -27,7 +27,7 @@ impl Latest {
     /// Notes an access that is not ordered after the first.
     fn note_second<B: BlockOrder>(first: &mut Record, second: &mut Record, now: &Now<B>) {
         let record = &now.record;
-        // The lanes that are ordered before: this access stands for them.
+        // This access represents the lanes that are ordered before.
         first.lanes = now.unordered(first);
         if second.is_of_one_time(record) {
             second.join(record);

@@ -3,9 +3,10 @@
 //! # Model
 //!
 //! Every granule of memory (the narrowest access of the running kernel) remembers two stores and
-//! two loads, of the latest that nothing orders, and as many strong ones apart. An access is
-//! compared with them: it is a race if the earlier access is by another thread, is not ordered
-//! before this one, at least one of the two is a store, and not both are strong.
+//! two loads, of the latest that nothing orders, each with the lanes of a warp that made it, and as
+//! many strong ones apart. An access is compared with them: it is a race if the earlier access is
+//! by another thread, is not ordered before this one, at least one of the two is a store, and not
+//! both are strong in a way that suits the other.
 //!
 //! Order within a block follows barriers, as vector clocks: each warp has a clock that advances at
 //! every barrier it takes part in, and knows for every warp (itself included) up to which of its
@@ -34,7 +35,11 @@
 //!
 //! Rules:
 //! - strong accesses (atomics, `.volatile`, `.relaxed` and stronger) do not race with each other
-//!   ("Data-races": morally strong), scopes being taken as wide enough;
+//!   ("Data-races": morally strong) if they are of the same width, and each thread is in the scope
+//!   of the other's access;
+//! - an atomic whose old value the program looks at is behind all strong stores to its bytes before
+//!   it, and so is what is behind it: by that the last block resets a counter. Module `relaxed` has
+//!   plain loads that count as relaxed;
 //! - a store of the value that is there already, by another store, is not reported: several lanes
 //!   or warps that set the same flag are a common and harmless idiom (compute-sanitizer's racecheck
 //!   gives it as a note too). Lanes of one instruction that store different values to one address
@@ -46,8 +51,8 @@
 //!
 //! - A race shows only if both accesses happen in this run. Their order does not matter, except
 //!   between stores: the values that are compared are those of this run.
-//! - Of many loads (or equal stores) two are remembered; with barriers among parts of a block one
-//!   of several races may be missed.
+//! - Of many loads (or equal stores) those of two warps are remembered; with barriers among parts of
+//!   a block one of several races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong
 //!   access reads is not considered; a barrier passes on what is fenced and what has been seen, so
 //!   that either may be another thread's than the fence; lanes of a warp count as one.
