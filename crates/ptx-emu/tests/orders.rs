@@ -105,8 +105,8 @@ fn a_barrier_of_a_grid_that_the_device_does_not_hold() {
     assert_eq!(kernel.limits.resident_blocks(512, 0), 8);
     let message = kernel.fault();
     insta::assert_snapshot!(message, @r"
-    deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once. They have polled memory for 2000016 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
-      in kernel `k` at src/lab.rs:1 (PTX line 37), block (2, 0, 0), thread (0, 0, 0)
+    deadlock: the 8 blocks that run wait for blocks that cannot start (not started: 1): the device holds 8 of this launch's blocks at once, and they poll memory in which nothing changes any more. A block may wait only for blocks that run at the same time: launch at most 8 and give each more to do, or end the launch where blocks wait for each other
+      in kernel `k` at src/lab.rs:1 (PTX line 36), block (6, 0, 0), thread (0, 0, 0)
     ");
     kernel.config.grid = [8, 1, 1];
     kernel.out();
@@ -125,8 +125,8 @@ fn blocks_that_wait_for_what_nobody_does() {
     let body =
         "$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 bra $wait;";
     insta::assert_snapshot!(launch(body).grid(2).fault(), @r"
-    deadlock: the 2 blocks that run wait for something that none of them does: they have polled memory for 2000024 warp instructions, and nothing in it has changed
-      in kernel `k` at src/lab.rs:1 (PTX line 27), block (1, 0, 0), thread (0, 0, 0)
+    deadlock: the 2 blocks that run wait for something that none of them does: they poll memory in which nothing changes any more
+      in kernel `k` at src/lab.rs:1 (PTX line 26), block (1, 0, 0), thread (0, 0, 0)
     ");
 }
 

@@ -108,6 +108,8 @@ fn waits_in_vain_are_found_at_once() {
     let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n\
                 @%p1 bra $wait;";
     insta::assert_snapshot!(launch(body).fault(), @r"
+    deadlock: the block waits for something that none of its threads does: its threads poll memory in which nothing changes any more
+      in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     for schedule in schedules() {
         let fault = launch(body).grid(3).schedule(schedule).fault();

@@ -42,6 +42,8 @@ fn a_barrier_that_threads_return_before() {
 fn a_barrier_that_threads_go_past() {
     let body = "setp.ge.u32 %p1, %r2, 40;\n@%p1 bra $past;\n.loc 1 40 1\nbar.sync 0;\n$past:\nst.global.u32 [%rd3], 1;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
+    barrier reached by a part of the block: 40 threads of 64 reached barrier 0; others went past it and ended (thread (40, 0, 0)). Is it in a branch, or in a loop that some threads leave earlier?
+      in kernel `k` at src/lab.rs:40 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     for seed in 0..8 {
         launch(body)
@@ -192,12 +194,12 @@ fn a_warp_barrier_at_two_places() {
         assert_eq!(out[16..32], Vec::from_iter(0..16));
     }
     assert_snapshot!(launch(&body.replacen("bar.warp.sync -1", "bar.warp.sync 0xffff", 1)).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(launch(&body.replacen("bar.warp.sync -1;", "", 1)).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 36), block (0, 0, 0), thread (16, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -210,5 +212,9 @@ fn a_race_behind_a_barrier_that_threads_go_past() {
                 st.shared.u32 [%r6], %r2;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $past;\n.loc 1 8 1\nbar.sync 0;\n$past:\n\
                 .loc 1 9 1\nxor.b32 %r6, %r6, 128;\nld.shared.u32 %r7, [%r6];";
     assert_snapshot!(launch(body).block(64).fault(), @r"
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+      in kernel `k` at src/lab.rs:9 (PTX line 37), block (0, 0, 0), thread (32, 0, 0)
+      earlier store at src/lab.rs:1 (PTX line 29), block (0, 0, 0), thread (0, 0, 0)
+      32 threads wait for barrier 0 at src/lab.rs:8 (PTX line 33) (first: thread (0, 0, 0)); this thread has gone past it
     ");
 }

@@ -21,14 +21,14 @@ fn exchange(before: &str, between: &str, after: &str) -> Launch {
 #[test]
 fn a_race_between_blocks_of_a_cluster() {
     assert_snapshot!(exchange(SYNC, "bar.sync 0;\n", SYNC).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:12 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 35), block (1, 0, 0), thread (0, 0, 0)
     ");
     // A relaxed arrival orders nothing.
     let relaxed = SYNC.replace("arrive", "arrive.relaxed");
     assert_snapshot!(exchange("", &relaxed, SYNC).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (1, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:12 (PTX line 37), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 33), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -41,7 +41,7 @@ fn a_race_between_blocks_of_a_cluster() {
 fn a_store_that_overtakes_a_load_of_the_other_block() {
     let again = |between: &str| format!("{between}.loc 1 14 1\nst.shared.u32 [%r5], 5;\n{SYNC}");
     assert_snapshot!(exchange("", SYNC, &again("bar.sync 0;\n")).fault(), @r"
-    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: store of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:14 (PTX line 40), block (0, 0, 0), thread (0, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 37), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -151,6 +151,9 @@ fn memory_that_no_block_of_the_cluster_has() {
         own.replace("[%rd7]", "[%rd7+4]")
     );
     assert_snapshot!(of(&used).fault(), @r"
+    uninitialized read: load of 4 bytes from element 1 (byte 4) of shared array `cell` of block (1, 0, 0), which nothing has written before
+      in kernel `k` at src/lab.rs:1 (PTX line 34), block (1, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:1 (PTX line 35), a store to global memory of it
     ");
     assert_snapshot!(of("mapa.u64 %rd7, %rd1, %r5;").fault(), @r"
     not an address in shared memory: mapa of address 0x200134811500
@@ -241,7 +244,7 @@ fn asynchronous_stores_to_other_blocks() {
     sent(fence, 128, &format!("{wait}{load}")).report();
     // Read before it has been waited for, and not waited for at all.
     assert_snapshot!(sent(fence, 128, &format!("{load}{SYNC}")).fault(), @r"
-    race in shared memory: store of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: store of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier load by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 43), block (1, 0, 0), thread (0, 0, 0)
       earlier load at src/lab.rs:30 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -255,7 +258,7 @@ fn asynchronous_stores_to_other_blocks() {
     let expect = "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n";
     let twice = format!("{wait}{load}{expect}.loc 1 40 1\n{again}{SYNC}");
     assert_snapshot!(sent(fence, 128, &twice).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:30 (PTX line 49), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:40 (PTX line 52), block (1, 0, 0), thread (0, 0, 0)
     ");

@@ -71,7 +71,7 @@ fn a_block_that_spins_in_vain() {
     );
     spin.options.fuel = 10_000;
     assert_snapshot!(spin.fault(), @r"
-    out of fuel: the block has executed 10000 warp instructions and has not ended; is there an endless loop, or a wait for another block?
+    deadlock: the block waits for something that none of its threads does: its threads poll memory in which nothing changes any more
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

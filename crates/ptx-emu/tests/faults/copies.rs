@@ -23,13 +23,13 @@ fn a_word_that_is_read_or_written_before_it_is_there() {
     // An old value is there, so that nothing else would tell.
     let old = "st.shared.u32 [%r5], 7;\nbar.sync 0;";
     assert_snapshot!(word(old, WORD, ".loc 1 7 1").fault(), @r"
-    copy under way: load of 4 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:7 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:5 (PTX line 31), block (0, 0, 0), thread (0, 0, 0)
     ");
     let late = ".loc 1 7 1\nst.shared.u32 [%r5], 8;\ncp.async.wait_all;";
     assert_snapshot!(word("", WORD, late).fault(), @r"
-    copy under way: store of 4 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: store of 4 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:7 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -38,12 +38,12 @@ fn a_word_that_is_read_or_written_before_it_is_there() {
         "bar.sync 0;\nxor.b32 %r7, %r5, 128;\n.loc 1 7 1\nld.shared.u32 %r8, [%r7];\n{WAIT}"
     );
     assert_snapshot!(word(old, WORD, &other).block(64).fault(), @r"
-    copy under way: load of 4 bytes at byte 128 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 32 (byte 128) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:7 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:5 (PTX line 31), block (0, 0, 0), thread (32, 0, 0)
     ");
     assert_snapshot!(word("", &format!("{WORD}\n.loc 1 6 1\n{WORD}"), WAIT).fault(), @r"
-    copy under way: store of 4 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: store of 4 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:6 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -52,7 +52,7 @@ fn a_word_that_is_read_or_written_before_it_is_there() {
         "{WORD}\ncp.async.commit_group;\nadd.u32 %r7, %r5, 128;\ncp.async.ca.shared.global [%r7], [%rd4], 4;"
     );
     assert_snapshot!(word("", &two, "cp.async.commit_group;\ncp.async.wait_group 2;").fault(), @r"
-    copy under way: load of 4 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:5 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:5 (PTX line 30), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -152,14 +152,14 @@ fn launch_of(launch: &Launch, block: u32) -> Launch {
 #[test]
 fn a_bulk_copy_that_nobody_waits_for() {
     assert_snapshot!(bulk(&made(), &fetched(), "").fault(), @r"
-    copy under way: load of 4 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: load of 4 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:40 (PTX line 43), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     // Another thread has waited, this one not.
     let one = format!("@%p1 bra gone;\n{AWAIT}gone:\n");
     assert_snapshot!(launch_of(&bulk(&made(), &fetched(), &format!("bar.sync 0;\nsetp.ge.u32 %p1, %r2, 32;\n{one}")), 64).fault(), @r"
-    race in shared memory: load of byte 0 of shared array `tile` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:40 (PTX line 51), block (0, 0, 0), thread (32, 0, 0)
       earlier store at src/lab.rs:20 (PTX line 40), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -192,7 +192,7 @@ fn bytes_that_do_not_match() {
     ");
     // All 32 lanes start one.
     assert_snapshot!(bulk(&made(), EXPECT, &format!("{COPY}{AWAIT}")).fault(), @r"
-    copy under way: store of 128 bytes at byte 0 of shared array `tile`, to which a copy is under way: nothing has waited for it
+    copy under way: store of 128 bytes at element 0 (byte 0) of shared array `tile`, to which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:30 (PTX line 41), block (0, 0, 0), thread (1, 0, 0)
       copy started at src/lab.rs:30 (PTX line 41), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -254,7 +254,7 @@ fn objects_that_are_used_wrongly() {
       in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&made(), &fetched(), &format!("{AWAIT}.loc 1 35 1\nst.shared.u32 [bar+4], 0;\n")).fault(), @r"
-    invalid barrier: store of 4 bytes at byte 4 of shared array `bar`, where an mbarrier object is (at byte 0 of shared array `bar`): only `mbarrier` instructions may access it
+    invalid barrier: store of 4 bytes at element 1 (byte 4) of shared array `bar`, where an mbarrier object is (at byte 0 of shared array `bar`): only `mbarrier` instructions may access it
       in kernel `k` at src/lab.rs:35 (PTX line 46), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&made(), &format!("{COPY}mbarrier.inval.shared.b64 [bar];\n"), AWAIT).fault(), @r"
@@ -274,7 +274,7 @@ fn objects_that_are_used_wrongly() {
         .replace("made:\nbar.sync 0;", "made:")
         .replace("], 1;", "], 32;");
     assert_snapshot!(unordered.fault(), @r"
-    race in shared memory: atomic operation of byte 0 of shared array `bar` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in shared memory: atomic operation of element 0 (byte 0) of shared array `bar` and an earlier store by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:30 (PTX line 42), block (0, 0, 0), thread (32, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -342,7 +342,7 @@ fn a_bulk_copy_to_global_memory() {
     ");
     let early = format!(".loc 1 20 1\nst.shared.u32 [tile+124], 99;\n{READ}");
     assert_snapshot!(store(PROXY, &early).fault(), @r"
-    copy under way: store of 4 bytes at byte 124 of shared array `tile`, from which a copy is under way: nothing has waited for it
+    copy under way: store of 4 bytes at element 31 (byte 124) of shared array `tile`, from which a copy is under way: nothing has waited for it
       in kernel `k` at src/lab.rs:20 (PTX line 38), block (0, 0, 0), thread (0, 0, 0)
       copy started at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -362,7 +362,7 @@ fn a_bulk_copy_to_global_memory() {
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(wrong("[tile], 128", "[tile], 144"), @r"
-    uninitialized read: load of 144 bytes from byte 0 of shared array `tile`, which nothing has written before
+    uninitialized read: load of 144 bytes from element 0 (byte 0) of shared array `tile`, which nothing has written before
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

@@ -155,7 +155,7 @@ fn atomics_for_a_part_of_the_threads() {
         )
     };
     assert_snapshot!(launch(&count("cta")).block(1).grid(2).fault(), @r"
-    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another block, and nothing orders the two: that takes a device-wide fence (or a release) behind the first, an atomic or a flag that the other block reads, and a fence (or an acquire) there before the second
+    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster
       in kernel `k` at src/lab.rs:1 (PTX line 25), block (1, 0, 0), thread (0, 0, 0)
       earlier atomic operation at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -180,7 +180,7 @@ fn atomics_of_different_widths() {
         )
     };
     assert_snapshot!(launch(&body("u64 [%rd1], 1")).block(64).fault(), @r"
-    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another thread, of another width: atomic operations of different widths are not atomic for each other
       in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (32, 0, 0)
       earlier atomic operation at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");

@@ -18,12 +18,12 @@ fn exchange(between: &str) -> String {
 #[test]
 fn a_race_between_warps_in_shared_memory() {
     assert_snapshot!(launch(&exchange("")).block(64).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 1 (byte 4) of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
     assert_snapshot!(launch(&exchange("bar.warp.sync -1;")).block(64).fault(), @r"
-    race in shared memory: store of byte 128 of shared array `tile` and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
+    race in shared memory: store of element 32 (byte 128) of shared array `tile` and an earlier load by another warp, with no barrier between them (or, in a loop, between one iteration and the next)
       in kernel `k` at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (32, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (31, 0, 0)
     ");
@@ -39,7 +39,7 @@ fn a_race_between_warps_in_shared_memory() {
 #[test]
 fn a_race_within_a_warp() {
     assert_snapshot!(launch(&exchange("")).fault(), @r"
-    race in shared memory: load of byte 4 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 1 (byte 4) of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:10 (PTX line 30), block (0, 0, 0), thread (1, 0, 0)
     ");
@@ -56,7 +56,7 @@ fn a_load_that_a_later_store_overtakes() {
         )
     };
     assert_snapshot!(launch(&step("")).block(64).fault(), @r"
-    race in shared memory: store of byte 4 of shared array `tile` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: store of element 1 (byte 4) of shared array `tile` and an earlier load by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:14 (PTX line 38), block (0, 0, 0), thread (1, 0, 0)
       earlier load at src/lab.rs:12 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -68,7 +68,7 @@ fn lanes_that_store_to_one_address() {
     let body =
         |value: &str| format!(".shared .align 4 .b8 flag[4];\nst.shared.u32 [flag], {value};");
     assert_snapshot!(launch(&body("%r2")).fault(), @r"
-    race in shared memory: store of byte 0 of shared array `flag` and an earlier store by the same instruction, with another value: which one stays is not defined
+    race in shared memory: store of element 0 (byte 0) of shared array `flag` and an earlier store by the same instruction, with another value: which one stays is not defined
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (1, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -215,7 +215,7 @@ fn a_warp_barrier_does_not_order_what_exited_lanes_did() {
                 setp.lt.u32 %p1, %r2, 16;\n@%p1 bra $lower;\nst.shared.u32 [%r5], %r2;\nret;\n$lower:\n\
                 bar.warp.sync -1;\nld.shared.u32 %r7, [%r5+64];\nst.global.u32 [%rd3], %r7;";
     assert_snapshot!(launch(body).fault(), @r"
-    race in shared memory: load of byte 64 of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
+    race in shared memory: load of element 16 (byte 64) of shared array `tile` and an earlier store by another lane of the warp, with no barrier or warp barrier between them
       in kernel `k` at src/lab.rs:1 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 31), block (0, 0, 0), thread (16, 0, 0)
     ");

@@ -62,8 +62,9 @@ fn unwritten_shared_memory() {
         "mov.u32 %r5, tile;\nld.shared.u32 %r6, [%r5+64];\n.loc 1 2 1\nst.global.u32 [%rd3], %r6;";
     let tile = ".shared .align 4 .b8 tile[128];";
     assert_snapshot!(launch(&format!("{tile}\n{read}")).fault(), @r"
-    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written before
+    uninitialized read: load of 4 bytes from element 16 (byte 64) of shared array `tile`, which nothing has written before
       in kernel `k` at src/lab.rs:1 (PTX line 27), block (0, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:2 (PTX line 29), a store to global memory of it
     ");
     let write = "shl.b32 %r7, %r2, 2;\nmov.u32 %r8, tile;\nadd.u32 %r8, %r8, %r7;\n\
                  st.shared.u32 [%r8], %r2;\nbar.sync 0;";
@@ -75,8 +76,9 @@ fn unwritten_shared_memory() {
         .block(1)
         .report();
     assert_snapshot!(launch(&format!("{tile}\n{first_only}\n{read}")).block(1).grid(2).fault(), @r"
-    uninitialized read: load of 4 bytes from byte 64 of shared array `tile`, which nothing has written before
+    uninitialized read: load of 4 bytes from element 16 (byte 64) of shared array `tile`, which nothing has written before
       in kernel `k` at src/lab.rs:1 (PTX line 32), block (1, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:2 (PTX line 34), a store to global memory of it
     ");
 }
 
