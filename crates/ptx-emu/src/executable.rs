@@ -287,7 +287,8 @@ impl Builder {
         };
         self.push(inst, mark);
         (facts.flow, facts.rule) = (flow, rule);
-        facts.opcode = (rule == Rule::Strict).then(|| syntax.opcode.text.into());
+        let names_opcode = matches!(rule, Rule::Strict | Rule::Shuffled);
+        facts.opcode = names_opcode.then(|| syntax.opcode.text.into());
         Ok(facts)
     }
 

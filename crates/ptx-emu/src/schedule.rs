@@ -130,7 +130,7 @@ impl BlockRunner<'_> {
         // Where it gives way to other blocks: so do the warp's groups, each once.
         let gives_way_since = (self.turn.patience < u32::MAX).then_some(self.turn.executed);
         let apart = self.launch.apart();
-        if let Some(seed) = apart {
+        if let Some(seed) = apart.filter(|_| !warp.spin.is_settled()) {
             self.split_lanes(warp, seed);
         }
         loop {
@@ -140,7 +140,7 @@ impl BlockRunner<'_> {
             let Some(index) = pick(warp, gives_way_since) else {
                 return Ok(());
             };
-            if let Some(seed) = apart
+            if let Some(seed) = apart.filter(|_| !warp.spin.is_settled())
                 && self.is_to_split(warp, index)
             {
                 self.split_lanes(warp, seed);

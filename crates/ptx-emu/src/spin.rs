@@ -24,6 +24,8 @@ use crate::warp::{State, Warp};
 const MOST_WATCHED: usize = 64;
 /// Most polls between two at which registers are compared.
 const MOST_SKIPPED: u32 = 64;
+/// Polls after which lanes of a warp are no longer chosen anew to run ahead.
+const SETTLES: u32 = 64;
 
 /// A word of memory, and what a poll has found there.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +50,8 @@ pub(crate) struct Spin {
     /// Rounds to go by before registers are compared again, and how many after that.
     skipped: u32,
     to_skip: u32,
+    /// Polls since a group of the warp did anything else.
+    polls: u32,
 }
 
 /// Lanes that are parked, and what they wait to change.
@@ -58,9 +62,19 @@ pub(crate) struct Parked {
 }
 
 impl Spin {
+    /// True if the warp has polled for so long that its groups are to stay as they are, so that
+    /// they can be parked.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.is_pure && self.polls > SETTLES
+    }
+
     /// A poll of the lanes of a mask at a position, which is not made yet. True if the group is to
     /// be parked: it will poll the same again.
     fn poll(&mut self, pc: u32, mask: u32, registers: impl FnOnce() -> u64) -> bool {
+        if !self.is_pure {
+            self.polls = 0;
+        }
+        self.polls += 1;
         if !self.is_pure || self.mask != mask {
             (self.skipped, self.to_skip) = (0, 0);
             self.begin(pc, mask, None);

@@ -38,7 +38,9 @@ const SLEEP: &str =
 /// Gives up after a number of polls, or rounds of a clock.
 const COUNTS: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nadd.u32 %r8, %r8, 1;\nsetp.ne.u32 %p2, %r7, %r5;\n\
                       setp.lt.u32 %p3, %r8, 1000;\nand.pred %p2, %p2, %p3;";
-const CLOCK: &str = "mov.u32 %r9, %clock;\nadd.u32 %r8, %r8, 1;\nsetp.lt.u32 %p2, %r8, 2000;";
+const CLOCK: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nmov.u32 %r9, %clock;\nand.b32 %r9, %r9, 0;\n\
+                     add.u32 %r8, %r8, 1;\nadd.u32 %r8, %r8, %r9;\nsetp.ne.u32 %p2, %r7, %r5;\nsetp.lt.u32 %p3, %r8, 2000;\n\
+                     and.pred %p2, %p2, %p3;";
 
 #[test]
 fn a_pipeline_of_blocks_in_every_order() {
@@ -128,9 +130,9 @@ fn waits_in_vain_are_found_at_once() {
 fn produced(count: u32, arrive: &str) -> Launch {
     launch(&format!(
         ".shared .align 8 .b8 full[8];\n.shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nand.b32 %r6, %r2, 31;\n\
-         shl.b32 %r6, %r6, 2;\nadd.u32 %r6, %r5, %r6;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [full], {count};\n\
+         shl.b32 %r10, %r6, 2;\nadd.u32 %r6, %r5, %r10;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [full], {count};\n\
          bar.sync 0;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $consume;\nst.shared.u32 [%r6], %r2;\n{arrive}\nret;\n$consume:\n\
-         mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra $consume;\nxor.b32 %r7, %r6, 124;\n\
+         mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra $consume;\nsub.u32 %r7, 124, %r10;\nadd.u32 %r7, %r7, %r5;\n\
          ld.shared.u32 %r8, [%r7];\nst.global.u32 [%rd3-128], %r8;"
     ))
     .block(64)

@@ -306,7 +306,7 @@ fn where_unwritten_shared_memory_matters() {
         let text = tile(&format!("ld.shared.u32 %r7, [%r6];\n.loc 1 6 1\n{body}")).fault();
         assert!(
             text.starts_with(
-                "uninitialized read: load of 4 bytes from byte 120 of shared array `tile`"
+                "uninitialized read: load of 4 bytes from element 30 (byte 120) of shared array `tile`"
             ),
             "{text}"
         );
