@@ -22,6 +22,8 @@ use crate::warp::{State, Warp};
 
 /// Words that a round of polls may load.
 const MOST_WATCHED: usize = 64;
+/// Polls after which a round begins anew: its first was not in the loop.
+const LONGEST_ROUND: u32 = 16;
 /// Most polls between two at which registers are compared.
 const MOST_SKIPPED: u32 = 64;
 /// Polls after which lanes of a warp are no longer chosen anew to run ahead.
@@ -50,8 +52,9 @@ pub(crate) struct Spin {
     /// Rounds to go by before registers are compared again, and how many after that.
     skipped: u32,
     to_skip: u32,
-    /// Polls since a group of the warp did anything else.
+    /// Polls since a group of the warp did anything else, and since the round began.
     polls: u32,
+    since: u32,
 }
 
 /// Lanes that are parked, and what they wait to change.
@@ -81,6 +84,10 @@ impl Spin {
             return false;
         }
         if self.start != pc {
+            self.since += 1;
+            if self.since > LONGEST_ROUND {
+                self.begin(pc, mask, None);
+            }
             return false;
         }
         if self.skipped < self.to_skip {
@@ -102,7 +109,7 @@ impl Spin {
 
     fn begin(&mut self, pc: u32, mask: u32, registers: Option<u64>) {
         (self.start, self.mask, self.registers) = (pc, mask, registers);
-        self.is_pure = true;
+        (self.is_pure, self.since) = (true, 0);
         self.watched.clear();
     }
 }

@@ -35,6 +35,9 @@ const POLL: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nsetp.ne.u32 %p2, %r7
 const CAS: &str = "atom.global.cas.b32 %r7, [%rd1], 1000000, 0;\nsetp.ne.u32 %p2, %r7, %r5;";
 const SLEEP: &str =
     "ld.volatile.global.u32 %r7, [%rd1];\nnanosleep.u32 100;\nsetp.ne.u32 %p2, %r7, %r5;";
+/// The same behind another poll, which is not in the loop.
+const BEHIND: &str = "ld.volatile.global.u32 %r9, [%rd2];\n$inner:\nld.volatile.global.u32 %r7, [%rd1];\n\
+                      setp.ne.u32 %p2, %r7, %r5;\n@%p2 bra $inner;";
 /// Gives up after a number of polls, or rounds of a clock.
 const COUNTS: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nadd.u32 %r8, %r8, 1;\nsetp.ne.u32 %p2, %r7, %r5;\n\
                       setp.lt.u32 %p3, %r8, 1000;\nand.pred %p2, %p2, %p3;";
@@ -44,7 +47,7 @@ const CLOCK: &str = "ld.relaxed.gpu.global.u32 %r7, [%rd1];\nmov.u32 %r9, %clock
 
 #[test]
 fn a_pipeline_of_blocks_in_every_order() {
-    for wait in [POLL, CAS, SLEEP] {
+    for wait in [POLL, CAS, SLEEP, BEHIND] {
         for schedule in schedules() {
             let out = pipeline(wait, 64, 12).schedule(schedule).out();
             assert_eq!(out[1..], Vec::from_iter(0..13), "{schedule:?} {wait}");

@@ -81,7 +81,7 @@ fn a_barrier_in_loops_of_unequal_length() {
     };
     assert_snapshot!(fault(run("row_sums")), @r"
     plan `demo`, command 0 (launch of `row_sums`)
-    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; the others ended without it (first: thread (32, 0, 0)). Is it in a branch, or after a `return`?
+    barrier reached by a part of the block: 32 threads of 64 reached barrier 0; others went past it and ended (thread (32, 0, 0)). Is it in a branch, or in a loop that some threads leave earlier?
       in kernel `row_sums` at tests/bad-kernels/src/barriers.rs:110 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     let sums: Vec<f32> = (0..64).map(|t| if t < 32 { 3.0 } else { 2.0 }).collect();
