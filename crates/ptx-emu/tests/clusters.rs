@@ -122,8 +122,8 @@ fn stores_and_atomics_reach_other_blocks() {
 
 #[test]
 fn stores_that_report_to_an_object_of_another_block() {
-    // Each thread sends its number to the other block, twice, which waits for them. The lanes wait
-    // for each other between: else one's second store could complete the phase of another's first.
+    // Each thread sends its number to the other block, twice, which waits for them. Lanes wait for
+    // each other between: else one's second store could complete the phase of another's first.
     let send = |turn: u32| {
         format!(
             "add.u32 %r9, %r3, {turn};\nst.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8+{}], %r9, [%r10];\n",
@@ -144,8 +144,8 @@ fn stores_that_report_to_an_object_of_another_block() {
          fence.mbarrier_init.release.cluster;\nmade:\n{SYNC}{}{expect}{}{expect}{}{}\
          mad.lo.u32 %r11, %r11, 1000, 0;\nst.global.u32 [%rd3], %r11;",
         send(0),
-        wait("first", 0),
-        format!("bar.warp.sync -1;\n{}", send(1)),
+        wait("first", 0) + "bar.warp.sync -1;\n",
+        send(1),
         wait("second", 1),
     );
     for schedule in [None, Some(1), Some(2)] {

@@ -206,7 +206,7 @@ fn the_message_says_which_fence_is_missing() {
     const FENCE: &str = "fence.acq_rel.gpu;";
     right(|| handed_over(FENCE, FENCE), 1, 7);
     assert_snapshot!(handed_over("", FENCE).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, behind that access and before the atomic or flag that tells this block
       in kernel `k` at src/lab.rs:9 (PTX line 39), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:2 (PTX line 29), block (0, 0, 0), thread (0, 0, 0)
     ");

@@ -331,7 +331,7 @@ fn a_fence_missing_after_many() {
                 add.u64 %rd5, %rd1, %rd5;\nld.global.u32 %r7, [%rd5];\nst.global.u32 [%rd1+16], %r7;";
     let kernel = |fence: &str| launch(&body.replace("FENCE", fence)).block(1).grid(2);
     assert_snapshot!(kernel("").fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, behind that access and before the atomic or flag that tells this block
       in kernel `k` at src/lab.rs:1 (PTX line 41), block (1, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
@@ -409,7 +409,7 @@ fn a_fence_of_another_warp() {
     }
     let all = [(1, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (0, SUM)];
     assert_snapshot!(two_warps(&all, plain).fault(), @r"
-    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, between that access and the atomic or flag by which this block learns of it
+    race in global memory: load of byte 0 of buffer `out` and an earlier store by another block, which lacks a fence: put a device-wide fence (or a release) there, behind that access and before the atomic or flag that tells this block
       in kernel `k` at src/lab.rs:1 (PTX line 124), block (2, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:1 (PTX line 52), block (0, 0, 0), thread (32, 0, 0)
     ");

@@ -190,8 +190,9 @@ fn where_an_unset_value_matters() {
     // Shared memory that gets such a value stays unwritten.
     let shared = "ld.local.u32 %r5, [%rd9+4];\nst.shared.u32 [s], %r5;\nld.shared.u32 %r6, [s];\nst.global.u32 [%rd3], %r6;";
     assert_snapshot!(local(shared).block(1).fault(), @r"
-    uninitialized read: load of 4 bytes from byte 0 of shared array `s`, which nothing has written before
+    uninitialized read: load of 4 bytes from element 0 (byte 0) of shared array `s`, which nothing has written before
       in kernel `k` at src/lab.rs:5 (PTX line 36), block (0, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:5 (PTX line 37), a store to global memory of it
     ");
 }
 
@@ -335,6 +336,9 @@ fn where_unwritten_shared_memory_matters() {
     let copied = "ld.shared.u32 %r7, [%r6];\nst.shared.u32 [%r6+128], %r7;\nbar.sync 0;\nld.shared.u32 %r8, [%r6+128];\n\
                   .loc 1 9 1\nst.global.u32 [%rd3], %r8;";
     assert_snapshot!(tile(copied).fault(), @r"
+    uninitialized read: load of 4 bytes from element 62 (byte 248) of shared array `tile`, which nothing has written before
+      in kernel `k` at src/lab.rs:5 (PTX line 36), block (0, 0, 0), thread (30, 0, 0)
+      at src/lab.rs:9 (PTX line 38), a store to global memory of it
     ");
     // A race is the cause where there is one.
     let race = ".shared .align 4 .b8 tile[128];\nmov.u32 %r5, tile;\nshl.b32 %r6, %r2, 2;\nadd.u32 %r6, %r5, %r6;\n\
