@@ -162,6 +162,8 @@ pub(crate) struct Way {
     furthest: u32,
     /// Where it came to by its latest jump.
     from: u32,
+    /// The latest barrier; 0 before the first.
+    pub(crate) barrier: u32,
 }
 
 impl Way {
@@ -186,6 +188,7 @@ impl Way {
         *self = Self {
             furthest: 0,
             from: pc,
+            barrier: pc,
         };
     }
 
@@ -313,6 +316,7 @@ impl Warp {
             way: Way {
                 furthest: 0,
                 from: code.entry,
+                barrier: 0,
             },
         });
     }

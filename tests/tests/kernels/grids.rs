@@ -79,7 +79,7 @@ fn a_grid_that_is_larger_than_the_device() {
     assert_eq!(run(264).unwrap(), stepped(&stepped(&cells(1000))));
     assert_snapshot!(fault(run(265)), @r"
     plan `demo`, command 0 (launch of `steps_fixed`)
-    deadlock: the 264 blocks that run wait for blocks that cannot start (not started: 1): the device holds 264 of this launch's blocks at once. They have polled memory for 2000016 warp instructions, and nothing in it has changed. A block may wait only for blocks that run at the same time: launch at most 264 and give each more to do, or end the launch where blocks wait for each other
+    deadlock: the 264 blocks that run wait for blocks that cannot start (not started: 1): the device holds 264 of this launch's blocks at once, and they poll memory in which nothing changes any more. A block may wait only for blocks that run at the same time: launch at most 264 and give each more to do, or end the launch where blocks wait for each other
       in kernel `steps_fixed` at tests/bad-kernels/src/grids.rs:45 (PTX line _), block (218, 0, 0), thread (0, 0, 0)
     ");
 }

@@ -56,6 +56,7 @@ fn a_halo_that_is_not_loaded() {
     plan `demo`, command 0 (launch of `blur_tile`)
     uninitialized read: load of 4 bytes from element 0 (byte 0) of the shared array made in line 78 (`bad_kernels::unwritten::blur_tile`), which nothing has written before
       in kernel `blur_tile` at tests/bad-kernels/src/unwritten.rs:82 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      at tests/bad-kernels/src/unwritten.rs:82 (PTX line _), a store to global memory of it
     ");
     let sums: Vec<f32> = (0..128).map(|i| (2 * i + 2) as f32).collect();
     assert_eq!(run("blur_tile_fixed").unwrap(), sums);

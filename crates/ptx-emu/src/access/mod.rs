@@ -70,6 +70,7 @@ impl BlockRunner<'_> {
         let addresses = warp.registers.addresses(&access.address);
         if !matches!(access.space, Space::Local | Space::Param | Space::Const) {
             warp.acted |= at.active;
+            self.sanitizer.barrier = warp.groups[at.group].way.barrier;
         }
         let request = Request {
             kind: access.kind,

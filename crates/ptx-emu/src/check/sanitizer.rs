@@ -18,6 +18,8 @@ pub(crate) struct Sanitizer {
     pub(crate) unwritten: Option<Stop>,
     /// The latest load of shared memory that nothing has written, by thread.
     pub(crate) unset_reads: HashMap<u32, UnsetRead>,
+    /// The latest barrier of the block that the accessing threads have passed; 0 before the first.
+    pub(crate) barrier: u32,
     /// Position of the latest load of values that are not set.
     pub(crate) unset_load: Option<u32>,
 }
