@@ -22,11 +22,11 @@ use crate::warp::{State, Warp};
 
 /// Words that a round of polls may load.
 const MOST_WATCHED: usize = 64;
-/// Polls after which a round begins anew: its first was not in the loop.
+/// Polls after which another poll begins the round: the first was not in the loop.
 const LONGEST_ROUND: u32 = 16;
 /// Most polls between two at which registers are compared.
 const MOST_SKIPPED: u32 = 64;
-/// Polls after which lanes of a warp are no longer chosen anew to run ahead.
+/// Polls after which the lanes that run ahead stay the same.
 const SETTLES: u32 = 64;
 
 /// A word of memory, and what a poll has found there.

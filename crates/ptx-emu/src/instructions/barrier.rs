@@ -167,12 +167,15 @@ impl BlockRunner<'_> {
     }
 
     /// Threads of other warps that wait at a barrier of the whole block which stands before a
-    /// position.
+    /// position, and behind the latest barrier that the accessing threads have passed: they have
+    /// gone past it.
     pub(crate) fn waiting_before(&self, pc: u32) -> Option<Waiting> {
         let ids = 0..self.block.barriers.len() as u32;
         let mut all = ids.flat_map(|id| self.waiting(id));
-        let (warp, group, _) = all
-            .find(|(_, group, wait)| wait.threads.is_none() && group.frame == 0 && group.pc < pc)?;
+        let (warp, group, _) = all.find(|(_, group, wait)| {
+            let is_between = self.sanitizer.barrier < group.pc && group.pc < pc;
+            wait.threads.is_none() && group.frame == 0 && is_between
+        })?;
         Some(self.describe(warp, group))
     }
 
