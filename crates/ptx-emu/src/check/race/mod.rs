@@ -51,8 +51,8 @@
 //!
 //! - A race shows only if both accesses happen in this run. Their order does not matter, except
 //!   between stores: the values that are compared are those of this run.
-//! - Of many loads (or equal stores) those of two warps are remembered; with barriers among parts of
-//!   a block one of several races may be missed.
+//! - Of many loads (or equal stores) those of two warps are remembered; with barriers among parts
+//!   of a block one of several races may be missed.
 //! - Order through fences is approximate in the direction of missing races: which location a strong
 //!   access reads is not considered; a barrier passes on what is fenced and what has been seen, so
 //!   that either may be another thread's than the fence; lanes of a warp count as one.
