@@ -70,7 +70,8 @@ impl BlockRunner<'_> {
         let addresses = warp.registers.addresses(&access.address);
         if !matches!(access.space, Space::Local | Space::Param | Space::Const) {
             warp.acted |= at.active;
-            self.sanitizer.barrier = warp.groups[at.group].way.barrier;
+            let group = warp.groups.get(at.group);
+            self.sanitizer.barrier = group.map_or(0, |group| group.way.barrier);
         }
         let request = Request {
             kind: access.kind,
