@@ -386,7 +386,7 @@ impl<B: BlockOrder> Now<'_, B> {
     /// The same for an access of another block.
     fn unordered_of_block(&self, earlier: &Record) -> u32 {
         let mut cluster = self.cluster.iter();
-        let rest = match cluster.position(|&block| block == earlier.block) {
+        match cluster.position(|&block| block == earlier.block) {
             Some(rank) => {
                 let now = (self.rank, &self.record);
                 match self.blocks.is_before_in_cluster(earlier) {
@@ -396,8 +396,7 @@ impl<B: BlockOrder> Now<'_, B> {
             }
             None if self.blocks.is_before(earlier) => 0,
             None => earlier.lanes,
-        };
-        rest
+        }
     }
 
     /// True if nothing can be wrong between `earlier` and this access.
