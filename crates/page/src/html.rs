@@ -3,7 +3,6 @@
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-
 use sha2::{Digest, Sha256};
 
 use super::bars::{Bar, bars};

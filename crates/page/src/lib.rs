@@ -1,6 +1,5 @@
-//! Self-contained pages: one HTML file with everything in it, light and dark, readable
-//! on a phone. A page runs nothing but a script that sorts and filters its tables, where that is asked
-//! for.
+//! Self-contained pages: one HTML file with everything in it, light and dark, readable on a phone.
+//! A page runs nothing but a script that sorts and filters its tables, where that is asked for.
 //!
 //! | module     | what it holds                                          |
 //! |------------|--------------------------------------------------------|

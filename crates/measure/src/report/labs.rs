@@ -32,16 +32,18 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             Some(three(rate(best) / best.of.bound()?.share))
         })
         .left("best is", |ladder| ladder.best().of.row.name())
-        .right("/ plain", |ladder| {
+        .right("best / plain", |ladder| {
             Some(ladder.best().of.vs_first()?.short())
         })
-        .right("/ CUDA C++", |ladder| {
+        .right("best / CUDA C++", |ladder| {
             Some(ladder.best().of.vs_cuda()?.short())
         })
-        .right("of limit", |ladder| ladder.best().of_limit())
-        .left("limit of", |ladder| {
-            let bound = ladder.best().of.bound();
-            bound.map_or(String::new(), |bound| bound.by.name().to_owned())
+        .left("of limit", |ladder| {
+            let best = ladder.best();
+            let share = best.of_limit().zip(best.of.bound());
+            share.map_or(String::new(), |(share, bound)| {
+                format!("{share} of {}", bound.by.name())
+            })
         })
         .left("unit", |ladder| {
             format!("1e9 {}/s", ladder.best().figures.unit)
