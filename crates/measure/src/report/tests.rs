@@ -109,7 +109,7 @@ fn the_page_opens_with_a_line_per_lab() {
     let section = section(&html, "The labs on Example GPU (made-up figures)");
     let row = |lab| rows_of(section, lab).remove(0);
     let wave2d = row("wave2d");
-    assert_eq!(wave2d[1..3], ["201 ± 0.4", "462 ± 0.9"]);
+    assert_eq!(wave2d[1..3], ["201.3 ± 0.5", "462.0 ± 1.0"]);
     assert!(wave2d.contains(&"shmem") && wave2d.last().unwrap().starts_with("3201x3201"));
     // Its plain variant is the best.
     let wave3d = row("wave3d");
