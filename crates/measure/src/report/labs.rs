@@ -5,7 +5,7 @@ use units::three;
 
 use super::ladder::{ladders, peer, rate};
 use crate::perf::results::Results;
-use terminal::table::{Align, Table, Tone};
+use terminal::table::Table;
 
 /// The table, and the command that measured; nothing where no device timed anything.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
@@ -21,8 +21,8 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         .right("plain", |ladder| {
             Some(ladder.plain().figures.giga_updates_per_s())
         })
-        .toned("best", Align::Right, |ladder| {
-            (ladder.best().figures.giga_updates_per_s(), Tone::Good)
+        .right("best", |ladder| {
+            Some(ladder.best().figures.giga_updates_per_s())
         })
         .right("CUDA C++", |ladder| {
             Some(peer(ladder.best())?.figures.giga_updates_per_s())
