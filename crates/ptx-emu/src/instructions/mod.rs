@@ -241,9 +241,19 @@ impl Execute for AfterSums {
         }
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
         if let Op::Other(op) = &mut self.op {
-            op.track(shadow);
+            op.track(shadow, is_late);
+        }
+    }
+
+    fn is_quiet(&self) -> bool {
+        matches!(&self.op, Op::Other(op) if op.is_quiet())
+    }
+
+    fn strengthen(&mut self) {
+        if let Op::Other(op) = &mut self.op {
+            op.strengthen();
         }
     }
 
