@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchReport, Printed};
+use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed};
 use serde::Serialize;
 
 use crate::code::Code;
@@ -90,7 +90,7 @@ pub(crate) fn fault(kernel: &str, config: &LaunchConfig, fault: &Fault) -> Code 
             });
             code_of(&program.kind)
         }
-        Fault::Unsupported(_) => {
+        Fault::Unsupported(_) | Fault::Launch(LaunchError::Refused { .. }) => {
             unsupported(Need::Kernel, &text);
             Code::NOT_SUPPORTED
         }

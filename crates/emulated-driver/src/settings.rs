@@ -5,6 +5,7 @@
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
+//! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
 //! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
@@ -59,6 +60,7 @@ impl Settings {
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
+        let volatile_is_plain = number("EMULATED_DRIVER_VOLATILE_IS_PLAIN", 0, 1) == 1;
         let are_hidden =
             variable("CUDA_VISIBLE_DEVICES").is_some_and(|list| list.is_empty() || list == "-1");
         let sanitize = match variable("EMULATED_DRIVER_CHECK") {
@@ -79,6 +81,7 @@ impl Settings {
             devices: if are_hidden { 0 } else { devices },
             options: Options {
                 sanitize,
+                volatile_is_plain,
                 schedule,
                 ..Options::default()
             },

@@ -108,7 +108,7 @@
 //!   `mbarrier`). A copy that lands early, and hides a missing wait, is not modelled;
 //!   `mbarrier.try_wait` never gives up.
 //! - Textures, surfaces, instructions of a warpgroup, sparse matrices and tensor copies are not
-//!   modelled. `docs/reference/instructions.md` lists what is.
+//!   modelled. The page on instructions in the book lists what is.
 //! - Tensor cores round sums in ways that are not known (module `instructions::matrix`).
 //! - Stores beyond an allocation of `malloc`, inside the heap, are not seen.
 

@@ -430,7 +430,7 @@ impl Machine {
         }
         let exchange = code.exchange(id.0);
         let threads = launch::host_threads(options.threads);
-        // What `malloc` has given cannot be put back.
+        // The memory that `malloc` gave cannot be put back.
         let may_repeat = sanitize.races && !exchange.blocks && !code.allocates(id.0);
         let mut is_parallel = may_repeat && blocks > 1 && threads > 1;
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);

@@ -247,6 +247,7 @@ impl<'a> Launch<'a> {
     ) -> Result<(Run, String), CommandError> {
         let options = Options {
             sanitize: sanitize(&args.check),
+            volatile_is_plain: args.volatile_is_plain,
             schedule: match order {
                 0 => Schedule::InOrder,
                 seed => Schedule::Random { seed: seed.into() },

@@ -55,6 +55,10 @@ pub struct EmulateArgs {
         default_value = "races,unset,barriers"
     )]
     check: Vec<Check>,
+    /// Let volatile accesses race as plain ones do, for older code that has `volatile` where it
+    /// needs fences and atomics
+    #[arg(long)]
+    volatile_is_plain: bool,
     /// Show what each kernel has executed
     #[arg(long)]
     counts: bool,

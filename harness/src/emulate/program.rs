@@ -107,6 +107,10 @@ fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Comm
         .env("EMULATED_DRIVER_DEVICES", args.devices.to_string())
         .env("EMULATED_DRIVER_ORDER", order.to_string())
         .env("EMULATED_DRIVER_CHECK", checks.join(","))
+        .env(
+            "EMULATED_DRIVER_VOLATILE_IS_PLAIN",
+            u8::from(args.volatile_is_plain).to_string(),
+        )
         .env("EMULATED_DRIVER_REPORT", report)
         .env(
             "EMULATED_DRIVER_COUNTS",

@@ -160,14 +160,15 @@ pub unsafe fn bounded(out: *mut u32) {
     *out.add(i as usize) = i;
 }
 
-/// An instruction of tensor cores, by inline assembly: the emulated device has none.
+/// A product with a sparse matrix on tensor cores, by inline assembly: the emulated device has none.
 #[kernel]
 pub unsafe fn tensor_product(out: *mut f32) {
     let (mut c0, mut c1, mut c2, mut c3) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
     #[cfg(target_arch = "nvptx64")]
     core::arch::asm!( //~ fault
-        "mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {{{c0}, {c1}, {c2}, {c3}}}, {{{a}, {a}}}, {{{a}}}, {{{c0}, {c1}, {c2}, {c3}}};",
+        "mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {{{c0}, {c1}, {c2}, {c3}}}, {{{a}, {a}}}, {{{a}, {a}}}, {{{c0}, {c1}, {c2}, {c3}}}, {places}, 0;",
         a = in(reg32) 1.0f32,
+        places = in(reg32) 0x4444_4444,
         c0 = inout(reg32) c0,
         c1 = inout(reg32) c1,
         c2 = inout(reg32) c2,
