@@ -421,6 +421,8 @@ fn the_device_library_becomes_the_instructions_it_names() {
                 let start = clock::clock64();
                 unsafe {{
                     let v = mem::load_cg(x) + mem::load_ca(x.add(1)) + mem::load_cv(x.add(2));
+                    let early: [f32; 4] = mem::load_early(x.add(16).cast());
+                    let v = v + early[0] + early[3];
                     let (v, _) = warp::warp_shuffle_down(FULL_MASK, v, 1, 32);
                     let (v, _) = warp::warp_shuffle_xor(FULL_MASK, v, 2, 32);
                     let b = warp::warp_vote_ballot(FULL_MASK, v > 0.0);
@@ -454,6 +456,7 @@ fn the_device_library_becomes_the_instructions_it_names() {
         "ld.global.cg.b32",
         "ld.global.ca.b32",
         "ld.global.cv.b32",
+        "ld.global.v4.b32",
         "shfl.sync.down.b32",
         "shfl.sync.bfly.b32",
         "vote.sync.ballot.b32",

@@ -1,9 +1,10 @@
-//! Loads with a cache operator, prefetches to L2, vector loads and stores, and the device's heap.
+//! Loads with a cache operator, loads that do not move, prefetches to L2, vector loads and stores, and
+//! the device's heap.
 //!
 //! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
 //! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.
 
-/// A value that [`load_ca`] and its like load.
+/// A value that [`load_ca`], [`load_early`] and their like load.
 pub trait CacheLoad: Copy {
     #[doc(hidden)]
     unsafe fn load_ca(pointer: *const Self) -> Self;
@@ -11,51 +12,59 @@ pub trait CacheLoad: Copy {
     unsafe fn load_cg(pointer: *const Self) -> Self;
     #[doc(hidden)]
     unsafe fn load_cv(pointer: *const Self) -> Self;
+    #[doc(hidden)]
+    unsafe fn load_early(pointer: *const Self) -> Self;
 }
 
 macro_rules! cache_load {
-    ($($ty:ty: $suffix:literal, $class:ident;)*) => {$(
+    ($($ty:ty: $load:literal, $class:ident $registers:tt => $value:expr;)*) => {$(
         impl CacheLoad for $ty {
-            cache_load!(@method load_ca, "ca", $suffix, $class);
-            cache_load!(@method load_cg, "cg", $suffix, $class);
-            cache_load!(@method load_cv, "cv", $suffix, $class);
+            cache_load!(@method load_ca, ".ca", $load, $class $registers => $value);
+            cache_load!(@method load_cg, ".cg", $load, $class $registers => $value);
+            cache_load!(@method load_cv, ".cv", $load, $class $registers => $value);
+            cache_load!(@method load_early, "", $load, $class $registers => $value);
         }
     )*};
-    (@method $name:ident, $operator:literal, $suffix:literal, $class:ident) => {
+    (
+        @method $name:ident, $operator:literal, $load:literal,
+        $class:ident($($register:ident),+) => $value:expr
+    ) => {
         #[inline(always)]
         unsafe fn $name(pointer: *const Self) -> Self {
             #[cfg(target_arch = "nvptx64")]
             {
-                let value: Self;
+                $(let $register;)+
                 // SAFETY: the caller's: `pointer` is readable, aligned global memory. No `pure`:
-                // each call is one load, in order, which a latency measurement relies on.
+                // each call is one load, in order. A latency measurement and `load_early` rely on
+                // that.
                 unsafe {
                     core::arch::asm!(
                         "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
-                        concat!("ld.global.", $operator, ".", $suffix, " {value}, [address]; }}"),
+                        concat!("ld.global", $operator, ".", $load, ", [address]; }}"),
                         pointer = in(reg64) pointer,
-                        value = out($class) value,
+                        $($register = out($class) $register,)+
                         options(nostack, preserves_flags)
                     );
                 }
-                value
+                $value
             }
             #[cfg(not(target_arch = "nvptx64"))]
             {
                 let _ = pointer;
-                crate::gpu_only(concat!("ld.global.", $operator))
+                crate::gpu_only(concat!("ld.global", $operator))
             }
         }
     };
 }
 
 cache_load! {
-    u32: "b32", reg32;
-    i32: "b32", reg32;
-    f32: "b32", reg32;
-    u64: "b64", reg64;
-    i64: "b64", reg64;
-    f64: "b64", reg64;
+    u32: "b32 {value}", reg32(value) => value;
+    i32: "b32 {value}", reg32(value) => value;
+    f32: "b32 {value}", reg32(value) => value;
+    u64: "b64 {value}", reg64(value) => value;
+    i64: "b64 {value}", reg64(value) => value;
+    f64: "b64 {value}", reg64(value) => value;
+    [f32; 4]: "v4.b32 {{{a}, {b}, {c}, {d}}}", reg32(a, b, c, d) => [a, b, c, d];
 }
 
 /// Loads from global memory, cached in L1 and L2 (`ld.global.ca`).
@@ -87,6 +96,20 @@ pub unsafe fn load_cg<T: CacheLoad>(pointer: *const T) -> T {
 pub unsafe fn load_cv<T: CacheLoad>(pointer: *const T) -> T {
     // SAFETY: the caller's.
     unsafe { T::load_cv(pointer) }
+}
+
+/// Loads from global memory (`ld.global`), four `f32` at once as well. The load stays where it is
+/// written.
+///
+/// An ordinary load of a `&[T]` parameter may move down to its first use instead, across a barrier.
+/// There the thread waits for it.
+///
+/// # Safety
+/// As [`load_ca`]. Four `f32` are aligned to 16 bytes.
+#[inline(always)]
+pub unsafe fn load_early<T: CacheLoad>(pointer: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { T::load_early(pointer) }
 }
 
 /// Asks L2 to fetch the line at `pointer` in global memory, and does not wait

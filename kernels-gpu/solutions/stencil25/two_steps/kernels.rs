@@ -412,8 +412,8 @@ impl<
     const THREADS: usize = Tile::<Y, Z, AHEAD>::THREADS;
     const FITS: () = {
         assert!(FIRST_ROW == Self::FIRST.row && U_ROW == Self::U.row);
-        // Without a shell, every thread computes the first timestep.
-        assert!(SHELL || Self::THREADS == Self::FIRST.rows * Self::FOURS);
+        // Every thread has places in the rings.
+        assert!(Self::THREADS == Self::FIRST.rows * Self::FOURS);
         Tile::<Y, Z, AHEAD>::FITS
     };
 
@@ -651,8 +651,14 @@ impl<
         // copies. A thread reads only its own elements of v, phi and next_phi, and writes its own
         // elements. The first element exists.
         unsafe {
+            // These loads stay before the barrier: ordinary ones of a `&[f32]` would move down to
+            // their use, which would wait for them. They stay in their branch, too: ordinary ones
+            // would become loads from a chosen address, of four values or of a local `zero`.
+            let global = |from: *const f32, element: usize| -> Four {
+                mem::load_early(from.add(element).cast())
+            };
             let load_if = |has: bool, from: *const f32, element: u32| match has {
-                true => load(from.add(element as usize)),
+                true => global(from, element as usize),
                 false => zero,
             };
             let at = |has: bool, element: u32| if has { element as usize } else { 0 };
@@ -663,9 +669,9 @@ impl<
                     load_if(is_second, vp, second_element),
                 ],
                 false => [
-                    load(v.add(at(is_first, element))),
-                    load(vp.add(at(is_first, element))),
-                    load(vp.add(at(is_second, second_element))),
+                    global(v, at(is_first, element)),
+                    global(vp, at(is_first, element)),
+                    global(vp, at(is_second, second_element)),
                 ],
             };
             let mut new_phi = load_if(is_first && first_shell, phi, element);
@@ -682,8 +688,10 @@ impl<
             for r in 0..COLUMN - 1 {
                 (self.column[r], self.firsts[r]) = (self.column[r + 1], self.firsts[r + 1]);
             }
-            let has_u = !SHELL || self.has_first && self.x < n_x;
-            self.column[COLUMN - 1] = load_if(has_u, self.u_own, self.u_place);
+            // Chosen by value, as the copies of eta.
+            let newest = load(self.u_own.add(self.u_place as usize));
+            let has_u = !SHELL || self.x < n_x;
+            self.column[COLUMN - 1] = if has_u { newest } else { zero };
             let mut next = zero;
             if !SHELL || is_first {
                 let points = Points {
@@ -711,7 +719,7 @@ impl<
             if RELOADS {
                 let reloaded = [4, 3, 2, 1].map(|planes| {
                     let place = Self::FIRST.before(self.first_place, planes);
-                    load_if(!SHELL || self.has_own, self.first_own, place)
+                    load(self.first_own.add(place as usize))
                 });
                 self.firsts[HALO..COLUMN - 1].copy_from_slice(&reloaded);
             }
