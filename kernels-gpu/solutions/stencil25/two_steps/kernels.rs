@@ -369,6 +369,8 @@ struct Stream<
     y: u32,
     z: u32,
     in_plane: u32,
+    /// The element of the tile's first point: loaded where a value is not needed.
+    spare: u32,
     /// Whether the points belong to the first timestep, and whether they are the block's own.
     has_first: bool,
     has_own: bool,
@@ -446,6 +448,7 @@ impl<
         let is_two = !SHELL || steps == 2;
         let has_first = are_points && (is_own || is_two && (is_middle_row || is_middle_four));
         let in_plane = in_plane(grid, y, z);
+        let spare = (start + RADIUS) * grid.stride_x() + self::in_plane(grid, tile[0], tile[1]);
         let (y, z) = (y as u32, z as u32);
         let is_inside =
             z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && has_first;
@@ -489,6 +492,7 @@ impl<
             y,
             z,
             in_plane,
+            spare,
             has_first,
             has_own: are_points && is_own,
             is_inside,
@@ -649,7 +653,7 @@ impl<
         // SAFETY: this holds for the whole block: the shared memory has the rings. Planes come to
         // places that no thread reads any more: the barrier separates the last reads from the
         // copies. A thread reads only its own elements of v, phi and next_phi, and writes its own
-        // elements. The first element exists.
+        // elements. Where it loads the tile's first point instead, no thread writes that array.
         unsafe {
             // These loads stay before the barrier: ordinary ones of a `&[f32]` would move down to
             // their use, which would wait for them. They stay in their branch, too: ordinary ones
@@ -661,7 +665,7 @@ impl<
                 true => global(from, element as usize),
                 false => zero,
             };
-            let at = |has: bool, element: u32| if has { element as usize } else { 0 };
+            let at = |has: bool, element: u32| if has { element } else { self.spare } as usize;
             let [first_v, first_vp, second_vp] = match SHELL {
                 true => [
                     load_if(is_first, v, element),
