@@ -144,7 +144,9 @@ fn a_wrong_body_costs_its_kernel_only() {
         let module = load(&mut machine, &two(body));
         let config = launch("").config;
         machine.launch(&module, "good", &config, [0_u8; 0]).unwrap();
-        let fault = machine.launch(&module, "bad", &config, [0_u8; 0]).unwrap_err();
+        let fault = machine
+            .launch(&module, "bad", &config, [0_u8; 0])
+            .unwrap_err();
         let fault = fault.to_string();
         let expected = format!("kernel `bad` cannot run: {message}");
         assert!(fault.starts_with(&expected), "{fault}");

@@ -76,6 +76,8 @@ fn why_not(command: &str) -> Option<&'static str> {
         Some("runs in Gradescope's container")
     } else if SLOW.contains(&command) {
         Some("takes more than seconds")
+    } else if has(&["harness emulate "]) {
+        Some("runs the reader's own program")
     } else if has(&["compare ", "report "]) {
         Some("reads what `perf` left")
     } else if has(&["--large", "--peers", "launch ", "1000,1000,1000"])

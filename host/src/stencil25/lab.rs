@@ -32,7 +32,8 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     variants: crate::solutions::built_in!(stencil25),
     submitted: OnceLock::new(),
     extents: ("n_x = n_y = n_z", 33),
-    of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 1)?)),
+    // Solutions with passes of several timesteps have all of their arrays.
+    of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 4)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
     small: || boxed(small()),
