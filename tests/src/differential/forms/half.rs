@@ -61,8 +61,10 @@ impl Format {
         let sum = a + b;
         let (b_part, a_part) = (sum - a, sum - (sum - a));
         let rest = (a - a_part) + (b - b_part);
-        // No value of 16 bits, and no middle of two, lies between a double and the next.
+        // No value of 16 bits, and no middle of two, is an odd double. So the odd one of the two
+        // doubles around the sum rounds as the sum does.
         let nudged = match rest.partial_cmp(&0.0) {
+            _ if sum.to_bits() & 1 == 1 => sum,
             Some(Ordering::Greater) => sum.next_up(),
             Some(Ordering::Less) => sum.next_down(),
             _ => sum,
@@ -194,11 +196,18 @@ fn modified() -> Vec<Form> {
     };
     let add = |a: f64, b: f64| Format::F16.nearest_sum(a, b);
     let mul = |a: f64, b: f64| F16.round(a * b, Mode::Nearest);
+    // A GPU flushes what is subnormal before it is rounded.
+    let mul_ftz = |a: f64, b: f64| match a * b {
+        product if product.abs() < 2f64.powi(-14) => {
+            F16.round(0f64.copysign(product), Mode::Nearest)
+        }
+        product => F16.round(product, Mode::Nearest),
+    };
     vec![
         form("add", true, false, add),
         form("add", false, true, add),
         form("add", true, true, add),
-        form("mul", true, false, mul),
+        form("mul", true, false, mul_ftz),
         form("mul", false, true, mul),
     ]
 }
