@@ -131,7 +131,7 @@ fn near_source(task: &Task, area: Region, tile: [u32; 2]) -> Option<Region> {
         .map(begins)
         .filter(|&at| reaches(task, at, tile));
     let first = near.next()?;
-    let last = near.last().unwrap_or(first);
+    let last = near.next_back().unwrap_or(first);
     let end = |axis: usize| (last[axis] + tile[axis]).min(area.high[axis + 1]);
     Some(Region {
         low: [area.low[0], first[0], first[1]],
