@@ -1,5 +1,5 @@
-//! Loads with a cache operator, loads that do not move, prefetches to L2, vector loads and stores, and
-//! the device's heap.
+//! Loads with a cache operator, loads that do not move, prefetches to L2, vector loads and stores,
+//! and the device's heap.
 //!
 //! Ordinary loads and stores need nothing from here. A cache operator chooses the level that may
 //! answer (PTX ISA, "Cache Operators"); a vector access moves 8 or 16 bytes in one instruction.

@@ -1,7 +1,7 @@
 //! The commands that the README and the book tell their readers to type, typed.
 //!
-//! Handouts have theirs tried by `harness check-course`. Here the shell runs each page's commands in
-//! order, in a folder in which `labs/` and `kernels-gpu/` are the course's.
+//! Handouts have theirs tried by `harness check-course`. Here the shell runs each page's commands
+//! in order, in a folder in which `labs/` and `kernels-gpu/` are the course's.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};

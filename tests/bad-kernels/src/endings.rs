@@ -160,7 +160,7 @@ pub unsafe fn bounded(out: *mut u32) {
     *out.add(i as usize) = i;
 }
 
-/// A product with a sparse matrix on tensor cores, by inline assembly: the emulated device has none.
+/// A product with a sparse matrix, by inline assembly: the emulated device has none.
 #[kernel]
 pub unsafe fn tensor_product(out: *mut f32) {
     let (mut c0, mut c1, mut c2, mut c3) = (0.0f32, 0.0f32, 0.0f32, 0.0f32);
