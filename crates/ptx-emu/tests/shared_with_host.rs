@@ -44,7 +44,7 @@ fn kernels_use_the_words_of_the_host() {
         cluster: [1; 3],
     };
     let mut launch = |address: u64| {
-        let launched = machine.launch(&module, "double", &config, &address.to_le_bytes());
+        let launched = machine.launch(&module, "double", &config, address.to_le_bytes());
         launched.map(|_| ()).map_err(|fault| fault.to_string())
     };
     // The host has written them, whatever the emulator has seen of it.

@@ -35,10 +35,15 @@ pub fn address(name: &str) -> *const c_void {
 macro_rules! cu {
     ($name:ident($($arg:expr => $type:ty),* $(,)?)) => {{
         let address = $crate::common::address(stringify!($name));
-        // SAFETY: the tests call each function with the types of `cuda.h`, and live pointers.
-        unsafe {
-            let function: unsafe extern "C" fn($($type),*) -> std::ffi::c_int = std::mem::transmute(address);
-            function($($arg),*)
+        // The arguments are values, with no code of their own that would be unsafe.
+        #[allow(clippy::macro_metavars_in_unsafe)]
+        {
+            // SAFETY: the tests call each function with the types of `cuda.h`, and live pointers.
+            unsafe {
+                let function: unsafe extern "C" fn($($type),*) -> std::ffi::c_int =
+                    std::mem::transmute(address);
+                function($($arg),*)
+            }
         }
     }};
 }
