@@ -168,7 +168,7 @@ fn an_instruction_that_the_emulated_device_does_not_know() {
     };
     assert_snapshot!(fault(run("tensor_product")), @r"
     plan `demo`, command 0 (launch of `tensor_product`)
-    not supported by the emulated device: instruction `mma` (in `mma.sync.aligned.m16n8k4.row.col.f32.tf32.tf32.f32 {%r1, %r2, %r3, %r4}, {%r5, %r5}, {%r5}, {%r1, %r2, %r3, %r4}`)
+    not supported by the emulated device: modifier `.sp` of `mma` (in `mma.sp.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%r1, %r2, %r3, %r4}, {%r5, %r5}, {%r5, %r5}, {%r1, %r2, %r3, %r4}, %r6, 0`)
       in kernel `tensor_product` at tests/bad-kernels/src/endings.rs:168 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_eq!(run("tensor_product_fixed").unwrap(), [4.0; 128]);

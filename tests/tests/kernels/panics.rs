@@ -56,7 +56,7 @@ fn a_message_with_values() {
     assert_snapshot!(panic(on_squares("roots")), @r"
     plan `demo`, command 0 (launch of `roots`)
     panic: x[32] is -24
-      in kernel `roots` at tests/bad-kernels/src/endings.rs:196 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
+      in kernel `roots` at tests/bad-kernels/src/endings.rs:197 (PTX line _), block (1, 0, 0), thread (0, 0, 0)
     ");
 }
 
@@ -74,6 +74,6 @@ fn a_value_that_is_not_there() {
     assert_snapshot!(panic(on_numbers("places")), @r"
     plan `demo`, command 0 (launch of `places`)
     panic: called `Option::unwrap()` on a `None` value
-      in kernel `places` at tests/bad-kernels/src/endings.rs:213 (PTX line _), block (0, 0, 0), thread (3, 0, 0)
+      in kernel `places` at tests/bad-kernels/src/endings.rs:214 (PTX line _), block (0, 0, 0), thread (3, 0, 0)
     ");
 }
