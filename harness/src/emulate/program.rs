@@ -4,14 +4,15 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
+use clap::ValueEnum;
 use exit::{CommandError, Ending};
 use output_files::ScratchFolder;
 use serde::Serialize;
 use terminal::stdout::Out;
 use units::count;
 
+use super::EmulateArgs;
 use super::records::Run;
-use super::{Check, EmulateArgs};
 
 /// The library's file, which cargo makes and a release has beside the program.
 const LIBRARY: &str = "libemulated_driver.so";
@@ -97,7 +98,9 @@ fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Comm
         path.push(":");
         path.push(others);
     }
-    let checks: Vec<&str> = args.check.iter().map(|check| check.name()).collect();
+    // The driver knows checks by the names that they have on the command line.
+    let checks = { args.check.iter() }.filter_map(ValueEnum::to_possible_value);
+    let checks: Vec<String> = checks.map(|check| check.get_name().to_owned()).collect();
     let mut command = Command::new(&args.program[0]);
     command
         .args(&args.program[1..])
@@ -117,19 +120,6 @@ fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Comm
             OsString::from(if args.counts { "1" } else { "0" }),
         );
     command
-}
-
-impl Check {
-    /// The name that the driver knows it by.
-    fn name(self) -> &'static str {
-        match self {
-            Check::Races => "races",
-            Check::Unset => "unset",
-            Check::Barriers => "barriers",
-            Check::Bounds => "bounds",
-            Check::None => "none",
-        }
-    }
 }
 
 /// The exit code, as shells have it.

@@ -72,32 +72,26 @@ impl Drawn {
     }
 }
 
+const LABS: &[&str] = &[
+    "matadd",
+    "membench",
+    "wave2d",
+    "poisson",
+    "wave3d",
+    "stencil25",
+];
 const STEPPING: &[&str] = &["wave2d", "poisson", "wave3d", "stencil25"];
 
 const PROPERTIES: &[Property] = &[
     Property {
         name: "an extent at or beside a multiple of 8, 32, 64, 128 or 256",
-        labs: &[
-            "matadd",
-            "membench",
-            "wave2d",
-            "poisson",
-            "wave3d",
-            "stencil25",
-        ],
+        labs: LABS,
         least: 95,
         has: Drawn::is_beside_a_tile,
     },
     Property {
         name: "an extent of one more than a multiple of 32",
-        labs: &[
-            "matadd",
-            "membench",
-            "wave2d",
-            "poisson",
-            "wave3d",
-            "stencil25",
-        ],
+        labs: LABS,
         least: 20,
         has: Drawn::is_beyond_a_block,
     },

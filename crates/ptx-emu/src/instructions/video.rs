@@ -175,16 +175,23 @@ fn split<'a>(operand: &Operand<'a>) -> (Operand<'a>, Part) {
     (whole, Part::WHOLE)
 }
 
-/// The forms on one value of each register.
-fn one(r: &mut Reader, kind: Kind) -> Read<Op> {
+/// Whether the result and the two operands are signed, and the kind with its comparison.
+fn types(r: &mut Reader, kind: Kind) -> Read<([bool; 3], Kind)> {
     let is_set = matches!(kind, Kind::Set(_));
     // `vset` gives 0 or 1 whatever the type.
     let d_signed = if is_set { false } else { sign(r)? };
-    let (a_signed, b_signed) = (sign(r)?, sign(r)?);
+    let signed = [d_signed, sign(r)?, sign(r)?];
     let kind = match kind {
         Kind::Set(_) => Kind::Set(r.need("comparison", &COMPARISONS)?),
         kind => kind,
     };
+    Ok((signed, kind))
+}
+
+/// The forms on one value of each register.
+fn one(r: &mut Reader, kind: Kind) -> Read<Op> {
+    let is_set = matches!(kind, Kind::Set(_));
+    let ([d_signed, a_signed, b_signed], kind) = types(r, kind)?;
     let sat = !is_set && r.has("sat");
     let wraps = match kind {
         Kind::Shl | Kind::Shr => {
@@ -286,13 +293,7 @@ fn parallel(r: &mut Reader, kind: Kind, parts: usize) -> Read<Op> {
     if matches!(kind, Kind::Shl | Kind::Shr) {
         return Err(r.unsupported("this form"));
     }
-    let is_set = matches!(kind, Kind::Set(_));
-    let d_signed = if is_set { false } else { sign(r)? };
-    let (a_signed, b_signed) = (sign(r)?, sign(r)?);
-    let kind = match kind {
-        Kind::Set(_) => Kind::Set(r.need("comparison", &COMPARISONS)?),
-        kind => kind,
-    };
+    let ([d_signed, a_signed, b_signed], kind) = types(r, kind)?;
     let sat = r.has("sat");
     let adds = r.has("add");
     r.operands(4)?;

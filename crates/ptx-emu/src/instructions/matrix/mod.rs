@@ -28,7 +28,7 @@ pub(super) use multiply::mma;
 pub(super) use rows::{load, move_matrix, store};
 pub(super) use wmma::wmma;
 
-use crate::read::{Read, Reader};
+use crate::read::{Read, Reader, Width};
 use crate::registers::Slot;
 use ptx::{Operand, RegClass, ScalarType};
 
@@ -37,37 +37,30 @@ fn all_lanes(r: &mut Reader) -> Slot {
     r.function.frame.bits(RegClass::B32, u32::MAX.into())
 }
 
-/// The elements of an operand that may be one register.
-fn elements<'a>(r: &mut Reader<'_, '_, 'a>, operand: &Operand<'a>) -> Read<Vec<Operand<'a>>> {
-    Ok(match r.vector(operand)? {
+/// The next operand's elements: this many registers. A single one needs no braces.
+fn elements<'a>(r: &mut Reader<'_, '_, 'a>, count: usize) -> Read<Vec<Operand<'a>>> {
+    let operand = r.operand()?;
+    let elements = match r.vector(operand)? {
         Some(elements) => elements,
         None => vec![operand.clone()],
-    })
+    };
+    match elements.len() == count {
+        true => Ok(elements),
+        false => Err(r.unexpected(operand, NUMBER)),
+    }
 }
 
 /// The next operand as this many registers that are written.
 fn written(r: &mut Reader, ty: ScalarType, count: usize) -> Read<Box<[Slot]>> {
-    let operand = r.operand()?;
-    let elements = elements(r, operand)?;
-    if elements.len() != count {
-        return Err(r.unexpected(operand, NUMBER));
-    }
-    let slots = elements
-        .iter()
-        .map(|e| r.register(e, ty, crate::read::Width::Exact));
+    let elements = elements(r, count)?;
+    let slots = elements.iter().map(|e| r.register(e, ty, Width::Exact));
     slots.collect()
 }
 
 /// The next operand as this many registers that are read.
 fn read(r: &mut Reader, ty: ScalarType, count: usize) -> Read<Box<[Slot]>> {
-    let operand = r.operand()?;
-    let elements = elements(r, operand)?;
-    if elements.len() != count {
-        return Err(r.unexpected(operand, NUMBER));
-    }
-    let slots = elements
-        .iter()
-        .map(|e| r.value(e, ty, crate::read::Width::Exact));
+    let elements = elements(r, count)?;
+    let slots = elements.iter().map(|e| r.value(e, ty, Width::Exact));
     slots.collect()
 }
 
