@@ -4,26 +4,22 @@
 //! The kernels are compiled for two generations of GPUs: some of them need the newer one
 //! (`host::kernels`).
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use cuda_builder::{CudaBuilder, Error, NvvmArch};
+use cuda_builder::{CudaBuilder, NvvmArch};
 
 fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
-    // Both have folders of their own, so neither waits for the other.
-    let built = std::thread::scope(|scope| {
-        let newer = scope.spawn(|| build(NvvmArch::Compute90, &out_dir.join("sm_90")));
-        let older = build(NvvmArch::Compute80, &out_dir.join("sm_80"))?;
-        Ok((older, newer.join().expect("no panic")?))
-    });
-    let (older, newer) = built.unwrap_or_else(|error: Error| {
+    const ARCHS: [NvvmArch; 2] = [NvvmArch::Compute80, NvvmArch::Compute90];
+    let built = CudaBuilder::new("../kernels-gpu").build_groups(&out_dir, &ARCHS, lab_of);
+    let built = built.unwrap_or_else(|error| {
         eprintln!("error: {error}");
         std::process::exit(1);
     });
+    let [older, newer] = ARCHS.map(|arch| &built[&arch]);
     let mut modules = String::new();
-    for (lab, newer) in &newer {
+    for (lab, newer) in newer {
         // Where all kernels of a lab need the newer generation, that text serves both.
         let older = older.get(lab).unwrap_or(newer);
         writeln!(
@@ -40,13 +36,6 @@ fn main() {
     let solutions = std::env::var("DEP_KERNELS_GPU_SOLUTIONS").expect("kernels-gpu says it");
     println!("cargo::rerun-if-changed={solutions}");
     println!("cargo::rustc-env=SOLUTIONS={solutions}");
-}
-
-/// The module of each lab, in `folder`.
-fn build(arch: NvvmArch, folder: &Path) -> Result<BTreeMap<String, PathBuf>, Error> {
-    CudaBuilder::new("../kernels-gpu")
-        .arch(arch)
-        .build_groups(folder, lab_of)
 }
 
 /// The module of a kernel: the lab whose name the kernel's begins with.

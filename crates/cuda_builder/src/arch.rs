@@ -30,6 +30,21 @@ pub enum NvvmArch {
 }
 
 impl NvvmArch {
+    const ALL: [Self; 7] = [
+        Self::Compute75,
+        Self::Compute80,
+        Self::Compute86,
+        Self::Compute89,
+        Self::Compute90,
+        Self::Compute100,
+        Self::Compute120,
+    ];
+
+    /// The architecture that compilers call so: `sm_80`.
+    pub(crate) fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|arch| arch.to_string() == name)
+    }
+
     /// The options of `opt` and `llc`: the name, and the version of PTX where their default lacks
     /// instructions.
     pub(crate) fn llvm_options(self) -> Vec<String> {

@@ -154,34 +154,64 @@ impl CudaBuilder {
         Ok(out)
     }
 
-    /// Builds a PTX module per group of kernels instead of one of all: `GROUP.ptx` in `folder`.
-    /// `group_of` gives the group of a kernel, by its name. Returns each group's name and file.
+    /// Builds a PTX module per group of kernels instead of one of all, for each of `archs`:
+    /// `sm_80/GROUP.ptx` and so on in `folder`. `group_of` gives the group of a kernel, by its
+    /// name. Returns the groups of each architecture, with their files.
     ///
     /// A program that needs the kernels of one group reads these alone, and an edit of one group's
     /// kernels generates code for that group alone.
     ///
+    /// rustc compiles the crate once, for the newest of the architectures. The modules for an older
+    /// one have the same code, without the kernels whose `capability` is newer.
+    ///
     /// # Errors
-    /// As [`CudaBuilder::build`].
+    /// As [`CudaBuilder::build`]. [`Error::CodeByArch`] if there are several architectures, and the
+    /// code of the crate itself depends on the architecture.
+    ///
+    /// # Panics
+    /// If `archs` is empty.
     pub fn build_groups(
-        self,
+        mut self,
         folder: impl AsRef<Path>,
-        group_of: impl Fn(&str) -> String,
-    ) -> Result<BTreeMap<String, PathBuf>, Error> {
+        archs: &[NvvmArch],
+        group_of: impl Fn(&str) -> String + Sync,
+    ) -> Result<BTreeMap<NvvmArch, BTreeMap<String, PathBuf>>, Error> {
         let folder = folder.as_ref();
-        std::fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+        self.arch = *archs.iter().max().expect("at least one architecture");
         let compiled = self.compile()?;
-        let modules = compiled.codegen().ptx_of_groups(
+        if archs.len() > 1 {
+            same_for_all(&compiled.sources)?;
+        }
+        let split = compiled.codegen().split(
             &compiled.module,
             &compiled.krate.folder,
-            &group_of,
             &mut Command::output,
         )?;
-        let written = modules.into_iter().map(|(group, ptx)| {
-            let file = folder.join(format!("{group}.ptx"));
-            write_if_different(&file, &ptx)?;
-            Ok((group, file))
-        });
-        written.collect()
+        let build = |arch: NvvmArch| -> Result<(NvvmArch, BTreeMap<_, _>), Error> {
+            let folder = folder.join(arch.to_string());
+            std::fs::create_dir_all(&folder).map_err(Error::io("create", &folder))?;
+            let codegen = Codegen {
+                arch,
+                ..compiled.codegen()
+            };
+            let modules = codegen.ptx_of_groups(&split, &group_of, &mut Command::output)?;
+            let written = modules.into_iter().map(|(group, ptx)| {
+                let file = folder.join(format!("{group}.ptx"));
+                write_if_different(&file, &ptx)?;
+                Ok((group, file))
+            });
+            Ok((arch, written.collect::<Result<_, Error>>()?))
+        };
+        // Files are named by the architecture, so neither waits for the other.
+        std::thread::scope(|scope| {
+            let build = &build;
+            let threads: Vec<_> = { archs.iter() }
+                .map(|&arch| scope.spawn(move || build(arch)))
+                .collect();
+            { threads.into_iter() }
+                .map(|thread| thread.join().expect("no panic"))
+                .collect()
+        })
     }
 
     /// Compiles the crate to IR, and prints what the result depends on.
@@ -213,6 +243,7 @@ impl CudaBuilder {
         }
         Ok(Compiled {
             module: compiled.module,
+            sources: compiled.sources,
             arch: self.arch,
             options: self.options.llvm(),
             krate,
@@ -249,6 +280,7 @@ impl CudaBuilder {
 /// A kernel crate's IR, and how to go on.
 struct Compiled {
     module: PathBuf,
+    sources: Vec<PathBuf>,
     arch: NvvmArch,
     /// Options of `opt` and `llc`.
     options: Vec<String>,
@@ -267,6 +299,25 @@ impl Compiled {
         }
     }
 }
+
+/// Refuses code that is compiled or not by the architecture, except whole kernels by their
+/// `capability`: one compile for the newest architecture would give it to the older ones.
+fn same_for_all(sources: &[PathBuf]) -> Result<(), Error> {
+    for file in sources {
+        let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
+        let depends = |line: &str| !line.trim_start().starts_with("//") && line.contains(BY_ARCH);
+        if let Some(line) = text.lines().position(depends) {
+            return Err(Error::CodeByArch {
+                file: file.clone(),
+                line: line + 1,
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The condition of `cfg` that names an architecture.
+const BY_ARCH: &str = "target_feature = \"sm_";
 
 /// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with
 /// CACHEDIR.TAG; in an existing folder, such as one that `CARGO_TARGET_DIR` names, it writes only

@@ -22,6 +22,17 @@ pub enum Reuse {
     Nothing,
 }
 
+/// A crate's IR, from which modules of some kernels are made.
+pub struct Split {
+    /// The architecture of rustc's code.
+    compiled_for: NvvmArch,
+    /// The file of the crate's IR. Files of groups are beside it.
+    module: PathBuf,
+    /// The bitcode.
+    all: PathBuf,
+    prepared: Prepared,
+}
+
 /// How IR becomes PTX, whatever the kernels.
 pub struct Codegen<'a> {
     /// The architecture.
@@ -46,15 +57,8 @@ impl Codegen<'_> {
         self.generate(&prepared, module, run)
     }
 
-    /// The same as a module per group of kernels: each group's name, and its PTX. `group_of` gives
-    /// the group of a kernel. The code of a kernel is the same as in one module of all.
-    pub fn ptx_of_groups(
-        &self,
-        module: &Path,
-        krate: &Path,
-        group_of: &dyn Fn(&str) -> String,
-        run: &mut Run<'_>,
-    ) -> Result<BTreeMap<String, String>, Error> {
+    /// The crate's IR in file `module`, edited, as bitcode of its kernels and what they reach.
+    pub fn split(&self, module: &Path, krate: &Path, run: &mut Run<'_>) -> Result<Split, Error> {
         let prepared = prepare(module, krate)?;
         let (text, all) = (
             module.with_extension("all.ll"),
@@ -64,33 +68,47 @@ impl Codegen<'_> {
         // As bitcode, the crate's IR is read in a quarter of the time.
         let mut keep_all = self.keep(&prepared.kernels, &text, &all);
         succeed(run, &mut keep_all)?;
+        Ok(Split {
+            compiled_for: self.arch,
+            module: module.to_owned(),
+            all,
+            prepared,
+        })
+    }
+
+    /// A module per group of kernels: each group's name, and its PTX. `group_of` gives the group of
+    /// a kernel. The code of a kernel is the same as in one module of all. The architecture may be
+    /// older than the one that the crate was compiled for: modules then lack the kernels that need
+    /// a newer one.
+    pub fn ptx_of_groups(
+        &self,
+        split: &Split,
+        group_of: &dyn Fn(&str) -> String,
+        run: &mut Run<'_>,
+    ) -> Result<BTreeMap<String, String>, Error> {
+        let prepared = &split.prepared;
         let mut groups: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let (all_no_panic, all_requires) = (prepared.no_panic, prepared.requires);
-        for kernel in prepared.kernels {
-            groups.entry(group_of(&kernel)).or_default().push(kernel);
+        let needs_newer = |kernel: &String| {
+            let needed = prepared.capabilities.get(kernel);
+            needed.is_some_and(|needed| *needed > self.arch)
+        };
+        for kernel in prepared
+            .kernels
+            .iter()
+            .filter(|kernel| !needs_newer(kernel))
+        {
+            let group = groups.entry(group_of(kernel)).or_default();
+            group.push(kernel.clone());
         }
         let generated = groups.into_iter().map(|(group, kernels)| {
-            let stem = format!(
-                "{}-{group}.ll",
-                module.file_stem().unwrap_or_default().display()
-            );
-            let stem = module.with_file_name(stem);
-            let mut keep = self.keep(&kernels, &all, &stem);
+            let stem = split.module.file_stem().unwrap_or_default().display();
+            let module = format!("{stem}-{group}-{}.ll", self.arch);
+            let module = split.module.with_file_name(module);
+            let mut keep = self.keep(&kernels, &split.all, &module);
             succeed(run, keep.arg("-S"))?;
-            let text = read(&stem)?;
-            let no_panic = all_no_panic
-                .iter()
-                .filter(|kernel| kernels.contains(kernel));
-            let requires = all_requires
-                .iter()
-                .filter(|(kernel, _)| kernels.contains(kernel));
-            let prepared = Prepared {
-                text,
-                no_panic: no_panic.cloned().collect(),
-                requires: requires.cloned().collect(),
-                kernels,
-            };
-            let ptx = self.generate(&prepared, &stem, run)?;
+            let cpu = |arch: NvvmArch| format!("\"target-cpu\"=\"{arch}\"");
+            let text = read(&module)?.replace(&cpu(split.compiled_for), &cpu(self.arch));
+            let ptx = self.generate(&prepared.part(text, kernels), &module, run)?;
             Ok((group, ptx))
         });
         generated.collect()

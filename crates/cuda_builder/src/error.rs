@@ -75,6 +75,19 @@ pub enum Error {
         arch: NvvmArch,
     },
 
+    /// Code depends on the architecture, in a crate that is compiled once for several.
+    #[error(
+        "{}:{line}: `cfg(target_feature = \"sm_..\")` makes the code of one architecture, and this crate is compiled once for \
+         several. Remedy: mark the whole kernel `#[kernel(capability = \"..\")]`, or build for each architecture by itself",
+        .file.display()
+    )]
+    CodeByArch {
+        /// The source file.
+        file: PathBuf,
+        /// The line, from 1.
+        line: usize,
+    },
+
     /// A kernel that promises not to panic may do it.
     #[error(
         "kernel `{kernel}` is marked `no_panic`, and may panic:\n{}\nRemedy: check what the panic is about before, for \

@@ -18,8 +18,8 @@
 //!   access through the result is to other memory, even where a block maps an address to itself;
 //! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`,
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
-//!   attribute. A seventh number, [`NO_PANIC`], says that the kernel must not panic. Conditions on
-//!   arguments follow, each behind a `|`.
+//!   attribute. Marks follow: [`NO_PANIC`], and the architecture that the kernel needs. Conditions
+//!   on arguments come last, each behind a `|`.
 //!
 //! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats,
 //! `frem`, to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of
@@ -30,7 +30,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::Error;
+use crate::{Error, NvvmArch};
 
 /// The sections in which `shared_array!` and `#[address_space]` of `cuda_std_macros` put their
 /// statics, and the address space of each.
@@ -56,7 +56,7 @@ struct Placed {
 /// functions here.
 const BOUNDS_SECTION: &str = ".cuda_std.launch_bounds";
 /// The end of the section of a kernel that must not panic.
-const NO_PANIC: &str = ".1";
+const NO_PANIC: &str = "no_panic";
 /// `cuda_std::shared::dynamic_shared_mem` calls this function.
 const DYNAMIC_SHARED: &str = "__cuda_std_dynamic_shared_mem";
 
@@ -83,14 +83,40 @@ pub struct Prepared {
     pub kernels: Vec<String>,
     /// Those of them that must not panic.
     pub no_panic: Vec<String>,
+    /// The architecture of those that need one.
+    pub capabilities: BTreeMap<String, NvvmArch>,
     /// Conditions on arguments: the kernel, and the text that `device` reads.
     pub requires: Vec<(String, String)>,
+}
+
+impl Prepared {
+    /// These kernels alone, whose IR is `text`.
+    pub fn part(&self, text: String, kernels: Vec<String>) -> Self {
+        let has = |kernel: &String| kernels.contains(kernel);
+        Self {
+            text,
+            no_panic: { self.no_panic.iter() }
+                .filter(|&kernel| has(kernel))
+                .cloned()
+                .collect(),
+            capabilities: { self.capabilities.iter() }
+                .filter(|(kernel, _)| has(kernel))
+                .map(|(kernel, &arch)| (kernel.clone(), arch))
+                .collect(),
+            requires: { self.requires.iter() }
+                .filter(|(kernel, _)| has(kernel))
+                .cloned()
+                .collect(),
+            kernels,
+        }
+    }
 }
 
 /// The marks of a kernel beside its bounds.
 #[derive(Default)]
 struct Marks {
     must_not_panic: bool,
+    capability: Option<NvvmArch>,
     requires: Vec<String>,
 }
 
@@ -99,6 +125,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
     let placed = placed_variables(text)?;
     let mut out = String::with_capacity(text.len() + 1024);
     let (mut kernels, mut no_panic, mut requires) = (Vec::new(), Vec::new(), Vec::new());
+    let mut capabilities = BTreeMap::new();
     for line in text.lines() {
         if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
             out.push_str(&variable.definition);
@@ -114,6 +141,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             kernels.push(name.to_owned());
             let (bounded, marks) = launch_bounds(line)?;
             no_panic.extend(marks.must_not_panic.then(|| name.to_owned()));
+            capabilities.extend(marks.capability.map(|arch| (name.to_owned(), arch)));
             let conditions = marks.requires.into_iter();
             requires.extend(conditions.map(|condition| (name.to_owned(), condition)));
             cast_placed(&bounded, &placed, &mut out);
@@ -132,6 +160,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         text: out,
         kernels,
         no_panic,
+        capabilities,
         requires,
     })
 }
@@ -347,17 +376,24 @@ fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
         .split_once('"')
         .ok_or_else(|| unexpected("launch bounds", line))?;
     let mut conditions = section.split('|');
-    let section = conditions.next().unwrap_or_default();
-    let requires = conditions.map(str::to_owned).collect();
-    let all = section.split('.').count();
-    let bounds = section.strip_suffix(NO_PANIC).filter(|_| all == 7);
-    let must_not_panic = bounds.is_some();
-    let bounds: Option<Vec<u32>> = { bounds.unwrap_or(section).split('.') }
-        .map(|bound| bound.parse().ok())
-        .collect();
-    let [threads, blocks, registers, x, y, z] = bounds
-        .and_then(|bounds| <[u32; 6]>::try_from(bounds).ok())
-        .ok_or_else(|| unexpected("launch bounds", line))?;
+    let mut given = conditions.next().unwrap_or_default().split('.');
+    let mut marks = Marks {
+        requires: conditions.map(str::to_owned).collect(),
+        ..Marks::default()
+    };
+    let mut bounds = [0; 6];
+    for bound in &mut bounds {
+        let number = given.next().and_then(|number| number.parse().ok());
+        *bound = number.ok_or_else(|| unexpected("launch bounds", line))?;
+    }
+    let [threads, blocks, registers, x, y, z] = bounds;
+    for mark in given {
+        match NvvmArch::of_name(mark) {
+            Some(arch) => marks.capability = Some(arch),
+            None if mark == NO_PANIC => marks.must_not_panic = true,
+            None => return Err(unexpected("launch bounds", line)),
+        }
+    }
     let mut line = before.to_owned();
     let mut add = |attribute: &str, is_given: bool, value: String| {
         if is_given {
@@ -368,10 +404,6 @@ fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
     add("minctasm", blocks > 0, blocks.to_string());
     add("maxnreg", registers > 0, registers.to_string());
     add("cluster_dim", x > 0, format!("{x},{y},{z}"));
-    let marks = Marks {
-        must_not_panic,
-        requires,
-    };
     Ok((line + after, marks))
 }
 
@@ -418,12 +450,14 @@ mod tests {
     #[test]
     fn kernels_are_listed_and_get_their_bounds() {
         let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
-                    define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1\" {\n\
-                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.1|P0=n L4 <=;n <= 4\" {\n\
+                    define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1.sm_90\" {\n\
+                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.no_panic|P0=n L4 <=;n <= 4\" {\n\
                     define internal void @helper() #0 {";
         let prepared = prepare(text).unwrap();
         assert_eq!(prepared.kernels, ["a", "b", "c"]);
         assert_eq!(prepared.no_panic, ["a"]);
+        let capabilities = BTreeMap::from([("c".to_owned(), NvvmArch::Compute90)]);
+        assert_eq!(prepared.capabilities, capabilities);
         let condition = "P0=n L4 <=;n <= 4".to_owned();
         assert_eq!(prepared.requires, [("a".to_owned(), condition)]);
         assert_eq!(

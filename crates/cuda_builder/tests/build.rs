@@ -922,7 +922,11 @@ fn groups_of_kernels_are_modules_of_their_own() {
     let build_groups = |folder: &Path| {
         let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
         let group = |kernel: &str| kernel.split('_').next().unwrap().to_owned();
-        builder.build_groups(folder.join("out"), group).unwrap()
+        let arch = NvvmArch::Compute80;
+        let mut built = builder
+            .build_groups(folder.join("out"), &[arch], group)
+            .unwrap();
+        built.remove(&arch).unwrap()
     };
     let folder = krate("fixture_groups", &source("1.0"));
     let groups = build_groups(&folder);
@@ -954,6 +958,51 @@ fn groups_of_kernels_are_modules_of_their_own() {
     build_groups(&folder);
     assert_ne!(written("left"), old_left);
     assert_eq!(written("right"), old_right);
+}
+
+#[test]
+fn one_compile_serves_several_architectures() {
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let archs = [NvvmArch::Compute80, NvvmArch::Compute90];
+    let build_groups = |folder: &Path| {
+        let builder = CudaBuilder::new(folder).target_dir(target.join("cuda-builder"));
+        builder.build_groups(folder.join("out"), &archs, |_| "all".to_owned())
+    };
+    let source = format!(
+        "{PRELUDE}
+        #[kernel]
+        pub unsafe fn old(x: *mut f32) {{ unsafe {{ *x = 1.0 }} }}
+        #[kernel(capability = \"9.0\")]
+        pub unsafe fn new(x: *mut u32) {{ unsafe {{ *x = cuda_std::cluster::block_rank() }} }}"
+    );
+    let folder = krate("fixture_archs", &source);
+    let built = build_groups(&folder).unwrap();
+    let [older, newer] = archs.map(|arch| std::fs::read_to_string(&built[&arch]["all"]).unwrap());
+    let heads = |ptx: &str| -> Vec<String> {
+        let lines = { ptx.lines() }
+            .filter(|line| line.starts_with(".target") || line.starts_with(".visible .entry"));
+        let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+        lines.sort();
+        lines
+    };
+    assert_eq!(heads(&older), [".target sm_80", ".visible .entry old("]);
+    assert_eq!(
+        heads(&newer),
+        [
+            ".target sm_90",
+            ".visible .entry new(",
+            ".visible .entry old("
+        ]
+    );
+
+    let by_arch = "#[cfg(target_feature = \"sm_90\")]\npub fn g() {}";
+    let folder = krate("fixture_archs", &format!("{source}\n{by_arch}"));
+    let refused = build_groups(&folder).unwrap_err().to_string();
+    let line = source.lines().count() + 1;
+    assert!(
+        refused.contains(&format!("fixture_archs/src/lib.rs:{line}: `cfg(")),
+        "{refused}"
+    );
 }
 
 /// One line of upstream's builder: no crate of kernels has to say `#![no_std]`.

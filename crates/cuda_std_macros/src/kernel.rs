@@ -108,14 +108,16 @@ impl LaunchBounds {
         // 0 means that the user gave no bound.
         let all = [threads, blocks, registers, x, y, z];
         let text = all.map(|bound| bound.to_string()).join(".");
-        let no_panic = if self.no_panic { ".1" } else { "" };
+        let no_panic = if self.no_panic { ".no_panic" } else { "" };
+        let capability = self.capability.map(|feature| format!(".{feature}"));
+        let capability = capability.unwrap_or_default();
         let conditions: String = conditions
             .iter()
             .map(|condition| format!("|{}", condition.on_host))
             .collect();
-        let is_given =
-            self.no_panic || !conditions.is_empty() || all.iter().any(|&bound| bound > 0);
-        is_given.then(|| format!(".cuda_std.launch_bounds.{text}{no_panic}{conditions}"))
+        let marks = no_panic.to_owned() + &capability + &conditions;
+        let is_given = !marks.is_empty() || all.iter().any(|&bound| bound > 0);
+        is_given.then(|| format!(".cuda_std.launch_bounds.{text}{marks}"))
     }
 }
 
