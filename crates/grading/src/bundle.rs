@@ -10,7 +10,7 @@
 //! Two limits apply before a file is read: its size, and the size of its content.
 
 use std::fs::File;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{BufRead, BufReader, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 
 use flate2::Compression;
@@ -294,7 +294,8 @@ fn compressed_and_length(
     unpacked: u64,
 ) -> Result<(Vec<u8>, u64), BundleErrorKind> {
     let encoder = GzEncoder::new(Limited::new(Vec::new(), packed), Compression::fast());
-    let mut json = Limited::new(encoder, unpacked);
+    // serde_json writes a few bytes at a time.
+    let mut json = Limited::new(BufWriter::with_capacity(64 << 10, encoder), unpacked);
     if serde_json::to_writer(&mut json, content).is_err() {
         return Err(match json.is_full {
             true => too_large("a bundle's content", unpacked),
@@ -302,7 +303,8 @@ fn compressed_and_length(
         });
     }
     let length = unpacked - json.left;
-    let content = json.inner.finish();
+    let encoder = json.inner.into_inner().map_err(|error| error.into_error());
+    let content = encoder.and_then(GzEncoder::finish);
     let content = content.map_err(|_| too_large("a bundle", packed))?.inner;
     Ok((content, length))
 }
