@@ -6,7 +6,8 @@ use device::{EmulatedDevice, LaunchLimits};
 use exit::ErrorKind;
 use host::labs;
 use lab::run::run_case;
-use lab::{CaseParams, Cpu};
+use lab::{CaseParams, Cpu, Lab};
+use rayon::prelude::*;
 use terminal::progress::NoProgress;
 
 #[cfg(target_os = "linux")]
@@ -15,55 +16,65 @@ mod gpu;
 
 #[test]
 fn every_variant_passes_on_the_emulated_device() {
-    passes(&EmulatedDevice::default());
+    cases().into_par_iter().for_each(|(lab, number)| {
+        pass(&EmulatedDevice::default(), lab, number);
+    });
 }
 
 #[cfg(target_os = "linux")]
 #[test]
 fn every_variant_passes_on_cuda() {
     if let Some(device) = gpu::device() {
-        passes(device);
+        for (lab, number) in cases() {
+            pass(device, lab, number);
+        }
     }
 }
 
-fn passes(device: &dyn Device) {
-    for lab in labs() {
-        let cases = lab.small_cases().len();
-        for (number, case) in lab.small_cases().into_iter().enumerate() {
-            let inputs = case.inputs().unwrap();
-            let expected = case
-                .reference_from(&inputs, Cpu::Serial, &NoProgress)
-                .unwrap();
-            // Of long series each case takes every fourth, so that all have several; a shape has
-            // one case.
-            let shapes = { lab.variants.iter() }.flat_map(|variant| &variant.shapes);
-            let variants = lab.variants.iter().chain(shapes).enumerate();
-            let variants = variants.filter(|(at, variant)| match variant.label() {
-                Some(_) => at % cases == number,
-                None => !variant.on_request || (at + number) % 4 == 0,
-            });
-            for (_, variant) in variants {
-                // A shape may be for larger GPUs, a variant for newer ones; the emulated device has
-                // room for all.
-                let plan = variant.record(case.as_ref()).unwrap();
-                if device.info().kind == DeviceKind::Cuda
-                    && let Err(error) = validate(&lab.module, &plan, &device.info().limits)
-                    && (error.kind() == ErrorKind::Needs
-                        || variant.label().is_some() && is_too_large(&error))
-                {
-                    println!("skipped: {error}");
-                    continue;
-                }
-                let context = format!("{}, {}, {}", lab.name, variant.name, case.label());
-                let case = case.as_ref();
-                let outcome = run_case(device, case, variant)
-                    .unwrap_or_else(|error| panic!("{context}: {error}"));
-                let checked = variant.check(case, &inputs, &expected, &outcome.outputs);
-                checked
-                    .unwrap()
-                    .unwrap_or_else(|error| panic!("{context}: {error}"));
-            }
+/// Each lab with the number of each of its small cases.
+fn cases() -> Vec<(&'static Lab, usize)> {
+    let numbers = |lab: &Lab| 0..lab.small_cases().len();
+    let labs = labs().iter().copied();
+    labs.flat_map(|lab| numbers(lab).map(move |number| (lab, number)))
+        .collect()
+}
+
+/// Runs the variants that this small case takes.
+fn pass(device: &dyn Device, lab: &Lab, number: usize) {
+    let mut cases = lab.small_cases();
+    let count = cases.len();
+    let case = cases.swap_remove(number);
+    let inputs = case.inputs().unwrap();
+    let expected = case
+        .reference_from(&inputs, Cpu::Serial, &NoProgress)
+        .unwrap();
+    // Of long series each case takes every fourth, so that all have several; a shape has one case.
+    let shapes = { lab.variants.iter() }.flat_map(|variant| &variant.shapes);
+    let variants = lab.variants.iter().chain(shapes).enumerate();
+    let variants = variants.filter(|(at, variant)| match variant.label() {
+        Some(_) => at % count == number,
+        None => !variant.on_request || (at + number) % 4 == 0,
+    });
+    for (_, variant) in variants {
+        // A shape may be for larger GPUs, a variant for newer ones; the emulated device has room
+        // for all.
+        let plan = variant.record(case.as_ref()).unwrap();
+        if device.info().kind == DeviceKind::Cuda
+            && let Err(error) = validate(&lab.module, &plan, &device.info().limits)
+            && (error.kind() == ErrorKind::Needs
+                || variant.label().is_some() && is_too_large(&error))
+        {
+            println!("skipped: {error}");
+            continue;
         }
+        let context = format!("{}, {}, {}", lab.name, variant.name, case.label());
+        let case = case.as_ref();
+        let outcome =
+            run_case(device, case, variant).unwrap_or_else(|error| panic!("{context}: {error}"));
+        let checked = variant.check(case, &inputs, &expected, &outcome.outputs);
+        checked
+            .unwrap()
+            .unwrap_or_else(|error| panic!("{context}: {error}"));
     }
 }
 
