@@ -67,7 +67,7 @@ use output_files::ScratchFolder;
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Category, Failure, Kind, Outcome, Panic};
 use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
-use crate::worker::{Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
+use crate::worker::{Clock, Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
 use emulated::not_to_its_end;
 pub use error::GradeError;
@@ -289,6 +289,7 @@ fn open(
         submission: OPENING,
         all_runs: None,
         ours: OPENING,
+        clock: Clock::Wall,
     };
     let why = match runner.open(&job, &deadlines)? {
         WorkerEnd::Answer(opened) if opened.cases.len() == lab_spec.cases.len() => {
@@ -423,6 +424,7 @@ impl Grading<'_> {
             submission: self.options.deadline,
             all_runs: None,
             ours: OURS,
+            clock: self.clock(),
         };
         let said = match self.runner.run(&job, &deadlines)? {
             WorkerEnd::Answer(answer) => answer.status,
@@ -471,6 +473,7 @@ impl Grading<'_> {
                     submission: left,
                     all_runs: None,
                     ours: left,
+                    clock: Clock::Wall,
                 };
                 self.runner.run(&job, &deadlines)?
             };
@@ -517,6 +520,14 @@ impl Grading<'_> {
         Ok(all)
     }
 
+    /// The emulated device computes all the time; a GPU is waited for.
+    fn clock(&self) -> Clock {
+        match self.name {
+            DeviceName::Emulated => Clock::Work,
+            _ => Clock::Wall,
+        }
+    }
+
     fn run(&self, spec: &CaseSpec, show: &mut dyn Show) -> Result<Answer, GradeError> {
         let share = self.patience.borrow().share(spec.group);
         let deadline = share.time(self.options.deadline);
@@ -525,6 +536,7 @@ impl Grading<'_> {
             submission: deadline,
             all_runs,
             ours: OURS,
+            clock: self.clock(),
         };
         let is_over = || all_runs.is_some_and(|left| left.get().is_zero());
         let told = |outcome| match outcome {

@@ -22,7 +22,7 @@ use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Kind, Outcome};
 use crate::report::Protection;
-use crate::worker::{self, Deadlines, Job, Watch, WorkerEnd, WorkerError, describe_exit};
+use crate::worker::{self, Clock, Deadlines, Job, Watch, WorkerEnd, WorkerError, describe_exit};
 
 /// The most memory that the process takes itself, in bytes: several times the longest file that it
 /// reads. Compilers have limits of their own.
@@ -274,6 +274,7 @@ impl PackProcesses {
             submission: DEADLINE,
             all_runs: None,
             ours: DEADLINE,
+            clock: Clock::Wall,
         };
         let ended = worker::run(&job, &deadlines);
         let packed = pack_result(ended, bundle.with_file_name(HIDDEN_BEGUN).exists())?;
@@ -306,6 +307,7 @@ impl PackProcesses {
             submission: DEADLINE,
             all_runs: None,
             ours: DEADLINE,
+            clock: Clock::Wall,
         };
         match worker::run(&job, &deadlines).map_err(|error| error.to_string())? {
             WorkerEnd::Answer(_) => Ok(()),

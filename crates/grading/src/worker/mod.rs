@@ -21,6 +21,7 @@
 mod child;
 mod error;
 mod parent;
+mod stopwatch;
 #[cfg(all(test, unix))]
 mod tests;
 
@@ -32,6 +33,7 @@ use serde::{Deserialize, Serialize};
 pub use child::serve;
 pub use error::WorkerError;
 pub use parent::{Deadlines, Exit, WorkerEnd, describe_exit, run, run_until};
+pub use stopwatch::Clock;
 
 use crate::outcome::{Failure, Outcome};
 

@@ -5,8 +5,9 @@ use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
+use super::stopwatch::{Clock, Stopwatch};
 use super::{BUG_EXIT_CODE, Job, Message, Phase, SUBCOMMAND, WorkerError};
 use crate::outcome::Outcome;
 
@@ -26,6 +27,8 @@ pub struct Deadlines<'d> {
     pub all_runs: Option<&'d Cell<Duration>>,
     /// While the harness itself is at work.
     pub ours: Duration,
+    /// What the first two count.
+    pub clock: Clock,
 }
 
 /// How a worker ended.
@@ -184,18 +187,15 @@ pub(super) fn run_command<J: Job>(
         let all_runs = deadlines
             .all_runs
             .filter(|_| phase == Phase::Submission && failed.is_none());
-        let deadline = match phase {
-            Phase::Ours => deadlines.ours,
-            Phase::Submission => deadlines.submission,
+        let (deadline, clock) = match phase {
+            Phase::Ours => (deadlines.ours, Clock::Wall),
+            Phase::Submission => (deadlines.submission, deadlines.clock),
         };
         let deadline = all_runs.map_or(deadline, |left| deadline.min(left.get()));
-        let waited = Instant::now();
-        let message = match stopped {
-            None => messages.recv_timeout(deadline),
-            Some(stopped) => receive_until(&messages, deadline, stopped)?,
-        };
+        let watch = Stopwatch::begin(clock, child.0.id());
+        let message = receive(&messages, deadline, &watch, stopped)?;
         if let Some(left) = all_runs {
-            left.set(left.get().saturating_sub(waited.elapsed()));
+            left.set(left.get().saturating_sub(watch.elapsed()));
         }
         match message {
             Ok(Ok(Message::Enter(entered))) => {
@@ -225,19 +225,20 @@ pub(super) fn run_command<J: Job>(
 }
 
 /// The next message, unless the deadline passes, or `stopped` says that it is not wanted.
-fn receive_until<T>(
+fn receive<T>(
     messages: &Receiver<T>,
     deadline: Duration,
-    stopped: &dyn Fn() -> bool,
+    watch: &Stopwatch,
+    stopped: Option<&dyn Fn() -> bool>,
 ) -> Result<Result<T, RecvTimeoutError>, WorkerError> {
-    let began = Instant::now();
     loop {
-        if stopped() {
+        if stopped.is_some_and(|stopped| stopped()) {
             return Err(WorkerError::Stopped);
         }
-        let left = deadline.saturating_sub(began.elapsed());
-        match messages.recv_timeout(left.min(STOP_POLL)) {
-            Err(RecvTimeoutError::Timeout) if left > STOP_POLL => {}
+        let left = deadline.saturating_sub(watch.elapsed());
+        let wait = stopped.map_or(left, |_| left.min(STOP_POLL));
+        match messages.recv_timeout(wait) {
+            Err(RecvTimeoutError::Timeout) if watch.elapsed() < deadline => {}
             ended => return Ok(ended),
         }
     }

@@ -59,6 +59,7 @@ fn ended(script: &str, milliseconds: u64) -> Result<Ended, WorkerError> {
         submission: Duration::from_millis(milliseconds),
         all_runs: None,
         ours: Duration::from_secs(60),
+        clock: Clock::Wall,
     };
     run_command(command, &job(), &deadlines, None)
 }
@@ -82,6 +83,36 @@ fn deadlines_are_the_submission_s() {
     assert_eq!(ended(&slow, 50).unwrap(), Ended::NoAnswer(not_graded));
 }
 
+/// As on a machine that does something else for most of the time.
+#[test]
+fn what_else_the_machine_does_is_not_counted() {
+    let enter = line(&Message::Enter(Phase::Submission));
+    let not_graded = Outcome::not_graded_here("x".to_owned());
+    let end = line(&Message::NoAnswer(not_graded.clone()));
+    let ended = |script: &str| {
+        let mut command = Command::new("sh");
+        command.args(["-c", &format!("cat >/dev/null; {enter} {script}; {end}")]);
+        let deadlines = Deadlines {
+            submission: Duration::from_millis(200),
+            all_runs: None,
+            ours: Duration::from_secs(60),
+            clock: Clock::Work,
+        };
+        let began = Instant::now();
+        (
+            run_command(command, &job(), &deadlines, None).unwrap(),
+            began.elapsed(),
+        )
+    };
+    assert_eq!(ended("sleep 1").0, Ended::NoAnswer(not_graded));
+    let late = Ended::TimedOut(Phase::Submission);
+    assert_eq!(ended("while :; do :; done").0, late);
+    // One that only waits is ended too.
+    let (end, after) = ended("sleep 100");
+    assert_eq!(end, late);
+    assert!(after < Duration::from_secs(60), "{after:?}");
+}
+
 #[test]
 fn a_job_whose_answer_is_not_wanted_is_ended() {
     let mut command = Command::new("sh");
@@ -91,6 +122,7 @@ fn a_job_whose_answer_is_not_wanted_is_ended() {
         submission: long,
         all_runs: None,
         ours: long,
+        clock: Clock::Wall,
     };
     let began = Instant::now();
     let is_late = || began.elapsed() > Duration::from_millis(50);
@@ -108,6 +140,7 @@ fn a_job_that_may_be_stopped_has_its_deadlines_and_its_answer() {
             submission: Duration::from_secs(60),
             all_runs: None,
             ours: Duration::from_millis(300),
+            clock: Clock::Wall,
         };
         run_command(command, &job(), &deadlines, Some(&|| false)).unwrap()
     };
@@ -134,6 +167,7 @@ fn all_runs_together_have_a_deadline() {
             submission: Duration::from_secs(60),
             all_runs: Some(&left),
             ours: Duration::from_secs(60),
+            clock: Clock::Wall,
         };
         run_command(command, &job(), &deadlines, None).unwrap()
     };

@@ -202,6 +202,7 @@ const DEADLINES: Deadlines<'static> = Deadlines {
     submission: Duration::from_secs(60),
     all_runs: None,
     ours: Duration::from_secs(60),
+    clock: Clock::Wall,
 };
 
 /// The large case.

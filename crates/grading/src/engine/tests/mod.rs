@@ -34,7 +34,7 @@ use crate::bundle::{BuiltWith, Bundle, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;
 use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{GradeReport, SubmissionId};
-use crate::worker::{Deadlines, Exit, Phase, Watch};
+use crate::worker::{Clock, Deadlines, Exit, Phase, Watch};
 
 pub(super) const MATADD: &str = r#"format_version = 1
 lab = "matadd"
