@@ -27,7 +27,7 @@ pub struct Deadlines<'d> {
     pub all_runs: Option<&'d Cell<Duration>>,
     /// While the harness itself is at work.
     pub ours: Duration,
-    /// What the first two count.
+    /// The time that the first two are in.
     pub clock: Clock,
 }
 

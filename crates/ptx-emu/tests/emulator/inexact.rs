@@ -1,8 +1,6 @@
 //! Approximations with errors, within what the PTX ISA states.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 use ptx_emu::Schedule;
 
 /// An approximation of one number, its value, and the largest error that the PTX ISA states for a

@@ -1,8 +1,6 @@
 //! Asynchronous copies that report to an object of `mbarrier`.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 
 /// Each lane copies its word; with `wait`, all wait for the object before they read the next
 /// lane's.

@@ -1,9 +1,7 @@
 //! The memory that the system gives a kernel: a heap, a workspace for the blocks of a grid,
 //! reserved shared memory.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 
 const HEAP: &str =
     ".extern .func (.param .b64 r) malloc(.param .b64 n);\n.extern .func free(.param .b64 p);";
@@ -72,7 +70,7 @@ fn the_blocks_of_a_grid_meet() {
     let expected: Vec<u32> = (0..128).map(|i| (i + 32) % 128).collect();
     assert_eq!(launch.out()[128..], expected);
     let without = launch.body.replace(GRID_SYNC, "");
-    let fault = common::launch(&without)
+    let fault = crate::common::launch(&without)
         .grid(4)
         .out_words(256)
         .out_unwritten()

@@ -1,8 +1,6 @@
 //! Products of matrices in registers, against the same by rows and columns.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 
 /// A PTX text that fills the fragments of a lane by the ISA's figures: for each register, the
 /// element's row and column follow from the lane.

@@ -1,8 +1,6 @@
 //! The forms of operands and the addresses that they mean, as `ptxas` has it.
 
-mod common;
-
-use common::{launch, load};
+use crate::common::{launch, load};
 use ptx_emu::{Executable, Machine};
 
 const SHARED: &str = ".shared .align 8 .b32 s[32];\n.shared .b32 other[32];";

@@ -171,7 +171,7 @@ fn reason(opcode: &str) -> Option<String> {
 
 #[test]
 fn the_page_lists_what_is_executed() {
-    let page = include_str!("../../../docs/reference/instructions.md");
+    let page = include_str!("../../../../docs/reference/instructions.md");
     let (_, page) = page.split_once("## Executed").unwrap();
     let (executed, page) = page.split_once("## Not executed").unwrap();
     let (not_executed, _) = page.split_once("\n## ").unwrap();

@@ -1,9 +1,7 @@
 //! Random programs: no panic whatever they do, and one result whatever the schedule if nothing is
 //! wrong with them.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use proptest::prelude::*;
 use ptx_emu::{AccessKind, Fault, FaultKind, Sanitize, Schedule};
 

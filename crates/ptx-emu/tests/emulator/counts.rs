@@ -1,8 +1,6 @@
 //! Counts against numbers worked out by hand.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 use ptx_emu::{GlobalTraffic, InstructionClass, LaunchReport, SharedTraffic};
 
 fn loads(body: &str) -> GlobalTraffic {

@@ -1,8 +1,6 @@
 //! Calls of the driver's `vprintf` and `__assertfail`.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use insta::assert_snapshot;
 use ptx_emu::{Machine, Printed, Schedule};
 

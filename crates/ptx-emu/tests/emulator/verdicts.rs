@@ -1,9 +1,7 @@
 //! One verdict for any number of host threads: blocks that are taken for independent run in
 //! parallel, and one after the other if they are not.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 
 /// The outcome of a launch on this number of host threads: its message, or what it stored.
 fn outcome(make: &impl Fn() -> Launch, threads: usize) -> Result<Vec<u32>, String> {

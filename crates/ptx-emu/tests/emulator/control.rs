@@ -1,8 +1,6 @@
 //! Control flow, calls, synchronisation, atomics, memory spaces: what kernels compute.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use ptx_emu::{Sanitize, Schedule};
 
 /// The same launch under every schedule, with and without checks.

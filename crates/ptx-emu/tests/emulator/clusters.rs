@@ -1,8 +1,6 @@
 //! Clusters: which block is which, the barrier, shared memory of other blocks.
 
-mod common;
-
-use common::launch;
+use crate::common::launch;
 use ptx_emu::{DistributedTraffic, Sanitize, Schedule};
 
 const SYNC: &str =

@@ -1,9 +1,7 @@
 //! Two things follow from the seeds of the options alone: the places of buffers, and what
 //! clocks show.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use ptx_emu::{GUARD_BYTES, Options, Schedule};
 
 /// Options of one seed each, the first being the default's.

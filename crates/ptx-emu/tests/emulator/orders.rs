@@ -1,9 +1,7 @@
 //! Kernels whose threads communicate without a barrier: their results in the orders
 //! that a GPU might choose.
 
-mod common;
-
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use ptx_emu::Schedule;
 
 /// A schedule of each kind.

@@ -1,11 +1,9 @@
 //! Threads that wait: by polling, which costs nothing while nothing changes; by counting, sleeping
 //! or a clock, which ends too early in some order; and by objects of `mbarrier`.
 
-mod common;
-
 use std::time::Instant;
 
-use common::{Launch, launch};
+use crate::common::{Launch, launch};
 use ptx_emu::Schedule;
 
 /// The order in which one block and one warp run only when all others wait.

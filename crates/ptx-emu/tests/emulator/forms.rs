@@ -4,12 +4,10 @@
 //! recorded; that it is right is for the semantic tests (`ops`, and the differential test against a
 //! GPU). Here nothing may change unseen.
 
-mod common;
-
-use common::load;
+use crate::common::load;
 use ptx_emu::{LaunchConfig, Machine};
 
-const FORMS: &str = include_str!("../../ptx/tests/data/forms.ptx");
+const FORMS: &str = include_str!("../../../ptx/tests/data/forms.ptx");
 
 /// Registers that each form may read and write: declaration, number, bytes in memory (in all, a
 /// multiple of 8 before those of 8), type of loads and stores.

@@ -1,0 +1,22 @@
+//! Every part of the emulator, by launches of small kernels. One program, so that it is linked once.
+
+mod arguments;
+mod clusters;
+#[path = "../common/mod.rs"]
+mod common;
+mod control;
+mod copies;
+mod counts;
+mod errors;
+mod forms;
+mod inexact;
+mod matrix;
+mod operands;
+mod orders;
+mod prints;
+mod random;
+mod seeds;
+mod shared_with_host;
+mod system;
+mod verdicts;
+mod waiting;
