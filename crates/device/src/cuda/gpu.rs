@@ -7,8 +7,8 @@ use cust::context::{Context, CurrentContext};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::CUdevice_attribute as Attribute;
 
+use super::flush::Flush;
 use super::gate::Gate;
-use super::memory::Memory;
 use super::module::LoadedModule;
 use super::staging::Staging;
 use crate::device_error::{DeviceError, DriverError};
@@ -37,8 +37,8 @@ pub struct CudaDevice {
 #[derive(Debug)]
 pub struct Opened {
     // Dropped in this order: memory and stream belong to the context.
-    /// The memory that [`Opened::flush_l2`] writes; allocated on first use.
-    flushing: Mutex<Option<Memory>>,
+    /// For [`Opened::flush_l2`]; made on first use.
+    flushing: Mutex<Option<Flush>>,
     /// For copies of large buffers; made on first use.
     pub(super) staging: Mutex<Option<Staging>>,
     /// Holds the stream while a timed region is enqueued.
@@ -183,17 +183,15 @@ impl Opened {
         }
     }
 
-    /// Overwrites all of L2, waits, and returns the number of bytes written. The context is
-    /// current.
-    pub(super) fn flush_l2(&self, l2_bytes: u64) -> Result<u64, DriverError> {
+    /// Displaces all of L2, waits, and returns the number of bytes written. The context of this
+    /// GPU is current.
+    pub(super) fn flush_l2(&self, info: &DeviceInfo, l2_bytes: u64) -> Result<u64, DriverError> {
         let mut flushing = self.flushing.lock().unwrap_or_else(PoisonError::into_inner);
-        let memory = match &mut *flushing {
-            Some(memory) => memory,
-            // Twice L2's size, since its replacement is not strictly least recently used.
-            none => none.insert(Memory::new(2 * l2_bytes as usize, None)?),
+        let flush = match &mut *flushing {
+            Some(flush) => flush,
+            none => none.insert(Flush::new(info, l2_bytes)?),
         };
-        memory.fill(0, StreamRef::from(&self.stream))?;
-        Ok(memory.bytes() as u64)
+        flush.run(StreamRef::from(&self.stream))
     }
 }
 

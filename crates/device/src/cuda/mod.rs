@@ -7,12 +7,14 @@
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them; `kernels`: those of a plan on one GPU;
 //! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
+//! - `flush`: takes L2 from all that ran before;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
 //! - `staging`: copies of large buffers;
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
+mod flush;
 mod gate;
 mod gpu;
 mod graph;

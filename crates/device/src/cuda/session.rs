@@ -479,9 +479,10 @@ impl Session for CudaSession<'_> {
     fn flush(&mut self) -> Result<Flushed, Error> {
         let mut flushed = Flushed::NoCache;
         for gpu in &self.gpus {
-            let l2_bytes = gpu.device.info.l2_bytes.unwrap_or(0);
+            let info = &gpu.device.info;
+            let l2_bytes = info.l2_bytes.unwrap_or(0);
             if l2_bytes > 0 {
-                let bytes = self.check(gpu.device.enter()?.flush_l2(l2_bytes))?;
+                let bytes = self.check(gpu.device.enter()?.flush_l2(info, l2_bytes))?;
                 flushed = Flushed::Cache { bytes };
             }
         }

@@ -257,6 +257,16 @@ pub(super) fn prefetch(r: &mut Reader) -> Read<Op> {
     other(Prefetch)
 }
 
+/// `applypriority`: a hint, of the 128 bytes at an address.
+pub(super) fn apply_priority(r: &mut Reader) -> Read<Op> {
+    r.class = InstructionClass::Other;
+    let space = r.space().unwrap_or(Space::Generic);
+    r.operands(2)?;
+    r.target(space)?;
+    r.constant()?;
+    other(Prefetch)
+}
+
 /// `createpolicy`: a cache policy is a hint; every one is 0.
 pub(super) fn create_policy(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Other;

@@ -119,6 +119,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
             false => memory::store(r),
         },
         "prefetch" | "prefetchu" => memory::prefetch(r),
+        "applypriority" => memory::apply_priority(r),
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
         "cp" => asynchronous_copy(r),
