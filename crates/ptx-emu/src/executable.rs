@@ -14,6 +14,7 @@ use crate::position::Positions;
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
+use crate::shared_arrays::{self, ArrayBounds, Makes};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
     self, Spaces,
@@ -76,6 +77,7 @@ impl Executable {
                     class: mark.class,
                     is_branch: mark.is_branch,
                     strength: mark.strength,
+                    array: mark.array,
                     position: positions.of(mark.ptx_line, mark.loc),
                 }
             })
@@ -133,6 +135,7 @@ struct Mark {
     class: InstructionClass,
     is_branch: bool,
     strength: Strength,
+    array: Option<ArrayBounds>,
     ptx_line: u32,
     loc: Option<SourceLocId>,
 }
@@ -188,6 +191,7 @@ impl Builder {
                 class: InstructionClass::Control,
                 is_branch: false,
                 strength: Strength::default(),
+                array: None,
                 ptx_line,
                 loc,
             };
@@ -201,6 +205,10 @@ impl Builder {
         let parameters: Vec<_> = parameters
             .map(|register| function.frame.register(register))
             .collect();
+        let arrays = shared_arrays::arrays(&facts, &parameters);
+        for (mark, array) in self.marks[entry as usize..].iter_mut().zip(arrays) {
+            mark.array = array;
+        }
         let insts = &mut self.code.insts[entry as usize..];
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
         let (rows, constants) = function.frame.finish();
@@ -274,6 +282,7 @@ impl Builder {
             class,
             is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             strength: facts.strength.unwrap_or_default(),
+            array: None,
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
@@ -286,6 +295,7 @@ impl Builder {
             late: None,
         };
         self.push(inst, mark);
+        facts.makes = Makes::of(syntax, facts.reads_launch);
         (facts.flow, facts.rule) = (flow, rule);
         let names_opcode = matches!(rule, Rule::Strict | Rule::Shuffled);
         facts.opcode = names_opcode.then(|| syntax.opcode.text.into());

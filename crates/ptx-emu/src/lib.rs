@@ -93,8 +93,9 @@
 //! # Limits
 //!
 //! - Module `unset_values` says which of the values that nothing has set are found.
-//! - Memory is checked by the byte and by the buffer: an index beyond its row but inside the buffer
-//!   is not seen.
+//! - Memory is checked by the byte, the buffer and the shared array: an index beyond its row but
+//!   inside these is not seen. Module `shared_arrays` says which addresses are known to be of one
+//!   array.
 //! - Warp-wide lane checks and races show only if this run takes the path.
 //! - A launch takes one of the orders in which threads may run ([`Schedule`]). Where threads
 //!   communicate by atomics or strong accesses, the result may be right in it and wrong in another:
@@ -139,6 +140,7 @@ mod registers;
 mod request;
 mod runner;
 mod schedule;
+mod shared_arrays;
 mod special;
 mod spin;
 mod step;

@@ -8,6 +8,7 @@ use crate::counts::{
     SharedTraffic,
 };
 use crate::position::CodePosition;
+use crate::shared_arrays::ArrayBounds;
 
 /// The class and the position of an instruction.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub(crate) struct InstructionInfo {
     pub(crate) is_branch: bool,
     /// Of strong accesses.
     pub(crate) strength: Strength,
+    /// The shared array that its address was computed from, if one is known.
+    pub(crate) array: Option<ArrayBounds>,
     pub(crate) position: CodePosition,
 }
 

@@ -1,11 +1,13 @@
 //! The checks that hardware makes of an access: its alignment, and that it stays inside its memory.
 
+use super::region::Region;
 use crate::fault::{FaultKind, Location, Stop, Stray};
 use crate::memory::global::Buffer;
 use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
+use crate::shared_arrays::ArrayBounds;
 
 impl<'a> BlockRunner<'a> {
     /// Checks that every lane's address is a multiple of the width.
@@ -56,11 +58,16 @@ impl<'a> BlockRunner<'a> {
         Ok((buffer, lanes_where(rest, inside)))
     }
 
-    /// Checks that all lanes lie in shared memory.
+    /// Checks that all lanes lie in shared memory, and in the array that the address is of.
     pub(crate) fn check_shared(&self, request: &Request, span: &Span) -> Result<(), Stop> {
         let width = u64::from(request.width);
         if self.block.shared.contains(span.max, width) {
-            return Ok(());
+            return match self.launch.code.infos[request.pc as usize].array {
+                Some(array) if !array.contains(span.min, span.max, width) => {
+                    Err(self.beside_array(request, array))
+                }
+                _ => Ok(()),
+            };
         }
         let outside = |lane: &usize| !self.block.shared.contains(request.addresses[*lane], width);
         let lane = lanes(request.mask).find(outside).unwrap_or(0);
@@ -74,6 +81,28 @@ impl<'a> BlockRunner<'a> {
             },
         };
         Err(self.out_of_bounds(request, lane, stray))
+    }
+
+    /// The fault of an access beside the shared array that its address is of.
+    fn beside_array(&self, request: &Request, array: ArrayBounds) -> Stop {
+        let width = u64::from(request.width);
+        let outside = |lane: &usize| {
+            let address = request.addresses[*lane];
+            !array.contains(address, address, width)
+        };
+        let lane = lanes(request.mask).find(outside).unwrap_or(0);
+        let address = request.addresses[lane];
+        let name_at = |at: u64| match self.block.shared.location(self.launch, at) {
+            Location::Shared { variable, .. } => variable,
+            _ => None,
+        };
+        let stray = Stray::SharedArray {
+            name: name_at(array.start.into()).unwrap_or_default(),
+            size: array.bytes(),
+            offset: address as i64 - i64::from(array.start),
+            other: name_at(address),
+        };
+        self.out_of_bounds(request, lane, stray)
     }
 
     /// Checks that a buffer may be stored to.

@@ -107,7 +107,7 @@ impl fmt::Display for Location {
 ///
 /// `cuda_std::shared_array!` makes statics whose mangled names end in the line where the macro
 /// stands.
-struct SharedArray<'a>(&'a str);
+pub(super) struct SharedArray<'a>(pub(super) &'a str);
 
 impl fmt::Display for SharedArray<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::access::SharedArray;
 use super::quantity::Bytes;
 
 /// Where an access that is out of bounds goes.
@@ -29,6 +30,17 @@ pub enum Stray {
         size: u64,
         /// The offset.
         offset: u64,
+    },
+    /// In the block's shared memory, beside the array whose address it began with.
+    SharedArray {
+        /// The array's name.
+        name: String,
+        /// Its size in bytes.
+        size: u64,
+        /// Bytes from its start; negative if before it.
+        offset: i64,
+        /// The array that lies there, if one does.
+        other: Option<String>,
     },
     /// In the window of the cluster's shared memory, beyond the cluster's blocks.
     Cluster {
@@ -108,6 +120,20 @@ impl fmt::Display for Target<'_> {
                 let offset = signed(*offset);
                 write!(f, "at offset {offset} of shared memory ({}) ", Bytes(*size))?;
                 overrun(f, offset, bytes, *size)
+            }
+            Stray::SharedArray {
+                name,
+                size,
+                offset,
+                other,
+            } => {
+                let (array, size_of) = (SharedArray(name), Bytes(*size));
+                write!(f, "at offset {offset} of {array} ({size_of}) ")?;
+                overrun(f, *offset, bytes, *size)?;
+                match other {
+                    Some(other) => write!(f, ", in {}", SharedArray(other)),
+                    None => Ok(()),
+                }
             }
             Stray::Cluster { rank, blocks } => write!(
                 f,

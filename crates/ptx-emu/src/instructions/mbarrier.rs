@@ -12,6 +12,7 @@ use ptx::{ScalarType, Space};
 
 use super::bulk;
 use crate::access::{MBARRIER_BYTES, Region};
+use crate::check::race::LaneClocks;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Stop};
 use crate::memory::claims::{Claim, Mbarrier};
@@ -340,6 +341,8 @@ fn init(
         is_fenced: false,
         arriving,
         released,
+        lanes_arriving: LaneClocks::default(),
+        lanes_released: LaneClocks::default(),
     };
     claims.barriers.insert(offset, barrier);
     Ok(())
@@ -417,7 +420,9 @@ impl BlockRunner<'_> {
         }
         barrier.pending -= arrivals as u32;
         if releases && self.launch.sanitize.races {
-            self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
+            let (arriving, by_lane) = (&mut barrier.arriving, &mut barrier.lanes_arriving);
+            let clocks = &mut self.sanitizer.clocks;
+            clocks.arrive_alone((number, lane), warp.lanes, arriving, by_lane);
         }
         self.settle(warp, (thread, pc), offset)?;
         Ok(phase)
@@ -580,7 +585,9 @@ impl Execute for Wait {
                 let number = runner.warp_number(warp.index);
                 let claims = runner.block.shared.claims.as_ref();
                 if let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) {
-                    runner.sanitizer.clocks.pass(number, &barrier.released);
+                    let clocks = &mut runner.sanitizer.clocks;
+                    clocks.pass(number, &barrier.released);
+                    clocks.pass_lanes(number, &barrier.lanes_released);
                 }
             }
         }

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::check::race::LaneClocks;
 use crate::check::writes::Bits;
 
 /// The claims on the shared memory of a block. Offsets are in bytes from its start.
@@ -44,6 +45,9 @@ pub(crate) struct Mbarrier {
     pub(crate) arriving: Vec<u32>,
     /// The release by those of the phases before.
     pub(crate) released: Vec<u32>,
+    /// The same two of single lanes.
+    pub(crate) lanes_arriving: LaneClocks,
+    pub(crate) lanes_released: LaneClocks,
 }
 
 impl Mbarrier {
@@ -55,6 +59,7 @@ impl Mbarrier {
         for (released, arriving) in self.released.iter_mut().zip(&mut self.arriving) {
             *released = (*released).max(std::mem::take(arriving));
         }
+        self.lanes_released.take(&mut self.lanes_arriving);
     }
 }
 

@@ -10,6 +10,7 @@ use crate::frame::Constant;
 use crate::memory::function_address;
 use crate::registers::{ALWAYS, Address, Apply, Flag, NEVER, Operands, Slot};
 use crate::runner::Op;
+use crate::shared_arrays::{ArrayBounds, Place};
 use crate::special::Special;
 
 /// How wide a register may be beside the type.
@@ -130,6 +131,7 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             return Err(self.unexpected(operand, "an address in `[ ]`"));
         };
         let AddressBase::Name(name) = base else {
+            self.function.facts.places.push(Place::Elsewhere);
             return Ok(Target::Absolute(offset));
         };
         match self.resolve(operand, name)? {
@@ -142,6 +144,12 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
             Named::UnsupportedReg(what) => Err(Refusal::Unsupported(format!("{what} `{name}`"))),
             Named::Param(symbol, _) | Named::Symbol(symbol) => {
                 self.check_space(operand, name, symbol, space)?;
+                let array = self.shared_array(name, symbol);
+                let facts = &mut self.function.facts;
+                facts.reads_launch |= matches!(symbol, Symbol::KernelParam(_));
+                facts
+                    .places
+                    .push(array.map_or(Place::Elsewhere, Place::Array));
                 Ok(Target::Symbol(symbol, offset))
             }
         }
@@ -153,7 +161,9 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         let (base, offset) = match target {
             Target::Reg(reg, offset) => {
                 let slot = frame.register(reg);
-                self.function.facts.addresses.push(slot);
+                let facts = &mut self.function.facts;
+                facts.addresses.push(slot);
+                facts.places.push(Place::Register(slot));
                 (slot, offset)
             }
             Target::Symbol(symbol, offset) => {
@@ -389,13 +399,13 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                     }
                     Named::Vector(_) => Err(self.unsupported("vector operand")),
                     Named::Param(symbol, _) | Named::Symbol(symbol) => {
-                        self.symbol(operand, symbol, 0, ty)
+                        self.symbol(operand, (name, symbol), 0, ty)
                     }
                 }
             }
             OperandKind::Offset(name, offset) => match self.resolve(operand, name)? {
                 Named::Param(symbol, _) | Named::Symbol(symbol) => {
-                    self.symbol(operand, symbol, offset, ty)
+                    self.symbol(operand, (name, symbol), offset, ty)
                 }
                 Named::Reg(reg) => {
                     let from = self.suitable(operand, name, reg, ty, width)?;
@@ -425,10 +435,13 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     fn symbol(
         &mut self,
         operand: &Operand<'a>,
-        symbol: Symbol,
+        (name, symbol): (&str, Symbol),
         offset: i64,
         ty: ScalarType,
     ) -> Read<Slot> {
+        let array = self.shared_array(name, symbol);
+        let facts = &mut self.function.facts;
+        facts.variables.push((facts.reads.len(), array));
         match ty.bits() {
             32 | 64 => Ok(self
                 .function
@@ -439,6 +452,24 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 "a register or a number, for an address has 32 or 64 bits",
             )),
         }
+    }
+
+    /// The shared array of fixed size of that name. Of several that lie at the same place, which no
+    /// kernel reaches together, the longest.
+    fn shared_array(&self, name: &str, symbol: Symbol) -> Option<ArrayBounds> {
+        let Symbol::Shared(start) = symbol else {
+            return None;
+        };
+        let all = self.body.program().shared.iter();
+        let here = all.filter(|array| array.offset == start && array.name == name);
+        let size = here
+            .map(|array| array.size)
+            .max()
+            .filter(|&size| size > 0)?;
+        Some(ArrayBounds {
+            start,
+            end: start + size,
+        })
     }
 
     fn resolve(&mut self, operand: &Operand<'a>, name: &'a str) -> Read<Named> {

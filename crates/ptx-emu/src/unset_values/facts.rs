@@ -6,6 +6,7 @@ use ptx::{RegClass, ScalarType, Space};
 
 use crate::check::race::Strength;
 use crate::registers::{Address, Slot};
+use crate::shared_arrays::{ArrayBounds, Makes, Place};
 
 /// How the unset bits of an instruction's results follow from those of its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -83,6 +84,13 @@ pub(crate) struct Facts {
     pub(crate) strength: Option<Strength>,
     /// The word that it accesses, if it is one that others may update.
     pub(crate) word: Option<Word>,
+    /// Of `reads`, by position, the addresses of variables; the shared arrays among them.
+    pub(crate) variables: Vec<(usize, Option<ArrayBounds>)>,
+    /// Where its addresses begin.
+    pub(crate) places: Vec<Place>,
+    /// It reads a parameter of the launch.
+    pub(crate) reads_launch: bool,
+    pub(crate) makes: Makes,
 }
 
 /// A word that threads share, as an instruction names it.

@@ -151,10 +151,52 @@ fn too_few_arrivals() {
             assert_eq!(out[..32], right, "{schedule:?}");
         }
     }
-    // One lane arrives for all, and has not waited for the others.
-    let found =
-        schedules().filter(|&schedule| produced(1, &one).schedule(schedule).run().result.is_err());
-    assert!(found.count() > 0);
+}
+
+#[test]
+fn a_lane_that_arrives_for_others() {
+    let all = "mbarrier.arrive.shared.b64 _, [full];";
+    let by =
+        |lanes: &str| format!("and.b32 %r11, %r2, {lanes};\nsetp.eq.u32 %p3, %r11, 0;\n@%p3 {all}");
+    let halves =
+        "setp.lt.u32 %p3, %r2, 16;\n@%p3 bar.warp.sync 0xffff;\n@!%p3 bar.warp.sync 0xffff0000;";
+    let (one, two) = (by("31"), by("15"));
+    let right: Vec<u32> = (0..32).rev().collect();
+    for schedule in schedules() {
+        // Each for the half of the warp that it has waited for; in two groups.
+        let apart = format!("setp.lt.u32 %p3, %r2, 9;\n@%p3 bra $few;\n{all}\nret;\n$few:\n{all}");
+        for (count, arrive) in [(2, format!("{halves}\n{two}")), (32, apart)] {
+            let out = produced(count, &arrive).schedule(schedule).out();
+            assert_eq!(out[..32], right, "{schedule:?}");
+        }
+        for (count, arrive) in [
+            (1, one.clone()),
+            (2, two.clone()),
+            // For the other half too.
+            (1, format!("{halves}\n{one}")),
+            // A shuffle and a vote order nothing.
+            (1, format!("vote.sync.any.pred %p3, 1, -1;\n{one}")),
+        ] {
+            let fault = produced(count, &arrive).schedule(schedule).fault();
+            let is_found = fault.starts_with("race") || fault.starts_with("uninitialized");
+            assert!(is_found, "{schedule:?} {arrive}: {fault}");
+        }
+    }
+}
+
+/// A third warp reads what the second has read, after a barrier of these two.
+#[test]
+fn what_a_lane_has_released_is_passed_on() {
+    let body = ".shared .align 8 .b8 full[8];\n.shared .align 4 .b8 cell[4];\nsetp.eq.u32 %p1, %r2, 0;\n\
+                @%p1 mbarrier.init.shared.b64 [full], 1;\nbar.sync 0;\nsetp.ge.u32 %p1, %r2, 32;\n@%p1 bra $others;\n\
+                setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nst.shared.u32 [cell], 7;\nmbarrier.arrive.shared.b64 _, [full];\nret;\n\
+                $others:\nsetp.ge.u32 %p1, %r2, 64;\n@%p1 bra $read;\n$wait:\n\
+                mbarrier.try_wait.parity.shared.b64 %p2, [full], 0;\n@!%p2 bra $wait;\n$read:\nbar.sync 1, 64;\n\
+                ld.shared.u32 %r8, [cell];\nst.global.u32 [%rd3], %r8;";
+    for schedule in schedules() {
+        let ran = launch(body).block(96).out_words(96).schedule(schedule);
+        assert_eq!(ran.out()[32..], [7; 64], "{schedule:?}");
+    }
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Every check: a kernel that trips it with the exact message, and one that does the same
 //! correctly.
 
+mod arrays;
 mod barriers;
 mod bounds;
 mod clusters;

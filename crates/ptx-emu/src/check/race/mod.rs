@@ -23,6 +23,9 @@
 //! before what another warp does after a strong load or an atomic and then a fence, at any
 //! location. Accesses that release or acquire have their fences.
 //!
+//! A lane that arrives at an object of `mbarrier` releases what it did, and what other lanes of its
+//! warp did before they synchronised with it.
+//!
 //! The blocks of a cluster are ordered by its barrier: an arrival releases what the thread's warp
 //! did and knows, a wait acquires what all arrivals released ("barrier.cluster"). Clocks are those
 //! of all warps of the cluster.
@@ -57,20 +60,24 @@
 //!   access reads is not considered; a barrier passes on what is fenced and what has been seen, so
 //!   that either may be another thread's than the fence; lanes of a warp count as one.
 //! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as
-//!   arrived with the last.
+//!   arrived with the last. If one lane of a warp waits for an object of `mbarrier`, all have; what
+//!   single lanes have released is passed on as if their warps had.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads
 //!   are told apart in kernels that store bytes.
 //!
 //! # Layout
 //!
-//! `order` says what is ordered before what; `cell` what a granule remembers, and holds the cells
+//! `order` says what is ordered before what, `arrivals` what a single lane releases; `cell` what a
+//! granule remembers, and holds the cells
 //! of a buffer.
 
+mod arrivals;
 mod cell;
 mod order;
 #[cfg(test)]
 mod tests;
 
+pub(crate) use arrivals::LaneClocks;
 pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow, Saved};
 pub(crate) use order::{
     BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,

@@ -1,5 +1,8 @@
 //! The order of accesses.
 
+use std::collections::HashMap;
+
+use super::arrivals::LaneClocks;
 use crate::check::fences::Fences;
 use crate::registers::{LANES, lanes_where};
 use crate::tally::InstructionInfo;
@@ -67,6 +70,8 @@ pub(crate) struct Clocks {
     looked: Vec<Looked>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
+    /// By warp, what it knows of lanes of other warps beyond `seen`; empty unless lanes arrive alone.
+    pub(super) by_lane: HashMap<usize, LaneClocks>,
     warps: usize,
     /// Warps of a block.
     block_warps: usize,
@@ -108,6 +113,7 @@ impl Clocks {
         self.looked.resize(warps, Looked::Never);
         self.lanes.clear();
         self.lanes.resize(warps, None);
+        self.by_lane.clear();
     }
 
     /// A row in which nothing is known.
@@ -124,13 +130,25 @@ impl Clocks {
         self.width > self.warps
     }
 
-    fn row(&mut self, warp: usize) -> &mut [u32] {
+    /// The next clock of a warp.
+    pub(super) fn advance(&mut self, warp: usize) -> u32 {
+        self.now[warp] += 1;
+        self.now[warp]
+    }
+
+    /// What lanes of a warp know of each other, if some have synchronised.
+    pub(super) fn lanes_of(&self, warp: usize) -> Option<&[[u32; LANES]; LANES]> {
+        self.lanes[warp].as_deref()
+    }
+
+    pub(super) fn row(&mut self, warp: usize) -> &mut [u32] {
         &mut self.seen[warp * self.width..][..self.width]
     }
 
     /// A fence that releases: what the warp did before, and what it knows, is ordered before what
     /// others do once they have seen something it does later.
     pub(crate) fn release(&mut self, warp: usize, device: bool) {
+        self.settle(warp);
         self.released.resize(self.width, 0);
         self.now[warp] += 1;
         let (now, warps) = (self.now[warp], self.warps);
@@ -182,6 +200,7 @@ impl Clocks {
     /// For each warp of the cluster the clock below which its accesses are ordered before what the
     /// warp does next.
     pub(crate) fn known(&mut self, warp: usize) -> Vec<u32> {
+        self.settle(warp);
         self.now[warp] += 1;
         let mut known = self.row(warp).to_vec();
         known.truncate(self.warps);
@@ -217,6 +236,7 @@ impl Clocks {
     /// An arrival at the cluster's barrier that releases: adds what the warp did, and what it knows
     /// of others, to `arriving`.
     pub(crate) fn arrive(&mut self, warp: usize, arriving: &mut [u32]) {
+        self.settle(warp);
         self.now[warp] += 1;
         join(arriving, self.row(warp));
         arriving[warp] = self.now[warp];
@@ -238,6 +258,7 @@ impl Clocks {
     pub(crate) fn barrier(&mut self, warps: &[usize]) {
         let mut joined = self.nothing();
         for &warp in warps {
+            self.settle(warp);
             join(&mut joined, self.row(warp));
         }
         for &warp in warps {
@@ -287,7 +308,10 @@ impl Clocks {
             return 0;
         }
         if warp != ours {
-            return earlier.lanes;
+            return match self.by_lane.get(&ours) {
+                Some(by_lane) => by_lane.unordered(warp, earlier.lanes, earlier.clock),
+                None => earlier.lanes,
+            };
         }
         let others = earlier.lanes & !now.lanes;
         match &self.lanes[warp] {

@@ -1,0 +1,90 @@
+//! Arrivals at objects that threads wait for, lane by lane: a lane that arrives releases what it
+//! did, and of the other lanes of its warp what barriers of the warp have ordered before.
+
+use std::collections::HashMap;
+
+use super::order::Clocks;
+use crate::registers::{LANES, lanes, lanes_where};
+
+/// For each lane of some warps of the cluster, by number, the clock below which its accesses are
+/// ordered before those of a thread that has waited.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LaneClocks(HashMap<usize, Box<[u32; LANES]>>);
+
+impl LaneClocks {
+    /// Takes the higher of each clock.
+    pub(crate) fn join(&mut self, warp: usize, clocks: &[u32; LANES]) {
+        let ours = self.0.entry(warp).or_default();
+        for (ours, &theirs) in ours.iter_mut().zip(clocks) {
+            *ours = (*ours).max(theirs);
+        }
+    }
+
+    /// Takes those of another, which forgets them.
+    pub(crate) fn take(&mut self, other: &mut LaneClocks) {
+        for (warp, clocks) in other.0.drain() {
+            self.join(warp, &clocks);
+        }
+    }
+
+    /// The lanes of an access at this clock that nothing orders.
+    pub(super) fn unordered(&self, warp: usize, mask: u32, clock: u32) -> u32 {
+        match self.0.get(&warp) {
+            Some(clocks) => lanes_where(mask, |lane| clocks[lane] <= clock),
+            None => mask,
+        }
+    }
+}
+
+impl Clocks {
+    /// An arrival of a lane of a warp that has these lanes: adds what the lane did to `by_lane`,
+    /// and what it and the others are known to have done to `arriving`.
+    pub(crate) fn arrive_alone(
+        &mut self,
+        (warp, lane): (usize, usize),
+        all: u32,
+        arriving: &mut [u32],
+        by_lane: &mut LaneClocks,
+    ) {
+        self.settle(warp);
+        let now = self.advance(warp);
+        let row = self.row(warp).to_vec();
+        let mut clocks = match self.lanes_of(warp) {
+            Some(known) => known[lane],
+            None => [0; LANES],
+        };
+        clocks[lane] = now;
+        clocks
+            .iter_mut()
+            .for_each(|clock| *clock = (*clock).max(row[warp]));
+        by_lane.join(warp, &clocks);
+        for (arriving, &known) in arriving.iter_mut().zip(&row) {
+            *arriving = (*arriving).max(known);
+        }
+        // What all of its lanes have released, the warp has.
+        let of_all = lanes(all).map(|lane| by_lane.0[&warp][lane]).min();
+        arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));
+    }
+
+    /// The end of a warp's wait for what lanes have released one by one.
+    pub(crate) fn pass_lanes(&mut self, warp: usize, released: &LaneClocks) {
+        for (&other, clocks) in &released.0 {
+            if other != warp && clocks.iter().any(|&clock| clock > self.row(warp)[other]) {
+                self.by_lane.entry(warp).or_default().join(other, clocks);
+            }
+        }
+    }
+
+    /// What a warp passes on, of what it knows of single lanes, it passes on as if all lanes had
+    /// released it.
+    pub(super) fn settle(&mut self, warp: usize) {
+        if self.by_lane.is_empty() {
+            return;
+        }
+        for (other, clocks) in self.by_lane.remove(&warp).unwrap_or_default().0 {
+            let latest = clocks.into_iter().max().unwrap_or(0);
+            let known = &mut self.row(warp)[other];
+            *known = (*known).max(latest);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! The shared array that an address was computed from.
+//!
+//! The shared arrays of a kernel are adjacent, so an index past the end of one lands in another,
+//! inside of shared memory. By then the address is a number like any other. So each function is
+//! looked at when its module is read: an address that begins with the address of one array, to
+//! which numbers are added, stays an address of that array, and an access by it outside of that
+//! array is a fault.
+//!
+//! A register counts for the whole function, with all that is written to it. Where a register may
+//! hold an address of another array, or anything that is not known to be a number (arguments of
+//! functions, what comes from local memory, differences of addresses), nothing is concluded. So a
+//! program that finds its way from one array to the next by the distance between them is not
+//! flagged, and neither is one that divides an array of its own.
+
+use std::collections::{HashMap, HashSet};
+
+use ptx::Inst;
+
+use crate::registers::Slot;
+use crate::unset_values::facts::{Facts, Rule};
+
+/// A shared array of fixed size, as bytes of the block's window.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ArrayBounds {
+    pub(crate) start: u32,
+    pub(crate) end: u32,
+}
+
+impl ArrayBounds {
+    /// True if accesses of `width` bytes, whose lowest and highest addresses these are, lie in it.
+    #[inline]
+    pub(crate) fn contains(self, lowest: u64, highest: u64, width: u64) -> bool {
+        u64::from(self.start) <= lowest && highest + width <= self.end.into()
+    }
+
+    pub(crate) fn bytes(self) -> u64 {
+        (self.end - self.start).into()
+    }
+}
+
+/// How an instruction makes its results of its operands, as far as addresses go.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Makes {
+    /// Of numbers a number.
+    #[default]
+    Number,
+    /// One of its operands.
+    OneOf,
+    /// A sum; of a product and the last operand, if there are three.
+    Sum,
+    /// The first operand without the second.
+    Difference,
+    /// Perhaps an address.
+    Anything,
+}
+
+impl Makes {
+    /// What an instruction makes. `of_launch` is true if it reads a parameter of the launch.
+    pub(crate) fn of(instruction: &Inst<'_>, of_launch: bool) -> Self {
+        let is_from = |space: &str| instruction.modifiers.iter().any(|&m| m.starts_with(space));
+        match instruction.opcode.text {
+            "mov" | "cvt" | "cvta" | "selp" => Self::OneOf,
+            "add" | "or" | "mad" => Self::Sum,
+            "sub" => Self::Difference,
+            "ld" | "ldu" if is_from("param") && !of_launch => Self::Anything,
+            // What lies in other memory is data.
+            "ld" | "ldu"
+                if !["global", "shared", "const", "param"]
+                    .into_iter()
+                    .any(is_from) =>
+            {
+                Self::Anything
+            }
+            "call" | "mapa" => Self::Anything,
+            _ => Self::Number,
+        }
+    }
+}
+
+/// What a register may hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Origin {
+    /// No address of shared memory.
+    Number,
+    /// The address of an array, and more.
+    Of(ArrayBounds),
+    Anything,
+}
+
+/// Where an address operand of an instruction begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Place {
+    Register(Slot),
+    Array(ArrayBounds),
+    Elsewhere,
+}
+
+/// For each instruction of a function the array that its address was computed from, if it has one
+/// address. The function's parameters lie in these registers.
+pub(crate) fn arrays(facts: &[Facts], parameters: &[Slot]) -> Vec<Option<ArrayBounds>> {
+    let named = || facts.iter().flat_map(|facts| &facts.variables);
+    let origins = match named().any(|(_, array)| array.is_some()) {
+        true => origins(facts, parameters),
+        false => HashMap::new(),
+    };
+    let array = |facts: &Facts| match facts.places[..] {
+        [Place::Array(array)] => Some(array),
+        [Place::Register(slot)] => match origins.get(&slot) {
+            Some(Origin::Of(array)) => Some(*array),
+            _ => None,
+        },
+        _ => None,
+    };
+    facts.iter().map(array).collect()
+}
+
+/// The origin of each register that some instruction writes.
+fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
+    let written: HashSet<Slot> = facts
+        .iter()
+        .flat_map(|facts| facts.writes.iter().flatten().copied())
+        .collect();
+    let anything = parameters.iter().map(|&slot| (slot, Origin::Anything));
+    let mut origins: HashMap<Slot, Origin> = anything.collect();
+    // An origin changes at most twice, and rarely more than once.
+    loop {
+        let mut has_changed = false;
+        for facts in facts.iter().filter(|facts| !facts.writes.is_empty()) {
+            let of = |(index, slot): (usize, &Slot)| {
+                let mut variables = facts.variables.iter();
+                match variables.find(|(variable, _)| *variable == index) {
+                    Some((_, Some(array))) => Some(Origin::Of(*array)),
+                    Some((_, None)) => Some(Origin::Anything),
+                    None => match origins.get(slot) {
+                        // Constants are numbers; others are not known yet.
+                        None => (!written.contains(slot)).then_some(Origin::Number),
+                        origin => origin.copied(),
+                    },
+                }
+            };
+            let operands: Option<Vec<Origin>> = facts.reads.iter().enumerate().map(of).collect();
+            let Some(operands) = operands else { continue };
+            let made = made(facts, &operands);
+            for &slot in facts.writes.iter().flatten() {
+                let joined = match origins.get(&slot) {
+                    None => made,
+                    Some(&before) if before == made => before,
+                    Some(_) => Origin::Anything,
+                };
+                has_changed |= origins.insert(slot, joined) != Some(joined);
+            }
+        }
+        if !has_changed {
+            return origins;
+        }
+    }
+}
+
+/// What an instruction with these operands makes.
+fn made(facts: &Facts, operands: &[Origin]) -> Origin {
+    let are_numbers = |operands: &[Origin]| operands.iter().all(|it| *it == Origin::Number);
+    let only = |operands: &[Origin]| match are_numbers(operands) {
+        true => Origin::Number,
+        false => Origin::Anything,
+    };
+    // What is loaded is data, whatever it was loaded from.
+    if let (Rule::Memory(_), Makes::Number) = (facts.rule, facts.makes) {
+        return Origin::Number;
+    }
+    match (facts.makes, operands) {
+        (Makes::Anything, _) => Origin::Anything,
+        (Makes::OneOf, [one]) if facts.writes.len() == 1 => *one,
+        (Makes::OneOf, [one, other]) if facts.rule == Rule::Select && one == other => *one,
+        (Makes::Sum, [a, b]) if are_numbers(&[*a]) => *b,
+        (Makes::Sum | Makes::Difference, [a, b]) if are_numbers(&[*b]) => *a,
+        (Makes::Sum, [a, b, c]) if are_numbers(&[*a, *b]) => *c,
+        _ => only(operands),
+    }
+}
