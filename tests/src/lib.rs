@@ -39,5 +39,5 @@ pub mod grade {
     pub use grading::digest::sha256;
     pub use grading::lab_spec::Group;
     pub use grading::outcome::{Category, Failure, Kind, Outcome};
-    pub use grading::report::{CaseGrade, GradeReport, SubmissionId};
+    pub use grading::report::{CaseGrade, GradeReport, SubmissionId, Times};
 }

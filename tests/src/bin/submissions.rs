@@ -1,26 +1,38 @@
-//! The harness, with three more commands for the corpus of `tests/submissions`:
+//! The harness, with more commands for the corpus of `tests/submissions`:
 //!
 //! ```text
-//! submissions pack-corpus DIR                   packs it, for a machine without Rust
-//! submissions grade-corpus DIR [--device cuda]  grades a packed corpus, prints the kill rate
-//! submissions fuzz DIR SECONDS [SEED]           grades changed bundles: each gets a report
+//! submissions pack-corpus DIR               packs it, for a machine without Rust
+//! submissions grade-corpus DIR [--device DEVICE] [--seconds N] [SUBJECT..]
+//!                                           grades a packed corpus, prints the kill rate
+//! submissions one-verdict DIR [TIMES]       grades racy ones by 1, 2 and 8 threads
+//! submissions grade-class DIR               grades a class of 40 made of it, half of them hostile
+//! submissions fuzz DIR SECONDS [SEED]       grades changed bundles: each gets a report
 //! ```
+//!
+//! A subject is a file of `hostile` and `honest`, without `.toml`. Without one, all are graded.
 //!
 //! Everything else is the harness's own command line.
 
+use std::fmt::Display;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::time::Duration;
+use std::str::FromStr;
+use std::time::{Duration, Instant};
 
-use course_tests::submissions::{Corpus, Fuzz, Grader, is_perfect, summary};
+use course_tests::submissions::{
+    Class, Corpus, Fuzz, Grader, Submission, has_one_verdict, is_perfect, summary,
+};
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words[..] {
         ["pack-corpus", folder] => pack(Path::new(folder)),
-        ["grade-corpus", folder] => grade(Path::new(folder), "cuda"),
-        ["grade-corpus", folder, "--device", device] => grade(Path::new(folder), device),
+        ["grade-corpus", folder, ref options @ ..] => grade(Path::new(folder), options),
+        ["one-verdict", folder] => one_verdict(Path::new(folder), "10"),
+        ["one-verdict", folder, times] => one_verdict(Path::new(folder), times),
+        ["grade-class", folder] => grade_class(Path::new(folder)),
         ["fuzz", folder, seconds] => fuzz(Path::new(folder), seconds, "1"),
         ["fuzz", folder, seconds, seed] => fuzz(Path::new(folder), seconds, seed),
         _ => return course_tests::harness_main(),
@@ -63,38 +75,48 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
     Ok(ExitCode::SUCCESS)
 }
 
+/// The submissions whose bundles are changed: elements, blocks that learn of each other, tiles in
+/// shared memory, warps that wait for arrivals.
+const CHANGED: [&str; 4] = [
+    "matadd-finished-starter",
+    "last-block-adds",
+    "shared-tile",
+    "one-arrival-for-a-warp",
+];
+
 /// Grades changed bundles of a packed corpus until the time is over.
 fn fuzz(folder: &Path, seconds: &str, seed: &str) -> Result<ExitCode, String> {
-    let number = |text: &str| text.parse().map_err(|error| format!("{text}: {error}"));
     let (seconds, seed): (u64, u64) = (number(seconds)?, number(seed)?);
     let corpus = Corpus::at(folder);
     let submissions = corpus.submissions()?;
-    let mut packed = submissions.iter();
-    let right = packed.find(|submission| submission.name == "matadd-finished-starter");
-    let right = right.ok_or("the corpus has no `matadd-finished-starter`")?;
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let fuzz = Fuzz {
-        program: std::env::current_exe().map_err(|error| error.to_string())?,
-        bundle: corpus.bundle(right),
-        lab: right.lab.clone(),
-        lab_file: corpus.lab_file(right),
-        scratch: scratch.path().to_owned(),
-    };
-    let done = fuzz
-        .run(seed, Duration::from_secs(seconds), 1)
-        .inspect_err(|_| {
-            // The bundle that ended the run stays.
-            let _ = scratch.keep();
-        })?;
+    let mut done = 0;
+    for name in CHANGED {
+        let right = submissions.iter().find(|it| it.name == name);
+        let right = right.ok_or(format!("the corpus has no `{name}`"))?;
+        let fuzz = Fuzz {
+            program: std::env::current_exe().map_err(|error| error.to_string())?,
+            bundle: corpus.bundle(right),
+            lab: right.lab.clone(),
+            lab_file: corpus.lab_file(right),
+            scratch: scratch.path().to_owned(),
+        };
+        let time = Duration::from_secs(seconds) / CHANGED.len() as u32;
+        match fuzz.run(seed, time, 1) {
+            Ok(more) => done += more,
+            Err(error) => {
+                // The bundle that ended the run stays.
+                let _ = scratch.keep();
+                return Err(format!("{name}: {error}"));
+            }
+        }
+    }
     println!("{done} changed bundles, and a report for each");
     Ok(ExitCode::SUCCESS)
 }
 
-/// Grades a packed corpus, one submission after the other: each has the device to itself.
-fn grade(folder: &Path, device: &str) -> Result<ExitCode, String> {
-    let corpus = Corpus::at(folder);
-    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let grader = grader(device, scratch.path().to_owned())?;
+/// The submissions of a packed corpus that were packed.
+fn packed(corpus: &Corpus, folder: &Path) -> Result<Vec<Submission>, String> {
     let mut submissions = corpus.submissions()?;
     submissions.retain(|submission| corpus.bundle(submission).exists());
     if submissions.is_empty() {
@@ -103,15 +125,88 @@ fn grade(folder: &Path, device: &str) -> Result<ExitCode, String> {
             "{folder}: no bundles; `submissions pack-corpus {folder}` packs the corpus"
         ));
     }
-    let mut rows = Vec::new();
-    for submission in &submissions {
-        let row = grader.row(&corpus, submission);
-        print!("{}", row.line());
-        rows.push(row);
+    Ok(submissions)
+}
+
+/// Grades a packed corpus. Each row is printed at once, and the table's end when the time is over.
+fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
+    let (mut device, mut until) = ("cuda", None);
+    loop {
+        match options {
+            ["--device", name, rest @ ..] => (device, options) = (name, rest),
+            ["--seconds", seconds, rest @ ..] => {
+                let seconds = Duration::from_secs(number(seconds)?);
+                (until, options) = (Some(Instant::now() + seconds), rest);
+            }
+            _ => break,
+        }
     }
+    let corpus = Corpus::at(folder);
+    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
+    let grader = grader(device, scratch.path().to_owned())?;
+    let mut submissions = packed(&corpus, folder)?;
+    let subjects = options;
+    for subject in subjects {
+        if !submissions.iter().any(|it| it.subject == *subject) {
+            println!("no packed submission is of subject `{subject}`");
+        }
+    }
+    let is_chosen = |it: &Submission| subjects.is_empty() || subjects.contains(&&*it.subject);
+    submissions.retain(is_chosen);
+    let rows = grader.rows(&corpus, &submissions, until, &|row| {
+        let mut line = row.line();
+        if let Err(miss) = &row.result {
+            line += &format!("      {miss}\n");
+        }
+        // A pipe that is closed ends nothing.
+        let _ = std::io::stdout().write_all(line.as_bytes());
+    });
     print!("{}", summary(&rows));
+    let left = submissions.len() - rows.len();
+    if left > 0 {
+        println!("not graded, since the time is over: {left}");
+    }
+    Ok(match is_perfect(&rows) && left == 0 {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
+    })
+}
+
+/// Grades the racy submissions of a packed corpus by several numbers of threads.
+fn one_verdict(folder: &Path, times: &str) -> Result<ExitCode, String> {
+    let times = number(times)?;
+    let corpus = Corpus::at(folder);
+    let mut racy = packed(&corpus, folder)?;
+    racy.retain(Submission::is_racy);
+    for submission in &racy {
+        let verdict = has_one_verdict(&corpus, submission, times)?;
+        println!("{}: {}", submission.name, verdict.join("; "));
+    }
+    let count = racy.len();
+    println!("{count} submissions, each with one verdict, {times} times by each number of threads");
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Grades a class in one call, as an instructor does.
+fn grade_class(folder: &Path) -> Result<ExitCode, String> {
+    let class = Class::write(&Corpus::of_the_project(), folder)?;
+    let program = std::env::current_exe().map_err(|error| error.to_string())?;
+    let began = Instant::now();
+    class.grade(&program)?;
+    let rows = class.rows(began.elapsed().as_secs_f64())?;
+    rows.iter().for_each(|row| print!("{}", row.line()));
+    print!("{}", summary(&rows));
+    println!(
+        "{} grades in {:.0} s",
+        rows.len(),
+        began.elapsed().as_secs_f64()
+    );
     Ok(match is_perfect(&rows) {
         true => ExitCode::SUCCESS,
         false => ExitCode::FAILURE,
     })
+}
+
+fn number<N: FromStr<Err: Display>>(text: &str) -> Result<N, String> {
+    text.parse().map_err(|error| format!("{text}: {error}"))
 }

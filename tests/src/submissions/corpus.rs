@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::expectation::ExpectedVerdict;
+use crate::grade::Kind;
 
 /// A folder laid out like `tests/submissions`.
 #[derive(Debug, Clone)]
@@ -44,6 +45,9 @@ pub struct Submission {
     /// The submission's side.
     #[serde(skip)]
     pub side: Side,
+    /// The name of the file that its table is in, without `.toml`.
+    #[serde(skip)]
+    pub subject: String,
     /// The submission's trick or peculiarity.
     pub about: String,
     /// The lab.
@@ -99,6 +103,13 @@ impl SourceFile {
     }
 }
 
+impl Submission {
+    /// Whether its threads race, or its results depend on their order.
+    pub fn is_racy(&self) -> bool {
+        self.side == Side::Hostile && (self.subject == "orders" || self.verdict.may_be(Kind::Race))
+    }
+}
+
 impl Corpus {
     /// A corpus in this folder.
     pub fn at(root: impl Into<PathBuf>) -> Corpus {
@@ -108,6 +119,11 @@ impl Corpus {
     /// The project's own.
     pub fn of_the_project() -> Corpus {
         Corpus::at(Path::new(env!("CARGO_MANIFEST_DIR")).join("submissions"))
+    }
+
+    /// The folder of its programs.
+    pub fn programs(&self) -> PathBuf {
+        self.root.join("programs")
     }
 
     /// The submissions, hostile ones first, each side by name.
@@ -120,11 +136,14 @@ impl Corpus {
         for side in [Side::Hostile, Side::Honest] {
             for file in self.toml_files(side.name())? {
                 let text = fs::read_to_string(&file).map_err(|error| at(&file, error))?;
+                let subject = file.file_stem().unwrap_or_default();
+                let subject = subject.to_string_lossy().into_owned();
                 let tables: BTreeMap<String, Submission> =
                     toml::from_str(&text).map_err(|error| at(&file, error))?;
                 for (name, mut submission) in tables {
                     submission.name.clone_from(&name);
                     submission.side = side;
+                    submission.subject = subject.clone();
                     if let Some(other) = all.insert(name, submission) {
                         let error = format!("`{}` is another submission's name too", other.name);
                         return Err(at(&file, error));
@@ -173,7 +192,7 @@ impl Corpus {
     /// A file that cannot be read; an edit whose `find` does not occur exactly once.
     pub fn sources(&self, submission: &Submission) -> Result<BTreeMap<String, String>, String> {
         let base = submission.base.as_ref().unwrap_or(&submission.lab);
-        let folder = self.root.join("programs").join(base);
+        let folder = self.programs().join(base);
         let mut files = submission.files.clone();
         for file in [SourceFile::Kernels, SourceFile::Launch] {
             let path = folder.join(file.name());

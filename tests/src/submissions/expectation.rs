@@ -41,9 +41,9 @@ impl ExpectedVerdict {
         }
     }
 
-    /// Whether the submission's speed counts.
-    pub fn is_timed(&self) -> bool {
-        matches!(self, ExpectedVerdict::Passes | ExpectedVerdict::Harmless)
+    /// Whether it may fail in this way.
+    pub fn may_be(&self, kind: Kind) -> bool {
+        self.kinds().contains(&kind)
     }
 }
 

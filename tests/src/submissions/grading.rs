@@ -2,19 +2,18 @@
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use rayon::prelude::*;
-
-use super::{Corpus, Side, Submission, check};
-use crate::grade::GradeReport;
+use super::{Corpus, ExpectedVerdict, Side, Submission, check};
+use crate::grade::{GradeReport, Times};
 
 /// The deadline of a run in seconds: many times the time of the slowest honest one, even on a busy
 /// machine.
 const DEADLINE_S: &str = "10";
 
 /// The seed for drawn cases of bundles. Cases of folders are drawn again for each.
-const DRAW: &str = "20261122";
+pub(super) const DRAW: u64 = 20261122;
 
 /// The program, and its device.
 #[derive(Debug, Clone)]
@@ -61,7 +60,7 @@ impl Grader {
         let mut command = self.command("grade", submission, lab, lab_file, report.path());
         command.args(["--device", &self.device, "--deadline", DEADLINE_S]);
         if submission.is_file() {
-            command.args(["--draw", DRAW]);
+            command.args(["--draw", &DRAW.to_string()]);
         }
         change(&mut command);
         let output = self.run(command)?;
@@ -85,7 +84,7 @@ impl Grader {
         bundle: &Path,
     ) -> Result<(), String> {
         let mut command = self.command("pack", folder, lab, lab_file, bundle);
-        command.args(["--draw", DRAW]);
+        command.args(["--draw", &DRAW.to_string()]);
         let output = self.run(command)?;
         match output.status.success() {
             true => Ok(()),
@@ -124,12 +123,12 @@ impl Grader {
     /// with the expectation.
     pub fn row(&self, corpus: &Corpus, submission: &Submission) -> Row {
         let start = Instant::now();
-        let result = self
-            .graded(corpus, submission)
-            .and_then(|report| check(submission, &report, &self.device));
+        let graded = self.graded(corpus, submission);
+        let times = graded.as_ref().map(times).unwrap_or_default();
         Row {
             submission: submission.clone(),
-            result,
+            result: graded.and_then(|report| check(submission, &report, &self.device)),
+            times,
             seconds: start.elapsed().as_secs_f64(),
         }
     }
@@ -146,31 +145,55 @@ impl Grader {
     }
 
     /// Grades several submissions at a time, some more than the number of cores: those that never
-    /// end spend their time waiting. On a GPU, submissions whose speed counts come after that, one
-    /// at a time.
-    ///
-    /// # Errors
-    ///
-    /// If threads cannot be started.
-    pub fn rows(&self, corpus: &Corpus, submissions: &[Submission]) -> Result<Vec<Row>, String> {
+    /// end spend their time waiting. On a GPU, what is not as expected is graded once more, alone,
+    /// since times that are taken beside others may not be trusted; after that, also alone, come
+    /// submissions whose speed decides. They start in their order, until the time is over; `tell`
+    /// gets each row at once.
+    pub fn rows(
+        &self,
+        corpus: &Corpus,
+        submissions: &[Submission],
+        until: Option<Instant>,
+        tell: &(dyn Fn(&Row) + Sync),
+    ) -> Vec<Row> {
+        let is_gpu = self.device == "cuda";
         let cores = std::thread::available_parallelism().map_or(1, usize::from);
-        let pool = rayon::ThreadPoolBuilder::new()
-            .num_threads(cores + 2)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let is_alone =
-            |submission: &Submission| self.device == "cuda" && submission.verdict.is_timed();
-        let row = |submission| self.row(corpus, submission);
-        let together = pool.install(|| {
-            let submissions = submissions.par_iter().with_max_len(1);
-            submissions
-                .map(|submission| (!is_alone(submission)).then(|| row(submission)))
-                .collect::<Vec<_>>()
+        let is_over = || until.is_some_and(|until| Instant::now() >= until);
+        let counts = |submission: &Submission| submission.verdict == ExpectedVerdict::Harmless;
+        let (timed, others): (Vec<&Submission>, Vec<_>) =
+            submissions.iter().partition(|it| is_gpu && counts(it));
+        let next = AtomicUsize::new(0);
+        let work = || {
+            let mut rows = Vec::new();
+            while !is_over()
+                && let Some(submission) = others.get(next.fetch_add(1, Ordering::Relaxed))
+            {
+                let row = self.row(corpus, submission);
+                tell(&row);
+                rows.push(row);
+            }
+            rows
+        };
+        let mut rows: Vec<Row> = std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..cores + 2).map(|_| scope.spawn(work)).collect();
+            let rows = workers.into_iter().map(|worker| worker.join());
+            rows.flat_map(|rows| rows.expect("no worker panics"))
+                .collect()
         });
-        let rows = submissions.iter().zip(together);
-        Ok(rows
-            .map(|(submission, done)| done.unwrap_or_else(|| row(submission)))
-            .collect())
+        for row in rows.iter_mut().filter(|row| is_gpu && row.result.is_err()) {
+            if !is_over() {
+                *row = self.row(corpus, &row.submission);
+                tell(row);
+            }
+        }
+        for submission in timed {
+            if !is_over() {
+                let row = self.row(corpus, submission);
+                tell(&row);
+                rows.push(row);
+            }
+        }
+        rows
     }
 }
 
@@ -181,12 +204,31 @@ pub struct Row {
     pub submission: Submission,
     /// A word if it is as expected; otherwise the difference.
     pub result: Result<String, String>,
+    /// The times that the grade measured: a line for each.
+    pub times: String,
     /// The time that the grade took.
     pub seconds: f64,
 }
 
+/// The times of a report: a line for each.
+fn times(report: &GradeReport) -> String {
+    let median = |times: &Option<Times>| match times {
+        Some(times) => format!("{:.2} us", times.median_s * 1e6),
+        None => "none".to_owned(),
+    };
+    let timed = report
+        .performance
+        .iter()
+        .filter(|timed| timed.submission.is_some());
+    let lines = timed.map(|timed| {
+        let (own, reference) = (median(&timed.submission), median(&timed.reference));
+        format!("      {}: {own}, reference {reference}\n", timed.case)
+    });
+    lines.collect()
+}
+
 impl Row {
-    /// Its line of the table.
+    /// Its line of the table, with those of its times.
     pub fn line(&self) -> String {
         let (mark, what) = match &self.result {
             Ok(what) => ("ok  ", what.as_str()),
@@ -194,8 +236,8 @@ impl Row {
         };
         let (side, name) = (self.submission.side.name(), &self.submission.name);
         format!(
-            "{mark}  {side:8} {name:32} {what:20} {:6.1} s\n",
-            self.seconds
+            "{mark}  {side:8} {name:32} {what:20} {:6.1} s\n{}",
+            self.seconds, self.times
         )
     }
 }

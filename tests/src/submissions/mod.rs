@@ -6,17 +6,23 @@
 //!
 //! | module          | what it holds                                             |
 //! |-----------------|-----------------------------------------------------------|
-//! | `corpus` | the submissions, and their source |
-//! | `expectation` | the expectations, compared with reports |
+//! | `class`         | a class of them, graded by one call                       |
+//! | `corpus`        | the submissions, and their source                         |
+//! | `expectation`   | the expectations, compared with reports                   |
 //! | `fuzz`          | bundles changed at random: each gets a report             |
+//! | `one_verdict`   | grades by 1, 2 and 8 host threads                         |
 //! | `grading`       | the program, started on them; the table of results        |
 
+mod class;
 mod corpus;
 mod expectation;
 mod fuzz;
 mod grading;
+mod one_verdict;
 
+pub use class::Class;
 pub use corpus::{Corpus, Side, Submission};
 pub use expectation::{ExpectedVerdict, check, outcome};
 pub use fuzz::Fuzz;
 pub use grading::{Grader, Row, is_perfect, summary};
+pub use one_verdict::has_one_verdict;
