@@ -1,7 +1,7 @@
 //! The state behind all functions.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emu::{DeviceLimits, GLOBAL_BASE, Machine};
@@ -45,6 +45,8 @@ pub(crate) struct Driver {
     /// How many allocations there were, for their names.
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
+    /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
+    pub(crate) told: HashSet<(String, &'static str, u32)>,
     next_handle: Handle,
 }
 
@@ -125,6 +127,7 @@ impl Driver {
     fn new(settings: &Settings) -> Driver {
         let limits = DeviceLimits {
             global_bytes: DEVICE_BYTES * u64::from(settings.devices.max(1)),
+            multiprocessors: settings.multiprocessors,
             ..DeviceLimits::default()
         };
         Driver {
@@ -144,6 +147,7 @@ impl Driver {
             allocations: BTreeMap::new(),
             allocated: 0,
             queues: Queues::default(),
+            told: HashSet::new(),
             next_handle: 0x1000,
         }
     }

@@ -3,7 +3,9 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use ptx_emu::{LaunchConfig, LoadedModule};
+use ptx_emu::{
+    Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options, ProgramFault, Sanitize,
+};
 
 use crate::api::{Handle, Outcome, get};
 use crate::code::Code;
@@ -94,21 +96,56 @@ pub(crate) struct Launch {
 
 impl Launch {
     /// Does it.
+    ///
+    /// A fault that a GPU does not notice, a race for one, is told, and the launch is repeated
+    /// without checks: the program goes on as it would on a GPU, and the faults of its later
+    /// launches are found as well.
     pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
-        let machine = &mut driver.machine;
-        let launched = machine.launch(&self.module, &self.kernel, &self.config, &self.parameters);
-        report::printed(&machine.take_printed());
+        let mut launched = self.start(&mut driver.machine);
+        if let Err(Fault::Program(fault)) = &launched
+            && fault.kind.is_unnoticed_by_a_gpu()
+            && driver.machine.is_undone()
+        {
+            driver.tell(&self.config, fault);
+            let options = driver.machine.options().clone();
+            let unchecked = Options {
+                sanitize: Sanitize::NONE,
+                ..options.clone()
+            };
+            // The repetition prints it again.
+            driver.machine.take_printed();
+            driver.machine.set_options(unchecked);
+            launched = self.start(&mut driver.machine);
+            driver.machine.set_options(options);
+        }
+        report::printed(&driver.machine.take_printed());
         match launched {
             Ok(ended) => {
                 report::launched(&self.config, &ended);
                 Ok(())
             }
-            Err(fault) => Err(report::fault(&self.kernel, &self.config, &fault)),
+            Err(fault) => Err(report::fault(&self.config, &fault)),
         }
+    }
+
+    fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
+        machine.launch(&self.module, &self.kernel, &self.config, &self.parameters)
     }
 }
 
 impl Driver {
+    /// Tells a fault after which the program goes on, once per kind and place.
+    fn tell(&mut self, config: &LaunchConfig, fault: &ProgramFault) {
+        let key = (
+            fault.kernel.clone(),
+            fault.kind.name(),
+            fault.place.ptx_line,
+        );
+        if self.told.insert(key) {
+            report::program_fault(config, fault);
+        }
+    }
+
     /// Checks a launch, and takes its arguments.
     ///
     /// # Safety

@@ -3,7 +3,7 @@
 use std::fs::OpenOptions;
 use std::io::Write;
 
-use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed};
+use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault};
 use serde::Serialize;
 
 use crate::code::Code;
@@ -76,18 +76,11 @@ pub(crate) fn unsupported(what: Need, text: &str) {
 }
 
 /// Tells why a launch failed, and gives the result for the program.
-pub(crate) fn fault(kernel: &str, config: &LaunchConfig, fault: &Fault) -> Code {
+pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
     let text = fault.to_string();
     match fault {
         Fault::Program(program) => {
-            eprintln!("emulated driver: {text}");
-            add(&Record::Fault {
-                kernel,
-                grid: config.grid,
-                block: config.block,
-                kind: program.kind.name(),
-                text: &text,
-            });
+            program_fault(config, program);
             code_of(&program.kind)
         }
         Fault::Unsupported(_) | Fault::Launch(LaunchError::Refused { .. }) => {
@@ -99,6 +92,19 @@ pub(crate) fn fault(kernel: &str, config: &LaunchConfig, fault: &Fault) -> Code 
             Code::INVALID_VALUE
         }
     }
+}
+
+/// Tells a rule that a kernel broke.
+pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
+    let text = fault.to_string();
+    eprintln!("emulated driver: {text}");
+    add(&Record::Fault {
+        kernel: &fault.kernel,
+        grid: config.grid,
+        block: config.block,
+        kind: fault.kind.name(),
+        text: &text,
+    });
 }
 
 /// The result that a GPU's driver has for a fault.

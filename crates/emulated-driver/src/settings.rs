@@ -3,6 +3,7 @@
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
+//! | `EMULATED_DRIVER_MULTIPROCESSORS` | of a device; programs size grids by it | 132 |
 //! | `EMULATED_DRIVER_ORDER` | of threads: 0 by index, others as of [`Schedule::Random`] | 0 |
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
@@ -14,7 +15,7 @@
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use ptx_emu::{Options, Sanitize, Schedule};
+use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
 
 /// Most devices.
 const MOST_DEVICES: u32 = 16;
@@ -23,6 +24,7 @@ const MOST_DEVICES: u32 = 16;
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
     pub(crate) devices: u32,
+    pub(crate) multiprocessors: u32,
     pub(crate) options: Options,
     pub(crate) report: Option<PathBuf>,
     pub(crate) counts: bool,
@@ -57,6 +59,8 @@ impl Settings {
             }
         };
         let devices = number("EMULATED_DRIVER_DEVICES", 1, MOST_DEVICES);
+        let most = DeviceLimits::default().multiprocessors;
+        let multiprocessors = number("EMULATED_DRIVER_MULTIPROCESSORS", most, most).max(1);
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
@@ -79,10 +83,12 @@ impl Settings {
         };
         let settings = Settings {
             devices: if are_hidden { 0 } else { devices },
+            multiprocessors,
             options: Options {
                 sanitize,
                 volatile_is_plain,
                 schedule,
+                undo_faults: true,
                 ..Options::default()
             },
             report: variable("EMULATED_DRIVER_REPORT").map(PathBuf::from),
@@ -131,7 +137,7 @@ mod tests {
     #[test]
     fn defaults_check_everything_on_one_device() {
         let (settings, problems) = read(&[]);
-        assert_eq!(settings.devices, 1);
+        assert_eq!((settings.devices, settings.multiprocessors), (1, 132));
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(settings.options.schedule, Schedule::InOrder);
         assert_eq!(problems, Vec::<String>::new());
@@ -141,10 +147,11 @@ mod tests {
     fn values_are_taken() {
         let (settings, problems) = read(&[
             ("EMULATED_DRIVER_DEVICES", "3"),
+            ("EMULATED_DRIVER_MULTIPROCESSORS", "2"),
             ("EMULATED_DRIVER_ORDER", "5"),
             ("EMULATED_DRIVER_CHECK", "races,bounds"),
         ]);
-        assert_eq!(settings.devices, 3);
+        assert_eq!((settings.devices, settings.multiprocessors), (3, 2));
         assert_eq!(settings.options.schedule, Schedule::Random { seed: 5 });
         let races = Sanitize {
             races: true,

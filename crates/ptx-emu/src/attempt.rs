@@ -6,17 +6,21 @@
 //! thread is first. So the attempt ends, memory is put back as it was, and the blocks run again,
 //! one after the other: a launch gives the same result, or the same fault, on every machine.
 //!
+//! A launch whose fault is to leave no trace is undone in the same way.
+//!
 //! Before the first store to a page of a buffer (a page of the race check's shadow, whose lock it
 //! holds), its content is saved.
 
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-/// The means to undo a launch on several host threads.
+/// The means to undo a launch.
 #[derive(Debug, Default)]
 pub(crate) struct Attempt {
     /// Blocks run on several host threads, and may have to run again.
     pub(crate) is_parallel: bool,
+    /// Pages are saved before the first store to them.
+    pub(crate) saves: bool,
     /// Blocks have met: one stored to what another accessed.
     has_met: AtomicBool,
     /// The pages that are saved: the address of the buffer, and the page.
@@ -24,10 +28,11 @@ pub(crate) struct Attempt {
 }
 
 impl Attempt {
-    /// One on several host threads, or none.
-    pub(crate) fn new(is_parallel: bool) -> Self {
+    /// One on several host threads, or none; `undoes` says that a fault undoes it.
+    pub(crate) fn new(is_parallel: bool, undoes: bool) -> Self {
         Self {
             is_parallel,
+            saves: is_parallel || undoes,
             ..Self::default()
         }
     }

@@ -35,6 +35,8 @@ pub struct Machine {
     /// Blocks of all launches, from which orders follow.
     started_blocks: u32,
     latest: Option<Latest>,
+    /// The latest launch ended with a fault, and memory is as it was before.
+    is_undone: bool,
     printed: Printed,
     /// The memory for `malloc` in kernels, once one has called it.
     heap: Option<Heap>,
@@ -110,6 +112,7 @@ impl Machine {
             next_block: 1,
             started_blocks: 1,
             latest: None,
+            is_undone: false,
             printed: Printed::default(),
             heap: None,
             workspace: None,
@@ -359,13 +362,20 @@ impl Machine {
         first
     }
 
+    /// True if the latest launch ended with a fault and left memory as it was before:
+    /// with [`Options::undo_faults`] and the check of races, in kernels that do not call `malloc`.
+    pub fn is_undone(&self) -> bool {
+        self.is_undone
+    }
+
     /// Launches a kernel and waits for its end. `params` are the arguments, as
     /// [`args!`](crate::args!) gives them, or the bytes of the parameter block: see [`Params`].
     ///
     /// # Errors
     /// [`Fault::Launch`] if the launch is not possible (nothing runs then), [`Fault::Program`] if
     /// the kernel does something wrong, [`Fault::Unsupported`] if it does something that is not
-    /// modelled. After the latter two, memory holds what was stored until then.
+    /// modelled. After the latter two, memory holds what was stored until then, unless
+    /// [`Machine::is_undone`].
     pub fn launch(
         &mut self,
         module: &LoadedModule,
@@ -373,6 +383,7 @@ impl Machine {
         config: &LaunchConfig,
         params: impl Params,
     ) -> Result<LaunchReport, Fault> {
+        self.is_undone = false;
         if module.machine != self.id {
             return Err(LaunchError::ForeignModule.into());
         }
@@ -431,8 +442,9 @@ impl Machine {
         let exchange = code.exchange(id.0);
         let threads = launch::host_threads(options.threads);
         // The memory that `malloc` gave cannot be put back.
-        let may_repeat = sanitize.races && !exchange.blocks && !code.allocates(id.0);
-        let mut is_parallel = may_repeat && blocks > 1 && threads > 1;
+        let may_undo = sanitize.races && !code.allocates(id.0);
+        let undoes = may_undo && options.undo_faults;
+        let mut is_parallel = may_undo && !exchange.blocks && blocks > 1 && threads > 1;
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
         let ended = loop {
@@ -466,7 +478,7 @@ impl Machine {
                 proxied_until: AtomicU32::new(0),
                 fences: launch::fences(config, sanitize.races && code.orders_blocks),
                 printed: LaunchText::after(&self.printed),
-                attempt: Attempt::new(is_parallel),
+                attempt: Attempt::new(is_parallel, undoes),
             };
             self.latest = Some(Latest {
                 config: *config,
@@ -478,7 +490,9 @@ impl Machine {
                 attempt, printed, ..
             } = context;
             let has_failed = attempt.has_failed();
-            self.memory.settle(attempt.into_saved(), has_failed);
+            self.is_undone = !has_failed && undoes && ended.is_err();
+            let is_undone = has_failed || self.is_undone;
+            self.memory.settle(attempt.into_saved(), is_undone);
             if !has_failed {
                 let last = ended.as_ref().err().and_then(|(place, _)| *place);
                 self.printed.add(printed.until(last));

@@ -229,7 +229,7 @@ impl Region for GlobalRegion<'_> {
 
     #[inline(always)]
     fn save(&mut self, launch: &LaunchContext, granule: u64) {
-        if launch.attempt.is_parallel {
+        if launch.attempt.saves {
             self.save_page(launch, granule);
         }
     }

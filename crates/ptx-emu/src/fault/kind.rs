@@ -291,6 +291,22 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
+    /// True for what a GPU does not notice: it goes on, with a result that may be wrong.
+    pub fn is_unnoticed_by_a_gpu(&self) -> bool {
+        matches!(
+            self,
+            Self::Uninitialized { .. }
+                | Self::UnsetValue { .. }
+                | Self::Race { .. }
+                | Self::StaleReadOnlyLoad { .. }
+                | Self::CopyUnderWay { .. }
+                | Self::CopyNotAwaited { .. }
+                | Self::MissingProxyFence { .. }
+                | Self::PartialBarrier { .. }
+                | Self::DivergentBarrier { .. }
+        )
+    }
+
     /// A short name of the kind of fault.
     pub fn name(&self) -> &'static str {
         match self {

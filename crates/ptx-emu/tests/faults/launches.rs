@@ -91,3 +91,28 @@ fn block_shapes_that_the_kernel_asks_for() {
     assert_eq!(fault(".maxntid 64, 1, 1"), Ok(()));
     assert_eq!(fault(".reqntid 64, 1, 1"), Ok(()));
 }
+
+/// Each thread stores to a word of its own, then all store to the first.
+const STORES_AND_RACES: &str = "st.global.u32 [%rd3+4], 7;\nst.global.u32 [%rd1], %r2;";
+
+#[test]
+fn a_fault_leaves_memory_as_it_was_if_asked_to() {
+    for (undoes, stored) in [(false, 7), (true, 0)] {
+        let mut kernel = launch(STORES_AND_RACES).block(64).out_words(65);
+        kernel.options.undo_faults = undoes;
+        let mut machine = Machine::new(kernel.limits.clone(), kernel.options.clone());
+        let outcome = kernel.run_on(&mut machine);
+        let fault = outcome.result.expect_err("a race").to_string();
+        assert!(fault.starts_with("race in global memory"), "{fault}");
+        assert_eq!((outcome.out[1], machine.is_undone()), (stored, undoes));
+    }
+}
+
+#[test]
+fn a_launch_without_a_fault_is_kept() {
+    let mut kernel = launch("st.global.u32 [%rd1], 7;");
+    kernel.options.undo_faults = true;
+    let mut machine = Machine::new(kernel.limits.clone(), kernel.options.clone());
+    assert_eq!(kernel.run_on(&mut machine).out[0], 7);
+    assert!(!machine.is_undone());
+}
