@@ -43,6 +43,10 @@ pub struct EmulateArgs {
     /// How many devices the program finds
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
     devices: u32,
+    /// How many multiprocessors a device has. A program that sizes its grids by it, so that they
+    /// fill a GPU, runs faster on a small one
+    #[arg(long, value_name = "N", default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..=132))]
+    multiprocessors: u32,
     /// The orders in which threads run: a number, a list, or FIRST..LAST; each runs the program
     /// again. 0 is by index, others are random
     #[arg(long, value_name = "ORDERS", default_value = "0")]

@@ -108,6 +108,10 @@ fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Comm
         // It would hide devices.
         .env_remove("CUDA_VISIBLE_DEVICES")
         .env("EMULATED_DRIVER_DEVICES", args.devices.to_string())
+        .env(
+            "EMULATED_DRIVER_MULTIPROCESSORS",
+            args.multiprocessors.to_string(),
+        )
         .env("EMULATED_DRIVER_ORDER", order.to_string())
         .env("EMULATED_DRIVER_CHECK", checks.join(","))
         .env(
