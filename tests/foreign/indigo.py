@@ -73,7 +73,7 @@ def indigo(folder, scratch):
             given = [os.path.join(copy, "inputs", graph + ".egr"), "1"]
             if name.startswith(("BFS", "SSSP")):
                 given.append("0")
-            run = Run(["--orders", "0,1,4"], [program, *given])
+            run = Run(["--orders", "0,1,4", "--multiprocessors", "2"], [program, *given])
             outcome = verdict(bool(bugs) or why is not None, run, why)
             if outcome.startswith("right") == bool(bugs or why):
                 break

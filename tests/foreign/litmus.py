@@ -10,8 +10,8 @@ import re
 import ptx_model
 from emulated import Run
 
-ORDERS = "0..39"
-SECONDS = 20
+ORDERS = "0..19"
+SECONDS = 10
 EXPECTED = os.path.join("dartagnan", "src", "test", "resources", "PTXv6_0-expected.csv")
 
 
@@ -67,7 +67,7 @@ def address(name):
     return f"[%at_{name}]"
 
 
-def translated(cell, number, warps, labels):
+def translated(cell, number, warps):
     """The PTX of an instruction."""
     words = re.split(r"[\s,]+", cell)
     opcode, args = words[0], words[1:]
@@ -143,7 +143,7 @@ def kernel(test):
     lines += ["ret;"]
     for number, cells in enumerate(test.threads):
         lines += [f"T{number}:"]
-        lines += [translated(cell, number, len(in_block[test.blocks[number]]), None) for cell in cells]
+        lines += [translated(cell, number, len(in_block[test.blocks[number]])) for cell in cells]
         lines += [f"ld.param.u64 %out, [out_{number}];", "@!%first ret;"]
         lines += [f"st.global.u32 [%out+{4 * register}], %r{register};" for register in range(16)]
         lines += ["ret;"]
@@ -184,6 +184,8 @@ def judged(test, expected, file):
         if is_forbidden(test, test.holds(registers, memory), expected):
             return f"wrong: an outcome that the model forbids, {registers} {memory}"
     checked = Run([*launch, *buffers], seconds=SECONDS)
+    if checked.code is None:
+        return "too slow: it waits for another block with weak loads"
     races = [fault["kind"] for fault in checked.faults() if fault["kind"].startswith("race")]
     others = [fault["kind"] for fault in checked.faults() if not fault["kind"].startswith("race")]
     is_racy = ptx_model.is_racy(test)
