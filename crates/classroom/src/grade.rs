@@ -23,12 +23,13 @@ use grading::report::{GradeReport, SubmissionId};
 use grading::worker::{self, Job};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
+use output_files::unwritable;
 
 use super::all::folder;
 use super::all::shard::Shard;
 use super::all::store::{self, Store, Terms};
-use super::all::{Class, grade_all};
-use super::arguments::{course_root, lab_file_here, number, read_lab_file};
+use super::all::{Class, grade_all, named};
+use super::arguments::{course_root, lab_file_here, number, read_lab_file, spare_submission};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
 use lab::devices::{Gpus, Machine, Wanted};
@@ -139,6 +140,7 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
             own.display()
         )));
     }
+    spare_submission(submission);
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
     let device = grader.first_device();
@@ -175,16 +177,24 @@ fn run_all(
     }
     let mut grader = Grader::new(&args.settings, args.gpus.as_ref())?;
     // No results folder is made for a class that is not there.
-    store::submissions(submissions, results)?;
+    let found = store::submissions(submissions, results)?;
+    named(&found.submissions, &args.again, submissions)?;
     if results.exists() && !results.is_dir() {
         return Err(CommandError::Input(format!(
             "-o {}: is a file, and the results of a class are a folder; name another",
             results.display()
         )));
     }
+    let is_class = || results.canonicalize().ok() == submissions.canonicalize().ok();
+    if results.join("kernels.rs").exists() || results.exists() && is_class() {
+        return Err(CommandError::Input(format!(
+            "-o {}: submissions are there; name a folder of its own for the results",
+            results.display()
+        )));
+    }
     std::fs::create_dir_all(results).map_err(|error| {
-        let results = results.display();
-        CommandError::Input(format!("cannot make the folder {results}: {error}"))
+        let (results, why) = (results.display(), unwritable(&error));
+        CommandError::Input(format!("-o {results}: cannot be made: {why}"))
     })?;
     let _lock = folder::Lock::take(results, args.shard.is_some())?;
     if grader.lab_spec(|| None)?.draws() && args.settings.draw.or(args.settings.seed).is_none() {

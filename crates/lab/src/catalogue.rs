@@ -33,7 +33,8 @@ pub fn has_solutions(labs: &[&Lab]) -> bool {
 /// `--submission`: solutions of one's own.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SubmissionArg {
-    /// A submission of your own: a folder with kernels.rs and launch.rs; may be repeated
+    /// A submission of your own: a folder with kernels.rs and launch.rs; for `perf` also a bundle of
+    /// `pack`, which needs no compiler; may be repeated
     #[arg(long, value_name = "DIR")]
     pub submission: Vec<PathBuf>,
 }
@@ -120,6 +121,60 @@ pub fn leave_submissions_alone(chosen: &mut [Chosen], names: &[String]) {
         if names.is_empty() && !lab.submitted().is_empty() {
             *variants = lab.submitted().iter().collect();
         }
+    }
+}
+
+/// Refuses a solution that is named and would not run, since the CPU is the only device that is
+/// named.
+///
+/// # Errors
+///
+/// [`CommandError::Input`].
+pub fn needs_device(
+    devices: &[Wanted],
+    variants: &[String],
+    own: &SubmissionArg,
+) -> Result<(), CommandError> {
+    if devices.is_empty() || devices.iter().any(|device| *device != Wanted::Cpu) {
+        return Ok(());
+    }
+    let named = match (variants, &own.submission[..]) {
+        (_, [first, ..]) => Some(("--submission", first.display().to_string())),
+        ([first, ..], []) => Some(("--variant", first.clone())),
+        ([], []) => None,
+    };
+    named.map_or(Ok(()), |(flag, name)| Err(on_cpu(flag, &name)))
+}
+
+/// The error of a solution that is named beside `--device cpu`.
+pub fn on_cpu(flag: &str, name: &str) -> CommandError {
+    CommandError::Input(format!(
+        "{flag} {name}: the CPU computes the reference, and no solution; leave out {flag} or --device cpu"
+    ))
+}
+
+/// Refuses more than one solution where one runs; `flag` is that which names a variant.
+///
+/// # Errors
+///
+/// [`CommandError::Input`].
+pub fn one_solution(
+    flag: &str,
+    variant: Option<&str>,
+    own: &SubmissionArg,
+) -> Result<(), CommandError> {
+    let first = |own: &[PathBuf]| own[0].display().to_string();
+    match (variant, &own.submission[..]) {
+        (Some(name), own @ [_, ..]) => Err(CommandError::Input(format!(
+            "{flag} {name}: one solution runs, and --submission {} is named, too; leave out one",
+            first(own)
+        ))),
+        (None, own @ [_, second, ..]) => Err(CommandError::Input(format!(
+            "--submission {}: one solution runs, and --submission {} is named, too; leave out one",
+            second.display(),
+            first(own)
+        ))),
+        _ => Ok(()),
     }
 }
 

@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use device::DeviceInfo;
 use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant, find_variant};
+use output_files::input::unreadable;
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
 use toml::Spanned;
@@ -274,10 +275,8 @@ fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
             false => (String::new(), name),
         },
         Err(error) => {
-            let kind = error.kind();
-            return Err(CommandError::Input(format!(
-                "{name}: cannot be read: {kind}"
-            )));
+            let why = unreadable(&error);
+            return Err(CommandError::Input(format!("{name}: {why}")));
         }
     };
     let line = |at: usize| 1 + text[..at].matches('\n').count();

@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::claimed::Claimed;
 use crate::{OutputError, OutputFile, not_written, parent};
 
 /// A file that is written whole, once or again and again. A reader finds one text or the next, even
@@ -10,6 +11,7 @@ use crate::{OutputError, OutputFile, not_written, parent};
 pub struct OutputDocument {
     folder: PathBuf,
     target: PathBuf,
+    _claimed: Option<Claimed>,
 }
 
 impl OutputDocument {
@@ -19,10 +21,11 @@ impl OutputDocument {
     ///
     /// [`OutputError::Path`] if it cannot be written.
     pub fn create(flag: &str, target: &Path) -> Result<OutputDocument, OutputError> {
-        OutputFile::create(flag, target)?;
+        let mut file = OutputFile::create(flag, target)?;
         Ok(OutputDocument {
             folder: parent(flag, target)?.to_owned(),
             target: target.to_owned(),
+            _claimed: file.claimed.take(),
         })
     }
 

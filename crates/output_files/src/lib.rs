@@ -5,9 +5,11 @@
 //! An [`OutputDocument`] is written whole, again and again. A [`GrowingFolder`] gets files that
 //! each appear complete.
 
+mod claimed;
 pub mod digest;
 mod document;
 mod growing;
+pub mod input;
 pub mod interrupt;
 mod scratch;
 
@@ -19,6 +21,7 @@ use exit::CommandError;
 use tempfile::{Builder, NamedTempFile, TempDir};
 use thiserror::Error;
 
+use claimed::Claimed;
 use interrupt::Unfinished;
 
 pub use document::OutputDocument;
@@ -74,6 +77,8 @@ pub struct OutputFile {
     writer: BufWriter<Named>,
     target: PathBuf,
     _unfinished: Unfinished,
+    /// None for a file in a place that is claimed as a whole.
+    claimed: Option<Claimed>,
 }
 
 impl OutputFile {
@@ -93,7 +98,13 @@ impl OutputFile {
             return Err(OutputError::path(flag, target, reason));
         }
         let folder = parent(flag, target)?;
-        OutputFile::beside(folder, target).map_err(|error| refused(flag, target, &error))
+        let claimed = Claimed::new(flag, target)?;
+        let file = OutputFile::beside(folder, target);
+        let file = file.map_err(|error| refused(flag, target, &error))?;
+        Ok(OutputFile {
+            claimed: Some(claimed),
+            ..file
+        })
     }
 
     fn beside(folder: &Path, target: &Path) -> io::Result<OutputFile> {
@@ -103,6 +114,7 @@ impl OutputFile {
             writer: BufWriter::new(Named(file)),
             target: target.to_owned(),
             _unfinished: unfinished,
+            claimed: None,
         })
     }
 
@@ -173,6 +185,7 @@ pub struct OutputFolder {
     folder: TempDir,
     target: PathBuf,
     _unfinished: Unfinished,
+    _claimed: Claimed,
 }
 
 impl OutputFolder {
@@ -191,12 +204,14 @@ impl OutputFolder {
             return Err(OutputError::path(flag, target, reason));
         }
         let parent = parent(flag, target)?;
+        let claimed = Claimed::new(flag, target)?;
         let (folder, unfinished) = Unfinished::make(|| builder(0o777).tempdir_in(parent))
             .map_err(|error| refused(flag, target, &error))?;
         Ok(OutputFolder {
             folder,
             target: target.to_owned(),
             _unfinished: unfinished,
+            _claimed: claimed,
         })
     }
 
@@ -273,13 +288,19 @@ fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, OutputError> {
 }
 
 fn refused(flag: &str, target: &Path, error: &io::Error) -> OutputError {
-    let reason = match error.kind() {
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        kind => kind.to_string(),
-    };
+    let reason = unwritable(error);
     let reason = format!("cannot be written: {reason}; name a place that can");
     OutputError::path(flag, target, reason)
+}
+
+/// Why a file or folder cannot be made, in words for users.
+pub fn unwritable(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
+        io::ErrorKind::NotFound => "nothing can be made there".to_owned(),
+        kind => kind.to_string(),
+    }
 }
 
 #[cfg(test)]

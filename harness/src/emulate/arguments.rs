@@ -146,6 +146,11 @@ impl FromStr for Argument {
         let wrong = |why: &str| {
             format!("argument {text}: {why}; write f32[1024]=iota, u8[64], 2.0f32 or 5i32")
         };
+        if text.starts_with("--") {
+            return Err(format!(
+                "{text} stands behind an argument of the kernel; write flags before the first of them"
+            ));
+        }
         let (head, content) = match text.split_once('=') {
             Some((head, content)) => (head, Some(content)),
             None => (text, None),

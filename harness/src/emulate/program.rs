@@ -1,6 +1,7 @@
 //! A program that finds the emulated driver as its `libcuda.so.1`.
 
 use std::ffi::OsString;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus};
 
@@ -39,7 +40,7 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         let report = folder.path().join(format!("report-{order}"));
         let status = command(args, folder.path(), &report, *order)
             .status()
-            .map_err(|error| CommandError::Input(format!("cannot run {program}: {error}")))?;
+            .map_err(|error| CommandError::Input(format!("{program}: {}", why_not_run(&error))))?;
         let mut run = Run {
             order: *order,
             exit_code: Some(code_of(status)),
@@ -63,6 +64,19 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         out,
     )?;
     ending
+}
+
+/// Why a program cannot be started, with a remedy.
+fn why_not_run(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => {
+            "there is no such program; write ./NAME for one in this folder".to_owned()
+        }
+        io::ErrorKind::PermissionDenied => {
+            "it may not be executed; name a program, or `chmod +x` it".to_owned()
+        }
+        _ => format!("cannot be run: {error}"),
+    }
 }
 
 /// The file of the library: beside this program, or where cargo puts it.

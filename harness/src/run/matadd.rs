@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::flags::Extents;
 use exit::{CommandError, Ending};
-use lab::catalogue::{SubmissionArg, needs_solutions};
+use lab::catalogue::{self, SubmissionArg, needs_solutions};
 use lab::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
@@ -85,6 +85,8 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
         ));
     }
+    let looked_at = args.check_index.as_ref().and_then(Option::as_deref);
+    catalogue::one_solution("--check-index", looked_at, &args.own)?;
     let Extents([n_x, n_y]) = args.shape;
     let json = args.json.open()?;
     let report = match (&args.check_index, LAB.submitted()) {

@@ -51,7 +51,7 @@ pub struct PoissonArgs {
     #[arg(long, value_name = "DIR", default_value = ".")]
     out: PathBuf,
     /// Ends the file's name, before the dot: poisson-N-S.npy
-    #[arg(long, value_name = "S")]
+    #[arg(long, value_name = "S", requires = "output")]
     suffix: Option<String>,
     /// Cores that the CPU uses [default: all]
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=4096))]

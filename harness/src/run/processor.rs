@@ -11,7 +11,7 @@ use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use lab::catalogue::{SubmissionArg, variant_of_run};
+use lab::catalogue::{self, SubmissionArg, variant_of_run};
 use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
 use measure::tuned::Table;
@@ -75,6 +75,7 @@ impl DeviceArg {
         usual: &str,
     ) -> Result<Processor, CommandError> {
         let name = self.variant.as_deref();
+        catalogue::one_solution("--variant", name, &self.own)?;
         #[cfg(target_os = "linux")]
         let world = match self.device {
             // Each process computes by itself.
@@ -152,20 +153,17 @@ impl DeviceArg {
 impl DeviceArg {
     /// Refuses a solution that is named and would not run: the CPU computes the reference.
     fn needs_device(&self) -> Result<(), CommandError> {
-        let named = match (&self.variant, &self.own.submission[..]) {
-            (_, [.., folder]) => format!("--submission {}", folder.display()),
-            (Some(variant), []) => format!("--variant {variant}"),
+        let (flag, name) = match (&self.variant, &self.own.submission[..]) {
+            (_, [.., folder]) => ("--submission", folder.display().to_string()),
+            (Some(variant), []) => ("--variant", variant.clone()),
             (None, []) => return Ok(()),
         };
-        let flag = named.split(' ').next().unwrap_or_default();
-        Err(CommandError::Input(match self.device {
-            Some(_) => format!(
-                "{named}: the CPU computes the reference, and no solution; leave out {flag} or --device cpu"
-            ),
-            None => format!(
-                "{named}: this machine has no GPU that could run it; add --device emulated, with a small problem, or leave out {flag}"
-            ),
-        }))
+        Err(match self.device {
+            Some(_) => catalogue::on_cpu(flag, &name),
+            None => CommandError::Input(format!(
+                "{flag} {name}: this machine has no GPU that could run it; add --device emulated, with a small problem, or leave out {flag}"
+            )),
+        })
     }
 
     /// Refuses several GPUs for a lab that has no variant for them.

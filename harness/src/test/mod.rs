@@ -83,6 +83,7 @@ fn run_on(
     tuned: &Table,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
+    catalogue::needs_device(&args.device, &args.variant, &args.own)?;
     let labs = catalogue::select(labs, args.lab.as_deref())?;
     let mut labs = catalogue::variants(&labs, &args.variant)?;
     catalogue::leave_submissions_alone(&mut labs, &args.variant);

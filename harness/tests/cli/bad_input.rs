@@ -503,3 +503,75 @@ fn what_does_not_scale() {
     }
     insta::assert_snapshot!(all);
 }
+
+/// The first line that each of these is answered with, beside exit code 2. All were accepted once,
+/// or answered with words that led elsewhere.
+#[test]
+fn nothing_is_accepted_in_silence() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+    let results = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/results/h100.json");
+    std::fs::copy(results, folder.path().join("old.json")).unwrap();
+    write("cut.json", r#"{"schema_version": 4, "comm"#);
+    write("text", "text");
+    write(
+        "a.ptx",
+        ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 p){ ret; }\n",
+    );
+    let mut all = String::new();
+    for words in [
+        "grad x",
+        "test wave2d --device cpu --variant naive",
+        "perf wave2d --device cpu --variant shmem",
+        "perf wave2d --json=x --html x",
+        "counts a.ptx --variant naive",
+        "counts a.ptx --param n=3",
+        "occupancy --registers 0 --threads 32",
+        "report old.json -o old.json",
+        "report old.json --ladder x.png",
+        "report old.json -o x.svg --ladder x.svg",
+        "report old.json old.json",
+        "compare old.json old.json --json=old.json",
+        "compare cut.json old.json",
+        "compare text old.json",
+        "compare . old.json",
+        "run wave2d --shape -3,3",
+        "run poisson --suffix x",
+        "run stencil25 --receivers r.npy --gif r.png",
+        "emulate a.ptx --kernel k 1u64 --grid 2",
+        "emulate . --kernel k",
+        "emulate -- ./none",
+        "pack none --lab wave2d -o x",
+        "pack text --lab wave2d -o x",
+        "grade --all none --lab wave2d -o x",
+        "grade --all text --lab wave2d -o x",
+        "grade text --lab wave2d -o text",
+    ] {
+        let args: Vec<&str> = words.split(' ').collect();
+        let output = harness(folder.path(), &args).output().unwrap();
+        assert_eq!(
+            output.status.code(),
+            Some(2),
+            "{words}: {}",
+            describe(&output)
+        );
+        let said = String::from_utf8_lossy(&output.stderr);
+        let first = said.lines().next().unwrap_or_default();
+        all += &format!("$ harness {words}\n{first}\n");
+    }
+    insta::assert_snapshot!(all);
+    // A command that `--help` does not show is not proposed.
+    let tip = run(&["grad"]);
+    assert!(
+        tip.contains("'grade'") && !tip.contains("grade-worker"),
+        "{tip}"
+    );
+    // What is read and what else is there stays as it was.
+    assert_eq!(
+        crate::run::names(folder.path()),
+        ["a.ptx", "cut.json", "old.json", "text"]
+    );
+    let same =
+        std::fs::read(results).unwrap() == std::fs::read(folder.path().join("old.json")).unwrap();
+    assert!(same, "the results were replaced");
+}

@@ -88,14 +88,9 @@ pub fn grade_all(
             out.line(format!("  passed over: {}", passed_over(names, why)))?;
         }
     }
+    let again = named(&found, class.again, class.submissions)?;
     let store = Store::open(class.results, class.terms)?;
-    for name in class.again {
-        let one = found.iter().find(|one| one.name == *name).ok_or_else(|| {
-            CommandError::Input(format!(
-                "--again {name}: {} has no such submission",
-                class.submissions.display()
-            ))
-        })?;
+    for one in again {
         store.forget(&store.key(one))?;
     }
     let Some(shard) = class.shard else {
@@ -117,6 +112,27 @@ pub fn grade_all(
         class.results.display()
     ))?;
     Ok(Ending::Fine)
+}
+
+/// The submissions of these names, which `--again` gives.
+///
+/// # Errors
+///
+/// [`CommandError::Input`] for a name that is not there.
+pub fn named<'f>(
+    found: &'f [Submission],
+    names: &[String],
+    folder: &Path,
+) -> Result<Vec<&'f Submission>, CommandError> {
+    let one = |name: &String| {
+        found.iter().find(|one| one.name == *name).ok_or_else(|| {
+            CommandError::Input(format!(
+                "--again {name}: {} has no such submission",
+                folder.display()
+            ))
+        })
+    };
+    names.iter().map(one).collect()
 }
 
 /// The line for names that are passed over, with the reason for one and for several.

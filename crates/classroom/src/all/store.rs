@@ -77,6 +77,12 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     let refused = |reason: &dyn std::fmt::Display| {
         CommandError::Input(format!("--all {}: {reason}", folder.display()))
     };
+    if !folder.is_dir() {
+        return Err(refused(&match folder.exists() {
+            true => "is no folder; name the one with the submissions",
+            false => "there is no such folder; name the one with the submissions",
+        }));
+    }
     let results = fs::canonicalize(results).ok();
     let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
     // One that leads nowhere belongs to this folder.

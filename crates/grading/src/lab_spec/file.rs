@@ -70,6 +70,7 @@ impl LabSpec {
         let parsed: TomlFile = toml::from_str(text).map_err(|error| {
             // The parser's message may have several lines; a message of ours has one.
             let message = error.message().lines().collect::<Vec<_>>().join(", ");
+            let message = without_types(&message);
             checker.error(error.span().unwrap_or(0..0), message)
         })?;
         let version = *parsed.format_version.get_ref();
@@ -111,6 +112,19 @@ impl LabSpec {
             draw: None,
         })
     }
+}
+
+/// The parser's words without those of Rust's types.
+fn without_types(message: &str) -> String {
+    const TYPES: [(&str, &str); 5] = [
+        ("expected f64", "expected a number"),
+        ("expected u32", "expected a whole number, 0 or more"),
+        ("expected u64", "expected a whole number, 0 or more"),
+        ("expected a sequence", "expected an array"),
+        ("expected a map", "expected a table"),
+    ];
+    let replace = |message: String, (rust, words): (&str, &str)| message.replace(rust, words);
+    TYPES.into_iter().fold(message.to_owned(), replace)
 }
 
 struct Checker<'a> {

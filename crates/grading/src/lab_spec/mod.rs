@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use lab::CaseError;
 use lab::{CaseParams, Lab, LabCase, Seed};
+use output_files::input::unreadable;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -32,7 +33,7 @@ pub use hints::{Hint, Hints};
 #[derive(Debug, Error)]
 pub enum LabSpecError {
     /// The lab file cannot be read.
-    #[error("{}: cannot be read: {source}", .file.display())]
+    #[error("{}: {}", .file.display(), unreadable(.source))]
     Unreadable {
         /// The file.
         file: PathBuf,

@@ -112,7 +112,7 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     }
     let text = String::from_utf8(bytes).map_err(|error| {
         refused(format!(
-            "is not text: byte {} is not UTF-8",
+            "is not text: byte {} is not UTF-8; save it as UTF-8",
             error.utf8_error().valid_up_to()
         ))
     })?;

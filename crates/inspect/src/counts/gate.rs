@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::io::ErrorKind;
 use std::path::Path;
 
 use exit::CommandError;
+use output_files::input::unreadable;
 use serde::{Deserialize, Serialize};
 use terminal::json::read::{self, Head};
 use terminal::look::Look;
@@ -117,13 +117,10 @@ impl Counts {
         const REMEDY: &str = "write it with --update";
         let parse = || -> Result<Counts, CommandError> {
             let text = std::fs::read_to_string(path).map_err(|error| {
-                CommandError::Input(match error.kind() {
-                    ErrorKind::NotFound => format!("there is no such file; {REMEDY}"),
-                    kind => format!("cannot be read: {kind}; {REMEDY}"),
-                })
+                CommandError::Input(format!("{}; {REMEDY}", unreadable(&error)))
             })?;
             let head = Head::of(&text).map_err(|error| {
-                CommandError::Input(format!("no counts of ours: {error}; {REMEDY}"))
+                CommandError::Input(format!("{error}: no counts of ours; {REMEDY}"))
             })?;
             if head.command != COMMAND {
                 return Err(CommandError::Input(format!(
@@ -152,7 +149,7 @@ impl Counts {
     pub fn differences(&self, now: &Counts) -> Result<Vec<Difference>, CommandError> {
         if (&self.of, &self.case) != (&now.of, &now.case) {
             return Err(CommandError::Input(format!(
-                "--baseline: has counts of {} {}, not of {} {}",
+                "has counts of {} {}, not of {} {}",
                 self.of, self.case, now.of, now.case
             )));
         }

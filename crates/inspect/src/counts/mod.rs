@@ -13,7 +13,6 @@ mod gate;
 mod tests;
 
 use std::collections::BTreeMap;
-use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -24,6 +23,7 @@ use host::labs;
 use lab::catalogue::{self, SubmissionArg};
 use lab::{Lab, LabCase, Variant};
 use output_files::OutputDocument;
+use output_files::input::unreadable;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -99,6 +99,18 @@ fn run_on(
     toolkit: &Toolkit,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
+    if let (true, [first, ..]) = (args.is_ptx(), &args.variant[..]) {
+        return Err(CommandError::Input(format!(
+            "--variant {first}: a file of PTX has no variants; leave it out, or name a lab instead of {}",
+            args.of
+        )));
+    }
+    if let (true, [first, ..]) = (args.is_ptx(), &args.param[..]) {
+        return Err(CommandError::Input(format!(
+            "--param {first}: a file of PTX has no case; leave it out, or name a lab instead of {}",
+            args.of
+        )));
+    }
     let before = match (&args.baseline, args.update) {
         (Some(path), false) => Some(Counts::read(path)?),
         _ => None,
@@ -114,7 +126,11 @@ fn run_on(
     let mut ending = Ending::Fine;
     match &before {
         Some(before) => {
-            let differences = before.differences(&counts)?;
+            let differences = before.differences(&counts);
+            let differences = differences.map_err(|failure| match &args.baseline {
+                Some(path) => failure.context(format!("--baseline {}", path.display())),
+                None => failure,
+            })?;
             out.line(gate::report(&counts, &differences, look))?;
             if differences.iter().any(Difference::is_worse) {
                 ending = Ending::Wrong;
@@ -239,12 +255,8 @@ fn resources(module: &Module, kernels: &[&str], toolkit: &Toolkit) -> (ByKernel,
 fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
     let name = path.display().to_string();
     let text = std::fs::read_to_string(path);
-    let text = text.map_err(|error| {
-        CommandError::Input(match error.kind() {
-            ErrorKind::NotFound => format!("{name}: there is no such file"),
-            kind => format!("{name}: cannot be read: {kind}"),
-        })
-    })?;
+    let text =
+        text.map_err(|error| CommandError::Input(format!("{name}: {}", unreadable(&error))))?;
     let module = Module::new(name.clone(), text.clone());
     module
         .program()

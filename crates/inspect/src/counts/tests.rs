@@ -99,5 +99,5 @@ fn bad_baselines_are_explained() {
     };
     insta::assert_snapshot!(refusal(r#"{"schema_version": 4, "command": "perf"}"#), @"counts.json: results of `harness perf`; write it with --update");
     insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "counts"}"#), @"counts.json: damaged: missing field `of`; measure again");
-    insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "counts", "of": "wave2d", "case": "8x8", "kernels": []}"#), @"--baseline: has counts of wave2d 8x8, not of tripling 2 blocks");
+    insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "counts", "of": "wave2d", "case": "8x8", "kernels": []}"#), @"--baseline counts.json: has counts of wave2d 8x8, not of tripling 2 blocks");
 }

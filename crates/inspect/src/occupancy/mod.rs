@@ -112,6 +112,11 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), CommandE
 }
 
 fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, CommandError> {
+    if args.registers == 0 {
+        return Err(CommandError::Input(
+            "--registers 0: a thread has 1 to 255 registers".to_owned(),
+        ));
+    }
     let needs = BlockNeeds {
         registers: args.registers,
         threads: args.threads,

@@ -36,7 +36,8 @@ pub struct Resources {
 ///
 /// # Errors
 ///
-/// Where the temporary folder cannot be written. A tool that is missing or fails is in the text.
+/// [`CommandError::Environment`] where SASS is wanted and a tool is missing or fails. Otherwise that
+/// is in the text.
 pub fn render(
     module: &Module,
     kernels: &[&str],
@@ -51,8 +52,18 @@ pub fn render(
             sass,
             missing,
         }) => (resources, sass, missing),
-        Err(reason) => (HashMap::new(), HashMap::new(), vec![reason]),
+        Err(reason) if shown.sass => (HashMap::new(), HashMap::new(), vec![reason]),
+        Err(reason) => {
+            let reason = format!("registers, spills and stack are not known: {reason}");
+            (HashMap::new(), HashMap::new(), vec![reason])
+        }
     };
+    if shown.sass && sass.is_empty() {
+        return Err(CommandError::Environment(format!(
+            "--sass: {}",
+            missing.join("; ")
+        )));
+    }
     let target = module.target().unwrap_or("no target");
     let mut parts = Vec::new();
     for name in kernels {
@@ -119,9 +130,7 @@ fn compile(
     toolkit: &Toolkit,
 ) -> Result<Compiled, String> {
     let ptxas = toolkit.find("ptxas").map_err(|error| {
-        format!(
-            "registers, spills and stack are not known: {error}, or `pip install nvidia-cuda-nvcc` and add its bin folder to the PATH"
-        )
+        format!("{error}, or `pip install nvidia-cuda-nvcc` and add its bin folder to the PATH")
     })?;
     let failed = |error: std::io::Error| format!("{}: {error}", ptxas.display());
     let folder = ScratchFolder::new("ptxas").map_err(failed)?;
@@ -152,7 +161,7 @@ fn compile(
                 compiled.sass = functions(&String::from_utf8_lossy(&run.stdout));
             }
             Err(error) => compiled.missing.push(format!(
-                "SASS is not shown: {error}, or `pip install nvidia-cuda-nvdisasm` and add its bin folder to the PATH"
+                "{error}, or `pip install nvidia-cuda-nvdisasm` and add its bin folder to the PATH"
             )),
         }
     }
@@ -372,11 +381,18 @@ ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack si
                 "[ \"$1 $2 $3 $4 $5\" = '-v --gpu-name sm_80 --entry add' ] || exit 1\ncat >&2 <<'END'\n{told}\nEND\n: > \"$7\""
             ),
         );
-        let text = listing(&toolkit, true);
+        let text = listing(&toolkit, false);
         let head = "add  sm_80: 64 registers, 20 bytes of spill stores, 36 of spill loads, 32 of stack, 1024 of shared memory\n";
         assert!(text.starts_with(head), "{text}");
-        let missing = "SASS is not shown: nvdisasm not found";
-        assert!(text.contains(missing), "{text}");
+        let module = Module::new("adding", PTX);
+        let shown = Shown {
+            ptx: false,
+            sass: true,
+        };
+        let refused = render(&module, &["add"], shown, &toolkit, Look::PLAIN).unwrap_err();
+        assert_eq!(refused.kind(), exit::ErrorKind::Environment);
+        let said = refused.to_string();
+        assert!(said.starts_with("--sass: nvdisasm not found"), "{said}");
         let dump = "\
 \t.headerflags\t@\"EF_CUDA_SM80\"
 //--------------------- .text.add --------------------------

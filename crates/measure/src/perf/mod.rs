@@ -237,6 +237,7 @@ fn run_in(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let began = Instant::now();
+    catalogue::needs_device(&args.device, &args.variant, &args.own)?;
     let chosen = environment.machine.choose(&args.device)?;
     let mut benches = benches(environment, args, &chosen)?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), environment.page)?;

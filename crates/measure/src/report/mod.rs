@@ -39,6 +39,7 @@ use crate::perf::results::{COMMAND, Results, earlier};
 use exit::{CommandError, Ending};
 use host::membench::Measured;
 use output_files::OutputFile;
+use output_files::input::{spare, unreadable};
 use terminal::json::read::Head;
 use terminal::stdout::Out;
 
@@ -67,6 +68,12 @@ const TABLE: &str = "Table and command";
 ///
 /// A file that cannot be read or written, or does not hold results of this program.
 pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    for (index, path) in args.results.iter().enumerate() {
+        if args.results[..index].contains(path) {
+            let path = path.display();
+            return Err(CommandError::Input(format!("{path}: is named twice")));
+        }
+    }
     let documents = args.results.iter();
     let documents: Vec<Document> = documents
         .map(|path| Document::read(path))
@@ -75,17 +82,32 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         (None, None) => Some(PathBuf::from("report.html")),
         (page, _) => page.clone(),
     };
-    let mut write = |flag: &str, path: &Path, text: String| -> Result<(), CommandError> {
-        let path = OutputFile::create(flag, path)?.write_all(text.as_bytes())?;
+    // Both, before either is written.
+    let picture = args.ladder.as_deref().map(picture).transpose()?;
+    let page = page.as_deref().map(|path| OutputFile::create("-o", path));
+    let page = page.transpose()?;
+    let mut write = |file: OutputFile, text: String| -> Result<(), CommandError> {
+        let path = file.write_all(text.as_bytes())?;
         out.line(format!("wrote {}", path.display()))
     };
-    if let Some(path) = &args.ladder {
-        write("--ladder", path, ladder::svg(&of_labs(&documents))?)?;
+    if let Some(file) = picture {
+        write(file, ladder::svg(&of_labs(&documents))?)?;
     }
-    if let Some(path) = page {
-        write("-o", &path, html(&documents))?;
+    if let Some(file) = page {
+        write(file, html(&documents))?;
     }
     Ok(Ending::Fine)
+}
+
+/// The file of `--ladder`.
+fn picture(path: &Path) -> Result<OutputFile, CommandError> {
+    if path.extension().is_none_or(|ending| ending != "svg") {
+        return Err(CommandError::Input(format!(
+            "--ladder {}: the picture is an SVG; name a .svg",
+            path.display()
+        )));
+    }
+    Ok(OutputFile::create("--ladder", path)?)
 }
 
 #[derive(Debug, Clone)]
@@ -96,8 +118,9 @@ enum Document {
 
 impl Document {
     fn read(path: &Path) -> Result<Document, CommandError> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| CommandError::Input(format!("cannot be read: {}", error.kind())));
+        let text =
+            std::fs::read_to_string(path).map_err(|error| CommandError::Input(unreadable(&error)));
+        spare(path);
         text.and_then(|text| Document::parse(&text))
             .map_err(|failure| failure.context(path.display()))
     }
@@ -106,7 +129,7 @@ impl Document {
         const REMEDY: &str =
             "write one with `harness perf --json=FILE` or `harness run membench --json=FILE`";
         let head = Head::of(text).map_err(|error| {
-            CommandError::Input(format!("no results of ours: {error}; {REMEDY}"))
+            CommandError::Input(format!("{error}: no results of ours; {REMEDY}"))
         })?;
         match head.command.as_str() {
             COMMAND | earlier::SCALING => Ok(Document::Perf(Box::new(Results::parse(text)?))),

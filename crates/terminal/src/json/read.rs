@@ -3,6 +3,7 @@
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use serde_json::error::Category;
 
 use exit::CommandError;
 
@@ -20,9 +21,20 @@ impl Head {
     ///
     /// # Errors
     ///
-    /// Why it is none of ours.
-    pub fn of(text: &str) -> Result<Head, serde_json::Error> {
-        serde_json::from_str(text)
+    /// Why it is none of ours, in words that follow the file's name and a colon.
+    pub fn of(text: &str) -> Result<Head, String> {
+        if text.trim().is_empty() {
+            return Err("is empty".to_owned());
+        }
+        serde_json::from_str(text).map_err(|error| match error.classify() {
+            Category::Eof => format!("ends early, in line {}", error.line()),
+            Category::Data => "does not begin with `schema_version` and `command`".to_owned(),
+            Category::Syntax | Category::Io => format!(
+                "is not JSON, in line {}, column {}",
+                error.line(),
+                error.column()
+            ),
+        })
     }
 
     /// Whether the rest can be read.
@@ -104,6 +116,23 @@ mod tests {
         insta::assert_snapshot!(error(r#"{"name": "a"}"#), @"damaged: missing field `inner`; measure again");
         insta::assert_snapshot!(error(r#"{"name": "a", "inner": [{"kept": 1}]}"#), @"damaged: `inner[0]`: missing field `time_s`; measure again");
         insta::assert_snapshot!(error(r#"{"name": "a", "inner": [{"time_s": "soon"}]}"#), @r#"damaged: `inner[0].time_s`: invalid type: string "soon", expected f64; measure again"#);
+    }
+
+    #[test]
+    fn what_is_no_document_of_ours_is_told_in_words() {
+        let why = |text: &str| Head::of(text).unwrap_err();
+        assert_eq!(why(" \n"), "is empty");
+        assert_eq!(why("{\"command\": \"perf\""), "ends early, in line 1");
+        assert_eq!(why("text"), "is not JSON, in line 1, column 2");
+        let no_head = "does not begin with `schema_version` and `command`";
+        for text in [
+            "{}",
+            "[]",
+            "3",
+            r#"{"schema_version": "4", "command": "x"}"#,
+        ] {
+            assert_eq!(why(text), no_head, "{text}");
+        }
     }
 
     #[test]

@@ -6,6 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use device::DeviceKind;
 use exit::{CommandError, Ending};
+use output_files::input::{spare, unreadable};
 use stats::BETWEEN_RUNS;
 use terminal::json::read;
 use terminal::json::read::Head;
@@ -87,14 +88,30 @@ impl Results {
     pub fn read(path: &Path) -> Result<Results, CommandError> {
         let name = path.display();
         let text = std::fs::read_to_string(path).map_err(|error| {
-            CommandError::Input(match error.kind() {
-                ErrorKind::NotFound => {
-                    format!("{name}: there is no such file; `harness perf --json={name}` makes one")
-                }
-                kind => format!("{name}: cannot be read: {kind}"),
-            })
+            let remedy = match error.kind() {
+                ErrorKind::NotFound => format!("; `harness perf --json={name}` makes one"),
+                _ => String::new(),
+            };
+            CommandError::Input(format!("{name}: {}{remedy}", unreadable(&error)))
         })?;
+        spare(path);
         Results::parse(&text).map_err(|failure| failure.context(name))
+    }
+
+    /// Refuses times that no clock gives.
+    fn check_samples(&self) -> Result<(), CommandError> {
+        for view in self.rows() {
+            let samples = view.row.figures().map(|figures| &figures.run.samples_s[..]);
+            let is_time = |sample: &&f64| sample.is_finite() && **sample > 0.0;
+            let wrong = samples.unwrap_or_default().iter().find(|one| !is_time(one));
+            if let Some(sample) = wrong {
+                return Err(CommandError::Input(format!(
+                    "damaged: a sample of {} on {} is {sample} s; measure again",
+                    view.row.variant, view.row.device
+                )));
+            }
+        }
+        Ok(())
     }
 
     /// Reads a document's text.
@@ -102,7 +119,7 @@ impl Results {
     pub fn parse(text: &str) -> Result<Results, CommandError> {
         let remedy = "write one with `harness perf --json=FILE`";
         let head = Head::of(text).map_err(|error| {
-            CommandError::Input(format!("no results of `harness perf`: {error}; {remedy}"))
+            CommandError::Input(format!("{error}: no results of `harness perf`; {remedy}"))
         })?;
         match (head.command.as_str(), head.schema_version) {
             (COMMAND, 2) => earlier::without_references(text),
@@ -110,7 +127,9 @@ impl Results {
             (earlier::SCALING, 1) => earlier::scaling(text),
             (COMMAND, _) => {
                 head.expect_version(SCHEMA_VERSION)?;
-                read::document(text)
+                let results: Results = read::document(text)?;
+                results.check_samples()?;
+                Ok(results)
             }
             (command, _) => Err(CommandError::Input(format!(
                 "results of `harness {command}`, not of `harness perf`; {remedy}"
@@ -126,8 +145,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_explained() {
         let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
-        insta::assert_snapshot!(error("{"), @"a.json: no results of `harness perf`: EOF while parsing an object at line 1 column 1; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error("[1]"), @"a.json: no results of `harness perf`: invalid length 1, expected struct Head with 2 elements at line 1 column 3; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("{"), @"a.json: ends early, in line 1: no results of `harness perf`; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("[1]"), @"a.json: does not begin with `schema_version` and `command`: no results of `harness perf`; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 4; measure again with this one");
         insta::assert_snapshot!(error(r#"{"schema_version": 5, "command": "perf"}"#), @"a.json: has schema version 5, this program reads version 4; read it with the program that wrote it, or a newer one");
