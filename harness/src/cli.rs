@@ -8,6 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
+use grading::pack::own::Bundles;
 use inspect::{counts, occupancy, profile};
 use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, perf, report, tune};
@@ -84,6 +85,7 @@ impl Cli {
         }
         let matches = command.clone().try_get_matches();
         let read = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
+        let read = read.map_err(|error| without_hidden(error, &command));
         read.unwrap_or_else(|error| match moved(&error).or_else(|| no_number(&error)) {
             Some(words) => command.error(error.kind(), words).exit(),
             None => error.exit(),
@@ -102,6 +104,14 @@ impl Cli {
         }
     }
 
+    /// Whether the command takes bundles as submissions.
+    fn bundles(&self) -> Bundles {
+        match &self.command {
+            Command::Perf(_) => Bundles::Taken,
+            _ => Bundles::Refused,
+        }
+    }
+
     /// Does what was asked.
     ///
     /// # Errors
@@ -109,7 +119,7 @@ impl Cli {
     /// Why it cannot be done.
     pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         let _folders = match self.own() {
-            Some((lab, named)) => own::submit(lab, named)?,
+            Some((lab, named)) => own::submit(lab, named, self.bundles())?,
             None => Vec::new(),
         };
         match &self.command {
@@ -155,6 +165,22 @@ fn moved(error: &clap::Error) -> Option<String> {
     moved.map(|(_, to)| (*to).to_owned())
 }
 
+/// The same error, which proposes no command that `--help` does not show.
+fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Error {
+    const NAMES: ContextKind = ContextKind::SuggestedSubcommand;
+    if let Some(ContextValue::Strings(mut names)) = error.remove(NAMES) {
+        let is_hidden = |name: &str| {
+            let found = command.find_subcommand(name);
+            found.is_some_and(clap::Command::is_hide_set)
+        };
+        names.retain(|name| !is_hidden(name));
+        if !names.is_empty() {
+            error.insert(NAMES, ContextValue::Strings(names));
+        }
+    }
+    error
+}
+
 /// The error of a flag whose value is not a number.
 fn no_number(error: &clap::Error) -> Option<String> {
     let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) = (
@@ -176,9 +202,14 @@ fn no_number(error: &clap::Error) -> Option<String> {
     Some(format!("invalid value '{value}' for '{flag}': {wanted}"))
 }
 
-/// The same command whose flags take `-1` as a value, and say what is wrong with it.
+/// The same command whose flags take `-1` and `-1,2` as values, and say what is wrong with them.
 fn taking_negative_numbers(command: clap::Command) -> clap::Command {
+    let is_list = |arg: &clap::Arg| {
+        let names = arg.get_value_names().unwrap_or_default();
+        names.iter().any(|name| name.contains(','))
+    };
     let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
+        true if is_list(&arg) => arg.allow_hyphen_values(true),
         true => arg.allow_negative_numbers(true),
         false => arg,
     };

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::arguments::{course_root, lab_file_here, number, read_lab_file};
+use super::arguments::{course_root, lab_file_here, number, read_lab_file, spare_submission};
 use super::report::figures::LONGEST_MESSAGE;
 use clap::Args;
 use grading::engine::GradeError;
@@ -23,8 +23,8 @@ use units::{bytes, count};
 #[derive(Debug, Clone, Args)]
 #[command(
     after_help = "A submission is a folder with kernels.rs (device code) and launch.rs (host code); nothing else of it is \
-                  used. The bundle holds the kernels as PTX and a plan for each case, for `harness grade` on a machine that \
-                  has no Rust."
+                  used. The bundle holds the kernels as PTX and a plan for each case, for `harness grade` and `harness perf` \
+                  on a machine that has no Rust."
 )]
 pub struct PackArgs {
     /// The submission's folder
@@ -79,11 +79,23 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
             Cow::Owned(read)
         }
     };
+    if !args.dir.is_dir() {
+        let what = match args.dir.exists() {
+            true => "is no folder",
+            false => "there is no such folder",
+        };
+        return Err(CommandError::Input(format!(
+            "{}: {what}; name one with kernels.rs and launch.rs",
+            args.dir.display()
+        )));
+    }
+    spare_submission(&args.dir);
     // A path that cannot be written is refused before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;
     let mut options = Options::new(course_root(args.course.as_deref())?);
     options.cache.clone_from(&args.cache);
     options.without_landlock = args.without_landlock;
+    options.for_perf = true;
     let start = Instant::now();
     let draw = match args.draw {
         Some(draw) => draw,
@@ -107,7 +119,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     ))?;
     out.line(summary(&bundle))?;
     out.line(format_args!("SHA-256    {}", bundle.sha256))?;
-    for (case, fault) in &bundle.failed {
+    for (case, fault) in bundle.failed.iter().chain(&bundle.timed_failed) {
         let message = escape::at_most(&fault.message, LONGEST_MESSAGE);
         out.line(format_args!(
             "no plan    {case} [{}]: {message}",
@@ -129,8 +141,9 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 fn summary(bundle: &PackedFile) -> String {
     let built = &bundle.built_with;
     let mut text = format!(
-        "plans      {}\nkernels    {}, LLVM {}\nrecorder   {}\nsandbox",
+        "plans      {}; also those of {} for `harness perf`\nkernels    {}, LLVM {}\nrecorder   {}\nsandbox",
         count(bundle.commands, "command"),
+        count(bundle.timed, "case"),
         built.kernels,
         built.llvm,
         built.host

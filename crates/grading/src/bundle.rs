@@ -26,8 +26,8 @@ use output_files::digest;
 
 /// The version of the format that this program writes and reads. It goes up whenever another
 /// program would misread the file. In version 1, a plan's commands were lists of numbers; in
-/// version 2, each case had a plan.
-pub const FORMAT_VERSION: u32 = 3;
+/// version 2, each case had a plan; in version 3, none was for `perf`.
+pub const FORMAT_VERSION: u32 = 4;
 
 /// The largest PTX, in bytes: all built-in variants of all labs together have a quarter of it.
 pub const MAX_PTX_BYTES: usize = 8 << 20;
@@ -45,6 +45,9 @@ pub struct Bundle {
     pub ptx: String,
     /// In the order of the lab's cases.
     pub cases: Vec<BundledCase>,
+    /// The cases that `harness perf` times, by their labels. No grade looks at them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub timed: Vec<BundledCase>,
     /// The compilers.
     pub built_with: BuiltWith,
     /// The sandbox's layers while it was built.

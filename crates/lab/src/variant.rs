@@ -44,6 +44,8 @@ pub struct Variant {
     /// Whether it is measured only where its name is given, so that usual tables stay short. It is
     /// tested in any case. Such variants are the last of their lab.
     pub on_request: bool,
+    /// Whether it records a part of a case, too. A bundle has plans of whole cases alone.
+    pub has_parts: bool,
     /// Its kernels.
     pub module: Arc<Module>,
     /// The same in each shape in which it may be launched, the default one first. `NAME` is
@@ -69,6 +71,7 @@ impl Variant {
             summary,
             arithmetic: Arithmetic::Exact,
             on_request: false,
+            has_parts: true,
             module,
             shapes: Vec::new(),
             record: Box::new(record),
@@ -105,6 +108,12 @@ impl Variant {
     /// The same, measured only where its name is given: one of a series that few ask for.
     pub fn on_request(mut self) -> Variant {
         self.on_request = true;
+        self
+    }
+
+    /// The same that records whole cases alone, and no parts of them.
+    pub fn without_parts(mut self) -> Variant {
+        self.has_parts = false;
         self
     }
 

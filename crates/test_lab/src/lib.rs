@@ -112,6 +112,12 @@ fn variants() -> Vec<Variant> {
         variant("late-fused", "the same, wrong in its 590th step alone")
             .fused()
             .on_request(),
+        variant("whole", "has no plans of parts")
+            .without_parts()
+            .on_request(),
+        variant("late-whole", "the same, wrong in its 590th step alone")
+            .without_parts()
+            .on_request(),
         variant("hungry", "needs more memory than there is").on_request(),
         variant("newer", "needs a newer device").on_request(),
     ]

@@ -85,6 +85,7 @@ impl Folder {
             lab: "matadd".to_owned(),
             ptx: ptx.to_owned(),
             cases: cases.collect(),
+            timed: Vec::new(),
             built_with: BuiltWith {
                 harness: "0".to_owned(),
                 kernels: "test".to_owned(),

@@ -118,6 +118,53 @@ fn a_submission_is_profiled_and_timed_beside_variants() {
     }
 }
 
+/// As on a machine that has no Rust and no course.
+#[test]
+fn a_bundle_is_timed_without_compilers() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = folder.path().join("own.bundle");
+    let args = ["pack", RIGHT, "--lab=matadd", "--without-landlock", "-o"];
+    let packed = run(
+        folder.path(),
+        &[&args[..], &[bundle.to_str().unwrap()]].concat(),
+    );
+    assert_eq!(packed.status.code(), Some(0), "{}", describe(&packed));
+
+    let elsewhere = |args: &[&str]| {
+        let mut command = crate::run::harness(folder.path(), args);
+        command.env("PATH", "").output().unwrap()
+    };
+    let timed = ["perf", "matadd", "--variant=grid2d_block2d_32x8", "--quick"];
+    let own = ["--submission=own.bundle"];
+    let output = elsewhere(&[&timed[..], &own].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    let row = text.lines().find(|line| line.contains("./own.bundle"));
+    let row = row.unwrap_or_else(|| panic!("{text}"));
+    // Without a GPU it is counted: launches, instructions, lanes, sectors, coalesced.
+    let figures = row.split_whitespace().skip(1);
+    let figures: Result<Vec<f64>, _> = figures.map(str::parse).collect();
+    assert_eq!(figures.map(|figures| figures.len()), Ok(5), "{text}");
+
+    let said = |args: &[&str]| describe(&elsewhere(&[args, &own].concat()));
+    insta::assert_snapshot!(said(&["test", "matadd"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --submission own.bundle: is no folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)
+    ");
+    insta::assert_snapshot!(said(&["perf", "wave2d"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --submission own.bundle: is of lab `matadd`, and not of `wave2d`
+    ");
+    std::fs::write(folder.path().join("own.bundle"), "text").unwrap();
+    insta::assert_snapshot!(said(&["perf", "matadd"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --submission own.bundle: is not a bundle; make one with `harness pack`
+    ");
+}
+
 #[test]
 fn a_submission_runs_a_problem() {
     let folder = tempfile::tempdir().unwrap();

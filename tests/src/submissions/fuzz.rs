@@ -152,7 +152,7 @@ fn sealed(content: &[u8]) -> Vec<u8> {
     let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
     encoder.write_all(content).expect("memory takes everything");
     let packed = encoder.finish().expect("memory takes everything");
-    let header = format!("harness-bundle 3 {} {}\n", sha256(&packed), packed.len());
+    let header = format!("harness-bundle 4 {} {}\n", sha256(&packed), packed.len());
     [header.into_bytes(), packed].concat()
 }
 

@@ -156,7 +156,7 @@ fn as_large_as_a_disk() {
         packed.grade(&path)
     };
     assert_fails(&sparse(""), Kind::BundleDamaged);
-    let header = format!("harness-bundle 3 {} {}\n", "0".repeat(64), 1u64 << 41);
+    let header = format!("harness-bundle 4 {} {}\n", "0".repeat(64), 1u64 << 41);
     assert_fails(&sparse(&header), Kind::PlanTooLarge);
 }
 

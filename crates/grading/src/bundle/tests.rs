@@ -21,6 +21,7 @@ fn bundle() -> Bundle {
             problem: json!({ "n_x": 37, "k": 0.25 }),
             plan: Ok(plan),
         }],
+        timed: Vec::new(),
         built_with: BuiltWith {
             harness: "0.1.0".into(),
             kernels: "rustc 1.97.0".into(),
@@ -130,7 +131,7 @@ fn another_version_is_told() {
         assert_eq!(bytes[digit], b'3');
         bytes[digit] = b'1';
     });
-    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 3; pack the submission again with this program");
+    insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 4; pack the submission again with this program");
     assert_eq!(kind, Kind::BundleVersion);
 }
 
@@ -159,7 +160,7 @@ fn around(content: &[u8]) -> Vec<u8> {
     encoder.write_all(content).unwrap();
     let content = encoder.finish().unwrap();
     let sha256 = digest::sha256(&content);
-    let mut bytes = format!("harness-bundle 3 {sha256} {}\n", content.len()).into_bytes();
+    let mut bytes = format!("harness-bundle 4 {sha256} {}\n", content.len()).into_bytes();
     bytes.extend(content);
     bytes
 }
@@ -174,7 +175,7 @@ fn content_of_another_form_is_told() {
 #[test]
 fn a_huge_length_reads_nothing() {
     let (text, kind) = after(|bytes| {
-        *bytes = format!("harness-bundle 3 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
+        *bytes = format!("harness-bundle 4 {} {}\n", "0".repeat(64), u64::MAX).into_bytes();
     });
     insta::assert_snapshot!(text, @"x.bundle: is larger than the 64 MiB that a bundle may have; record fewer launches");
     assert_eq!(kind, Kind::PlanTooLarge);

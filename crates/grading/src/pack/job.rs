@@ -51,6 +51,8 @@ pub struct PackJob {
     pub cache: PathBuf,
     /// See [`Options::without_landlock`].
     pub without_landlock: bool,
+    /// See [`Options::for_perf`].
+    pub for_perf: bool,
     /// Whether some submission was built here before.
     pub able: bool,
     /// The crates that it is compiled against. The process that starts this one has built them.
@@ -75,6 +77,10 @@ pub struct PackedFile {
     pub cases: usize,
     /// The cases without a plan, by name, and why they have none.
     pub failed: Vec<(String, NotRecorded)>,
+    /// How many cases it holds for `harness perf`.
+    pub timed: usize,
+    /// Those of them without a plan, by label, and why they have none.
+    pub timed_failed: Vec<(String, NotRecorded)>,
     /// How many commands all plans have together.
     pub commands: usize,
     /// The compilers.
@@ -119,6 +125,7 @@ impl PackJob {
         let options = Options {
             cache: Some(self.cache.clone()),
             without_landlock: self.without_landlock,
+            for_perf: self.for_perf,
             scratch: self.bundle.parent().map(Path::to_owned),
             ..Options::new(self.course_root.clone())
         };
@@ -148,6 +155,8 @@ impl PackJob {
             draw: bundle.draw,
             cases: bundle.cases.len(),
             failed: bundle.cases.iter().filter_map(failed).collect(),
+            timed: bundle.timed.len(),
+            timed_failed: bundle.timed.iter().filter_map(failed).collect(),
             commands: plans().map(|plan| plan.commands().count()).sum(),
             lab: bundle.lab,
             built_with: bundle.built_with,
@@ -266,6 +275,7 @@ impl PackProcesses {
             course_root: options.course_root.clone(),
             cache: options.cache_folder(),
             without_landlock: options.without_landlock,
+            for_perf: options.for_perf,
             able: self.able.load(Ordering::Relaxed),
             dependencies: dependencies.clone(),
             bundle: bundle.to_owned(),

@@ -201,6 +201,8 @@ pub struct Options {
     /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read
     /// the reference then.
     pub without_landlock: bool,
+    /// Whether to record the cases that `harness perf` times, too.
+    pub for_perf: bool,
     /// A folder of the caller's, where compilers and recorder work: who made it removes it,
     /// whatever becomes of this process. By default, folders where the system keeps temporary
     /// files.
@@ -253,6 +255,7 @@ impl Options {
             },
             without: Vec::new(),
             without_landlock: false,
+            for_perf: false,
             scratch: None,
         }
     }
@@ -358,15 +361,21 @@ impl Packer {
     /// other can be packed either.
     pub fn pack(&self, sources: &Sources, lab_spec: &LabSpec) -> Result<Bundle, PackError> {
         let dependencies = self.prepare()?;
-        let (known, hidden) = (tasks(lab_spec, false)?, tasks(lab_spec, true)?);
-        let build =
-            || self.compile_and_record(sources, &lab_spec.lab, dependencies, [&known, &hidden]);
+        let tasks = Tasks {
+            known: tasks(lab_spec, false)?,
+            timed: match self.options.for_perf {
+                true => timed_tasks(&lab_spec.lab),
+                false => Vec::new(),
+            },
+            hidden: tasks(lab_spec, true)?,
+        };
+        let build = || self.compile_and_record(sources, &lab_spec.lab, dependencies, &tasks);
         let built = build().or_else(|error| match self.blame(&error, dependencies) {
             Whose::Submission => Err(error),
             Whose::Machine(error) => Err(error),
             Whose::Unclear => build().map_err(refusal),
         });
-        let (module, mut cases, in_force) = built?;
+        let (module, mut cases, timed, in_force) = built?;
         // As the lab has them.
         let place = |name: &str| lab_spec.cases.iter().position(|case| case.name == name);
         cases.sort_by_key(|case| place(&case.name));
@@ -376,6 +385,7 @@ impl Packer {
             draw: lab_spec.draw,
             ptx: module.ptx().to_owned(),
             cases,
+            timed,
             built_with: BuiltWith {
                 harness: env!("CARGO_PKG_VERSION").to_owned(),
                 kernels: tools.rustc_version.clone(),
@@ -427,7 +437,8 @@ impl Packer {
             kernels: include_str!("known_good/kernels.rs").to_owned(),
             launch: include_str!("known_good/launch.rs").to_owned(),
         };
-        let build = || self.compile_and_record(&good, "matadd", dependencies, [&[], &[]]);
+        let tasks = Tasks::default();
+        let build = || self.compile_and_record(&good, "matadd", dependencies, &tasks);
         // Another submission may just be taking all memory, or all of the disk.
         let built = build().or_else(|_| {
             std::thread::sleep(Duration::from_secs(1));
@@ -445,23 +456,37 @@ impl Packer {
         }
     }
 
-    /// The kernels, a plan for each of the known and then of the hidden tasks, and what all of it
-    /// ran under.
+    /// The kernels, a plan for each of the known and then of the hidden tasks, those for `perf`, and
+    /// what all of it ran under.
     fn compile_and_record(
         &self,
         sources: &Sources,
         lab: &str,
         dependencies: &Dependencies,
-        [known, hidden]: [&[Task]; 2],
-    ) -> Result<(Module, Vec<BundledCase>, InForce), PackError> {
+        Tasks {
+            known,
+            timed,
+            hidden,
+        }: &Tasks,
+    ) -> Result<(Module, Vec<BundledCase>, Vec<BundledCase>, InForce), PackError> {
         let workshop = Workshop::new(&self.options)?;
         let options = &self.options;
         let mut allowance = Allowance::default();
-        let (module, program, plans, in_force) =
+        let (module, program, [plans, timed_plans], in_force) =
             self.compile(sources, lab, dependencies, &workshop, |program| {
-                record::cases(program, known, &workshop.record, options, &mut allowance)
+                let mut record = |tasks| {
+                    record::cases(program, tasks, &workshop.record, options, &mut allowance)
+                };
+                let (plans, in_force) = record(known)?;
+                let timed_plans = match timed.is_empty() {
+                    true => Vec::new(),
+                    false => record(timed)?.0,
+                };
+                Ok(([plans, timed_plans], in_force))
             })?;
-        let mut cases = bundled(lab, sources, &module, known, plans);
+        let mut room = Room::half();
+        let mut cases = bundled(lab, sources, &module, known, plans, &mut room);
+        let timed = bundled(lab, sources, &module, timed, timed_plans, &mut room);
         // Where no case can be run that its author knows, that is said once, and nothing is graded.
         let faults = cases.iter().map(|case| case.plan.as_ref().err());
         if let Some(Some(first)) = faults.reduce(|first, next| first.and_then(|_| next.and(first)))
@@ -469,7 +494,7 @@ impl Packer {
             return Err(Failure::from(first.clone()).into());
         }
         if hidden.is_empty() {
-            return Ok((module, cases, in_force));
+            return Ok((module, cases, timed, in_force));
         }
         // By a process of their own, and last: nothing about another case can tell of them.
         if let Some(scratch) = &self.options.scratch {
@@ -480,7 +505,7 @@ impl Packer {
         let (plans, recorded) =
             record::cases(&program, hidden, &workshop.record, options, &mut allowance)
                 .map_err(PackError::of_hidden_cases)?;
-        let of_hidden = bundled(lab, sources, &module, hidden, plans);
+        let of_hidden = bundled(lab, sources, &module, hidden, plans, &mut Room::half());
         cases.extend(of_hidden.into_iter().map(|case| {
             BundledCase {
                 plan: case
@@ -489,7 +514,7 @@ impl Packer {
                 ..case
             }
         }));
-        Ok((module, cases, in_force.and(recorded)))
+        Ok((module, cases, timed, in_force.and(recorded)))
     }
 
     /// The kernels and the recorder, what `record` had from the recorder, and what all of it ran
@@ -537,6 +562,16 @@ impl Packer {
     }
 }
 
+/// The problems that a submission's plans are recorded for.
+#[derive(Debug, Default)]
+struct Tasks {
+    /// Of cases that the submission's author knows.
+    known: Vec<Task>,
+    /// Of cases that `harness perf` times.
+    timed: Vec<Task>,
+    hidden: Vec<Task>,
+}
+
 /// The folders in which a submission is built, which are removed with this value.
 #[derive(Debug)]
 struct Workshop {
@@ -572,15 +607,15 @@ impl Workshop {
     }
 }
 
-/// The bundle's cases for these tasks: with the plans that fit the kernels and half of a bundle.
+/// The bundle's cases for these tasks: with the plans that fit the kernels and this room.
 fn bundled(
     lab: &str,
     sources: &Sources,
     module: &Module,
     tasks: &[Task],
     recorded: Vec<Recorded>,
+    room: &mut Room,
 ) -> Vec<BundledCase> {
-    let mut room = Room::half();
     let case = |(task, recorded): (&Task, Recorded)| {
         let Task { name, problem, .. } = task.clone();
         let fitting = recorded.and_then(|plan| fitting(lab, sources, module, task, plan));
@@ -680,6 +715,26 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
     let cases = lab_spec.cases.iter();
     let cases = cases.filter(|case| (case.group == Group::Hidden) == hidden);
     cases.map(task).collect()
+}
+
+/// The cases that `harness perf` times of the lab of this name, which exists, and the small ones
+/// that it counts beside them.
+fn timed_tasks(lab: &str) -> Vec<Task> {
+    let lab = find_lab(lab).expect("a lab file's lab exists");
+    let mut tasks: Vec<Task> = Vec::new();
+    for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
+        for case in [case.reduced(), Some(case)].into_iter().flatten() {
+            let problem = case.problem_json();
+            if tasks.iter().all(|task| task.problem != problem) {
+                tasks.push(Task {
+                    name: case.label(),
+                    problem,
+                    devices: 1,
+                });
+            }
+        }
+    }
+    tasks
 }
 
 /// The sandbox's protections, for reports.

@@ -93,6 +93,7 @@ fn bundle_for(
         lab: lab_spec.lab.clone(),
         ptx: ptx.to_owned(),
         cases: cases.collect(),
+        timed: Vec::new(),
         built_with: BuiltWith {
             harness: "0".to_owned(),
             kernels: "test".to_owned(),

@@ -10,6 +10,9 @@
 //! variant that sums in another order has a result of its own. It too is run again up to these two
 //! points, the last steps from its own state before them, and compared there as its case compares
 //! it.
+//!
+//! A bundle has no plan of a part, and is compared as a whole: with the result that others confirm,
+//! or with the CPU's, where there is none.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -57,6 +60,11 @@ struct Pair {
 type Verdicts = HashMap<Pair, Judgement>;
 
 impl Judged {
+    /// Whether it can be run again up to a point that is compared.
+    fn can_be_cut(&self) -> bool {
+        self.is_ours && self.variant.has_parts
+    }
+
     fn pair(&self) -> Option<Pair> {
         Some(Pair {
             output: self.output?,
@@ -158,7 +166,7 @@ impl Bench<'_> {
                     ends: Some(steps), ..
                 },
             ) => {
-                for (pair, run) in pairs(runs).filter(|(_, run)| run.is_ours) {
+                for (pair, run) in pairs(runs).filter(|(_, run)| run.can_be_cut()) {
                     if let Entry::Vacant(verdict) = verdicts.entry(pair) {
                         let got = &distinct.all[pair.output];
                         let ends = self.check_ends(run, *steps, first, got, device, inputs);
@@ -167,13 +175,15 @@ impl Bench<'_> {
                 }
                 let confirmed = [Arithmetic::Exact, Arithmetic::Fused]
                     .map(|arithmetic| confirmed(&verdicts, arithmetic));
-                if confirmed.iter().all(|outputs| outputs.len() <= 1) {
+                let is_one = confirmed.iter().all(|outputs| outputs.len() <= 1);
+                let are_whole = pairs(runs).any(|(_, run)| run.is_ours && !run.can_be_cut());
+                if is_one && !(are_whole && confirmed[0].is_empty()) {
                     // Where there is none, nothing is known of peers.
                     let [plain, fused] =
                         confirmed.map(|outputs| outputs.first().map(|one| &distinct.all[*one]));
                     (Expected { plain, fused }, Some(*steps))
                 } else {
-                    // Right at both ends, and yet not the same.
+                    // Right at both ends, and yet not the same; or a bundle has nothing to be compared with.
                     verdicts.clear();
                     whole = self.computing().whole(inputs)?;
                     (whole.expected(), None)

@@ -119,6 +119,28 @@ fn what_is_wrong_in_the_middle_is_found_by_the_other_variants() {
 }
 
 #[test]
+fn what_has_no_plans_of_parts_is_compared_as_a_whole() {
+    // With what another variant confirms.
+    let run = long(&["--variant=naive,whole,late-whole"]);
+    assert_eq!(run.ending, Ok(Ending::Wrong));
+    let results = [0, 1, 2].map(|row| judged(&run, row));
+    let expected = [
+        (Correctness::Equal, Some(CHECKED)),
+        (Correctness::Equal, Some(CHECKED)),
+        (Correctness::Wrong, Some(CHECKED)),
+    ];
+    assert_eq!(results, expected);
+    // Where there is none, with the CPU's.
+    for (variant, expected) in [
+        ("whole", Correctness::Equal),
+        ("late-whole", Correctness::Wrong),
+    ] {
+        let run = long(&[&format!("--variant={variant}")]);
+        assert_eq!(judged(&run, 0), (expected, None), "{variant}");
+    }
+}
+
+#[test]
 fn what_rounds_differently_is_compared_at_both_ends_from_its_own_state() {
     let run = long(&["--variant=naive,close"]);
     assert_eq!(run.ending, Ok(Ending::Fine));
