@@ -10,24 +10,6 @@ pub const WIDTH: usize = 100;
 /// The fewest columns that text is wrapped to.
 const MIN_WIDTH: usize = 40;
 
-/// As [`Look::wrapped`], to [`WIDTH`] columns.
-pub fn wrapped(text: &str, indent: usize) -> String {
-    Look::PLAIN.wrapped(text, indent)
-}
-
-/// The first lines of a wrapped text; the last of them ends in dots if there are more.
-pub fn first_lines(text: &str, indent: usize, most: usize) -> Vec<String> {
-    let mut lines = lines(text, indent, WIDTH);
-    if lines.len() > most {
-        lines.truncate(most);
-        let last = lines.last_mut().expect("at least one");
-        let cut = last.char_indices().nth(WIDTH - 4).map(|(at, _)| at);
-        last.truncate(cut.unwrap_or(last.len()));
-        *last += " ...";
-    }
-    lines
-}
-
 fn lines(text: &str, indent: usize, columns: usize) -> Vec<String> {
     let (first, further) = (" ".repeat(indent), " ".repeat(indent + 2));
     let mut lines = Vec::new();
@@ -95,6 +77,20 @@ impl Look {
         lines(text, indent, self.columns).join("\n")
     }
 
+    /// The first lines of a wrapped text; the last of them ends in dots if there are more.
+    pub fn first_lines(self, text: &str, indent: usize, most: usize) -> Vec<String> {
+        let mut lines = lines(text, indent, self.columns);
+        if lines.len() > most {
+            lines.truncate(most);
+            let last = lines.last_mut().expect("at least one");
+            let room = self.columns.saturating_sub(4);
+            let cut = last.char_indices().nth(room).map(|(at, _)| at);
+            last.truncate(cut.unwrap_or(last.len()));
+            *last += " ...";
+        }
+        lines
+    }
+
     /// Green.
     pub fn good(self, text: &str) -> String {
         self.paint(AnsiColor::Green.on_default(), text)
@@ -159,19 +155,27 @@ mod tests {
     #[test]
     fn lines_are_no_wider_than_a_terminal() {
         let message = "a.json: cannot be read";
-        assert_eq!(wrapped(message, 2), "  a.json: cannot be read");
-        assert_eq!(wrapped("one\n  two\n", 2), "  one\n      two");
+        let look = Look::PLAIN;
+        assert_eq!(look.wrapped(message, 2), "  a.json: cannot be read");
+        assert_eq!(look.wrapped("one\n  two\n", 2), "  one\n      two");
         let long = format!("{} {}", "x".repeat(90), "y".repeat(250));
-        let lines = wrapped(&long, 2);
+        let lines = look.wrapped(&long, 2);
         assert!(lines.lines().all(|line| line.len() <= WIDTH), "{lines}");
         assert_eq!(lines.lines().count(), 4);
         assert!(lines.starts_with("  xxx") && lines.contains("\n    yyy"));
-        assert_eq!(first_lines(&long, 2, 4).join("\n"), lines);
-        let [first, second] = &first_lines(&long, 2, 2)[..] else {
+        assert_eq!(look.first_lines(&long, 2, 4).join("\n"), lines);
+        let [first, second] = &look.first_lines(&long, 2, 2)[..] else {
             panic!("two lines")
         };
         assert_eq!((first.len(), second.len()), (92, 100));
         assert!(second.ends_with("y ..."));
+        let narrow = Look {
+            columns: 80,
+            ..look
+        };
+        for line in narrow.first_lines(&long, 2, 2) {
+            assert!(line.len() <= 80, "{line}");
+        }
     }
 
     #[test]

@@ -12,6 +12,12 @@ use units::{count, grouped, percent};
 /// Longest text of a source line that is shown.
 const TEXT_WIDTH: usize = 44;
 
+/// Parts of a path that are shown: enough to know which of the course's files it is.
+const PATH_PARTS: usize = 3;
+
+/// Shortest text of a source line that tells anything.
+const LEAST_TEXT: usize = 12;
+
 /// Columns of the table of lines before the line's place.
 const BEFORE_PLACE: usize = 43;
 
@@ -158,18 +164,26 @@ impl KernelProfile {
 
     fn line_table(&self, shown: usize, look: Look) -> String {
         let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
-        let place = |line: &LineProfile| match (&line.file, line.line) {
-            (Some(file), Some(number)) => format!("{}:{number}", end_of(file)),
+        let place = |line: &LineProfile, parts| match (&line.file, line.line) {
+            (Some(file), Some(number)) => format!("{}:{number}", end_of(file, parts)),
             _ => "(no source line)".to_owned(),
         };
-        let widest = shown.iter().map(|line| place(line).chars().count()).max();
-        let room = look
-            .columns
-            .saturating_sub(BEFORE_PLACE + widest.unwrap_or(0) + 2);
+        let widest = |parts| {
+            let places = shown.iter().map(|line| place(line, parts).chars().count());
+            BEFORE_PLACE + places.max().unwrap_or(0)
+        };
+        // As much of the paths as there is room for, and of the lines' text what is left.
+        let parts = (1..=PATH_PARTS)
+            .rev()
+            .find(|parts| widest(*parts) <= look.columns);
+        let parts = parts.unwrap_or(1);
+        let room = look.columns.saturating_sub(widest(parts) + 2);
         let mut rows = Vec::new();
         for line in shown {
-            let text = line.text.as_deref().map(|text| excerpt(text, room, look));
-            rows.push((line.counts.clone(), place(line), text.unwrap_or_default()));
+            let text = line.text.as_deref().filter(|_| room >= LEAST_TEXT);
+            let text = text.map(|text| excerpt(text, room, look));
+            let place = place(line, parts);
+            rows.push((line.counts.clone(), place, text.unwrap_or_default()));
         }
         if !rest.is_empty() {
             let counts = Figures(rest.iter().map(|line| &line.counts.0).sum());
@@ -210,9 +224,9 @@ fn conflict_share(line: &Figures, kernel: &Figures) -> Option<f64> {
     share(line.all_shared().excess(), kernel.all_shared().units)
 }
 
-/// The end of a path: enough to know which of the course's files it is.
-fn end_of(path: &str) -> &str {
-    let start = path.rmatch_indices('/').nth(2);
+/// The last parts of a path.
+fn end_of(path: &str, parts: usize) -> &str {
+    let start = path.rmatch_indices('/').nth(parts - 1);
     start.map_or(path, |(at, _)| &path[at + 1..])
 }
 
@@ -264,4 +278,42 @@ fn memory(
         .right(last_name, |(_, traffic)| Some(last(*traffic)))
         .right("bytes", |(_, traffic)| Some(grouped(traffic.bytes)));
     (!rows.is_empty()).then(|| table.render(look, 4))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Paths and text of lines give way where a terminal is narrow.
+    #[test]
+    fn lines_fit_the_terminal() {
+        let line = LineProfile {
+            file: Some("course/solutions/stencil25/seven_launches/kernels.rs".to_owned()),
+            line: Some(48),
+            text: Some("let laplacian = centre * coefficients[0] + sum_of_neighbours;".to_owned()),
+            ptx_lines: Vec::new(),
+            counts: Figures(Default::default()),
+        };
+        let kernel = KernelProfile {
+            kernel: "k".to_owned(),
+            launches: 1,
+            blocks: 1,
+            threads: 1,
+            counts: Figures(Default::default()),
+            lines: vec![line],
+        };
+        let last = |columns| {
+            let look = Look {
+                columns,
+                ..Look::PLAIN
+            };
+            let table = kernel.line_table(1, look);
+            let last = table.lines().last().unwrap_or_default().to_owned();
+            assert!(last.chars().count() <= columns, "{table}");
+            last
+        };
+        assert!(last(100).contains("stencil25/seven_launches/kernels.rs:48  let lap"));
+        assert!(last(80).ends_with(" seven_launches/kernels.rs:48"));
+        assert!(last(60).ends_with(" kernels.rs:48"));
+    }
 }

@@ -111,7 +111,11 @@ impl Report {
         let unit = self.unit;
         format!(
             "{}\n\n  update: one of the {} {unit}",
-            table.render_within(look, 2, &["conflicts", "coalesced"]),
+            table.render_within(
+                look,
+                2,
+                &["conflicts", "coalesced", "operations", "floating"]
+            ),
             self.updates
         )
     }

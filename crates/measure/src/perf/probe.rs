@@ -12,7 +12,7 @@ use units::{bytes_per_s, three};
 use super::results::{DeviceRecord, Results};
 use super::watch::Watch;
 use lab::devices::Chosen;
-use terminal::look::{Look, wrapped};
+use terminal::look::Look;
 use terminal::progress::Bar;
 use terminal::table::{Align, Columns, Tone};
 
@@ -103,7 +103,7 @@ pub fn render(results: &Results, look: Look) -> String {
     }
     let mut text = table.render(0) + "\n";
     for missing in &results.missing {
-        text += &wrapped(&format!("missing: {missing}"), 0);
+        text += &look.wrapped(&format!("missing: {missing}"), 0);
         text += "\n";
     }
     text

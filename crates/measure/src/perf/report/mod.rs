@@ -21,7 +21,7 @@ use units::count;
 use super::kernels;
 use super::ratios::{self, RowView, cpu, is_cpu};
 use super::results::{CaseResults, Correctness, Figures, Outcome, Reference, Row};
-use terminal::look::{Look, wrapped};
+use terminal::look::Look;
 use terminal::table::Tone;
 
 /// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each
@@ -51,7 +51,7 @@ pub fn render_lab(
     parts.extend(registers::table(&lab, look));
     match has_notes {
         true => parts.extend(cases.iter().flat_map(|case| lab.details(case, look))),
-        false => parts.extend(notes::brief(&lab, vs_cpu)),
+        false => parts.extend(notes::brief(&lab, vs_cpu, look)),
     }
     parts.join("\n\n") + "\n"
 }
@@ -142,7 +142,7 @@ impl<'c> LabResults<'c> {
             };
             lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
         }
-        lines.extend(self.cpu(first).map(|cpu| wrapped(&cpu, 2)));
+        lines.extend(self.cpu(first).map(|cpu| look.wrapped(&cpu, 2)));
         lines.join("\n")
     }
 
@@ -185,7 +185,7 @@ impl<'c> LabResults<'c> {
         let title = || format!("{}  {}", look.title(&case.lab), case.case);
         let mut parts = Vec::from_iter((self.cases.len() > 1).then(title));
         parts.push(by_variant::with_peers(self, case, look));
-        parts.extend(notes::all(self, case));
+        parts.extend(notes::all(self, case, look));
         parts.extend(kernels::render(&case.rows, case.counted.as_ref(), look));
         parts
     }

@@ -11,14 +11,14 @@ use crate::perf::ratios::{RowView, is_cpu};
 use crate::perf::results::{
     CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,
 };
-use terminal::look::{first_lines, wrapped};
+use terminal::look::Look;
 
 /// How many lines the most important notes may take.
 const LINES: usize = 3;
 
 /// The most important first: what is wrong, failed, missing, doubtful; what was checked; what
 /// limits. `vs_cpu` is a column that the table had no room for.
-pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>) -> Option<String> {
+pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>, look: Look) -> Option<String> {
     let say = |kind: &str, of: fn(&Row) -> Option<String>| first_and_number(lab, kind, of);
     let error = [
         say("WRONG", wrong),
@@ -40,7 +40,7 @@ pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>) -> Option<String> {
         notes.extend(say("slow local memory", spills));
         notes.extend(say("uncertain", doubt));
     }
-    (!notes.is_empty()).then(|| within(LINES, &notes))
+    (!notes.is_empty()).then(|| within(LINES, &notes, look))
 }
 
 fn wrong(row: &Row) -> Option<String> {
@@ -92,7 +92,7 @@ fn spills(row: &Row) -> Option<String> {
 }
 
 /// As many notes as these lines hold; the last says how many more there are.
-fn within(lines: usize, notes: &[String]) -> String {
+fn within(lines: usize, notes: &[String], look: Look) -> String {
     let mut text: Vec<String> = Vec::new();
     for (index, note) in notes.iter().enumerate() {
         let more = notes.len() - index;
@@ -101,7 +101,7 @@ fn within(lines: usize, notes: &[String]) -> String {
             text.push(format!("  {}: --notes", count(more, "more note")));
             break;
         }
-        text.extend(first_lines(note, 2, room));
+        text.extend(look.first_lines(note, 2, room));
     }
     text.join("\n")
 }
@@ -176,7 +176,7 @@ fn bottlenecks<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> Option<Stri
 }
 
 /// All that is known of a case, peers too.
-pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
+pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<String> {
     let rows: Vec<RowView<'_>> = lab
         .rows()
         .filter(|one| std::ptr::eq(one.case, case))
@@ -242,7 +242,7 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults) -> Option<String> {
     notes.extend(elsewhere.next().map(|(RowView { row, .. }, _)| {
         format!("{}: timed on {}, compared by rate", row.device, row.case)
     }));
-    let notes: Vec<String> = notes.iter().map(|note| wrapped(note, 2)).collect();
+    let notes: Vec<String> = notes.iter().map(|note| look.wrapped(note, 2)).collect();
     (!notes.is_empty()).then(|| notes.join("\n"))
 }
 
