@@ -106,6 +106,30 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
     }
 }
 
+/// An [`Apply`] that rounds to an integral value in the conversion's direction, then does `then`.
+macro_rules! by_direction {
+    ($conversion:expr, $float:ty, |$a:ident| -> $result:ty $then:block) => {
+        match $conversion.rounding? {
+            Rounding::Nearest => lane_loop!(map1, |a: $float| -> $result {
+                let $a = a.round_ties_even();
+                $then
+            }),
+            Rounding::Zero => lane_loop!(map1, |a: $float| -> $result {
+                let $a = a.trunc();
+                $then
+            }),
+            Rounding::Down => lane_loop!(map1, |a: $float| -> $result {
+                let $a = a.floor();
+                $then
+            }),
+            Rounding::Up => lane_loop!(map1, |a: $float| -> $result {
+                let $a = a.ceil();
+                $then
+            }),
+        }
+    };
+}
+
 /// Whether every value of an integer type is one of another.
 fn includes(ty: ScalarType, other: ScalarType) -> bool {
     match (ty.is_signed(), other.is_signed()) {
@@ -224,7 +248,6 @@ impl Conversion {
             return None;
         }
         let nearest = matches!(self.rounding, Some(Rounding::Nearest) | None);
-        let truncates = self.integral && self.rounding == Some(Rounding::Zero);
         Some(match (self.dst_ty, self.src_ty, dst, src) {
             (U64 | S64 | B64, U32 | B32, RegClass::B64, RegClass::B32) => {
                 lane_loop!(map1, |a: u32| u64::from(a))
@@ -252,11 +275,61 @@ impl Conversion {
             }
             (F64, S32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: i32| f64::from(a)),
             (F64, U32, RegClass::B64, RegClass::B32) => lane_loop!(map1, |a: u32| f64::from(a)),
-            (S32, F32, RegClass::B32, RegClass::B32) if truncates => {
-                lane_loop!(map1, |a: f32| a as i32)
+            (F32, S64, RegClass::B32, RegClass::B64) if nearest => {
+                lane_loop!(map1, |a: i64| a as f32)
             }
-            (U32, F32, RegClass::B32, RegClass::B32) if truncates => {
-                lane_loop!(map1, |a: f32| a as u32)
+            (F32, U64, RegClass::B32, RegClass::B64) if nearest => {
+                lane_loop!(map1, |a: u64| a as f32)
+            }
+            (F64, S64, RegClass::B64, RegClass::B64) if nearest => {
+                lane_loop!(map1, |a: i64| a as f64)
+            }
+            (F64, U64, RegClass::B64, RegClass::B64) if nearest => {
+                lane_loop!(map1, |a: u64| a as f64)
+            }
+            (S32, F32, RegClass::B32, RegClass::B32) => {
+                by_direction!(self, f32, |a| -> i32 { a as i32 })
+            }
+            (U32, F32, RegClass::B32, RegClass::B32) => {
+                by_direction!(self, f32, |a| -> u32 { a as u32 })
+            }
+            (S32, F64, RegClass::B32, RegClass::B64) => {
+                by_direction!(self, f64, |a| -> i32 {
+                    if a.is_nan() { i32::MIN } else { a as i32 }
+                })
+            }
+            (U32, F64, RegClass::B32, RegClass::B64) => {
+                by_direction!(self, f64, |a| -> u32 {
+                    if a.is_nan() { 1 << 31 } else { a as u32 }
+                })
+            }
+            (S64, F32, RegClass::B64, RegClass::B32) => {
+                by_direction!(self, f32, |a| -> i64 {
+                    if a.is_nan() { i64::MIN } else { a as i64 }
+                })
+            }
+            (S64, F64, RegClass::B64, RegClass::B64) => {
+                by_direction!(self, f64, |a| -> i64 {
+                    if a.is_nan() { i64::MIN } else { a as i64 }
+                })
+            }
+            (F32, F32, RegClass::B32, RegClass::B32) if self.integral => {
+                by_direction!(self, f32, |a| -> u32 {
+                    if a.is_nan() {
+                        CANONICAL_NAN_F32
+                    } else {
+                        a.to_bits()
+                    }
+                })
+            }
+            (F64, F64, RegClass::B64, RegClass::B64) if self.integral => {
+                by_direction!(self, f64, |a| -> u64 {
+                    if a.is_nan() {
+                        a.to_bits() | 1 << 51
+                    } else {
+                        a.to_bits()
+                    }
+                })
             }
             (F64, F32, RegClass::B64, RegClass::B32) if !self.integral => {
                 lane_loop!(map1, |a: u32| widen(a))
@@ -405,6 +478,9 @@ impl Conversion {
         } else {
             bits
         };
+        if !self.sat && !self.relu {
+            return bits;
+        }
         let value = f64::from_bits(exact::convert(bits, to, &F64, Rounding::Nearest));
         if self.sat {
             let clamped = if value.is_nan() {

@@ -1,4 +1,5 @@
 use super::*;
+use crate::registers::Bases;
 use proptest::prelude::*;
 
 fn conversion(dst_ty: ScalarType, src_ty: ScalarType) -> Conversion {
@@ -139,7 +140,74 @@ fn a_subnormal_f32_is_flushed_unless_an_f16_is_made_of_it() {
     assert_eq!(up(Bf16).convert(1), 0);
 }
 
+/// The result of the fast version of a conversion, if it has one.
+fn fast(conversion: &Conversion, raw: u64) -> Option<u64> {
+    let class = |ty: ScalarType| match ty.bits() {
+        64 => RegClass::B64,
+        32 => RegClass::B32,
+        _ => RegClass::B16,
+    };
+    let (dst, src) = (class(conversion.dst_ty), class(conversion.src_ty));
+    let apply = conversion.fast(dst, src)?;
+    let mut registers = Registers::default();
+    let end = Bases {
+        r32: 2,
+        r64: 2,
+        pred: 0,
+    };
+    registers.reserve(end);
+    let slot = |class, row| Slot { class, row };
+    registers.fill(slot(src, 0), u32::MAX, raw);
+    let o = Operands {
+        a: 0,
+        d: 1,
+        ..Operands::default()
+    };
+    // SAFETY: the pointer comes from `lane_loop!`, which chooses code that this host can run.
+    unsafe { apply(&mut registers, &o, u32::MAX) };
+    Some(registers.lane(slot(dst, 1), 7))
+}
+
+/// The bits of a result, which a register cuts.
+fn cut(value: u64, ty: ScalarType) -> u64 {
+    value & (u64::MAX >> (64 - ty.bits()))
+}
+
 proptest! {
+    #[test]
+    fn fast_versions_equal_the_others(
+        x in prop_oneof![
+            any::<u64>(),
+            any::<f64>().prop_map(f64::to_bits),
+            (-3e9..3e9f64).prop_map(f64::to_bits),
+            any::<f32>().prop_map(|x| x.to_bits().into()),
+            (-200f32..200f32).prop_map(|x| (2.0 * x).round().mul_add(0.5, 0.0).to_bits().into()),
+        ],
+        rounding in prop_oneof![
+            Just(Rounding::Nearest), Just(Rounding::Zero), Just(Rounding::Down), Just(Rounding::Up),
+        ],
+    ) {
+        use ScalarType::*;
+        let integers = [U16, S16, U32, S32, U64, S64];
+        let floats = [F32, F64];
+        let mut count = 0;
+        let types = integers.iter().chain(&floats);
+        for (&dst, &src) in types.clone().flat_map(|dst| types.clone().map(move |src| (dst, src))) {
+            let same = integers.contains(&dst) || dst == src;
+            let both = Conversion {
+                rounding: Some(rounding),
+                integral: floats.contains(&src) && same,
+                ..conversion(dst, src)
+            };
+            let raw = cut(x, src);
+            if let Some(result) = fast(&both, raw) {
+                count += 1;
+                prop_assert_eq!(result, cut(both.convert(raw), dst), "{:?} of {:#x}", both, raw);
+            }
+        }
+        prop_assert!(count >= 20, "{}", count);
+    }
+
     #[test]
     fn integers_to_floats_equal_the_host(x in any::<u64>(), narrow in 0u32..64) {
         use ScalarType::*;
