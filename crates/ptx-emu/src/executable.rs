@@ -184,8 +184,7 @@ impl Builder {
                 guard: ALWAYS,
                 flip: 0,
                 op: instructions::implicit_return(),
-                propagation: None,
-                late: None,
+                unset: None,
             };
             let mark = Mark {
                 class: InstructionClass::Control,
@@ -291,8 +290,7 @@ impl Builder {
             guard,
             flip,
             op,
-            propagation: None,
-            late: None,
+            unset: None,
         };
         self.push(inst, mark);
         facts.makes = Makes::of(syntax, facts.reads_launch);

@@ -139,9 +139,9 @@ impl Registers {
     /// Writes the same value to the lanes of a mask.
     #[inline]
     pub(crate) fn fill(&mut self, slot: Slot, mask: u32, value: u64) {
-        match (slot.class, mask) {
-            (RegClass::B64, ALL) => *self.r64_mut(slot.row) = [value; LANES],
-            (RegClass::B32, ALL) => *self.r32_mut(slot.row) = [value as u32; LANES],
+        match slot.class {
+            RegClass::B64 => Blended(mask).write::<u64>(self.r64_mut(slot.row), |_| value),
+            RegClass::B32 => Blended(mask).write::<u32>(self.r32_mut(slot.row), |_| value as u32),
             _ => lanes(mask).for_each(|lane| self.set_lane(slot, lane, value)),
         }
     }
@@ -175,6 +175,20 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
             let lane = rest.trailing_zeros() as usize;
             rest &= rest - 1;
             lane
+        })
+    })
+}
+
+/// The lanes of a mask as ranges of lanes that follow each other, ascending.
+#[inline]
+pub(crate) fn runs_of(mask: u32) -> impl Iterator<Item = std::ops::Range<usize>> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        (rest != 0).then(|| {
+            let start = rest.trailing_zeros();
+            let count = (rest >> start).trailing_ones();
+            rest &= !((u32::MAX >> (LANES as u32 - count)) << start);
+            start as usize..(start + count) as usize
         })
     })
 }
@@ -249,21 +263,56 @@ value!(u64, u64, r64, r64_mut, |x| x, |x| x);
 value!(i64, u64, r64, r64_mut, |x| x as i64, |x| x as u64);
 value!(f64, u64, r64, r64_mut, f64::from_bits, f64::to_bits);
 
-/// Writes `value(lane)` to the lanes of `mask`.
-#[inline(always)]
-fn write<D: Value>(registers: &mut Registers, slot: u32, mask: u32, value: impl Fn(usize) -> D) {
-    let row = D::row_mut(registers, slot);
-    if mask == ALL {
-        for (lane, raw) in row.iter_mut().enumerate() {
-            *raw = value(lane).into_raw();
-        }
-    } else {
-        for (lane, raw) in row.iter_mut().enumerate() {
-            if mask >> lane & 1 == 1 {
+/// The lanes of a mask, for an operation that is cheap: it is applied to all, and the results of
+/// the others are dropped.
+#[derive(Clone, Copy)]
+pub(crate) struct Blended(pub(crate) u32);
+
+/// The lanes of a mask, for an operation that is dear.
+#[derive(Clone, Copy)]
+pub(crate) struct Chosen(pub(crate) u32);
+
+/// Lanes to write.
+pub(crate) trait Written: Copy {
+    /// Writes `value(lane)` to them.
+    fn write<D: Value>(self, row: &mut [D::Raw; LANES], value: impl Fn(usize) -> D);
+}
+
+impl Written for Blended {
+    #[inline(always)]
+    fn write<D: Value>(self, row: &mut [D::Raw; LANES], value: impl Fn(usize) -> D) {
+        if self.0 == ALL {
+            for (lane, raw) in row.iter_mut().enumerate() {
                 *raw = value(lane).into_raw();
+            }
+        } else {
+            for (lane, raw) in row.iter_mut().enumerate() {
+                let new = value(lane).into_raw();
+                *raw = if self.0 >> lane & 1 == 1 { new } else { *raw };
             }
         }
     }
+}
+
+impl Written for Chosen {
+    #[inline(always)]
+    fn write<D: Value>(self, row: &mut [D::Raw; LANES], value: impl Fn(usize) -> D) {
+        if self.0 == ALL {
+            return Blended(ALL).write(row, value);
+        }
+        lanes(self.0).for_each(|lane| row[lane] = value(lane).into_raw());
+    }
+}
+
+/// Writes `value(lane)` to some lanes.
+#[inline(always)]
+fn write<D: Value>(
+    registers: &mut Registers,
+    slot: u32,
+    lanes: impl Written,
+    value: impl Fn(usize) -> D,
+) {
+    lanes.write(D::row_mut(registers, slot), value);
 }
 
 /// `d = f(a)`.
@@ -271,7 +320,7 @@ fn write<D: Value>(registers: &mut Registers, slot: u32, mask: u32, value: impl 
 pub(crate) fn map1<A: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(A) -> D,
 ) {
     let a = *A::row(registers, o.a);
@@ -283,7 +332,7 @@ pub(crate) fn map1<A: Value, D: Value>(
 pub(crate) fn map2<A: Value, B: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(A, B) -> D,
 ) {
     let a = *A::row(registers, o.a);
@@ -298,7 +347,7 @@ pub(crate) fn map2<A: Value, B: Value, D: Value>(
 pub(crate) fn map3<A: Value, B: Value, C: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(A, B, C) -> D,
 ) {
     let a = *A::row(registers, o.a);
@@ -314,7 +363,7 @@ pub(crate) fn map3<A: Value, B: Value, C: Value, D: Value>(
 pub(crate) fn map1_aux<A: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(u32, A) -> D,
 ) {
     let aux = o.aux;
@@ -326,7 +375,7 @@ pub(crate) fn map1_aux<A: Value, D: Value>(
 pub(crate) fn map2_aux<A: Value, B: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(u32, A, B) -> D,
 ) {
     let aux = o.aux;
@@ -338,7 +387,7 @@ pub(crate) fn map2_aux<A: Value, B: Value, D: Value>(
 pub(crate) fn map3_aux<A: Value, B: Value, C: Value, D: Value>(
     registers: &mut Registers,
     o: &Operands,
-    mask: u32,
+    mask: impl Written,
     f: impl Fn(u32, A, B, C) -> D,
 ) {
     let aux = o.aux;
@@ -438,12 +487,12 @@ pub(crate) fn has_wide_vectors() -> bool {
 macro_rules! lane_loop {
     ($map:ident, $f:expr) => {{
         fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
-            $map(registers, o, mask, $f);
+            $map(registers, o, $crate::registers::Blended(mask), $f);
         }
         #[cfg(target_arch = "x86_64")]
         #[target_feature(enable = "avx2,fma,bmi1,lzcnt,popcnt")]
         fn wide(registers: &mut Registers, o: &Operands, mask: u32) {
-            $map(registers, o, mask, $f);
+            $map(registers, o, $crate::registers::Blended(mask), $f);
         }
         #[cfg(not(target_arch = "x86_64"))]
         use portable as wide;
@@ -460,7 +509,7 @@ macro_rules! lane_loop {
 macro_rules! portable_loop {
     ($map:ident, $f:expr) => {{
         fn portable(registers: &mut Registers, o: &Operands, mask: u32) {
-            $map(registers, o, mask, $f);
+            $map(registers, o, $crate::registers::Chosen(mask), $f);
         }
         let apply: $crate::registers::Apply = portable;
         apply

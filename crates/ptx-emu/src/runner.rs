@@ -37,7 +37,7 @@ use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
-use crate::unset_values::propagation::Propagation;
+use crate::unset_values::propagation::Propagations;
 use crate::warp::{Frame, Warp};
 
 /// One instruction.
@@ -49,9 +49,7 @@ pub(crate) struct Inst {
     pub(crate) flip: u32,
     pub(crate) op: Op,
     /// How it passes unset bits on, if it names a register that may be unset.
-    pub(crate) propagation: Option<Box<Propagation>>,
-    /// The same where values that were loaded from shared memory may be unset.
-    pub(crate) late: Option<Box<Propagation>>,
+    pub(crate) unset: Option<Box<Propagations>>,
 }
 
 /// The operation of an instruction.

@@ -2,7 +2,7 @@
 
 use crate::fault::Stop;
 use crate::runner::{At, BlockRunner, Inst, Next, Op};
-use crate::unset_values::propagation::Propagation;
+use crate::unset_values::propagation::Propagations;
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -30,13 +30,8 @@ impl BlockRunner<'_> {
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
-            let propagation = match warp.registers.late {
-                false => &inst.propagation,
-                true if inst.late.is_some() => &inst.late,
-                true => &inst.propagation,
-            };
-            if let Some(propagation) = propagation {
-                self.propagate(warp, (inst, propagation), pc, (mask, active))?;
+            if let Some(propagations) = &inst.unset {
+                self.propagate(warp, (inst, propagations), pc, (mask, active))?;
             }
             match &inst.op {
                 Op::Apply { apply, o } => {
@@ -111,13 +106,16 @@ impl BlockRunner<'_> {
     fn propagate(
         &mut self,
         warp: &mut Warp,
-        (inst, propagation): (&Inst, &Propagation),
+        (inst, propagations): (&Inst, &Propagations),
         pc: u32,
         lanes: (u32, u32),
     ) -> Result<(), Stop> {
         if !self.launch.sanitize.uninitialized {
             return Ok(());
         }
+        let Some(propagation) = propagations.of(warp.registers.late) else {
+            return Ok(());
+        };
         let op = match &inst.op {
             Op::Apply { apply, o } => Some((*apply, o)),
             _ => None,

@@ -8,8 +8,8 @@ use crate::fault::Stop;
 use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
-    Apply, LANES, Operands, Registers, Slot, Value, lane_loop, lanes, lanes_where, map1, map3_aux,
-    portable_loop,
+    Apply, Blended, LANES, Operands, Registers, Slot, Value, Written, lane_loop, lanes,
+    lanes_where, map1, map3_aux, portable_loop,
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
@@ -270,9 +270,11 @@ fn pick<A: Value>(registers: &mut Registers, o: &Operands, mask: u32) {
         } else {
             b[lane]
         };
-        if mask >> lane & 1 == 1 {
-            d[lane] = value;
-        }
+        d[lane] = if mask >> lane & 1 == 1 {
+            value
+        } else {
+            d[lane]
+        };
     }
 }
 
@@ -338,9 +340,7 @@ impl Execute for ShiftAddress {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let src = *warp.registers.r64(self.src.row);
         let row = warp.registers.r64_mut(self.dst.row);
-        for lane in lanes(at.active) {
-            row[lane] = src[lane].wrapping_add(self.add);
-        }
+        Blended(at.active).write::<u64>(row, |lane| src[lane].wrapping_add(self.add));
         Ok(Next::Step)
     }
 }

@@ -136,9 +136,10 @@ fn follow(
         let Some(propagation) = Propagation::new(facts, shadows, zero) else {
             continue;
         };
+        let propagations = inst.unset.get_or_insert_default();
         match is_late {
-            true => inst.late = Some(Box::new(propagation)),
-            false => inst.propagation = Some(Box::new(propagation)),
+            true => propagations.late = Some(propagation),
+            false => propagations.always = Some(propagation),
         }
         if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (facts.rule, &mut inst.op) {
             op.track(&|slot| shadows.of(slot), is_late);

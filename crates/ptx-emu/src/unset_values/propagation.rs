@@ -34,6 +34,22 @@ pub(crate) struct Propagation {
     opcode: Box<str>,
 }
 
+/// The propagations of an instruction.
+#[derive(Debug, Default)]
+pub(crate) struct Propagations {
+    pub(crate) always: Option<Propagation>,
+    /// Where values that were loaded from shared memory may be unset, if that differs.
+    pub(crate) late: Option<Propagation>,
+}
+
+impl Propagations {
+    /// The one to follow.
+    pub(crate) fn of(&self, is_late: bool) -> Option<&Propagation> {
+        let late = self.late.as_ref().filter(|_| is_late);
+        late.or(self.always.as_ref())
+    }
+}
+
 /// Lanes that use a value which is not set.
 #[derive(Debug)]
 pub(crate) struct Unset {
