@@ -84,23 +84,31 @@ impl SectorSet {
     }
 }
 
-/// Passes over the banks: those taken, and those that the same lanes need without conflicts.
-pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64) {
+/// The lanes of a mask that are served at once, group by group.
+fn served_at_once(mask: u32, width: u32) -> impl Iterator<Item = u32> {
     let lanes_at_once = match width {
         0..=4 => 32,
         5..=8 => 16,
         9..=16 => 8,
         _ => 4,
     };
-    let (mut taken, mut ideal) = (0, 0);
-    for first in (0..32).step_by(lanes_at_once) {
-        let group = mask & ((u64::from(u32::MAX) >> (32 - lanes_at_once)) << first) as u32;
-        if group != 0 {
-            taken += group_wavefronts(addresses, group, width.div_ceil(4));
-            ideal += 1;
-        }
-    }
-    (taken, ideal)
+    let group = u32::MAX >> (32 - lanes_at_once);
+    let groups = (0..32).step_by(lanes_at_once);
+    let groups = groups.map(move |first| mask & group << first);
+    groups.filter(|group| *group != 0)
+}
+
+/// Passes over the banks that lanes need without conflicts.
+pub(crate) fn ideal_wavefronts(mask: u32, width: u32) -> u64 {
+    served_at_once(mask, width).count() as u64
+}
+
+/// Passes over the banks: those taken, and those that the same lanes need without conflicts.
+pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64) {
+    let words = width.div_ceil(4);
+    let taken = served_at_once(mask, width);
+    let taken = taken.map(|group| group_wavefronts(addresses, group, words));
+    (taken.sum(), ideal_wavefronts(mask, width))
 }
 
 /// Passes for lanes served at once; each lane accesses `words` words.
@@ -123,17 +131,17 @@ fn group_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
 }
 
 fn conflicting_wavefronts(addresses: &Row64, group: u32, words: u32) -> u64 {
-    let mut all: Vec<u32> = lanes(group)
-        .flat_map(|lane| {
-            let word = (addresses[lane] >> 2) as u32;
-            word..word + words
-        })
-        .collect();
-    all.sort_unstable();
-    all.dedup();
+    // The words of each lane but those that a lane before has too.
+    let mut all = Vec::with_capacity(LANES);
     let mut loads = [0; BANKS as usize];
-    for word in all {
-        loads[(word % BANKS) as usize] += 1;
+    for lane in lanes(group) {
+        let word = (addresses[lane] >> 2) as u32;
+        for word in word..word + words {
+            if !all.contains(&word) {
+                all.push(word);
+                loads[(word % BANKS) as usize] += 1;
+            }
+        }
     }
     loads.into_iter().max().unwrap_or(0)
 }

@@ -8,7 +8,7 @@ use ptx::{FunctionId, Program, Space, Symbol, Variable};
 use crate::args::Params;
 use crate::attempt::Attempt;
 use crate::check::footprint::Accessed;
-use crate::check::race::PAGE;
+use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
@@ -194,8 +194,8 @@ impl Machine {
         let element = |at: u64| {
             let granule = at / u64::from(latest.granule);
             let mut page = buffer.races.lock(granule / PAGE);
-            let mut stores = page.cell(granule % PAGE).stores_since(latest.first_block);
-            let store = stores.next()?;
+            let line = page.line(granule % PAGE / LINE).enter(latest.first_block);
+            let store = *line.stores(granule % LINE).first()?;
             Some(ThreadId {
                 block: along(store.block - latest.first_block, latest.config.grid),
                 thread: along(store.thread(), latest.config.block),

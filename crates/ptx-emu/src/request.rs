@@ -1,9 +1,11 @@
 //! One warp-wide access: its addresses, and what it costs.
 
-use crate::coalesce::{SECTOR, SectorSet, atomic_wavefronts, sectors, wavefronts};
+use crate::coalesce::{
+    SECTOR, SectorSet, atomic_wavefronts, ideal_wavefronts, sectors, wavefronts,
+};
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind};
-use crate::registers::{ALL, LANES, Row64};
+use crate::registers::{ALL, LANES, Row64, lanes, runs_of};
 
 /// The range of the addresses of a mask.
 #[derive(Clone, Copy, Debug)]
@@ -12,43 +14,51 @@ pub(crate) struct Span {
     pub(crate) max: u64,
     /// All of the bits that some address has.
     bits: u64,
-    /// All lanes are active and each starts where the one before ends.
+    /// Each lane of the mask starts where it would if all lanes were active and each started where
+    /// the one before ends.
+    pub(crate) is_consecutive: bool,
+    /// The same, and all lanes are active.
     pub(crate) contiguous: bool,
 }
 
 impl Span {
     #[inline]
     pub(crate) fn of(addresses: &Row64, mask: u32, width: u32) -> Self {
-        if mask == ALL {
-            let mut gaps = 0;
-            for lane in 0..LANES as u64 {
-                gaps |= addresses[lane as usize]
-                    .wrapping_sub(addresses[0])
-                    .wrapping_sub(lane * u64::from(width));
-            }
-            let last = addresses[LANES - 1];
-            if gaps == 0 && last >= addresses[0] {
-                return Self {
-                    min: addresses[0],
-                    max: last,
-                    bits: addresses[0],
-                    contiguous: true,
-                };
-            }
+        let lane = mask.trailing_zeros() as usize % LANES;
+        let last = LANES - 1 - mask.leading_zeros() as usize % LANES;
+        let (min, max) = (addresses[lane], addresses[last]);
+        let first = min.wrapping_sub(lane as u64 * u64::from(width));
+        let gap = |lane: usize| {
+            let expected = first.wrapping_add(lane as u64 * u64::from(width));
+            addresses[lane] ^ expected
+        };
+        let gaps = match mask {
+            ALL => (0..LANES).fold(0, |gaps, lane| gaps | gap(lane)),
+            _ => (0..LANES).fold(0, |gaps, lane| {
+                gaps | gap(lane) & 0_u64.wrapping_sub(u64::from(mask >> lane & 1))
+            }),
+        };
+        if gaps == 0 && max >= min {
+            return Self {
+                min,
+                max,
+                bits: min,
+                is_consecutive: true,
+                contiguous: mask == ALL,
+            };
         }
-        let first = addresses[mask.trailing_zeros() as usize];
         let mut span = Self {
-            min: first,
-            max: first,
-            bits: first,
+            min,
+            max: min,
+            bits: min,
+            is_consecutive: false,
             contiguous: false,
         };
         for (lane, &address) in addresses.iter().enumerate() {
-            if mask >> lane & 1 == 1 {
-                span.min = span.min.min(address);
-                span.max = span.max.max(address);
-                span.bits |= address;
-            }
+            let address = if mask >> lane & 1 == 1 { address } else { min };
+            span.min = span.min.min(address);
+            span.max = span.max.max(address);
+            span.bits |= address;
         }
         span
     }
@@ -99,6 +109,17 @@ impl Request<'_> {
         (self.warp * LANES + lane) as u32
     }
 
+    /// True if `f` says so of each range of bytes that lanes are in: its address and its length.
+    #[inline(always)]
+    pub(crate) fn all_ranges(&self, span: &Span, mut f: impl FnMut(u64, u64) -> bool) -> bool {
+        let width = u64::from(self.width);
+        match span.is_consecutive {
+            true => runs_of(self.mask)
+                .all(|lanes| f(self.addresses[lanes.start], lanes.len() as u64 * width)),
+            false => lanes(self.mask).all(|lane| f(self.addresses[lane], width)),
+        }
+    }
+
     /// Bytes that all lanes move together.
     pub(crate) fn bytes(&self) -> u64 {
         u64::from(self.mask.count_ones() * self.width)
@@ -112,10 +133,11 @@ impl Request<'_> {
         span: &Span,
         loaded: Option<&mut SectorSet>,
     ) {
-        let touched = if span.contiguous {
-            (span.max + u64::from(self.width) - 1) / SECTOR - span.min / SECTOR + 1
-        } else {
-            sectors(self.addresses, self.mask)
+        let has_gaps = runs_of(self.mask).nth(1).is_some();
+        let touched = match span.is_consecutive && !has_gaps {
+            true => (span.max + u64::from(self.width) - 1) / SECTOR - span.min / SECTOR + 1,
+            false if span.min == span.max => 1,
+            false => sectors(self.addresses, self.mask),
         };
         traffic.requests += 1;
         traffic.sectors += touched;
@@ -133,7 +155,11 @@ impl Request<'_> {
     pub(crate) fn count_shared(&self, traffic: &mut SharedTraffic, span: &Span) {
         let (taken, ideal) = match self.kind {
             AccessKind::Atomic => (atomic_wavefronts(self.addresses, self.mask), 1),
-            _ if span.contiguous && self.width == 4 => (1, 1),
+            // No bank has two words of the lanes that are served at once.
+            _ if self.width <= 16 && (span.is_consecutive || span.min == span.max) => {
+                let ideal = ideal_wavefronts(self.mask, self.width);
+                (ideal, ideal)
+            }
             _ => wavefronts(self.addresses, self.mask, self.width),
         };
         traffic.requests += 1;

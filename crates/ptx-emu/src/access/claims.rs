@@ -2,6 +2,7 @@
 //! `mbarrier`.
 
 use super::{GlobalRegion, Region};
+use crate::check::race::LINE;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, Stop};
 use crate::memory::claims::{BulkCopy, Claim, Claims};
 use crate::memory::shared::SharedMemory;
@@ -210,11 +211,11 @@ impl BlockRunner<'_> {
         let offset = start + 4 * word as u64;
         let granules = self.granules(offset, 4);
         let stores = granules.filter_map(|granule| {
-            let cell = region.cell(granule)?;
-            cell.stores_since(self.launch.first_block).next()
+            let line = region.line(granule / LINE, GlobalRegion::epoch(self))?;
+            line.stores(granule % LINE).first().copied()
         });
         let store = stores.max_by_key(|store| (store.block == self.block_number(), store.clock));
-        region.release_cells();
+        region.release_lines();
         // The race check has noted the stores of this launch.
         let Some(store) = store else { return Ok(()) };
         let kind = FaultKind::CopyUnderWay {

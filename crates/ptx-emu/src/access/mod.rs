@@ -4,6 +4,7 @@
 //! - `claims`: what ordinary accesses must leave alone;
 //! - `cluster`: shared memory of other blocks of the cluster;
 //! - `region`: memory that one access may lie in;
+//! - `segments`: the lanes of an access whose memory the shadow remembers together;
 //! - `shadow`: the checks against the shadow: written before, not racing.
 //!
 //! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in;
@@ -13,6 +14,7 @@ mod bounds;
 mod claims;
 mod cluster;
 mod region;
+mod segments;
 mod shadow;
 
 use ptx::Space;

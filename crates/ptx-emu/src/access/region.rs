@@ -2,13 +2,12 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::check::race::{BlockOrder, Cell, DeviceOrder, Leftovers, PAGE, PageGuard};
+use crate::check::race::{BlockOrder, DeviceOrder, LINE, Leftovers, Line, PAGE, PageGuard};
 use crate::fault::Location;
 use crate::memory::Words;
 use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
-use crate::registers::{LANES, Row32};
 use crate::runner::{BlockRunner, LaunchContext};
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.
@@ -48,17 +47,17 @@ pub(crate) trait Region: Words {
         old
     }
 
-    /// Loads consecutive words, one for each lane.
-    fn load_row(&self, offset: u64, row: &mut Row32) {
-        for (lane, value) in row.iter_mut().enumerate() {
-            *value = self.word(lane, (offset >> 2) as usize + lane);
+    /// Loads consecutive words, one for each lane from `lane` on.
+    fn load_row(&self, lane: usize, offset: u64, row: &mut [u32]) {
+        for (k, value) in row.iter_mut().enumerate() {
+            *value = self.word(lane + k, (offset >> 2) as usize + k);
         }
     }
 
-    /// Stores consecutive words, one from each lane.
-    fn store_row(&mut self, offset: u64, row: &Row32) {
-        for (lane, value) in row.iter().enumerate() {
-            self.set_word(lane, (offset >> 2) as usize + lane, u32::MAX, *value);
+    /// Stores consecutive words, one from each lane from `lane` on.
+    fn store_row(&mut self, lane: usize, offset: u64, row: &[u32]) {
+        for (k, value) in row.iter().enumerate() {
+            self.set_word(lane + k, (offset >> 2) as usize + k, u32::MAX, *value);
         }
     }
 
@@ -78,17 +77,27 @@ pub(crate) trait Region: Words {
     /// Counts bits of a value that has just been stored as not set.
     fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64);
 
-    /// The memory of a granule: its latest accesses.
-    fn cell(&mut self, _granule: u64) -> Option<&mut Cell> {
+    /// A line of granules: its latest accesses. Those before an epoch are forgotten.
+    fn line(&mut self, _line: u64, _epoch: u32) -> Option<&mut Line> {
         None
     }
 
-    /// Saves what a store to a granule changes, if the launch may have to be undone.
+    /// The number of the first block whose accesses count, of those that may be remembered.
     #[inline(always)]
-    fn save(&mut self, _launch: &LaunchContext, _granule: u64) {}
+    fn epoch(runner: &BlockRunner) -> u32 {
+        match Self::IS_GLOBAL {
+            true => runner.launch.first_block,
+            false => runner.cluster.numbers.first().copied().unwrap_or(1),
+        }
+    }
 
-    /// Ends a series of calls of [`Region::cell`]: others may look at the cells.
-    fn release_cells(&mut self) {}
+    /// Saves what a store to a line changes, which was asked for last, if the launch may have to be
+    /// undone.
+    #[inline(always)]
+    fn save(&mut self, _launch: &LaunchContext, _line: u64) {}
+
+    /// Ends a series of calls of [`Region::line`]: others may look at the lines.
+    fn release_lines(&mut self) {}
 
     /// An offset as a user knows it.
     fn location(&self, _launch: &LaunchContext, offset: u64) -> Location {
@@ -100,6 +109,9 @@ pub(crate) trait Region: Words {
         }
     }
 }
+
+/// Lines of a page.
+const LINES: u64 = PAGE / LINE;
 
 /// The offsets of the bytes of a value that have an unset bit.
 fn unset_bytes(offset: u64, bytes: u32, bits: u64) -> impl Iterator<Item = u64> {
@@ -128,16 +140,15 @@ impl<'a> GlobalRegion<'a> {
 }
 
 impl GlobalRegion<'_> {
-    /// Saves the page of a granule, whose cell was asked for last, before the launch's first store
-    /// to it.
-    fn save_page(&mut self, launch: &LaunchContext, granule: u64) {
+    /// Saves the page of a line, which was asked for last, before the launch's first store to it.
+    fn save_page(&mut self, launch: &LaunchContext, line: u64) {
         let Some((page, guard)) = &mut self.page else {
             return;
         };
         if guard.is_saved(launch.first_block) {
             return;
         }
-        debug_assert_eq!(*page, granule / PAGE);
+        debug_assert_eq!(*page, line / LINES);
         let saved = self.buffer.content(*page, launch);
         guard.save(saved);
         launch.attempt.note_saved(self.buffer.base, *page);
@@ -182,16 +193,16 @@ impl Region for GlobalRegion<'_> {
     }
 
     #[inline(always)]
-    fn load_row(&self, offset: u64, row: &mut Row32) {
-        let words = &self.buffer.words()[(offset >> 2) as usize..][..LANES];
+    fn load_row(&self, _lane: usize, offset: u64, row: &mut [u32]) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..row.len()];
         for (value, word) in row.iter_mut().zip(words) {
             *value = word.load(Relaxed);
         }
     }
 
     #[inline(always)]
-    fn store_row(&mut self, offset: u64, row: &Row32) {
-        let words = &self.buffer.words()[(offset >> 2) as usize..][..LANES];
+    fn store_row(&mut self, _lane: usize, offset: u64, row: &[u32]) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..row.len()];
         for (value, word) in row.iter().zip(words) {
             word.store(*value, Relaxed);
         }
@@ -216,25 +227,25 @@ impl Region for GlobalRegion<'_> {
     }
 
     #[inline(always)]
-    fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
-        let page = granule / PAGE;
+    fn line(&mut self, line: u64, epoch: u32) -> Option<&mut Line> {
+        let page = line / LINES;
         if self.page.as_ref().is_none_or(|(locked, _)| *locked != page) {
             // Unlock first: two pages at once could be a deadlock.
             self.page = None;
             self.page = Some((page, self.buffer.races.lock(page)));
         }
         let (_, guard) = self.page.as_mut()?;
-        Some(guard.cell(granule % PAGE))
+        Some(guard.line(line % LINES).enter(epoch))
     }
 
     #[inline(always)]
-    fn save(&mut self, launch: &LaunchContext, granule: u64) {
+    fn save(&mut self, launch: &LaunchContext, line: u64) {
         if launch.attempt.saves {
-            self.save_page(launch, granule);
+            self.save_page(launch, line);
         }
     }
 
-    fn release_cells(&mut self) {
+    fn release_lines(&mut self) {
         self.page = None;
     }
 
@@ -255,13 +266,13 @@ impl Region for SharedMemory {
     }
 
     #[inline(always)]
-    fn load_row(&self, offset: u64, row: &mut Row32) {
-        row.copy_from_slice(&self.words()[(offset >> 2) as usize..][..LANES]);
+    fn load_row(&self, _lane: usize, offset: u64, row: &mut [u32]) {
+        row.copy_from_slice(&self.words()[(offset >> 2) as usize..][..row.len()]);
     }
 
     #[inline(always)]
-    fn store_row(&mut self, offset: u64, row: &Row32) {
-        self.words_mut()[(offset >> 2) as usize..][..LANES].copy_from_slice(row);
+    fn store_row(&mut self, _lane: usize, offset: u64, row: &[u32]) {
+        self.words_mut()[(offset >> 2) as usize..][..row.len()].copy_from_slice(row);
     }
 
     #[inline(always)]
@@ -289,8 +300,8 @@ impl Region for SharedMemory {
     }
 
     #[inline(always)]
-    fn cell(&mut self, granule: u64) -> Option<&mut Cell> {
-        Some(&mut self.races[granule as usize])
+    fn line(&mut self, line: u64, epoch: u32) -> Option<&mut Line> {
+        Some(self.races[line as usize].enter(epoch))
     }
 
     fn location(&self, launch: &LaunchContext, offset: u64) -> Location {

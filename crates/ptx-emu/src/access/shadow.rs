@@ -1,16 +1,25 @@
 //! The checks of accesses against the shadow: written before, not racing.
 
 use crate::access::region::Region;
-use crate::check::race::{Conflict, Looked, Now, Record};
+use crate::access::segments::Segments;
+use crate::check::race::{Conflict, Kind, LINE, Looked, Now, Record};
 use crate::check::sanitizer::UnsetRead;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
-use crate::registers::{LANES, lanes};
+use crate::registers::lanes;
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
 
 /// Bytes of the widest access of a thread's own.
 const WIDEST: u32 = 32;
+
+/// True if all that a request is of has been written.
+fn are_written<R: Region>(request: &Request, region: &R, span: &Span) -> bool {
+    let base = region.base();
+    request.all_ranges(span, |address, bytes| {
+        region.is_written(address - base, bytes)
+    })
+}
 
 impl BlockRunner<'_> {
     /// The granules of an access at an offset.
@@ -51,7 +60,7 @@ impl BlockRunner<'_> {
             return Ok(());
         }
         let width = u64::from(request.width);
-        if span.contiguous && region.is_written(span.min - region.base(), LANES as u64 * width) {
+        if are_written(request, region, span) {
             return Ok(());
         }
         for lane in lanes(request.mask) {
@@ -89,7 +98,7 @@ impl BlockRunner<'_> {
             return Ok(false);
         }
         let width = u64::from(request.width);
-        if span.contiguous && region.is_written(span.min - region.base(), LANES as u64 * width) {
+        if are_written(request, region, span) {
             return Ok(false);
         }
         let mut has_unwritten = false;
@@ -114,14 +123,11 @@ impl BlockRunner<'_> {
         if !self.launch.sanitize.uninitialized {
             return;
         }
-        let width = u64::from(request.width);
-        if span.contiguous {
-            region.mark_written(span.min - region.base(), LANES as u64 * width);
-        } else {
-            for lane in lanes(request.mask) {
-                region.mark_written(request.addresses[lane] - region.base(), width);
-            }
-        }
+        let base = region.base();
+        request.all_ranges(span, |address, bytes| {
+            region.mark_written(address - base, bytes);
+            true
+        });
     }
 
     /// The access of the warp's first thread.
@@ -157,85 +163,142 @@ impl BlockRunner<'_> {
         &self,
         request: &Request,
         region: &mut R,
+        span: &Span,
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
-        for lane in lanes(request.mask) {
-            now.record.lanes = 1 << lane;
-            let offset = request.addresses[lane] - region.base();
-            for granule in self.granules(offset, request.width) {
-                let Some(cell) = region.cell(granule) else {
-                    return Ok(());
-                };
-                if let Some(conflict) = cell.load(&now) {
-                    self.note_meeting(&conflict);
-                    let offset = self.offset_of(request, offset, granule);
-                    let location = self.location(request, region, offset);
-                    return Err(self.race(request, &now.record, &conflict, location));
-                }
-                let store = match R::IS_GLOBAL && request.non_coherent {
-                    true => cell.stores_since(self.launch.first_block).next(),
-                    false => None,
-                };
-                if let Some(store) = store {
-                    let kind = FaultKind::StaleReadOnlyLoad {
-                        location: region.location(self.launch, offset),
-                        store: self.race_access(&store, AccessKind::Store),
-                        is_later: false,
-                    };
-                    return Err(self.fault(now.record.thread(), request.pc, kind));
+        let epoch = R::epoch(self);
+        for segment in Segments::new(request, span, region.base(), self.launch.granule) {
+            let Some(line) = region.line(segment.line, epoch) else {
+                return Ok(());
+            };
+            if let Some(part) = segment.part {
+                now.record.lanes = 0;
+                if line.access(Kind::Load, &now, part) {
+                    continue;
                 }
             }
+            for lane in lanes(segment.lanes) {
+                now.record.lanes = 1 << lane;
+                self.check_lane_load(request, region, &now, lane)?;
+            }
         }
-        region.release_cells();
+        region.release_lines();
         Ok(())
     }
 
-    /// Checks the store of each lane for races, notes it, and makes it with `store`. `changes` says
-    /// whether a lane stores another value than is there.
+    /// Checks the load of one lane for races by what each of its granules remembers, and notes it.
+    fn check_lane_load<R: Region>(
+        &self,
+        request: &Request,
+        region: &mut R,
+        now: &Now<R::Order<'_>>,
+        lane: usize,
+    ) -> Result<(), Stop> {
+        let epoch = R::epoch(self);
+        let offset = request.addresses[lane] - region.base();
+        for granule in self.granules(offset, request.width) {
+            let Some(line) = region.line(granule / LINE, epoch) else {
+                return Ok(());
+            };
+            let cell = line.cell(granule % LINE);
+            if let Some(conflict) = cell.load(now) {
+                self.note_meeting(&conflict);
+                let offset = self.offset_of(request, offset, granule);
+                let location = self.location(request, region, offset);
+                return Err(self.race(request, &now.record, &conflict, location));
+            }
+            let store = match R::IS_GLOBAL && request.non_coherent {
+                true => cell.stores_since(self.launch.first_block).next(),
+                false => None,
+            };
+            if let Some(store) = store {
+                let kind = FaultKind::StaleReadOnlyLoad {
+                    location: region.location(self.launch, offset),
+                    store: self.race_access(&store, AccessKind::Store),
+                    is_later: false,
+                };
+                return Err(self.fault(now.record.thread(), request.pc, kind));
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks the store of each lane for races, notes it, and makes it with `store`, which is given
+    /// lanes. `changes` says whether a lane stores another value than is there.
     pub(crate) fn check_stores<R: Region>(
         &self,
         request: &Request,
         region: &mut R,
+        span: &Span,
         changes: impl Fn(&R, usize) -> bool,
-        mut store: impl FnMut(&mut R, usize),
+        mut store: impl FnMut(&mut R, u32),
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
-        for lane in lanes(request.mask) {
-            now.record.lanes = 1 << lane;
-            let offset = request.addresses[lane] - region.base();
-            for granule in self.granules(offset, request.width) {
-                let Some(cell) = region.cell(granule) else {
-                    break;
-                };
-                let Some(conflict) = cell.store_conflict(&now) else {
-                    let load = match R::IS_GLOBAL {
-                        true => cell.read_only_load_since(self.launch.first_block),
-                        false => None,
-                    };
-                    cell.note_store(&now);
-                    region.save(self.launch, granule);
-                    if let Some(load) = load
-                        && changes(region, lane)
-                    {
-                        let location = region.location(self.launch, offset);
-                        return Err(self.stale(&load, &now.record, request.kind, location));
-                    }
+        let epoch = R::epoch(self);
+        for segment in Segments::new(request, span, region.base(), self.launch.granule) {
+            if let Some(part) = segment.part
+                && let Some(line) = region.line(segment.line, epoch)
+            {
+                now.record.lanes = 0;
+                // Lanes that store to one granule are looked at one by one.
+                if part.map.has_one_lane() && line.access(Kind::Store, &now, part) {
+                    region.save(self.launch, segment.line);
+                    store(region, segment.lanes);
                     continue;
-                };
-                self.note_meeting(&conflict);
-                if !conflict.earlier_is_store || changes(region, lane) {
-                    let offset = self.offset_of(request, offset, granule);
-                    let location = self.location(request, region, offset);
-                    return Err(self.race(request, &now.record, &conflict, location));
-                }
-                if let Some(cell) = region.cell(granule) {
-                    cell.note_store(&now);
-                    region.save(self.launch, granule);
                 }
             }
-            store(region, lane);
+            for lane in lanes(segment.lanes) {
+                now.record.lanes = 1 << lane;
+                self.check_lane_store(request, region, &now, lane, &changes)?;
+                store(region, 1 << lane);
+            }
         }
-        region.release_cells();
+        region.release_lines();
+        Ok(())
+    }
+
+    /// Checks the store of one lane for races by what each of its granules remembers, and notes it.
+    fn check_lane_store<R: Region>(
+        &self,
+        request: &Request,
+        region: &mut R,
+        now: &Now<R::Order<'_>>,
+        lane: usize,
+        changes: impl Fn(&R, usize) -> bool,
+    ) -> Result<(), Stop> {
+        let epoch = R::epoch(self);
+        let offset = request.addresses[lane] - region.base();
+        for granule in self.granules(offset, request.width) {
+            let (line, at) = (granule / LINE, granule % LINE);
+            let Some(cell) = region.line(line, epoch).map(|line| line.cell(at)) else {
+                break;
+            };
+            let Some(conflict) = cell.store_conflict(now) else {
+                let load = match R::IS_GLOBAL {
+                    true => cell.read_only_load_since(self.launch.first_block),
+                    false => None,
+                };
+                cell.note_store(now);
+                region.save(self.launch, line);
+                if let Some(load) = load
+                    && changes(region, lane)
+                {
+                    let location = region.location(self.launch, offset);
+                    return Err(self.stale(&load, &now.record, request.kind, location));
+                }
+                continue;
+            };
+            self.note_meeting(&conflict);
+            if !conflict.earlier_is_store || changes(region, lane) {
+                let offset = self.offset_of(request, offset, granule);
+                let location = self.location(request, region, offset);
+                return Err(self.race(request, &now.record, &conflict, location));
+            }
+            if let Some(line) = region.line(line, epoch) {
+                line.cell(at).note_store(now);
+                region.save(self.launch, granule / LINE);
+            }
+        }
         Ok(())
     }
 

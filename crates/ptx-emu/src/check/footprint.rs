@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::writes::WrittenShadow;
 use crate::fault::AccessKind;
-use crate::registers::lanes;
 use crate::request::{Request, Span};
 
 /// What launches read and wrote of a buffer since
@@ -36,13 +35,10 @@ impl Footprint {
     /// Notes an access to the buffer that starts at `base`; `span` is that of its addresses.
     pub(crate) fn note(&self, base: u64, request: &Request, span: &Span) {
         let mark = |bits: &WrittenShadow| {
-            let width = u64::from(request.width);
-            if span.contiguous {
-                return bits.mark(span.min - base, span.max + width - span.min);
-            }
-            for lane in lanes(request.mask) {
-                bits.mark(request.addresses[lane] - base, width);
-            }
+            request.all_ranges(span, |address, bytes| {
+                bits.mark(address - base, bytes);
+                true
+            });
         };
         if request.kind != AccessKind::Store {
             mark(&self.read);

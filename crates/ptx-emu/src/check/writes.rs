@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// A mask of `count` bits from bit `first`; `first + count <= 32`.
+#[inline(always)]
 fn mask(first: u64, count: u64) -> u32 {
     (((1u64 << count) - 1) << first) as u32
 }
@@ -12,6 +13,9 @@ fn mask(first: u64, count: u64) -> u32 {
 /// until it gives false.
 #[inline(always)]
 fn for_each_word(offset: u64, bytes: u64, mut f: impl FnMut(usize, u32) -> bool) -> bool {
+    if offset % 32 + bytes <= 32 {
+        return f((offset / 32) as usize, mask(offset % 32, bytes));
+    }
     let (mut at, end) = (offset, offset + bytes);
     while at < end {
         let count = (32 - at % 32).min(end - at);

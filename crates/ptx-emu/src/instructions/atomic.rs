@@ -216,7 +216,7 @@ impl Action for Atomic {
     ) -> Result<(), Stop> {
         runner.check_written(request, region, span)?;
         if runner.launch.sanitize.races {
-            runner.check_stores(request, region, |_, _| true, |_, _| {})?;
+            runner.check_stores(request, region, span, |_, _| true, |_, _| {})?;
         }
         for lane in lanes(request.mask) {
             let b = registers.lane(self.b, lane);

@@ -18,7 +18,7 @@ use ptx::{ScalarType, Space};
 
 use super::copy::request;
 use crate::access::{GlobalRegion, Region, words};
-use crate::check::race::Record;
+use crate::check::race::{LINE, Record};
 use crate::coalesce::SECTOR;
 use crate::counts::{GlobalTraffic, InstructionClass, SharedTraffic};
 use crate::fault::{AccessKind, FaultKind, Stop};
@@ -268,7 +268,7 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     if !launch.sanitize.races {
         return Ok(());
     }
-    runner.check_load(request, &mut region)?;
+    runner.check_load(request, &mut region, &span)?;
     runner.check_leaving(request, &span)?;
     let until = launch.proxied_until.load(Relaxed);
     let is_shown = |store: &Record| {
@@ -281,15 +281,16 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     };
     let offset = span.min - buffer.base;
     for granule in runner.granules(offset, request.width) {
-        let Some(cell) = region.cell(granule) else {
+        let Some(line) = region.line(granule / LINE, GlobalRegion::epoch(runner)) else {
             continue;
         };
+        let stores = line.stores(granule % LINE);
         let is_ordinary = |pc: u32| match &launch.code.insts[pc as usize].op {
             Op::Other(op) => !op.is_asynchronous(),
             _ => true,
         };
         let is_hidden = |store: Record| is_ordinary(store.pc) && !is_shown(&store);
-        if cell.stores_since(launch.first_block).any(is_hidden) {
+        if stores.into_iter().any(is_hidden) {
             let kind = FaultKind::MissingProxyFence {
                 copy: request.access(),
                 location: region.location(launch, granule * u64::from(launch.granule)),
@@ -310,7 +311,7 @@ fn check_shared_source(
     let mut shared = std::mem::take(&mut runner.block.shared);
     let mut checked = runner.check_written(request, &shared, span);
     if checked.is_ok() && runner.launch.sanitize.races {
-        checked = runner.check_load(request, &mut shared);
+        checked = runner.check_load(request, &mut shared, span);
     }
     runner.block.shared = shared;
     checked
@@ -342,7 +343,8 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
     let buffer = buffer(runner, &load)?;
     let mut global = GlobalRegion::new(buffer, launch.memory);
     if launch.sanitize.races {
-        runner.check_load(&load, &mut global)?;
+        let span = Span::of(&sources, load.mask, load.width);
+        runner.check_load(&load, &mut global, &span)?;
     }
     runner.check_source(&load, &mut global, data)?;
     let targets = [copy.shared; LANES];
@@ -353,16 +355,16 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
         claims.release(copy.shared, bytes);
         claims.note_copy(copy.shared, bytes);
     }
+    let span = Span::of(&targets, store.mask, store.width);
     let mut checked = Ok(());
     if launch.sanitize.races {
-        checked = runner.check_stores(&store, &mut shared, |_, _| true, |_, _| {});
+        checked = runner.check_stores(&store, &mut shared, &span, |_, _| true, |_, _| {});
     }
     if checked.is_ok() {
         for k in (0..bytes).step_by(4) {
             let word = global.load(copy.lane, copy.global - buffer.base + k, 4);
             shared.store(copy.lane, copy.shared + k, 4, word);
         }
-        let span = Span::of(&targets, store.mask, store.width);
         runner.mark_written(&store, &mut shared, &span);
     }
     runner.block.shared = shared;
@@ -449,7 +451,7 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
     buffer.note(&request, &span);
     let mut region = GlobalRegion::new(buffer, launch.memory);
     if launch.sanitize.races {
-        runner.check_stores(&request, &mut region, |_, _| true, |_, _| {})?;
+        runner.check_stores(&request, &mut region, &span, |_, _| true, |_, _| {})?;
     }
     for (k, word) in (0..).step_by(4).zip(data.iter().flatten()) {
         region.store(copy.lane, copy.global - buffer.base + k, 4, (*word).into());

@@ -167,7 +167,7 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         let mut region = GlobalRegion::new(buffer, launch.memory);
         runner.check_written(&part, &region, &span)?;
         if launch.sanitize.races {
-            runner.check_load(&part, &mut region)?;
+            runner.check_load(&part, &mut region, &span)?;
         }
     }
     Ok(())
@@ -280,7 +280,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         let (buffer, _) = runner.buffer(&load, mask, &span)?;
         let mut region = GlobalRegion::new(buffer, launch.memory);
         if launch.sanitize.races {
-            runner.check_load(&load, &mut region)?;
+            runner.check_load(&load, &mut region, &span)?;
         }
         runner.check_source(&load, &mut region, &copy.data)?;
         for (i, byte) in data[..copy.src_bytes as usize].iter_mut().enumerate() {
@@ -296,7 +296,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         claims.note_store(copy.dst, copy.bytes.into());
     }
     if launch.sanitize.races {
-        let checked = runner.check_stores(&store, &mut shared, |_, _| true, |_, _| {});
+        let checked = runner.check_stores(&store, &mut shared, &span, |_, _| true, |_, _| {});
         if checked.is_err() {
             runner.block.shared = shared;
             return checked;

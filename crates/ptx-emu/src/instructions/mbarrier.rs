@@ -182,7 +182,7 @@ impl Object {
         runner.check_shared(&request, &span)?;
         if runner.launch.sanitize.races {
             let mut shared = std::mem::take(&mut runner.block.shared);
-            let checked = runner.check_stores(&request, &mut shared, |_, _| true, |_, _| {});
+            let checked = runner.check_stores(&request, &mut shared, &span, |_, _| true, |_, _| {});
             runner.block.shared = shared;
             checked?;
         }

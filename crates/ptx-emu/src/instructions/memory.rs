@@ -11,7 +11,7 @@ use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
-use crate::registers::{Registers, Row64, Slot, lanes};
+use crate::registers::{Registers, Row64, Slot, lanes, runs_of};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
@@ -375,12 +375,24 @@ impl Elements {
         rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
     }
 
-    /// Stores every element of a lane: `store(byte offset in the lane's access, value)`.
+    /// Stores every element of every lane: `store(lane, byte offset in the lane's access, value)`.
     #[inline(always)]
-    fn scatter(&self, registers: &Registers, lane: usize, mut store: impl FnMut(u64, u64)) {
+    fn scatter(&self, registers: &Registers, mask: u32, mut store: impl FnMut(usize, u64, u64)) {
         for (k, slot) in self.registers.iter().enumerate() {
-            if let Some(slot) = *slot {
-                store(k as u64 * u64::from(self.bytes), registers.lane(slot, lane));
+            let Some(slot) = *slot else { continue };
+            let k = k as u64 * u64::from(self.bytes);
+            match slot.class {
+                RegClass::B64 => {
+                    let row = registers.r64(slot.row);
+                    lanes(mask).for_each(|lane| store(lane, k, row[lane]));
+                }
+                RegClass::Pred => {
+                    lanes(mask).for_each(|lane| store(lane, k, registers.lane(slot, lane)));
+                }
+                RegClass::B16 | RegClass::B32 => {
+                    let row = registers.r32(slot.row);
+                    lanes(mask).for_each(|lane| store(lane, k, row[lane].into()));
+                }
             }
         }
     }
@@ -442,14 +454,16 @@ impl Action for Load {
             (registers.late, registers.was_late) = (true, true);
         }
         if runner.launch.sanitize.races {
-            runner.check_load(request, region)?;
+            runner.check_load(request, region, span)?;
         }
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(row) = self.elements.single(RegClass::B32) {
             let row = registers.r32_mut(row);
-            if span.contiguous {
-                region.load_row(offset(0), row);
+            if span.is_consecutive {
+                runs_of(mask).for_each(|lanes| {
+                    region.load_row(lanes.start, offset(lanes.start), &mut row[lanes]);
+                });
             } else {
                 lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 4) as u32);
             }
@@ -544,32 +558,33 @@ impl Action for Store {
         }
         let words = self.elements.single(RegClass::B32);
         let words = words.map(|row| registers.r32(row));
-        let store_lane = |region: &mut R, lane: usize| match words {
-            Some(words) => region.store(lane, offset(lane), 4, words[lane].into()),
-            None => self.elements.scatter(registers, lane, |k, value| {
-                let offset = offset(lane) + k;
-                match request.strong {
-                    true => region.store_strong(lane, offset, bytes, value),
-                    false => region.store(lane, offset, bytes, value),
-                }
+        let store_lanes = |region: &mut R, mask: u32| match words {
+            Some(words) if span.is_consecutive => runs_of(mask).for_each(|lanes| {
+                region.store_row(lanes.start, offset(lanes.start), &words[lanes]);
+            }),
+            Some(words) => lanes(mask).for_each(|lane| {
+                region.store(lane, offset(lane), 4, words[lane].into());
+            }),
+            None if request.strong => self.elements.scatter(registers, mask, |lane, k, value| {
+                region.store_strong(lane, offset(lane) + k, bytes, value);
+            }),
+            None => self.elements.scatter(registers, mask, |lane, k, value| {
+                region.store(lane, offset(lane) + k, bytes, value);
             }),
         };
         if runner.launch.sanitize.races {
             let changes = |region: &R, lane: usize| {
                 let mut changed = false;
-                self.elements.scatter(registers, lane, |k, value| {
-                    let old = region.load(lane, offset(lane) + k, bytes);
-                    changed |= (old ^ value) & byte_mask(bytes) != 0;
-                });
+                self.elements
+                    .scatter(registers, 1 << lane, |lane, k, value| {
+                        let old = region.load(lane, offset(lane) + k, bytes);
+                        changed |= (old ^ value) & byte_mask(bytes) != 0;
+                    });
                 changed
             };
-            runner.check_stores(request, region, changes, store_lane)?;
-        } else if let Some(words) = words
-            && span.contiguous
-        {
-            region.store_row(offset(0), words);
+            runner.check_stores(request, region, span, changes, store_lanes)?;
         } else {
-            lanes(mask).for_each(|lane| store_lane(region, lane));
+            store_lanes(region, mask);
         }
         runner.mark_written(request, region, span);
         if tracks {

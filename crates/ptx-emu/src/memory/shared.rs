@@ -5,7 +5,7 @@
 
 use super::Words;
 use super::claims::Claims;
-use crate::check::race::Cell;
+use crate::check::race::{LINE, Line};
 use crate::check::writes::Bits;
 
 /// Shared memory and its shadow, reused from block to block.
@@ -16,8 +16,8 @@ pub(crate) struct SharedMemory {
     pub(crate) bytes: u64,
     /// Which bytes have been written; empty when not checked.
     pub(crate) written: Bits,
-    /// One cell for each granule; empty when not checked.
-    pub(crate) races: Vec<Cell>,
+    /// The lines of its granules; empty when not checked.
+    pub(crate) races: Vec<Line>,
     /// The parts that ordinary accesses must leave alone; `None` while there are none.
     pub(crate) claims: Option<Box<Claims>>,
     /// The block that it belongs to, if its cluster has others.
@@ -32,10 +32,10 @@ impl SharedMemory {
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
         self.written.reset(if track_written { bytes } else { 0 });
-        // Cells of earlier blocks carry the number of their block.
-        let cells = granule.map_or(0, |granule| bytes.div_ceil(granule.into()) as usize);
-        if self.races.len() < cells {
-            self.races.resize(cells, Cell::default());
+        // What earlier blocks did is forgotten as this one accesses a line first.
+        let lines = granule.map_or(0, |granule| bytes.div_ceil(LINE * u64::from(granule)));
+        if self.races.len() < lines as usize {
+            self.races.resize_with(lines as usize, Line::default);
         }
     }
 

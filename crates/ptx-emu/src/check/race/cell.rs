@@ -1,13 +1,22 @@
-//! The memory of a granule, and the cells of a buffer.
+//! The memory of a granule, and the lines of a buffer.
 
 use std::sync::{Mutex, MutexGuard, OnceLock};
 
+use super::line::{LINE, Line};
 use super::order::{BlockOrder, Now, Record};
+
+/// An access that a granule remembers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    Load = 0,
+    Store = 1,
+}
 
 /// Up to two accesses, each with the lanes of a warp that made it, of the latest that nothing
 /// orders, by warps as far apart as can be: an access that races with any of those left out then
 /// races with one of the two as well, except for barriers among parts of a block.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Latest([Record; 2]);
 
 impl Latest {
@@ -70,7 +79,7 @@ impl Record {
 }
 
 /// 0 for lanes of one warp, 1 for warps of one block, 2 for blocks.
-fn distance(a: &Record, b: &Record) -> u32 {
+pub(super) fn distance(a: &Record, b: &Record) -> u32 {
     match a.block == b.block {
         true => u32::from(a.warp != b.warp),
         false => 2,
@@ -78,7 +87,7 @@ fn distance(a: &Record, b: &Record) -> u32 {
 }
 
 /// Accesses that a granule remembers.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Accesses {
     stores: Latest,
     loads: Latest,
@@ -86,7 +95,7 @@ struct Accesses {
 
 /// The accesses that a granule remembers: weak ones and strong ones apart, so neither kind replaces
 /// the other, not even of one thread in order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Cell {
     weak: Accesses,
     /// Made at the first strong access: most granules have none.
@@ -101,6 +110,15 @@ pub(crate) struct Conflict {
 }
 
 impl Cell {
+    /// Puts a weak access in its place: 0 or 1 among those of its kind.
+    pub(super) fn remember(&mut self, kind: Kind, place: usize, record: Record) {
+        let latest = match kind {
+            Kind::Load => &mut self.weak.loads,
+            Kind::Store => &mut self.weak.stores,
+        };
+        latest.0[place] = record;
+    }
+
     /// Notes a load.
     #[inline(always)]
     pub(crate) fn load<B: BlockOrder>(&mut self, now: &Now<B>) -> Option<Conflict> {
@@ -180,13 +198,13 @@ impl Cell {
     }
 }
 
-/// Cells of a page.
+/// Granules of a page.
 pub(crate) const PAGE: u64 = 1024;
 
-/// A page of cells, made where it is accessed.
+/// The lines of a page, made where it is accessed.
 #[derive(Debug, Default)]
 struct Page {
-    cells: Option<Box<[Cell]>>,
+    lines: Option<Box<[Line]>>,
     saved: Option<Box<Saved>>,
 }
 
@@ -215,8 +233,8 @@ impl Saved {
     }
 }
 
-/// The cells of a buffer. Cells stay from launch to launch: records of earlier launches are told
-/// apart by their block numbers.
+/// The lines of a buffer. They stay from launch to launch, and are cleared when a launch accesses
+/// them first.
 #[derive(Debug)]
 pub(crate) struct RaceShadow {
     bytes: u64,
@@ -231,7 +249,7 @@ impl RaceShadow {
         }
     }
 
-    /// Locks the page of a cell.
+    /// Locks a page.
     pub(crate) fn lock(&self, page: u64) -> PageGuard<'_> {
         // Room for granules of one byte.
         let pages = self.pages.get_or_init(|| {
@@ -242,8 +260,8 @@ impl RaceShadow {
         let mut guard = pages[page as usize]
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
-        let make = || vec![Cell::default(); PAGE as usize].into_boxed_slice();
-        guard.cells.get_or_insert_with(make);
+        let make = || bytemuck::zeroed_slice_box((PAGE / LINE) as usize);
+        guard.lines.get_or_insert_with(make);
         PageGuard(guard)
     }
 }
@@ -252,12 +270,12 @@ impl RaceShadow {
 pub(crate) struct PageGuard<'a>(MutexGuard<'a, Page>);
 
 impl PageGuard<'_> {
-    /// Cell `index` of the page.
+    /// Line `index` of the page.
     #[inline]
-    pub(crate) fn cell(&mut self, index: u64) -> &mut Cell {
-        let cells = self.0.cells.as_mut();
-        let cells = cells.expect("made when the page was locked");
-        &mut cells[index as usize]
+    pub(crate) fn line(&mut self, index: u64) -> &mut Line {
+        let lines = self.0.lines.as_mut();
+        let lines = lines.expect("made when the page was locked");
+        &mut lines[index as usize]
     }
 
     /// True if the page's content is saved for the launch of this first block.

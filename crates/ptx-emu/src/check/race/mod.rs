@@ -68,17 +68,19 @@
 //! # Layout
 //!
 //! `order` says what is ordered before what, `arrivals` what a single lane releases; `cell` what a
-//! granule remembers, and holds the cells
-//! of a buffer.
+//! granule remembers, and holds the lines of a buffer; `line` is what granules in a row remember
+//! together.
 
 mod arrivals;
 mod cell;
+mod line;
 mod order;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use arrivals::LaneClocks;
-pub(crate) use cell::{Cell, Conflict, PAGE, PageGuard, RaceShadow, Saved};
+pub(crate) use cell::{Conflict, Kind, PAGE, PageGuard, RaceShadow, Saved};
+pub(crate) use line::{LINE, LaneMap, Line, Part};
 pub(crate) use order::{
     BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,
 };

@@ -294,6 +294,13 @@ impl Clocks {
         }
     }
 
+    /// True if what a warp of the block of a rank did at `clock` is ordered before what all of its
+    /// lanes do.
+    fn has_passed(&self, rank: usize, warp: u16, clock: u32) -> bool {
+        let warp = rank * self.block_warps + usize::from(warp);
+        self.seen[warp * self.width + warp] > clock
+    }
+
     /// The lanes of `earlier`, an access of a block of that rank, that nothing orders before `now`,
     /// one of a lane of a block of its own rank.
     #[inline(always)]
@@ -374,6 +381,19 @@ impl BlockOrder for DeviceOrder<'_> {
     }
 }
 
+/// How an earlier access stands to a later one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Relation {
+    /// It is ordered before.
+    Before,
+    /// It is of the same warp, between the same two of its barriers.
+    OneTime,
+    /// It is of another warp, and nothing orders it.
+    Unordered,
+    /// It is of the same warp, and may be ordered before some lanes alone.
+    Unclear,
+}
+
 /// The access being made.
 pub(crate) struct Now<'a, B> {
     pub(crate) record: Record,
@@ -420,6 +440,29 @@ impl<B: BlockOrder> Now<'_, B> {
             }
             None if self.blocks.is_before(earlier) => 0,
             None => earlier.lanes,
+        }
+    }
+
+    /// How an earlier access of any lanes stands to this one of any lanes.
+    #[inline(always)]
+    pub(super) fn relation(&self, earlier: &Record) -> Relation {
+        let now = &self.record;
+        if earlier.block != now.block || earlier.warp != now.warp {
+            let earlier = Record {
+                lanes: u32::MAX,
+                ..*earlier
+            };
+            return match self.is_after(&earlier) {
+                true => Relation::Before,
+                false => Relation::Unordered,
+            };
+        }
+        if earlier.clock == now.clock {
+            return Relation::OneTime;
+        }
+        match self.clocks.has_passed(self.rank, now.warp, earlier.clock) {
+            true => Relation::Before,
+            false => Relation::Unclear,
         }
     }
 

@@ -1,3 +1,4 @@
+use super::cell::Cell;
 use super::*;
 use crate::registers::LANES;
 
@@ -249,4 +250,179 @@ fn every_lane_that_has_read_is_remembered() {
 
 fn lanes_of(mask: u32) -> impl Iterator<Item = u16> {
     (0..32).filter(move |lane| mask >> lane & 1 == 1)
+}
+
+/// Blocks of which nothing is ordered before the others'.
+struct Apart;
+
+impl BlockOrder for Apart {
+    fn is_before(&self, _: &Record) -> bool {
+        false
+    }
+}
+
+/// A line and cells that see the same accesses.
+struct Both {
+    line: Line,
+    cells: Vec<Cell>,
+    /// Accesses that the line told without cells.
+    together: u32,
+}
+
+/// An access of lanes to elements of `1 << shift` granules: to one, or each lane to its own.
+struct Access {
+    kind: Kind,
+    lanes: u32,
+    first: u32,
+    shift: u32,
+    is_shared: bool,
+}
+
+impl Access {
+    /// The granules of a lane.
+    fn granules(&self, lane: u32) -> std::ops::Range<u32> {
+        let element = match self.is_shared {
+            true => 0,
+            false => lane - self.lanes.trailing_zeros(),
+        };
+        let start = self.first + (element << self.shift);
+        start..start + (1 << self.shift)
+    }
+
+    fn part(&self) -> Part {
+        let lanes = lanes_of(self.lanes).map(u32::from);
+        let granules = lanes.flat_map(|lane| self.granules(lane));
+        let first = self.lanes.trailing_zeros() as usize;
+        Part {
+            granules: granules.fold(0, |granules, granule| granules | 1 << granule),
+            map: match self.is_shared {
+                true => LaneMap::same(self.lanes),
+                false => LaneMap::consecutive(self.shift, self.first, first),
+            },
+        }
+    }
+
+    fn random(random: &mut fastrand::Rng) -> Self {
+        let shift = random.u32(0..3);
+        let elements = 32 >> shift;
+        let at = random.u32(0..elements);
+        let count = match random.u32(0..4) {
+            0 => 1,
+            1 => random.u32(1..=elements - at),
+            _ => elements - at,
+        };
+        let some = if random.u32(0..4) == 0 {
+            random.u32(..)
+        } else {
+            u32::MAX
+        };
+        let lane = random.u32(0..=32 - count);
+        let lanes = (u32::MAX >> (32 - count) << lane) & (some | 1 << lane);
+        Self {
+            kind: if random.u32(0..3) == 0 {
+                Kind::Store
+            } else {
+                Kind::Load
+            },
+            lanes,
+            first: at << shift,
+            shift,
+            is_shared: random.u32(0..4) == 0,
+        }
+    }
+}
+
+impl Both {
+    /// Makes the access, and says whether it races.
+    fn access(&mut self, now: &mut Now<Apart>, access: &Access) -> bool {
+        let part = access.part();
+        now.record.lanes = 0;
+        let is_store = access.kind == Kind::Store;
+        let is_together =
+            (!is_store || part.map.has_one_lane()) && self.line.access(access.kind, now, part);
+        self.together += u32::from(is_together);
+        for lane in lanes_of(access.lanes).map(u32::from) {
+            now.record.lanes = 1 << lane;
+            for granule in access.granules(lane) {
+                let races = |cell: &mut Cell| match is_store {
+                    false => cell.load(now).is_some(),
+                    true => {
+                        cell.store_conflict(now).is_some() || {
+                            cell.note_store(now);
+                            false
+                        }
+                    }
+                };
+                let is_race = races(&mut self.cells[granule as usize]);
+                if !is_together {
+                    assert_eq!(races(self.line.cell(granule.into())), is_race);
+                }
+                assert!(!is_race || !is_together);
+                if is_race {
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn assert_equal(&self) {
+        let mut line = self.line.clone();
+        for (granule, cell) in (0..).zip(&self.cells) {
+            assert_eq!(line.cell(granule), cell, "granule {granule}");
+            let stores: Vec<_> = cell.stores_since(1).collect();
+            assert_eq!(self.line.stores(granule), stores);
+        }
+    }
+}
+
+#[test]
+fn a_line_remembers_what_its_cells_would() {
+    let mut together = 0;
+    for seed in 0..4000 {
+        let mut random = fastrand::Rng::with_seed(seed);
+        let mut clocks = [self::clocks(), self::clocks()];
+        let mut both = Both {
+            line: Line::default(),
+            cells: vec![Cell::default(); LINE as usize],
+            together: 0,
+        };
+        both.line.enter(1);
+        for _ in 0..random.u32(1..24) {
+            let block = random.usize(0..2);
+            let warp = random.u16(0..3);
+            match random.u32(0..12) {
+                0 => clocks[block].barrier(&[0, 1, 2]),
+                1 => clocks[block].barrier(&[0, 1]),
+                2 => clocks[block].warp_barrier(warp.into(), u32::MAX, u32::MAX),
+                3 if random.u32(0..4) == 0 => {
+                    clocks[block].warp_barrier(warp.into(), 0xffff, u32::MAX);
+                }
+                _ => {}
+            }
+            let access = Access::random(&mut random);
+            let clocks = &clocks[block];
+            let record = Record {
+                block: 1 + block as u32,
+                pc: random.u32(0..4),
+                non_coherent: access.kind == Kind::Load && random.u32(0..8) == 0,
+                ..record(LANES as u16 * warp, clocks)
+            };
+            let mut now = Now {
+                record,
+                clocks,
+                blocks: Apart,
+                rank: 0,
+                cluster: &[1 + block as u32],
+                strengths: None,
+                is_last: false,
+            };
+            if both.access(&mut now, &access) {
+                break;
+            }
+            both.assert_equal();
+        }
+        together += both.together;
+    }
+    assert!(together > 8000, "only {together} accesses went together");
 }

@@ -210,7 +210,7 @@ impl Action for MoveRows {
         if self.is_load {
             runner.check_written(request, region, span)?;
             if runner.launch.sanitize.races {
-                runner.check_load(request, region)?;
+                runner.check_load(request, region, span)?;
             }
             for lane in lanes(request.mask) {
                 for (part, offset) in parts() {
@@ -220,10 +220,12 @@ impl Action for MoveRows {
             }
             return Ok(());
         }
-        let store = |region: &mut R, lane: usize| {
-            for (part, offset) in parts() {
-                let offset = request.addresses[lane] - base + offset;
-                region.store(lane, offset, 2, rows[lane][part].into());
+        let store = |region: &mut R, mask: u32| {
+            for lane in lanes(mask) {
+                for (part, offset) in parts() {
+                    let offset = request.addresses[lane] - base + offset;
+                    region.store(lane, offset, 2, rows[lane][part].into());
+                }
             }
         };
         if runner.launch.sanitize.races {
@@ -233,9 +235,9 @@ impl Action for MoveRows {
                     (old ^ u64::from(rows[lane][part])) & byte_mask(2) != 0
                 })
             };
-            runner.check_stores(request, region, changes, store)?;
+            runner.check_stores(request, region, span, changes, store)?;
         } else {
-            lanes(request.mask).for_each(|lane| store(region, lane));
+            store(region, request.mask);
         }
         runner.mark_written(request, region, span);
         Ok(())

@@ -207,7 +207,7 @@ impl Action for OneElement {
         if self.is_load {
             runner.check_written(request, region, span)?;
             if runner.launch.sanitize.races {
-                runner.check_load(request, region)?;
+                runner.check_load(request, region, span)?;
             }
             for lane in lanes(request.mask) {
                 let value = region.load(lane, offset(lane), bytes) << self.shift;
@@ -217,15 +217,15 @@ impl Action for OneElement {
             return Ok(());
         }
         let value = |lane: usize| registers.lane(self.slot, lane) >> self.shift & byte_mask(bytes);
-        let store = |region: &mut R, lane: usize| {
-            region.store(lane, offset(lane), bytes, value(lane));
+        let store = |region: &mut R, mask: u32| {
+            lanes(mask).for_each(|lane| region.store(lane, offset(lane), bytes, value(lane)));
         };
         if runner.launch.sanitize.races {
             let changes =
                 |region: &R, lane: usize| region.load(lane, offset(lane), bytes) != value(lane);
-            runner.check_stores(request, region, changes, store)?;
+            runner.check_stores(request, region, span, changes, store)?;
         } else {
-            lanes(request.mask).for_each(|lane| store(region, lane));
+            store(region, request.mask);
         }
         runner.mark_written(request, region, span);
         Ok(())

@@ -1,0 +1,131 @@
+//! The lanes of an access that go to one line of the race check's shadow together.
+
+use crate::check::race::{LINE, LaneMap, Part};
+use crate::registers::lanes;
+use crate::request::{Request, Span};
+
+/// Lanes that follow each other, whose granules lie in one line of the shadow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Segment {
+    pub(super) lanes: u32,
+    /// The line, by its number in the region.
+    pub(super) line: u64,
+    /// Its granules; `None` if those of a lane may lie in several lines.
+    pub(super) part: Option<Part>,
+}
+
+/// The segments of a request, in the order of its lanes.
+pub(super) struct Segments<'r> {
+    request: &'r Request<'r>,
+    /// The first address of the region.
+    base: u64,
+    /// Binary logarithm of a granule's bytes.
+    granule: u32,
+    /// The same of a lane's granules; `None` if those of a lane may lie in several lines.
+    shift: Option<u32>,
+    is_consecutive: bool,
+    /// The lanes that are left.
+    rest: u32,
+}
+
+impl<'r> Segments<'r> {
+    /// `granule` is that of the launch in bytes; `span` is that of the request's addresses.
+    #[inline(always)]
+    pub(super) fn new(request: &'r Request, span: &Span, base: u64, granule: u32) -> Self {
+        let granules = request.width / granule;
+        let is_simple = granules.is_power_of_two() && u64::from(granules) <= LINE;
+        let is_aligned = request.width.is_power_of_two() && span.is_aligned(request.width);
+        Self {
+            request,
+            base,
+            granule: granule.trailing_zeros(),
+            shift: (is_simple && is_aligned && !request.strong)
+                .then_some(granules.trailing_zeros()),
+            is_consecutive: span.is_consecutive,
+            rest: request.mask,
+        }
+    }
+
+    #[inline(always)]
+    fn granule(&self, lane: usize) -> u64 {
+        (self.request.addresses[lane] - self.base) >> self.granule
+    }
+
+    /// The lanes from `first` on, of those left, whose elements are the first's or follow it one by
+    /// one, up to the end of its line; and whether they follow it.
+    fn alike(&self, first: usize, shift: u32) -> (u32, bool) {
+        let start = self.granule(first);
+        let (mut alike, mut follow) = (1 << first, true);
+        for lane in lanes(self.rest & (self.rest - 1)) {
+            let granule = self.granule(lane);
+            let next = start + (((lane - first) as u64) << shift);
+            let is_same = granule == start;
+            let is_next = granule == next && granule / LINE == start / LINE;
+            if alike == 1 << first {
+                follow = is_next;
+            }
+            if !(if follow { is_next } else { is_same }) {
+                break;
+            }
+            alike |= 1 << lane;
+        }
+        (alike, follow)
+    }
+}
+
+impl Iterator for Segments<'_> {
+    type Item = Segment;
+
+    #[inline(always)]
+    fn next(&mut self) -> Option<Segment> {
+        if self.rest == 0 {
+            return None;
+        }
+        let first = self.rest.trailing_zeros() as usize;
+        let granule = self.granule(first);
+        let (line, at) = (granule / LINE, (granule % LINE) as u32);
+        let Some(shift) = self.shift else {
+            self.rest &= self.rest - 1;
+            return Some(Segment {
+                lanes: 1 << first,
+                line,
+                part: None,
+            });
+        };
+        let (lanes, follow) = match self.is_consecutive {
+            true => {
+                let count = (LINE as u32 - at) >> shift;
+                let up_to_end = (u32::MAX >> (LINE as u32 - count)) << first;
+                (self.rest & up_to_end, true)
+            }
+            false => self.alike(first, shift),
+        };
+        self.rest &= !lanes;
+        let part = match follow {
+            true => Part {
+                granules: spread(lanes >> first, shift) << at,
+                map: LaneMap::consecutive(shift, at, first),
+            },
+            false => Part {
+                granules: spread(1, shift) << at,
+                map: LaneMap::same(lanes),
+            },
+        };
+        Some(Segment {
+            lanes,
+            line,
+            part: Some(part),
+        })
+    }
+}
+
+/// Each bit `1 << shift` times, as far as they fit.
+fn spread(bits: u32, shift: u32) -> u32 {
+    let spaced = |bits: u32, by: u32, mask: u32| (bits | bits << by) & mask;
+    (0..shift).fold(bits, |bits, _| {
+        let bits = spaced(bits & 0xffff, 8, 0x00ff_00ff);
+        let bits = spaced(bits, 4, 0x0f0f_0f0f);
+        let bits = spaced(bits, 2, 0x3333_3333);
+        3 * spaced(bits, 1, 0x5555_5555)
+    })
+}

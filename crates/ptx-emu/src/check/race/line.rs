@@ -1,0 +1,423 @@
+//! The memory of 32 granules in a row: together while warps access them together, else in cells.
+//!
+//! A warp that accesses consecutive addresses accesses all granules of a line alike. So the line
+//! remembers *runs*: one access, the granules whose memory it is in, and a rule that says which
+//! lanes made it. A run is what [`Cell`]s would remember, not more and not less. A line makes its
+//! cells where that cannot be told so: at a possible race, at a strong access, and if runs become
+//! many. It has them until another launch, or another cluster of blocks, begins anew.
+
+use super::cell::{Cell, Kind, distance};
+use super::order::{BlockOrder, Now, Record, Relation};
+
+/// Granules of a line.
+pub(crate) const LINE: u64 = 32;
+/// Most runs of a line.
+const RUNS: usize = 6;
+
+/// The granules of a line that an access of some lanes is of, and which lane is of which.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) granules: u32,
+    pub(crate) map: LaneMap,
+}
+
+/// A rule that gives the lanes of a granule: those at a distance from the granule's number, which
+/// is counted in elements of some granules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct LaneMap {
+    /// Bit `32 + d` for each distance `d`.
+    distances: u64,
+    /// Binary logarithm of an element's granules.
+    shift: u8,
+}
+
+impl LaneMap {
+    /// Each granule is of the same lanes.
+    pub(crate) fn same(lanes: u32) -> Self {
+        Self {
+            distances: u64::from(lanes) << 32,
+            shift: LINE.trailing_zeros() as u8,
+        }
+    }
+
+    /// The element of `1 << shift` granules that begins at a granule is a lane's, the next one the
+    /// next lane's.
+    #[inline(always)]
+    pub(crate) fn consecutive(shift: u32, granule: u32, lane: usize) -> Self {
+        Self {
+            distances: 1 << (32 + lane as u32 - (granule >> shift)),
+            shift: shift as u8,
+        }
+    }
+
+    /// True if no granule is of several lanes.
+    pub(crate) fn has_one_lane(self) -> bool {
+        self.distances.is_power_of_two()
+    }
+
+    /// The lanes of a granule.
+    #[inline(always)]
+    fn lanes(self, granule: u32) -> u32 {
+        (self.distances << (granule >> self.shift) >> 32) as u32
+    }
+
+    /// The rule that gives, for these granules, the lanes of both; `None` if none does.
+    fn joined(self, other: Self, granules: u32) -> Option<Self> {
+        if self.shift == other.shift {
+            let distances = self.distances | other.distances;
+            return Some(Self { distances, ..self });
+        }
+        let first = granules.trailing_zeros();
+        let lanes = self.lanes(first) | other.lanes(first);
+        granules.is_power_of_two().then(|| Self::same(lanes))
+    }
+
+    /// True if each of these granules is, by both rules, of one lane and the same.
+    #[inline(always)]
+    fn is_one_lane(self, other: Self, granules: u32) -> bool {
+        if self == other && self.has_one_lane() {
+            return true;
+        }
+        members(granules).all(|granule| {
+            let lanes = self.lanes(granule);
+            lanes == other.lanes(granule) && lanes.is_power_of_two()
+        })
+    }
+}
+
+/// The numbers of the bits of a mask.
+fn members(mask: u32) -> impl Iterator<Item = u32> {
+    crate::registers::lanes(mask).map(|bit| bit as u32)
+}
+
+/// What some granules remember of one access.
+#[derive(Clone, Copy, Debug)]
+struct Run {
+    /// Without lanes.
+    record: Record,
+    map: LaneMap,
+    kind: Kind,
+    /// The granules that remember it as the first of their two, and as the second.
+    first: u32,
+    second: u32,
+}
+
+impl Run {
+    #[inline(always)]
+    fn granules(&self) -> u32 {
+        self.first | self.second
+    }
+
+    /// Takes another run of the same access in, if one rule serves both.
+    fn merge(&mut self, other: &Run) -> bool {
+        if self.kind != other.kind
+            || self.record != other.record
+            || self.map.shift != other.map.shift
+        {
+            return false;
+        }
+        if self.map != other.map {
+            let distances = self.map.distances | other.map.distances;
+            let both = LaneMap {
+                distances,
+                ..self.map
+            };
+            let serves = |run: &Run| {
+                members(run.granules()).all(|granule| both.lanes(granule) == run.map.lanes(granule))
+            };
+            if !serves(self) || !serves(other) {
+                return false;
+            }
+            self.map = both;
+        }
+        self.first |= other.first;
+        self.second |= other.second;
+        true
+    }
+}
+
+/// The runs of a line.
+#[derive(Clone, Copy, Debug)]
+struct Runs {
+    runs: [Run; RUNS],
+    count: usize,
+}
+
+impl Default for Runs {
+    fn default() -> Self {
+        let run = Run {
+            record: Record::default(),
+            map: LaneMap::same(0),
+            kind: Kind::Load,
+            first: 0,
+            second: 0,
+        };
+        Self {
+            runs: [run; RUNS],
+            count: 0,
+        }
+    }
+}
+
+impl Runs {
+    #[inline(always)]
+    fn all(&self) -> &[Run] {
+        &self.runs[..self.count]
+    }
+
+    #[inline(always)]
+    fn all_mut(&mut self) -> &mut [Run] {
+        &mut self.runs[..self.count]
+    }
+
+    /// Adds a run; `None` if there are too many.
+    fn add(&mut self, run: Run) -> Option<()> {
+        if self.all_mut().iter_mut().any(|other| other.merge(&run)) {
+            return Some(());
+        }
+        *self.runs.get_mut(self.count)? = run;
+        self.count += 1;
+        Some(())
+    }
+
+    /// Drops the runs that are of no granule.
+    fn tidy(&mut self) {
+        let mut count = 0;
+        for at in 0..self.count {
+            if self.runs[at].granules() != 0 {
+                self.runs[count] = self.runs[at];
+                count += 1;
+            }
+        }
+        self.count = count;
+    }
+
+    /// True if no earlier access of a kind to these granules may race with this one.
+    #[inline(always)]
+    fn is_clear<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        self.all().iter().all(|run| {
+            let met = run.granules() & part.granules;
+            met == 0
+                || run.kind != kind
+                || match now.relation(&run.record) {
+                    Relation::Before => true,
+                    Relation::OneTime => run.map.is_one_lane(part.map, met),
+                    Relation::Unordered | Relation::Unclear => false,
+                }
+        })
+    }
+
+    /// Notes an access, as [`Cell`]s do; `None` if runs cannot tell it, and then nothing is noted.
+    #[inline(always)]
+    fn note<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> Option<()> {
+        let granules = part.granules;
+        let mut relations = [Relation::Before; RUNS];
+        // Granules whose first or second access is of the same time, or is unordered.
+        let (mut first_same, mut first_unordered) = (0, 0);
+        let (mut second_same, mut second_unordered) = (0, 0);
+        let mut meets = false;
+        for (run, relation) in self.all().iter().zip(&mut relations) {
+            if run.granules() & granules == 0 || run.kind != kind {
+                continue;
+            }
+            meets = true;
+            *relation = now.relation(&run.record);
+            match relation {
+                Relation::OneTime => {
+                    first_same |= run.first;
+                    second_same |= run.second;
+                }
+                Relation::Unordered => {
+                    first_unordered |= run.first;
+                    second_unordered |= run.second;
+                }
+                Relation::Before => {}
+                Relation::Unclear => return None,
+            }
+        }
+        let mut new = Run {
+            record: now.record,
+            map: part.map,
+            kind,
+            first: granules & !(first_same | first_unordered),
+            second: 0,
+        };
+        if !meets {
+            return self.add(new);
+        }
+        let contested = granules & first_unordered;
+        new.second = contested & !second_same;
+        if new.second & second_unordered != 0 {
+            new.second &= !self.kept(kind, now, &relations);
+        }
+        let joins = [granules & first_same, contested & second_same];
+        let mut next = *self;
+        for (at, relation) in relations.iter().enumerate().take(self.count) {
+            let run = &mut next.runs[at];
+            if run.kind != kind {
+                continue;
+            }
+            run.first &= !new.first;
+            run.second &= !new.second;
+            if *relation == Relation::OneTime {
+                let [first, second] = [run.first & joins[0], run.second & joins[1]];
+                next.join(at, first, second, &new)?;
+            }
+        }
+        next.tidy();
+        if new.granules() != 0 {
+            next.add(new)?;
+        }
+        *self = next;
+        Some(())
+    }
+
+    /// The granules whose second access stays: it is unordered, and not nearer to the first than
+    /// this one is.
+    fn kept<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, relations: &[Relation; RUNS]) -> u32 {
+        let runs = self.all().iter().zip(relations);
+        let runs =
+            runs.filter(|(run, relation)| run.kind == kind && **relation == Relation::Unordered);
+        let mut kept = 0;
+        for (first, _) in runs.clone() {
+            let most = distance(&first.record, &now.record);
+            for (second, _) in runs.clone() {
+                let both = first.first & second.second;
+                if both != 0 && distance(&first.record, &second.record) >= most {
+                    kept |= both;
+                }
+            }
+        }
+        kept
+    }
+
+    /// Adds a later access of one time to some granules of a run.
+    fn join(&mut self, at: usize, first: u32, second: u32, later: &Run) -> Option<()> {
+        let run = &mut self.runs[at];
+        let joined = first | second;
+        if joined == 0 {
+            return Some(());
+        }
+        let non_coherent = run.record.non_coherent | later.record.non_coherent;
+        let part = Run {
+            record: Record {
+                non_coherent,
+                ..later.record
+            },
+            map: run.map.joined(later.map, joined)?,
+            kind: run.kind,
+            first,
+            second,
+        };
+        if part.map == run.map && part.record == run.record {
+            return Some(());
+        }
+        run.first &= !joined;
+        run.second &= !joined;
+        if run.granules() == 0 {
+            *run = part;
+            return Some(());
+        }
+        self.add(part)
+    }
+}
+
+/// The memory of a line.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Line {
+    /// The launch or the cluster of blocks that accessed it last, by its first block: all accesses
+    /// before are ordered before those since.
+    epoch: u32,
+    has_cells: bool,
+    runs: Runs,
+    /// Made where they are needed first.
+    cells: Option<Box<[Cell; LINE as usize]>>,
+}
+
+// SAFETY: each field may be zeros: numbers, `false`, `Kind::Load`, which is 0, and a box that is not
+// there.
+unsafe impl bytemuck::Zeroable for Line {}
+
+impl Line {
+    /// Forgets what was before an epoch: the number of a first block.
+    #[inline(always)]
+    pub(crate) fn enter(&mut self, epoch: u32) -> &mut Self {
+        if self.epoch != epoch {
+            self.epoch = epoch;
+            self.has_cells = false;
+            self.runs.count = 0;
+        }
+        self
+    }
+
+    /// Checks an access of several lanes, whose record has none, for races with others, and notes
+    /// it. False, and nothing is noted, if that takes the cells: it may race.
+    #[inline(always)]
+    pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        if self.has_cells || now.record.strong {
+            return false;
+        }
+        let reads_only = |kind: Kind| {
+            let mut runs = self.runs.all().iter().filter(|run| run.kind == kind);
+            runs.any(|run| run.record.non_coherent && run.granules() & part.granules != 0)
+        };
+        let is_clear = self.runs.is_clear(Kind::Store, now, part)
+            && match kind {
+                Kind::Load => !now.record.non_coherent || !self.has_stores(part.granules),
+                Kind::Store => !reads_only(Kind::Load) && self.runs.is_clear(Kind::Load, now, part),
+            };
+        is_clear && self.runs.note(kind, now, part).is_some()
+    }
+
+    /// True if some of these granules were stored to.
+    fn has_stores(&self, granules: u32) -> bool {
+        let mut runs = self.runs.all().iter();
+        runs.any(|run| run.kind == Kind::Store && run.granules() & granules != 0)
+    }
+
+    /// The stores to a granule.
+    pub(crate) fn stores(&self, granule: u64) -> Vec<Record> {
+        if let (true, Some(cells)) = (self.has_cells, &self.cells) {
+            return cells[granule as usize].stores_since(self.epoch).collect();
+        }
+        let granule = granule as u32;
+        let of = |place: fn(&Run) -> u32| {
+            let runs = self.runs.all().iter();
+            runs.filter(move |run| run.kind == Kind::Store && place(run) >> granule & 1 == 1)
+        };
+        let stores = of(|run| run.first).chain(of(|run| run.second));
+        let stores = stores.map(|run| Record {
+            lanes: run.map.lanes(granule),
+            ..run.record
+        });
+        stores.collect()
+    }
+
+    /// The cell of a granule of the line.
+    pub(crate) fn cell(&mut self, granule: u64) -> &mut Cell {
+        if !self.has_cells {
+            self.make_cells();
+        }
+        let cells = self.cells.as_mut().expect("they were made");
+        &mut cells[granule as usize]
+    }
+
+    /// Puts what the runs say into cells.
+    #[inline(never)]
+    fn make_cells(&mut self) {
+        self.has_cells = true;
+        let cells = self.cells.get_or_insert_default();
+        cells.fill(Cell::default());
+        for run in self.runs.all() {
+            for (place, granules) in [run.first, run.second].into_iter().enumerate() {
+                for granule in members(granules) {
+                    let record = Record {
+                        lanes: run.map.lanes(granule),
+                        ..run.record
+                    };
+                    cells[granule as usize].remember(run.kind, place, record);
+                }
+            }
+        }
+    }
+}
