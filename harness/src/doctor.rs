@@ -13,6 +13,7 @@ use serde::Serialize;
 use exit::{CommandError, Ending};
 use lab::devices::Machine;
 use measure::cpu;
+use sandbox::{InForce, Layer};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -73,6 +74,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         Item::ok("CPU", cpu::description()).required(),
         kernels(labs()).required(),
         compiler(toolchain::find()),
+        sandbox(sandbox::available()),
     ];
     items.extend(devices(&machine));
     items.push(terminal(out.look()));
@@ -174,6 +176,26 @@ fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
         }
     }
 }
+
+/// The protections under which a submission is compiled and recorded.
+fn sandbox(available: std::io::Result<InForce>) -> Item {
+    const NAME: &str = "sandbox for grading";
+    let available = match available {
+        Ok(available) => available,
+        Err(error) => return Item::missing(NAME, error.to_string(), UNPROTECTED),
+    };
+    let lacking: Vec<_> = { Layer::ALL.into_iter() }
+        .filter(|&layer| !available.has(layer))
+        .map(|layer| format!("{} ({})", layer.name(), layer.absence()))
+        .collect();
+    match lacking.is_empty() {
+        true => Item::ok(NAME, format!("all {} protections", Layer::ALL.len())),
+        false => Item::missing(NAME, lacking.join("; "), UNPROTECTED),
+    }
+}
+
+const UNPROTECTED: &str =
+    "submissions of people whom you trust can be graded; each report says what was missing";
 
 fn devices(machine: &Machine) -> Vec<Item> {
     let mut items = Vec::new();

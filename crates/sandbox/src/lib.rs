@@ -37,7 +37,7 @@ use std::time::Duration;
 
 pub use layers::{InForce, Layer};
 #[cfg(target_os = "linux")]
-pub use run::confines_files;
+pub use run::{available, confines_files};
 
 /// The system calls that a program may make.
 #[derive(Debug, Clone)]
@@ -124,6 +124,12 @@ impl Finished {
     pub fn succeeded(&self) -> bool {
         self.end == End::Exited(0)
     }
+}
+
+/// The protections that this system gives.
+#[cfg(not(target_os = "linux"))]
+pub fn available() -> std::io::Result<InForce> {
+    Ok(InForce::from_bits(0))
 }
 
 /// Whether this system can keep a program from files ([`Layer::Files`]).

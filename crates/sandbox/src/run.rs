@@ -14,7 +14,7 @@ use landlock::{
 
 use crate::calls;
 use crate::enter::{self, Entry};
-use crate::{Access, End, Finished, InForce, Layer, Sandbox};
+use crate::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
 
 /// How often to look whether the first process has ended although others hold its pipes.
 const TICK: Duration = Duration::from_millis(20);
@@ -277,6 +277,31 @@ fn has_ended(child: &Child) -> io::Result<bool> {
 /// Whether this system can keep a program from files ([`Layer::Files`]).
 pub fn confines_files() -> bool {
     matches!(ruleset(&Access::default()), Ok(Some(_)))
+}
+
+/// The protections that this system gives: those under which a program that does nothing ran.
+///
+/// # Errors
+///
+/// The system's, if it starts no process.
+pub fn available() -> io::Result<InForce> {
+    let nothing = Sandbox {
+        limits: ResourceLimits {
+            wall: Duration::from_secs(10),
+            cpu_s: 10,
+            memory_bytes: 1 << 30,
+            file_bytes: 0,
+            open_files: 64,
+            output_bytes: 4096,
+        },
+        access: Access {
+            read: vec!["/".into()],
+            write: Vec::new(),
+        },
+        calls: Calls::Compiler,
+        without: Vec::new(),
+    };
+    Ok(nothing.run(&mut Command::new("true"), &[])?.in_force)
 }
 
 /// Landlock's rules, ready for the child to put in force; none if the kernel has no Landlock.

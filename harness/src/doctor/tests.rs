@@ -40,6 +40,22 @@ fn a_missing_compiler_has_a_remedy() {
 }
 
 #[test]
+fn what_the_sandbox_lacks_is_told() {
+    let all = sandbox(Ok(InForce::ALL));
+    let without = Layer::Network as u32 | Layer::Processes as u32;
+    let part = sandbox(Ok(InForce::from_bits(!without)));
+    insta::assert_snapshot!(render(&report(vec![all, part]), Look::PLAIN), @r"
+    ok       sandbox for grading  all 7 protections
+    missing  sandbox for grading  network (this system allows no user namespaces); processes (this
+                                  system allows no user namespaces)
+                                  submissions of people whom you trust can be graded; each report says
+                                  what was missing
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}
+
+#[test]
 fn what_is_required_decides() {
     let broken = Item::missing("kernels", "they do not parse", "build again").required();
     assert!(!report(vec![terminal(Look::PLAIN), broken]).ready);

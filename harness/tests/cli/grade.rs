@@ -342,6 +342,38 @@ fn a_killed_run_goes_on_where_it_was() {
     );
 }
 
+/// As where somebody builds the program again while a class is graded.
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_whose_file_is_replaced_grades_on() {
+    const CLASS: usize = 8;
+    let folder = Folder::new();
+    std::fs::create_dir(folder.path("all")).unwrap();
+    for number in 0..CLASS {
+        folder.right(&format!("all/student-{number}.bundle"));
+    }
+    let program = folder.path("harness");
+    std::fs::copy(env!("CARGO_BIN_EXE_harness"), &program).unwrap();
+    let running = Command::new(&program)
+        .args(folder.class())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let reports = folder.path("results").join("reports");
+    let began = Instant::now();
+    while std::fs::read_dir(&reports).map_or(0, Iterator::count) == 0 {
+        assert!(began.elapsed() < Duration::from_secs(60));
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    std::fs::remove_file(&program).unwrap();
+    let ended = running.wait_with_output().unwrap();
+    let [printed, errors] =
+        [ended.stdout, ended.stderr].map(|text| String::from_utf8(text).unwrap());
+    let graded = printed.lines().filter(|line| line.contains("5 / 5"));
+    assert_eq!(graded.count(), CLASS, "{printed}\n{errors}");
+}
+
 /// Names are shown, never obeyed, and each submission has one line.
 #[test]
 fn a_name_is_nothing_but_a_name() {

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::fmt;
 use std::io::{BufRead, BufReader, Read, Write};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::Duration;
@@ -122,7 +123,13 @@ pub fn run_until<J: Job>(
 }
 
 fn this_program() -> Result<Command, WorkerError> {
-    let mut command = Command::new(std::env::current_exe().map_err(WorkerError::NoProcess)?);
+    // By this name Linux finds the program even if its file has been replaced by a newer build.
+    let by_inode = PathBuf::from("/proc/self/exe");
+    let file = match by_inode.exists() {
+        true => by_inode,
+        false => std::env::current_exe().map_err(WorkerError::NoProcess)?,
+    };
+    let mut command = Command::new(file);
     command.arg(SUBCOMMAND);
     // Kernels are loaded with their module, not when they are first launched, which would be timed.
     command.env("CUDA_MODULE_LOADING", "EAGER");
