@@ -226,6 +226,7 @@ fn paths_need_not_be_text() {
         cache: path(b"/cache\xfc"),
         without_landlock: false,
         able: false,
+        for_perf: false,
         dependencies: crate::pack::tests::dependencies().clone(),
         bundle: path(b"/tmp\xfd/x.bundle"),
     };
