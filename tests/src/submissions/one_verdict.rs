@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use grading::engine::job::{CaseJob, DeviceName};
-use grading::engine::{CaseEnd, CaseRunner, Extent, GradeError, Options, Packed, Quiet, grade};
+use grading::engine::job::{Answer, CaseJob, DeviceName};
+use grading::engine::{CaseRunner, Extent, GradeError, Options, Packed, Quiet, grade};
 use grading::lab_spec::LabSpec;
 use grading::worker::{Deadlines, Job, Phase, Watch, WorkerEnd};
 
@@ -89,7 +89,7 @@ fn graded(bundle: &Path, lab_spec: &LabSpec, threads: usize) -> Result<GradeRepo
 struct Here;
 
 impl CaseRunner for Here {
-    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<CaseEnd, GradeError> {
+    fn run(&self, job: &CaseJob, _: &Deadlines<'_>) -> Result<WorkerEnd<Answer>, GradeError> {
         Ok(match job.work(&mut Unwatched) {
             Ok(answer) => WorkerEnd::Answer(Box::new(answer)),
             Err(outcome) => WorkerEnd::NoAnswer(outcome),

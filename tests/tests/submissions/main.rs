@@ -8,7 +8,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use course_tests::submissions::{Corpus, Grader, Side, is_perfect, summary};
+use course_tests::submissions::{Corpus, Grader, Side, Submission, is_perfect, summary};
 use rayon::prelude::*;
 use tempfile::TempDir;
 
@@ -31,9 +31,9 @@ fn packed() -> &'static Corpus {
         symlink(project.programs(), folder.path().join("programs")).unwrap();
         std::fs::create_dir(folder.path().join("bundles")).unwrap();
         let corpus = Corpus::at(folder.path());
-        let submissions = project.submissions().unwrap();
-        let racy = submissions.par_iter().filter(|it| it.is_racy());
-        racy.with_max_len(1).for_each(|submission| {
+        let mut racy = project.submissions().unwrap();
+        racy.retain(Submission::is_racy);
+        racy.par_iter().with_max_len(1).for_each(|submission| {
             let source = folder.path().join("sources").join(&submission.name);
             corpus.write(submission, &source).unwrap();
             let lab_file = corpus.lab_file(submission);
