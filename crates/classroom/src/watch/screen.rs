@@ -523,8 +523,8 @@ fn counts(report: &GradeReport, look: Look) -> Vec<String> {
     let counted: Vec<&CaseGrade> = counted.collect();
     if counted.is_empty() {
         let none =
-            "  no counts: only the emulated device counts, and only cases that run to their end";
-        return vec![none.to_owned()];
+            "no counts: only the emulated device counts, and only cases that run to their end";
+        return wrapped(none, "  ", 4, look.columns);
     }
     let cases = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
     let table = COUNTS.iter().fold(cases, |table, (name, header)| {
