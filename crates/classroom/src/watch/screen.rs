@@ -164,7 +164,7 @@ impl Screen {
                 blocks.truncate(3);
                 blocks[2].truncate(1);
             }
-            blocks.extend(self.with_counts.then(|| counts(report, look)));
+            blocks.extend(self.with_counts.then(|| counts(report, look, columns)));
         }
         if let Some(trouble) = &self.trouble {
             let text = escape::line(trouble);
@@ -518,13 +518,13 @@ const COUNTS: [(&str, &str); 5] = [
     ("divergent_branches", "divergent"),
 ];
 
-fn counts(report: &GradeReport, look: Look) -> Vec<String> {
+fn counts(report: &GradeReport, look: Look, columns: usize) -> Vec<String> {
     let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
     let counted: Vec<&CaseGrade> = counted.collect();
     if counted.is_empty() {
         let none =
             "no counts: only the emulated device counts, and only cases that run to their end";
-        return wrapped(none, "  ", 4, look.columns);
+        return wrapped(none, "  ", 4, columns);
     }
     let cases = Table::new(&counted).left("counts of", |case| escape::line(&case.name));
     let table = COUNTS.iter().fold(cases, |table, (name, header)| {
