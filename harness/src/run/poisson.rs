@@ -141,7 +141,7 @@ fn solve(
     }
     let mut ending = Ending::Fine;
     if let Some((text, end)) = convergence {
-        out.line(format!("  {text}"))?;
+        out.line(out.look().wrapped(&text, 2))?;
         ending = end;
     }
     if !args.device.no_check && processor.is_first() && processor.device().is_some() {

@@ -43,7 +43,7 @@ pub fn run<P: LabCase + Clone>(
     let written = keeper.finish();
     out.line(rates(problem, &chunks, processor, out))?;
     if let Some(energy) = energy(&chunks) {
-        out.line(energy)?;
+        out.line(out.look().wrapped(&energy, 0))?;
     }
     let ending = report_comparison(&comparison, out)?;
     let mut failed = None;
@@ -133,9 +133,17 @@ fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &O
         format!("standard deviation {} %", three(100.0 * deviation / mean))
     });
     let mean = format!("{mean:.3e} {unit}/s, {spread}, without copies and output");
+    let look = out.look();
     match rows.len() <= MOST_ROWS {
-        true => format!("{}\n\n  mean: {mean}", table.render(out.look(), 2)),
-        false => format!("  mean of {} chunks: {mean}", grouped(rows.len() as u64)),
+        true => format!(
+            "{}\n\n{}",
+            table.render(look, 2),
+            look.wrapped(&format!("mean: {mean}"), 2)
+        ),
+        false => {
+            let chunks = grouped(rows.len() as u64);
+            look.wrapped(&format!("mean of {chunks} chunks: {mean}"), 2)
+        }
     }
 }
 

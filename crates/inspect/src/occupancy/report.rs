@@ -56,7 +56,11 @@ impl Report {
             self.limits(look),
             format!("  {}\n{}", look.title(&sum), self.advice()),
         ];
-        parts.extend(self.latency.as_ref().map(|latency| self.hiding(latency)));
+        parts.extend(
+            self.latency
+                .as_ref()
+                .map(|latency| self.hiding(latency, look)),
+        );
         parts.push(self.sizes(look));
         parts.join("\n\n")
     }
@@ -153,7 +157,7 @@ impl Report {
     }
 
     /// Little's law: what must be under way at once is latency times throughput.
-    fn hiding(&self, latency: &Latency) -> String {
+    fn hiding(&self, latency: &Latency, look: Look) -> String {
         let Report { gpu, held, .. } = self;
         let Latency {
             cycles,
@@ -176,12 +180,13 @@ impl Report {
                 (needed / f64::from(gpu.warps)).ceil()
             )
         };
-        format!(
-            "  {} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)\n  {enough}",
+        let law = format!(
+            "{} cycles * {} a cycle / {independent} at once: {} hide the latency (Little's law)",
             three(*cycles),
             three(*throughput),
             count(warps as usize, "warp"),
-        )
+        );
+        format!("{}\n{}", look.wrapped(&law, 2), look.wrapped(&enough, 2))
     }
 
     /// The same kernel in blocks of other sizes.

@@ -18,7 +18,11 @@ pub fn render(compared: &Compared, look: Look) -> String {
         parts.push(table(pairs, look) + "\n");
     }
     let mut list = |what: &str, items: &[String]| {
-        parts.extend(items.iter().map(|item| format!("{what}{item}")));
+        parts.extend(
+            items
+                .iter()
+                .map(|item| look.wrapped(&format!("{what}{item}"), 0)),
+        );
     };
     let reasons = compared.rows.iter();
     let reasons =
@@ -72,5 +76,5 @@ fn table(pairs: &[Pair], look: Look) -> String {
             };
             (pair.verdict.name().to_owned(), tone)
         })
-        .render(look, 2)
+        .render_within(look, 2, &["99 %", "old\n"])
 }
