@@ -1,6 +1,7 @@
 """Programs and files of PTX under `harness emulate`, and nvcc."""
 import json
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -46,10 +47,10 @@ class Run:
         return [fault for run in self.runs for fault in run["faults"]]
 
     def told(self):
-        """The first line that the driver told, or the last that anybody did."""
+        """The first line that the driver or a launch told, or the last that anybody did."""
         lines = [line for line in self.text.splitlines() if line.strip()]
-        driver = [line for line in lines if line.startswith("emulated driver: ")]
-        return (driver or lines[-1:] or [""])[0].removeprefix("emulated driver: ")
+        told = [line.partition(": ")[2] for line in lines if re.match(r"emulated driver: |order \d+: (?!no fault)", line)]
+        return (told or lines[-1:] or [""])[0]
 
     def outcome(self):
         """right, fault, not supported, too slow, or the program's own exit code."""

@@ -6,6 +6,7 @@ import shutil
 import subprocess
 
 from emulated import HARNESS, ROOT, Run
+from programs import outcome
 
 PROGRAMS = """examples/vecadd examples/i128_demo examples/sha2_crates_io samples/introduction/async_api
 samples/introduction/matmul""".split()
@@ -64,4 +65,4 @@ def rust_cuda(folder, scratch):
             yield name, "does not build: " + (error.group() if error else built.stderr[-200:])
             continue
         program = os.path.join(target, TRIPLE, "debug", os.path.basename(name))
-        yield name, Run([], [program], copy).outcome()
+        yield name, outcome(name, Run([], [program], copy))
