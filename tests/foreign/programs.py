@@ -62,7 +62,7 @@ softmax 100 784 0 1
 stddev 64 64 1
 stencil1d 4096 1
 threadfence 1 10000
-vadd 64 64 1
+vadd 64 256 1
 vote 1000"""
 
 # Programs that are right as they are although they do not end well: what the emulator tells is so.

@@ -173,6 +173,27 @@ fn an_access_out_of_bounds_is_an_illegal_address_from_then_on() {
     allocate(4);
 }
 
+/// `CUDA_ERROR_NOT_SUPPORTED` each time, and the program may go on without.
+#[test]
+fn textures_are_named_as_not_supported() {
+    context();
+    let kernels = module(KERNELS);
+    let (mut object, resource) = (0u64, [0u64; 24]);
+    let none = 0usize;
+    let texture = cu!(cuTexObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64, resource.as_ptr() => *const u64,
+        none => usize));
+    let surface = cu!(cuSurfObjectCreate(&mut object => *mut u64, resource.as_ptr() => *const u64));
+    let sampled = launch(function(kernels, "sampled"), 1, 0, &[arg(&object)]);
+    assert_eq!((texture, surface, sampled), (801, 801, 801));
+    let data = allocate(4);
+    write(data, &[1]);
+    assert_eq!(
+        launch(function(kernels, "add"), 1, 0, &[arg(&data), arg(&5u32)]),
+        0
+    );
+    assert_eq!(read(data, 1), [6]);
+}
+
 /// As on a GPU: the launch ends well, with the last of the stores, and so do later ones.
 #[test]
 fn a_program_goes_on_after_a_race() {

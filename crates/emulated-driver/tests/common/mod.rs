@@ -115,5 +115,6 @@ pub fn arg<T>(value: &T) -> *const c_void {
 }
 
 /// Kernels for the tests: `add` adds a number to each element, `race` stores each thread's number
-/// to one word, `far` stores behind the end of a buffer, `counts` adds up in a variable.
+/// to one word, `far` stores behind the end of a buffer, `counts` adds up in a variable, `sampled`
+/// reads a texture.
 pub const KERNELS: &str = include_str!("../kernels.ptx");
