@@ -18,8 +18,8 @@ NAMES = ["-DclockRate=warpSize", "-DmemoryClockRate=warpSize"]
 
 # Codes without a planted bug that break a rule all the same.
 OWN = [
-    (r"^TC_.*_Reduction$", "adds up words of `s_buffer` that no warp wrote"),
-    (r"^BFS_CUDA_E_Data_.*_NoUninitializedBug_", "zeroes `time` by a thread per node, and it has an element per edge"),
+    (r"^TC_.*_Reduction_", "adds up words of `s_buffer` that no warp wrote"),
+    (r"^(BFS|SSSP)_CUDA_E_Data_.*_NoUninitializedBug", "zeroes `time` by a thread per node, and it has an element per edge"),
     (r"^MST_CUDA_V_Data_", "its worklist holds fewer entries than nodes"),
     (r"^PR_.*_Persist_Warp_.*BlockAdd$", "reads `local_diff` beside atomicAdd_block"),
     (r"^PR_.*_NonDeterm_", "reads scores that others store in the same launch"),

@@ -85,7 +85,7 @@ fn peer_access_is_given_and_taken() {
     assert_eq!((can(0, 1), can(1, 1), can(0, 3).0), ((0, 1), (0, 0), 101));
     let enable = |peer| cu!(cuCtxEnablePeerAccess(peer => Handle, 0 => c_uint));
     let disable = |peer| cu!(cuCtxDisablePeerAccess(peer => Handle));
-    assert_eq!(enable(first), 101, "a device is no peer of its own");
+    assert_eq!(enable(first), 101, "a device cannot be its own peer");
     assert_eq!((enable(second), enable(second)), (0, 704));
     // The first device adds to what the second has.
     let theirs = numbers(second, 0);
