@@ -179,20 +179,6 @@ pub(crate) fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// The lanes of a mask as ranges of lanes that follow each other, ascending.
-#[inline]
-pub(crate) fn runs_of(mask: u32) -> impl Iterator<Item = std::ops::Range<usize>> {
-    let mut rest = mask;
-    std::iter::from_fn(move || {
-        (rest != 0).then(|| {
-            let start = rest.trailing_zeros();
-            let count = (rest >> start).trailing_ones();
-            rest &= !((u32::MAX >> (LANES as u32 - count)) << start);
-            start as usize..(start + count) as usize
-        })
-    })
-}
-
 /// The mask of the lanes of `mask` for which `keep` holds.
 #[inline]
 pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {

@@ -1,75 +1,120 @@
 //! One warp-wide access: its addresses, and what it costs.
 
+use std::ops::Range;
+
 use crate::coalesce::{
     SECTOR, SectorSet, atomic_wavefronts, ideal_wavefronts, sectors, wavefronts,
 };
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind};
-use crate::registers::{ALL, LANES, Row64, lanes, runs_of};
+use crate::registers::{ALL, LANES, Row64};
 
-/// The range of the addresses of a mask.
+/// How the addresses of a mask lie.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Span {
     pub(crate) min: u64,
     pub(crate) max: u64,
     /// All of the bits that some address has.
     bits: u64,
+    /// The lanes that start where the active lane before them ends.
+    follows: u32,
+    /// The lanes that start where the active lane before them starts.
+    repeats: u32,
     /// Each lane of the mask starts where it would if all lanes were active and each started where
     /// the one before ends.
     pub(crate) is_consecutive: bool,
-    /// The same, and all lanes are active.
-    pub(crate) contiguous: bool,
+}
+
+/// Lanes that follow each other, whose addresses do so too, or are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Piece {
+    pub(crate) lanes: Range<usize>,
+    pub(crate) is_same: bool,
+}
+
+impl Piece {
+    pub(crate) fn mask(&self) -> u32 {
+        (ALL >> (LANES - self.lanes.len())) << self.lanes.start
+    }
+}
+
+/// The lanes whose addresses are the one before's plus `width`, and those whose are the same.
+#[inline(always)]
+fn steps(addresses: &Row64, width: u64) -> (u32, u32) {
+    let (mut follows, mut repeats) = (0, 0);
+    for lane in 1..LANES {
+        let step = addresses[lane].wrapping_sub(addresses[lane - 1]);
+        follows |= u32::from(step == width) << lane;
+        repeats |= u32::from(step == 0) << lane;
+    }
+    (follows, repeats)
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+fn wide_steps(addresses: &Row64, width: u64) -> (u32, u32) {
+    steps(addresses, width)
 }
 
 impl Span {
     #[inline]
     pub(crate) fn of(addresses: &Row64, mask: u32, width: u32) -> Self {
-        let lane = mask.trailing_zeros() as usize % LANES;
-        let last = LANES - 1 - mask.leading_zeros() as usize % LANES;
-        let (min, max) = (addresses[lane], addresses[last]);
-        let first = min.wrapping_sub(lane as u64 * u64::from(width));
-        let gap = |lane: usize| {
-            let expected = first.wrapping_add(lane as u64 * u64::from(width));
-            addresses[lane] ^ expected
+        #[cfg(target_arch = "x86_64")]
+        let (follows, repeats) = match std::arch::is_x86_feature_detected!("avx2") {
+            // SAFETY: the host has AVX2.
+            true => unsafe { wide_steps(addresses, width.into()) },
+            false => steps(addresses, width.into()),
         };
-        let gaps = match mask {
-            ALL => (0..LANES).fold(0, |gaps, lane| gaps | gap(lane)),
-            _ => (0..LANES).fold(0, |gaps, lane| {
-                gaps | gap(lane) & 0_u64.wrapping_sub(u64::from(mask >> lane & 1))
-            }),
-        };
-        if gaps == 0 && max >= min {
-            return Self {
-                min,
-                max,
-                bits: min,
-                is_consecutive: true,
-                contiguous: mask == ALL,
-            };
-        }
+        #[cfg(not(target_arch = "x86_64"))]
+        let (follows, repeats) = steps(addresses, width.into());
+        let beside = mask & mask << 1;
         let mut span = Self {
-            min,
-            max: min,
-            bits: min,
-            is_consecutive: false,
-            contiguous: false,
+            min: u64::MAX,
+            max: 0,
+            bits: 0,
+            follows: follows & beside,
+            repeats: repeats & beside,
+            is_consecutive: true,
         };
-        for (lane, &address) in addresses.iter().enumerate() {
-            let address = if mask >> lane & 1 == 1 { address } else { min };
-            span.min = span.min.min(address);
-            span.max = span.max.max(address);
-            span.bits |= address;
+        let start = mask.trailing_zeros() as usize % LANES;
+        for piece in span.pieces(mask) {
+            let (first, last) = (addresses[piece.lanes.start], addresses[piece.lanes.end - 1]);
+            let steps = (piece.lanes.start - start) as u64;
+            let expected = addresses[start].wrapping_add(steps * u64::from(width));
+            span.is_consecutive &= first == expected && !piece.is_same && last >= first;
+            span.min = span.min.min(first).min(last);
+            span.max = span.max.max(first).max(last);
+            span.bits |= first | last;
         }
         span
     }
 
-    /// The same for those of the lanes that lie in one buffer.
-    #[inline]
-    pub(crate) fn restricted(self, mask: u32) -> Self {
-        Self {
-            contiguous: self.contiguous && mask == ALL,
-            ..self
+    /// The first piece of the lanes of a mask, which is not empty, and part of the span's.
+    #[inline(always)]
+    pub(crate) fn piece(&self, mask: u32) -> Piece {
+        let start = mask.trailing_zeros();
+        let beside = mask & mask << 1;
+        let ones = |lanes: u32| ((lanes & beside) >> start >> 1).trailing_ones();
+        let (following, repeating) = (ones(self.follows), ones(self.repeats));
+        let count = 1 + following.max(repeating);
+        Piece {
+            lanes: start as usize..(start + count) as usize,
+            is_same: repeating > 0,
         }
+    }
+
+    /// The pieces of a mask, which is part of the span's.
+    #[inline(always)]
+    pub(crate) fn pieces(&self, mask: u32) -> impl Iterator<Item = Piece> + use<> {
+        let (span, mut rest) = (*self, mask);
+        std::iter::from_fn(move || {
+            if rest == 0 {
+                return None;
+            }
+            let piece = span.piece(rest);
+            rest &= !piece.mask();
+            Some(piece)
+        })
     }
 
     #[inline]
@@ -113,11 +158,10 @@ impl Request<'_> {
     #[inline(always)]
     pub(crate) fn all_ranges(&self, span: &Span, mut f: impl FnMut(u64, u64) -> bool) -> bool {
         let width = u64::from(self.width);
-        match span.is_consecutive {
-            true => runs_of(self.mask)
-                .all(|lanes| f(self.addresses[lanes.start], lanes.len() as u64 * width)),
-            false => lanes(self.mask).all(|lane| f(self.addresses[lane], width)),
-        }
+        span.pieces(self.mask).all(|piece| {
+            let elements = if piece.is_same { 1 } else { piece.lanes.len() };
+            f(self.addresses[piece.lanes.start], elements as u64 * width)
+        })
     }
 
     /// Bytes that all lanes move together.
@@ -133,8 +177,8 @@ impl Request<'_> {
         span: &Span,
         loaded: Option<&mut SectorSet>,
     ) {
-        let has_gaps = runs_of(self.mask).nth(1).is_some();
-        let touched = match span.is_consecutive && !has_gaps {
+        let is_whole = span.piece(self.mask).mask() == self.mask;
+        let touched = match span.is_consecutive && is_whole {
             true => (span.max + u64::from(self.width) - 1) / SECTOR - span.min / SECTOR + 1,
             false if span.min == span.max => 1,
             false => sectors(self.addresses, self.mask),

@@ -55,7 +55,8 @@ impl BlockRunner<'_> {
     ) -> Result<(), Stop> {
         let writes = request.kind != AccessKind::Load;
         let width = u64::from(request.width);
-        if span.contiguous && !claims.keeps(span.min, LANES as u64 * width, writes) {
+        let is_free = |offset, bytes| !claims.keeps(offset, bytes, writes);
+        if request.all_ranges(span, is_free) {
             return Ok(());
         }
         let is_kept = |lane: &usize| claims.keeps(request.addresses[*lane], width, writes);

@@ -160,7 +160,6 @@ impl BlockRunner<'_> {
                         self.check_writable(&part, buffer)?;
                     }
                     let mut region = GlobalRegion::new(buffer, memory);
-                    let span = span.restricted(mask);
                     buffer.note(&part, &span);
                     action.run(self, &mut warp.registers, &mut region, &part, &span)?;
                 }
@@ -213,25 +212,23 @@ impl BlockRunner<'_> {
         };
         let registers = &mut warp.registers;
         if of_launch.mask != 0 {
-            let span = span.restricted(of_launch.mask);
             match space {
                 Space::Local => {
                     let (memory, base) = (&mut warp.local, 0);
                     let mut region = LaneRegion { memory, base };
-                    action.run(self, registers, &mut region, &of_launch, &span)?;
+                    action.run(self, registers, &mut region, &of_launch, span)?;
                 }
                 _ if request.kind != AccessKind::Load => {
                     let what = "the kernel's parameters".to_owned();
                     return Err(self.read_only(&of_launch, what));
                 }
-                _ => action.run(self, registers, &mut ParamRegion(params), &of_launch, &span)?,
+                _ => action.run(self, registers, &mut ParamRegion(params), &of_launch, span)?,
             }
         }
         if of_frame.mask != 0 {
             let (memory, base) = (&mut warp.params, PARAM_FRAMES);
             let mut region = LaneRegion { memory, base };
-            let span = span.restricted(of_frame.mask);
-            action.run(self, registers, &mut region, &of_frame, &span)?;
+            action.run(self, registers, &mut region, &of_frame, span)?;
         }
         Ok(())
     }

@@ -54,6 +54,33 @@ pub(crate) trait Region: Words {
         }
     }
 
+    /// Loads consecutive values of 8 bytes, one for each lane from `lane` on.
+    fn load_wide_row(&self, lane: usize, offset: u64, row: &mut [u64]) {
+        for (k, value) in row.iter_mut().enumerate() {
+            *value = self.load(lane + k, offset + 8 * k as u64, 8);
+        }
+    }
+
+    /// Stores consecutive values of 8 bytes, one from each lane from `lane` on.
+    fn store_wide_row(&mut self, lane: usize, offset: u64, row: &[u64]) {
+        for (k, value) in row.iter().enumerate() {
+            self.store(lane + k, offset + 8 * k as u64, 8, *value);
+        }
+    }
+
+    /// Loads one word to each lane from `lane` on.
+    fn load_same(&self, lane: usize, offset: u64, row: &mut [u32]) {
+        row.fill(self.word(lane, (offset >> 2) as usize));
+    }
+
+    /// Stores words of lanes from `lane` on to one place: the last stays.
+    fn store_same(&mut self, lane: usize, offset: u64, row: &[u32]) {
+        if let Some(&last) = row.last() {
+            let lane = lane + row.len() - 1;
+            self.set_word(lane, (offset >> 2) as usize, u32::MAX, last);
+        }
+    }
+
     /// Stores consecutive words, one from each lane from `lane` on.
     fn store_row(&mut self, lane: usize, offset: u64, row: &[u32]) {
         for (k, value) in row.iter().enumerate() {
@@ -209,6 +236,23 @@ impl Region for GlobalRegion<'_> {
     }
 
     #[inline(always)]
+    fn load_wide_row(&self, _lane: usize, offset: u64, row: &mut [u64]) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..2 * row.len()];
+        for (value, word) in row.iter_mut().zip(words.chunks_exact(2)) {
+            *value = u64::from(word[0].load(Relaxed)) | u64::from(word[1].load(Relaxed)) << 32;
+        }
+    }
+
+    #[inline(always)]
+    fn store_wide_row(&mut self, _lane: usize, offset: u64, row: &[u64]) {
+        let words = &self.buffer.words()[(offset >> 2) as usize..][..2 * row.len()];
+        for (value, word) in row.iter().zip(words.chunks_exact(2)) {
+            word[0].store(*value as u32, Relaxed);
+            word[1].store((*value >> 32) as u32, Relaxed);
+        }
+    }
+
+    #[inline(always)]
     fn is_written(&self, offset: u64, bytes: u64) -> bool {
         self.buffer.written.covers(offset, bytes)
     }
@@ -338,6 +382,14 @@ impl Words for LaneRegion<'_> {
 
 impl Region for LaneRegion<'_> {
     type Order<'l> = Leftovers;
+
+    fn load_same(&self, lane: usize, offset: u64, row: &mut [u32]) {
+        self.memory.load_lanes(lane, (offset >> 2) as usize, row);
+    }
+
+    fn store_same(&mut self, lane: usize, offset: u64, row: &[u32]) {
+        self.memory.store_lanes(lane, (offset >> 2) as usize, row);
+    }
 
     fn order<'l>(_: &BlockRunner<'l>, _: usize) -> Leftovers {
         Leftovers

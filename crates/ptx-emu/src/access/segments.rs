@@ -1,7 +1,6 @@
 //! The lanes of an access that go to one line of the race check's shadow together.
 
 use crate::check::race::{LINE, LaneMap, Part};
-use crate::registers::lanes;
 use crate::request::{Request, Span};
 
 /// Lanes that follow each other, whose granules lie in one line of the shadow.
@@ -23,7 +22,7 @@ pub(super) struct Segments<'r> {
     granule: u32,
     /// The same of a lane's granules; `None` if those of a lane may lie in several lines.
     shift: Option<u32>,
-    is_consecutive: bool,
+    span: Span,
     /// The lanes that are left.
     rest: u32,
 }
@@ -41,7 +40,7 @@ impl<'r> Segments<'r> {
             granule: granule.trailing_zeros(),
             shift: (is_simple && is_aligned && !request.strong)
                 .then_some(granules.trailing_zeros()),
-            is_consecutive: span.is_consecutive,
+            span: *span,
             rest: request.mask,
         }
     }
@@ -49,27 +48,6 @@ impl<'r> Segments<'r> {
     #[inline(always)]
     fn granule(&self, lane: usize) -> u64 {
         (self.request.addresses[lane] - self.base) >> self.granule
-    }
-
-    /// The lanes from `first` on, of those left, whose elements are the first's or follow it one by
-    /// one, up to the end of its line; and whether they follow it.
-    fn alike(&self, first: usize, shift: u32) -> (u32, bool) {
-        let start = self.granule(first);
-        let (mut alike, mut follow) = (1 << first, true);
-        for lane in lanes(self.rest & (self.rest - 1)) {
-            let granule = self.granule(lane);
-            let next = start + (((lane - first) as u64) << shift);
-            let is_same = granule == start;
-            let is_next = granule == next && granule / LINE == start / LINE;
-            if alike == 1 << first {
-                follow = is_next;
-            }
-            if !(if follow { is_next } else { is_same }) {
-                break;
-            }
-            alike |= 1 << lane;
-        }
-        (alike, follow)
     }
 }
 
@@ -92,25 +70,27 @@ impl Iterator for Segments<'_> {
                 part: None,
             });
         };
-        let (lanes, follow) = match self.is_consecutive {
-            true => {
-                let count = (LINE as u32 - at) >> shift;
-                let up_to_end = (u32::MAX >> (LINE as u32 - count)) << first;
-                (self.rest & up_to_end, true)
+        let piece = self.span.piece(self.rest);
+        let (mut lanes, mut part) = (
+            piece.mask(),
+            Part {
+                granules: spread(1, shift) << at,
+                map: LaneMap::same(piece.mask()),
+            },
+        );
+        if !piece.is_same {
+            if self.span.is_consecutive {
+                lanes = self.rest;
             }
-            false => self.alike(first, shift),
-        };
-        self.rest &= !lanes;
-        let part = match follow {
-            true => Part {
+            // Those up to the end of the line.
+            let count = (LINE as u32 - at) >> shift;
+            lanes &= (u32::MAX >> (LINE as u32 - count)) << first;
+            part = Part {
                 granules: spread(lanes >> first, shift) << at,
                 map: LaneMap::consecutive(shift, at, first),
-            },
-            false => Part {
-                granules: spread(1, shift) << at,
-                map: LaneMap::same(lanes),
-            },
-        };
+            };
+        }
+        self.rest &= !lanes;
         Some(Segment {
             lanes,
             line,

@@ -162,7 +162,6 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         let (buffer, mask) = runner.buffer(&request, rest, &span)?;
         rest &= !mask;
         let part = Request { mask, ..request };
-        let span = span.restricted(mask);
         buffer.note(&part, &span);
         let mut region = GlobalRegion::new(buffer, launch.memory);
         runner.check_written(&part, &region, &span)?;

@@ -11,8 +11,8 @@ use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
 use crate::memory::{Words, byte_mask, extend};
 use crate::read::{Read, Reader, Target, Width, other};
-use crate::registers::{Registers, Row64, Slot, lanes, runs_of};
-use crate::request::{Request, Span};
+use crate::registers::{Registers, Row64, Slot, lanes};
+use crate::request::{Piece, Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
 use crate::warp::Warp;
@@ -460,12 +460,12 @@ impl Action for Load {
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(row) = self.elements.single(RegClass::B32) {
             let row = registers.r32_mut(row);
-            if span.is_consecutive {
-                runs_of(mask).for_each(|lanes| {
-                    region.load_row(lanes.start, offset(lanes.start), &mut row[lanes]);
-                });
-            } else {
-                lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 4) as u32);
+            for Piece { lanes, is_same } in span.pieces(mask) {
+                let (lane, offset) = (lanes.start, offset(lanes.start));
+                match is_same {
+                    true => region.load_same(lane, offset, &mut row[lanes]),
+                    false => region.load_row(lane, offset, &mut row[lanes]),
+                }
             }
         } else if request.strong {
             self.elements.gather(registers, mask, |lane, k| {
@@ -473,7 +473,13 @@ impl Action for Load {
             });
         } else if let Some(row) = self.elements.single(RegClass::B64) {
             let row = registers.r64_mut(row);
-            lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 8));
+            for Piece { lanes, is_same } in span.pieces(mask) {
+                if is_same {
+                    lanes.for_each(|lane| row[lane] = region.load(lane, offset(lane), 8));
+                } else {
+                    region.load_wide_row(lanes.start, offset(lanes.start), &mut row[lanes]);
+                }
+            }
         } else {
             self.elements.gather(registers, mask, |lane, k| {
                 region.load(lane, offset(lane) + k, bytes)
@@ -558,19 +564,30 @@ impl Action for Store {
         }
         let words = self.elements.single(RegClass::B32);
         let words = words.map(|row| registers.r32(row));
+        let doubles = self.elements.single(RegClass::B64);
+        let doubles = doubles.map(|row| registers.r64(row));
         let store_lanes = |region: &mut R, mask: u32| match words {
-            Some(words) if span.is_consecutive => runs_of(mask).for_each(|lanes| {
-                region.store_row(lanes.start, offset(lanes.start), &words[lanes]);
-            }),
-            Some(words) => lanes(mask).for_each(|lane| {
-                region.store(lane, offset(lane), 4, words[lane].into());
+            Some(words) => span.pieces(mask).for_each(|Piece { lanes, is_same }| {
+                let (lane, offset) = (lanes.start, offset(lanes.start));
+                match is_same {
+                    true => region.store_same(lane, offset, &words[lanes]),
+                    false => region.store_row(lane, offset, &words[lanes]),
+                }
             }),
             None if request.strong => self.elements.scatter(registers, mask, |lane, k, value| {
                 region.store_strong(lane, offset(lane) + k, bytes, value);
             }),
-            None => self.elements.scatter(registers, mask, |lane, k, value| {
-                region.store(lane, offset(lane) + k, bytes, value);
-            }),
+            None => match doubles {
+                Some(doubles) if span.is_consecutive => {
+                    span.pieces(mask).for_each(|Piece { lanes, .. }| {
+                        let offset = offset(lanes.start);
+                        region.store_wide_row(lanes.start, offset, &doubles[lanes]);
+                    });
+                }
+                _ => self.elements.scatter(registers, mask, |lane, k, value| {
+                    region.store(lane, offset(lane) + k, bytes, value);
+                }),
+            },
         };
         if runner.launch.sanitize.races {
             let changes = |region: &R, lane: usize| {

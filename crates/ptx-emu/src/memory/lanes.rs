@@ -34,6 +34,29 @@ impl LaneMemory {
         }
     }
 
+    /// Loads a word to each lane from `lane` on.
+    pub(crate) fn load_lanes(&self, lane: usize, index: usize, row: &mut [u32]) {
+        match self.rows.get(index) {
+            Some(words) => row.copy_from_slice(&words[lane..][..row.len()]),
+            None => row.fill(UNSET),
+        }
+    }
+
+    /// Stores a word of each lane from `lane` on.
+    pub(crate) fn store_lanes(&mut self, lane: usize, index: usize, row: &[u32]) {
+        self.grow(index);
+        self.rows[index][lane..][..row.len()].copy_from_slice(row);
+        self.set[index][lane..][..row.len()].fill(u32::MAX);
+    }
+
+    /// Makes room for a word.
+    fn grow(&mut self, index: usize) {
+        if index >= self.rows.len() {
+            self.rows.resize(index + 1, [UNSET; LANES]);
+            self.set.resize(index + 1, [0; LANES]);
+        }
+    }
+
     /// Counts whole words from `start` to `end` as never written, in the lanes of a mask.
     pub(crate) fn forget(&mut self, mask: u32, (start, end): (u64, u64)) {
         let end = (end.div_ceil(4) as usize).min(self.set.len());
@@ -76,10 +99,7 @@ impl Words for LaneMemory {
     }
 
     fn set_word(&mut self, lane: usize, index: usize, mask: u32, bits: u32) {
-        if index >= self.rows.len() {
-            self.rows.resize(index + 1, [UNSET; LANES]);
-            self.set.resize(index + 1, [0; LANES]);
-        }
+        self.grow(index);
         self.set[index][lane] |= mask;
         let word = &mut self.rows[index][lane];
         *word = (*word & !mask) | (bits & mask);

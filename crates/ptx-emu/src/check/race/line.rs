@@ -12,7 +12,7 @@ use super::order::{BlockOrder, Now, Record, Relation};
 /// Granules of a line.
 pub(crate) const LINE: u64 = 32;
 /// Most runs of a line.
-const RUNS: usize = 6;
+const RUNS: usize = 14;
 
 /// The granules of a line that an access of some lanes is of, and which lane is of which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -93,16 +93,38 @@ fn members(mask: u32) -> impl Iterator<Item = u32> {
 /// What some granules remember of one access.
 #[derive(Clone, Copy, Debug)]
 struct Run {
+    /// [`LaneMap::distances`].
+    distances: u64,
     /// Without lanes.
     record: Record,
-    map: LaneMap,
-    kind: Kind,
     /// The granules that remember it as the first of their two, and as the second.
     first: u32,
     second: u32,
+    /// [`LaneMap::shift`].
+    shift: u8,
+    kind: Kind,
 }
 
 impl Run {
+    fn new(kind: Kind, record: Record, map: LaneMap) -> Self {
+        Self {
+            distances: map.distances,
+            record,
+            first: 0,
+            second: 0,
+            shift: map.shift,
+            kind,
+        }
+    }
+
+    #[inline(always)]
+    fn map(&self) -> LaneMap {
+        LaneMap {
+            distances: self.distances,
+            shift: self.shift,
+        }
+    }
+
     #[inline(always)]
     fn granules(&self) -> u32 {
         self.first | self.second
@@ -110,25 +132,23 @@ impl Run {
 
     /// Takes another run of the same access in, if one rule serves both.
     fn merge(&mut self, other: &Run) -> bool {
-        if self.kind != other.kind
-            || self.record != other.record
-            || self.map.shift != other.map.shift
-        {
+        if self.kind != other.kind || self.record != other.record || self.shift != other.shift {
             return false;
         }
-        if self.map != other.map {
-            let distances = self.map.distances | other.map.distances;
+        if self.distances != other.distances {
+            let distances = self.distances | other.distances;
             let both = LaneMap {
                 distances,
-                ..self.map
+                ..self.map()
             };
             let serves = |run: &Run| {
-                members(run.granules()).all(|granule| both.lanes(granule) == run.map.lanes(granule))
+                let map = run.map();
+                members(run.granules()).all(|granule| both.lanes(granule) == map.lanes(granule))
             };
             if !serves(self) || !serves(other) {
                 return false;
             }
-            self.map = both;
+            self.distances = distances;
         }
         self.first |= other.first;
         self.second |= other.second;
@@ -145,15 +165,9 @@ struct Runs {
 
 impl Default for Runs {
     fn default() -> Self {
-        let run = Run {
-            record: Record::default(),
-            map: LaneMap::same(0),
-            kind: Kind::Load,
-            first: 0,
-            second: 0,
-        };
+        let none = Run::new(Kind::Load, Record::default(), LaneMap::same(0));
         Self {
-            runs: [run; RUNS],
+            runs: [none; RUNS],
             count: 0,
         }
     }
@@ -201,7 +215,7 @@ impl Runs {
                 || run.kind != kind
                 || match now.relation(&run.record) {
                     Relation::Before => true,
-                    Relation::OneTime => run.map.is_one_lane(part.map, met),
+                    Relation::OneTime => run.map().is_one_lane(part.map, met),
                     Relation::Unordered | Relation::Unclear => false,
                 }
         })
@@ -235,13 +249,8 @@ impl Runs {
                 Relation::Unclear => return None,
             }
         }
-        let mut new = Run {
-            record: now.record,
-            map: part.map,
-            kind,
-            first: granules & !(first_same | first_unordered),
-            second: 0,
-        };
+        let mut new = Run::new(kind, now.record, part.map);
+        new.first = granules & !(first_same | first_unordered);
         if !meets {
             return self.add(new);
         }
@@ -251,6 +260,9 @@ impl Runs {
             new.second &= !self.kept(kind, now, &relations);
         }
         let joins = [granules & first_same, contested & second_same];
+        if new.granules() | joins[0] | joins[1] == 0 {
+            return Some(());
+        }
         let mut next = *self;
         for (at, relation) in relations.iter().enumerate().take(self.count) {
             let run = &mut next.runs[at];
@@ -299,19 +311,19 @@ impl Runs {
             return Some(());
         }
         let non_coherent = run.record.non_coherent | later.record.non_coherent;
-        let part = Run {
-            record: Record {
-                non_coherent,
-                ..later.record
-            },
-            map: run.map.joined(later.map, joined)?,
-            kind: run.kind,
-            first,
-            second,
+        let map = run.map().joined(later.map(), joined)?;
+        let record = Record {
+            non_coherent,
+            ..later.record
         };
-        if part.map == run.map && part.record == run.record {
+        if map == run.map() && record == run.record {
             return Some(());
         }
+        let part = Run {
+            first,
+            second,
+            ..Run::new(run.kind, record, map)
+        };
         run.first &= !joined;
         run.second &= !joined;
         if run.granules() == 0 {
@@ -387,7 +399,7 @@ impl Line {
         };
         let stores = of(|run| run.first).chain(of(|run| run.second));
         let stores = stores.map(|run| Record {
-            lanes: run.map.lanes(granule),
+            lanes: run.map().lanes(granule),
             ..run.record
         });
         stores.collect()
@@ -412,7 +424,7 @@ impl Line {
             for (place, granules) in [run.first, run.second].into_iter().enumerate() {
                 for granule in members(granules) {
                     let record = Record {
-                        lanes: run.map.lanes(granule),
+                        lanes: run.map().lanes(granule),
                         ..run.record
                     };
                     cells[granule as usize].remember(run.kind, place, record);
