@@ -77,7 +77,7 @@ fn the_first_line_tells_what_the_file_is() {
     let line = bytes.split(|&byte| byte == b'\n').next().unwrap();
     let line = std::str::from_utf8(line).unwrap();
     let words: Vec<&str> = line.split(' ').collect();
-    assert_eq!(words[..2], ["harness-bundle", "3"]);
+    assert_eq!(words[..2], ["harness-bundle", "4"]);
     assert_eq!(words[2], bundle().packed().unwrap().sha256);
     assert_eq!(words[3], (bytes.len() - line.len() - 1).to_string());
 }
@@ -128,7 +128,7 @@ fn an_edited_file_is_told() {
 fn another_version_is_told() {
     let (text, kind) = after(|bytes| {
         let digit = "harness-bundle ".len();
-        assert_eq!(bytes[digit], b'3');
+        assert_eq!(bytes[digit], b'4');
         bytes[digit] = b'1';
     });
     insta::assert_snapshot!(text, @"x.bundle: is a bundle of version 1, and this program reads version 4; pack the submission again with this program");

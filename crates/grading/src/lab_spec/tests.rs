@@ -134,7 +134,7 @@ fn every_seed_gives_other_inputs_and_outputs() {
 fn what_is_no_toml() {
     insta::assert_snapshot!(refused("points = 40", "points = "), @"lab.toml:25: string values must be quoted, expected literal string");
     insta::assert_snapshot!(refused("points = 40\n", ""), @"lab.toml:23: missing field `points`");
-    insta::assert_snapshot!(refused("points = 40", "points = \"many\""), @r#"lab.toml:25: invalid type: string "many", expected f64"#);
+    insta::assert_snapshot!(refused("points = 40", "points = \"many\""), @r#"lab.toml:25: invalid type: string "many", expected a number"#);
     insta::assert_snapshot!(refused("full = 0.9", "full = 0.9\nful = 1"), @"lab.toml:30: unknown field `ful`, expected one of `case`, `points`, `against`, `variant`, `zero`, `full`");
     insta::assert_snapshot!(refused("group = \"small\"", "groupe = \"small\""), @"lab.toml:10: unknown field `groupe`, expected one of `name`, `group`, `points`, `devices`, `most_updates`, `params`");
 }

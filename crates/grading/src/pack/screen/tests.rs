@@ -289,7 +289,7 @@ mod files {
         std::fs::write(&kernels, [b'x'; 257 << 10]).unwrap();
         insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is larger than 256 KiB, which is more than any solution needs");
         std::fs::write(&kernels, b"// \xff").unwrap();
-        insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is not text: byte 3 is not UTF-8");
+        insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is not text: byte 3 is not UTF-8; save it as UTF-8");
         std::fs::remove_file(&kernels).unwrap();
         std::fs::create_dir(&kernels).unwrap();
         insta::assert_snapshot!(message(folder.path()), @"DIR/kernels.rs: is not a plain file; submit the file itself");
