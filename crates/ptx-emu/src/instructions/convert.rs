@@ -244,6 +244,15 @@ impl Conversion {
     /// A vectorised version, for the common ones between registers of the types' own widths.
     fn fast(&self, dst: RegClass, src: RegClass) -> Option<Apply> {
         use ScalarType::*;
+        if (self.dst_ty, self.src_ty, self.sat) == (F32, F32, true)
+            && (dst, src) == (RegClass::B32, RegClass::B32)
+            && !self.integral
+        {
+            return Some(match self.ftz {
+                true => lane_loop!(map1, |a: f32| saturate(flush(a))),
+                false => lane_loop!(map1, |a: f32| saturate(a)),
+            });
+        }
         if self.sat || self.relu || self.ftz {
             return None;
         }

@@ -324,6 +324,32 @@ fn mul(ty: FloatType, m: &Modifiers) -> Apply {
     }
 }
 
+fn fma_directed32(aux: u32, operands: [u32; 3]) -> u32 {
+    directed32(aux, operands, |[a, b, c], format, mode| {
+        exact::fma(a, b, c, format, mode)
+    })
+}
+
+/// `a * b + c`, rounded down; `None` for what is zero, not finite or overflows.
+fn multiply_add_down([a, b, c]: [f32; 3]) -> Option<f32> {
+    // The product is exact, and so is the sum together with its error.
+    let product = f64::from(a) * f64::from(b);
+    let c = f64::from(c);
+    let sum = product + c;
+    let added = sum - product;
+    let error = (product - (sum - added)) + (c - added);
+    if sum == 0.0 || !(sum.abs() < f64::from(f32::MAX)) {
+        return None;
+    }
+    let nearest = sum as f32;
+    let wide = f64::from(nearest);
+    let is_above = wide > sum || wide == sum && error < 0.0;
+    Some(match is_above {
+        true => nearest.next_down(),
+        false => nearest,
+    })
+}
+
 fn multiply_add(ty: FloatType, m: &Modifiers) -> Apply {
     match (m.rounding, ty) {
         (Rounding::Nearest, FloatType::F32) => by_modifiers!(map3, fma32, m),
@@ -333,10 +359,17 @@ fn multiply_add(ty: FloatType, m: &Modifiers) -> Apply {
                 a.mul_add(b, c)
             ))
         }
-        (_, FloatType::F32) => portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
-            directed32(aux, [a, b, c], |[a, b, c], format, mode| {
-                exact::fma(a, b, c, format, mode)
+        // `exp` begins with it.
+        (Rounding::Down, FloatType::F32) if !m.ftz && !m.sat => {
+            portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
+                match multiply_add_down([a, b, c].map(f32::from_bits)) {
+                    Some(result) => result.to_bits(),
+                    None => fma_directed32(aux, [a, b, c]),
+                }
             })
+        }
+        (_, FloatType::F32) => portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
+            fma_directed32(aux, [a, b, c])
         }),
         (_, FloatType::F64) => portable_loop!(map3_aux, |aux, a: u64, b: u64, c: u64| -> u64 {
             directed(aux, &F64, [a, b, c], |[a, b, c], format, mode| {
@@ -466,5 +499,33 @@ pub(crate) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
     {
         Some(nan) if in_global => nan,
         _ => bits,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_sum_rounded_down_is_the_exact_one(
+            a in any::<u32>(), b in any::<u32>(), c in any::<u32>(), kind in 0..4, away in 0u32..4,
+        ) {
+            let product = f32::from_bits(a) * f32::from_bits(b);
+            let c = match kind {
+                0 => c,
+                // The product nearly cancels, or is far below.
+                1 => (-product).to_bits().wrapping_add(away),
+                2 => (product * 1e9).to_bits(),
+                _ => (product / 1e9).to_bits(),
+            };
+            let result = multiply_add_down([a, b, c].map(f32::from_bits));
+            let [wide_a, wide_b, wide_c] = [a, b, c].map(u64::from);
+            let exact = exact::fma(wide_a, wide_b, wide_c, &F32, Rounding::Down) as u32;
+            if let Some(result) = result {
+                prop_assert_eq!(result.to_bits(), exact, "{:x} * {:x} + {:x}", a, b, c);
+            }
+        }
     }
 }

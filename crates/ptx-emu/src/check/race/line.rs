@@ -130,6 +130,31 @@ impl Run {
         self.first | self.second
     }
 
+    /// What a later access of one time makes of the run, at these granules in first and in second
+    /// place; `None` if no rule tells it.
+    fn joined(&self, [first, second]: [u32; 2], later: &Run) -> Option<Joined> {
+        let granules = first | second;
+        let map = match granules {
+            0 => self.map(),
+            _ => self.map().joined(later.map(), granules)?,
+        };
+        let record = Record {
+            non_coherent: self.record.non_coherent | later.record.non_coherent,
+            ..later.record
+        };
+        let changes = granules != 0 && (map != self.map() || record != self.record);
+        let part = Run {
+            first,
+            second,
+            ..Run::new(self.kind, record, map)
+        };
+        Some(Joined {
+            part,
+            changes,
+            is_apart: changes && granules != self.granules(),
+        })
+    }
+
     /// Takes another run of the same access in, if one rule serves both.
     fn merge(&mut self, other: &Run) -> bool {
         if self.kind != other.kind || self.record != other.record || self.shift != other.shift {
@@ -184,14 +209,12 @@ impl Runs {
         &mut self.runs[..self.count]
     }
 
-    /// Adds a run; `None` if there are too many.
-    fn add(&mut self, run: Run) -> Option<()> {
-        if self.all_mut().iter_mut().any(|other| other.merge(&run)) {
-            return Some(());
+    /// Adds a run, for which there is room.
+    fn add(&mut self, run: Run) {
+        if !self.all_mut().iter_mut().any(|other| other.merge(&run)) {
+            self.runs[self.count] = run;
+            self.count += 1;
         }
-        *self.runs.get_mut(self.count)? = run;
-        self.count += 1;
-        Some(())
     }
 
     /// Drops the runs that are of no granule.
@@ -252,7 +275,8 @@ impl Runs {
         let mut new = Run::new(kind, now.record, part.map);
         new.first = granules & !(first_same | first_unordered);
         if !meets {
-            return self.add(new);
+            let has_room = self.count < RUNS;
+            return has_room.then(|| self.add(new));
         }
         let contested = granules & first_unordered;
         new.second = contested & !second_same;
@@ -263,24 +287,32 @@ impl Runs {
         if new.granules() | joins[0] | joins[1] == 0 {
             return Some(());
         }
-        let mut next = *self;
-        for (at, relation) in relations.iter().enumerate().take(self.count) {
-            let run = &mut next.runs[at];
-            if run.kind != kind {
-                continue;
-            }
-            run.first &= !new.first;
-            run.second &= !new.second;
-            if *relation == Relation::OneTime {
-                let [first, second] = [run.first & joins[0], run.second & joins[1]];
-                next.join(at, first, second, &new)?;
+        // What each run of the same time shares with this access.
+        let mut joined = [[0; 2]; RUNS];
+        let mut count = self.count + 1;
+        for at in 0..self.count {
+            let run = &self.runs[at];
+            if run.kind == kind && relations[at] == Relation::OneTime {
+                joined[at] = [run.first & joins[0], run.second & joins[1]];
+                count += usize::from(run.joined(joined[at], &new)?.is_apart);
             }
         }
-        next.tidy();
+        if count > RUNS {
+            return None;
+        }
+        for run in self.all_mut() {
+            if run.kind == kind {
+                run.first &= !new.first;
+                run.second &= !new.second;
+            }
+        }
+        for at in 0..self.count {
+            self.join(at, joined[at], &new);
+        }
+        self.tidy();
         if new.granules() != 0 {
-            next.add(new)?;
+            self.add(new);
         }
-        *self = next;
         Some(())
     }
 
@@ -303,35 +335,29 @@ impl Runs {
         kept
     }
 
-    /// Adds a later access of one time to some granules of a run.
-    fn join(&mut self, at: usize, first: u32, second: u32, later: &Run) -> Option<()> {
+    /// Adds a later access of one time to some granules of a run: of those in first, and in second
+    /// place.
+    fn join(&mut self, at: usize, joined: [u32; 2], later: &Run) {
         let run = &mut self.runs[at];
-        let joined = first | second;
-        if joined == 0 {
-            return Some(());
+        match run.joined(joined, later) {
+            Some(Joined { part, is_apart, .. }) if is_apart => {
+                run.first &= !part.first;
+                run.second &= !part.second;
+                self.add(part);
+            }
+            Some(Joined { part, changes, .. }) if changes => *run = part,
+            _ => {}
         }
-        let non_coherent = run.record.non_coherent | later.record.non_coherent;
-        let map = run.map().joined(later.map(), joined)?;
-        let record = Record {
-            non_coherent,
-            ..later.record
-        };
-        if map == run.map() && record == run.record {
-            return Some(());
-        }
-        let part = Run {
-            first,
-            second,
-            ..Run::new(run.kind, record, map)
-        };
-        run.first &= !joined;
-        run.second &= !joined;
-        if run.granules() == 0 {
-            *run = part;
-            return Some(());
-        }
-        self.add(part)
     }
+}
+
+/// The part of a run that a later access of one time joins.
+struct Joined {
+    part: Run,
+    /// It differs from the run.
+    changes: bool,
+    /// It is told apart from the rest of the run.
+    is_apart: bool,
 }
 
 /// The memory of a line.

@@ -200,6 +200,17 @@ proptest! {
                 ..conversion(dst, src)
             };
             let raw = cut(x, src);
+            let saturated = Conversion {
+                rounding: None,
+                integral: false,
+                sat: true,
+                ftz: rounding == Rounding::Zero,
+                ..both
+            };
+            if (dst, src) == (F32, F32) {
+                let result = fast(&saturated, raw);
+                prop_assert_eq!(result, Some(cut(saturated.convert(raw), dst)));
+            }
             if let Some(result) = fast(&both, raw) {
                 count += 1;
                 prop_assert_eq!(result, cut(both.convert(raw), dst), "{:?} of {:#x}", both, raw);
