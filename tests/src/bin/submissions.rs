@@ -23,6 +23,7 @@ use std::time::{Duration, Instant};
 use course_tests::submissions::{
     Class, Corpus, Fuzz, Grader, Submission, has_one_verdict, is_perfect, summary,
 };
+use rayon::prelude::*;
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -59,11 +60,13 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
     std::fs::create_dir_all(target.join("bundles")).map_err(|error| error.to_string())?;
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader("emulated", scratch.path().to_owned())?;
-    for submission in corpus.submissions()? {
+    let submissions = corpus.submissions()?;
+    let submissions = submissions.par_iter().with_max_len(1);
+    submissions.try_for_each(|submission| {
         let name = format!("{}/{}", submission.side.name(), submission.name);
         let folder = scratch.path().join(&submission.name);
-        corpus.write(&submission, &folder)?;
-        let (lab_file, bundle) = (corpus.lab_file(&submission), packed.bundle(&submission));
+        corpus.write(submission, &folder)?;
+        let (lab_file, bundle) = (corpus.lab_file(submission), packed.bundle(submission));
         match grader.pack(&folder, &submission.lab, &lab_file, &bundle) {
             Ok(()) => println!("packed   {name}"),
             Err(message) => {
@@ -71,7 +74,8 @@ fn pack(target: &Path) -> Result<ExitCode, String> {
                 println!("refused  {name}: {first}");
             }
         }
-    }
+        Ok::<(), String>(())
+    })?;
     Ok(ExitCode::SUCCESS)
 }
 
