@@ -55,7 +55,7 @@ pub(crate) enum Makes {
 }
 
 impl Makes {
-    /// What an instruction makes. `of_launch` is true if it reads a parameter of the launch.
+    /// The kind of an instruction. `of_launch` is true if it reads a parameter of the launch.
     pub(crate) fn of(instruction: &Inst<'_>, of_launch: bool) -> Self {
         let is_from = |space: &str| instruction.modifiers.iter().any(|&m| m.starts_with(space));
         match instruction.opcode.text {
@@ -63,7 +63,7 @@ impl Makes {
             "add" | "or" | "mad" => Self::Sum,
             "sub" => Self::Difference,
             "ld" | "ldu" if is_from("param") && !of_launch => Self::Anything,
-            // What lies in other memory is data.
+            // Data lies in other memory.
             "ld" | "ldu"
                 if !["global", "shared", "const", "param"]
                     .into_iter()
@@ -77,7 +77,7 @@ impl Makes {
     }
 }
 
-/// What a register may hold.
+/// The content of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Origin {
     /// No address of shared memory.
@@ -156,14 +156,14 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
     }
 }
 
-/// What an instruction with these operands makes.
+/// The origin of the results of an instruction with these operands.
 fn made(facts: &Facts, operands: &[Origin]) -> Origin {
     let are_numbers = |operands: &[Origin]| operands.iter().all(|it| *it == Origin::Number);
     let only = |operands: &[Origin]| match are_numbers(operands) {
         true => Origin::Number,
         false => Origin::Anything,
     };
-    // What is loaded is data, whatever it was loaded from.
+    // A loaded value is data, whatever it was loaded from.
     if let (Rule::Memory(_), Makes::Number) = (facts.rule, facts.makes) {
         return Origin::Number;
     }

@@ -1,4 +1,4 @@
-//! What takes L2 from all that ran before: memory that is written, and its lines.
+//! Takes L2 from all that ran before, by memory that is written, and by its lines.
 //!
 //! A write displaces the lines that L2 gives up first. Lines that a kernel stored with `evict_last`
 //! are given up by others of their kind alone, and may outlive `cuCtxResetPersistingL2Cache`. So
@@ -18,7 +18,7 @@ use plan::LaunchConfig;
 
 /// Bytes of a line of L2.
 const LINE: usize = 128;
-/// Threads of a block of these kernels, each of which has a line.
+/// Threads of a block of these kernels. Each thread has a line.
 const BLOCK: u32 = 256;
 
 static MODULE: Module = Module::from_static("flush", include_str!("flush.ptx"));
@@ -27,7 +27,7 @@ static MODULE: Module = Module::from_static("flush", include_str!("flush.ptx"));
 #[derive(Debug)]
 pub struct Flush {
     memory: Memory,
-    /// `None` where the driver or the GPU does not know its instructions, so that no kernel has such
+    /// `None` where the driver or the GPU does not know its instructions: then no kernel has such
     /// lines.
     module: Option<Arc<LoadedModule>>,
 }

@@ -61,7 +61,7 @@ impl Clocks {
         for (arriving, &known) in arriving.iter_mut().zip(&row) {
             *arriving = (*arriving).max(known);
         }
-        // What all of its lanes have released, the warp has.
+        // The warp has released the least that all of its lanes have.
         let of_all = lanes(all).map(|lane| by_lane.0[&warp][lane]).min();
         arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));
     }

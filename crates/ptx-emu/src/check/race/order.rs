@@ -70,7 +70,8 @@ pub(crate) struct Clocks {
     looked: Vec<Looked>,
     /// `seen` among lanes of one warp, for warps that synchronised part of their lanes.
     lanes: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
-    /// By warp, what it knows of lanes of other warps beyond `seen`; empty unless lanes arrive alone.
+    /// By warp, what it knows of lanes of other warps beyond `seen`; empty unless lanes arrive
+    /// alone.
     pub(super) by_lane: HashMap<usize, LaneClocks>,
     warps: usize,
     /// Warps of a block.
@@ -136,7 +137,7 @@ impl Clocks {
         self.now[warp]
     }
 
-    /// What lanes of a warp know of each other, if some have synchronised.
+    /// The clocks that lanes of a warp know of each other, if some have synchronised.
     pub(super) fn lanes_of(&self, warp: usize) -> Option<&[[u32; LANES]; LANES]> {
         self.lanes[warp].as_deref()
     }
