@@ -23,6 +23,7 @@ use grading::report::{GradeReport, SubmissionId};
 use grading::worker::{self, Job};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
+use output_files::input::spare;
 use output_files::unwritable;
 
 use super::all::folder;
@@ -141,6 +142,9 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         )));
     }
     spare_submission(submission);
+    if let Some(file) = &args.settings.lab_file {
+        spare(file);
+    }
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;
     let device = grader.first_device();

@@ -114,6 +114,15 @@ pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         None => include_bytes!("student/harness.sh").to_vec(),
     };
     let folder = OutputFolder::create("--out", &args.out)?;
+    let above = folder.path().parent().unwrap_or(folder.path());
+    if let (Ok(above), Ok(root)) = (above.canonicalize(), root.canonicalize())
+        && above.starts_with(root)
+    {
+        return Err(CommandError::Input(format!(
+            "--out {}: is in the course itself, which would have the copy too; name a folder outside, as in ../students",
+            args.out.display()
+        )));
+    }
     let mut copy = Copy {
         root: &root,
         target: folder.path(),

@@ -4,17 +4,19 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use exit::CommandError;
+use output_files::input::unreadable;
 use plan::Command;
-
-use super::unreadable;
 
 /// A program's bytes, if they are those of a program without hidden cases and solutions.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for another file; [`CommandError::Environment`] if it cannot be read.
+/// [`CommandError::Input`] for another file, or one that cannot be read.
 pub fn for_students(file: &Path) -> Result<Vec<u8>, CommandError> {
-    let bytes = std::fs::read(file).map_err(|error| unreadable(file, &error))?;
+    let bytes = std::fs::read(file).map_err(|error| {
+        let (file, why) = (file.display(), unreadable(&error));
+        CommandError::Input(format!("--program {file}: {why}"))
+    })?;
     let refused = |why: &str| {
         CommandError::Input(format!(
             "--program {}: {why}; build it in an exported copy, as .ci/release does",

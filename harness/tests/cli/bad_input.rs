@@ -526,6 +526,7 @@ fn nothing_is_accepted_in_silence() {
         "perf wave2d --json=x --html x",
         "counts a.ptx --variant naive",
         "counts a.ptx --param n=3",
+        "counts a.ptx --baseline a.ptx --update",
         "occupancy --registers 0 --threads 32",
         "report old.json -o old.json",
         "report old.json --ladder x.png",

@@ -23,7 +23,7 @@ use host::labs;
 use lab::catalogue::{self, SubmissionArg};
 use lab::{Lab, LabCase, Variant};
 use output_files::OutputDocument;
-use output_files::input::unreadable;
+use output_files::input::{spare, unreadable};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -110,6 +110,9 @@ fn run_on(
             "--param {first}: a file of PTX has no case; leave it out, or name a lab instead of {}",
             args.of
         )));
+    }
+    if args.is_ptx() {
+        spare(Path::new(&args.of));
     }
     let before = match (&args.baseline, args.update) {
         (Some(path), false) => Some(Counts::read(path)?),
