@@ -36,6 +36,14 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 #[test]
+fn no_copy_is_made_inside_the_course() {
+    let inside = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs/copy");
+    let failure = exported(&inside).unwrap_err().to_string();
+    assert!(failure.contains("is in the course itself"), "{failure}");
+    assert!(!inside.exists());
+}
+
+#[test]
 fn nothing_of_a_solution_is_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
