@@ -81,8 +81,8 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     };
     if !args.dir.is_dir() {
         let what = match args.dir.exists() {
-            true => "is no folder",
-            false => "there is no such folder",
+            true => "is not a folder",
+            false => "does not exist",
         };
         return Err(CommandError::Input(format!(
             "{}: {what}; name one with kernels.rs and launch.rs",

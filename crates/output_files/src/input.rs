@@ -11,7 +11,7 @@ pub fn unreadable(error: &io::Error) -> String {
         io::ErrorKind::NotFound => "there is no such file".to_owned(),
         io::ErrorKind::IsADirectory => "is a folder; name a file in it".to_owned(),
         io::ErrorKind::PermissionDenied => "cannot be read: permission denied".to_owned(),
-        // What reading text says.
+        // Said of bytes where text is read.
         io::ErrorKind::InvalidData => "is not text in UTF-8".to_owned(),
         _ => {
             let said = error.to_string();

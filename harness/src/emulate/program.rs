@@ -69,9 +69,7 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
 /// Why a program cannot be started, with a remedy.
 fn why_not_run(error: &io::Error) -> String {
     match error.kind() {
-        io::ErrorKind::NotFound => {
-            "there is no such program; write ./NAME for one in this folder".to_owned()
-        }
+        io::ErrorKind::NotFound => "not found; write ./NAME for one in this folder".to_owned(),
         io::ErrorKind::PermissionDenied => {
             "it may not be executed; name a program, or `chmod +x` it".to_owned()
         }

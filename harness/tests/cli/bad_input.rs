@@ -567,7 +567,7 @@ fn nothing_is_accepted_in_silence() {
         tip.contains("'grade'") && !tip.contains("grade-worker"),
         "{tip}"
     );
-    // What is read and what else is there stays as it was.
+    // All files stay as they were.
     assert_eq!(
         crate::run::names(folder.path()),
         ["a.ptx", "cut.json", "old.json", "text"]

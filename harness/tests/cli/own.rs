@@ -150,7 +150,7 @@ fn a_bundle_is_timed_without_compilers() {
     insta::assert_snapshot!(said(&["test", "matadd"]), @r"
     exit code: 2
     --- stderr ---
-    error: --submission own.bundle: is no folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)
+    error: --submission own.bundle: is not a folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)
     ");
     insta::assert_snapshot!(said(&["perf", "wave2d"]), @r"
     exit code: 2

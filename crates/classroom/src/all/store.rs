@@ -79,8 +79,8 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     };
     if !folder.is_dir() {
         return Err(refused(&match folder.exists() {
-            true => "is no folder; name the one with the submissions",
-            false => "there is no such folder; name the one with the submissions",
+            true => "is not a folder; name the one with the submissions",
+            false => "does not exist; name the one with the submissions",
         }));
     }
     let results = fs::canonicalize(results).ok();

@@ -456,8 +456,8 @@ impl Packer {
         }
     }
 
-    /// The kernels, a plan for each of the known and then of the hidden tasks, those for `perf`, and
-    /// what all of it ran under.
+    /// The kernels, a plan for each of the known and then of the hidden tasks, those for `perf`,
+    /// and what all of it ran under.
     fn compile_and_record(
         &self,
         sources: &Sources,

@@ -123,7 +123,7 @@ pub enum Bundles {
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a file that is no bundle, or is of another lab.
+/// [`CommandError::Input`] for a file that is not a bundle, or is of another lab.
 fn of_bundle(lab: &'static Lab, file: &Path, name: &str) -> Result<Variant, CommandError> {
     let refused = |why: String| CommandError::Input(format!("--submission {why}"));
     let bundle = Bundle::read(file).map_err(|error| refused(error.to_string()))?;
@@ -191,7 +191,7 @@ fn in_bundle<'b>(
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for a folder that is not there, or a file that is no bundle;
+/// [`CommandError::Input`] for a folder that is not there, or a file that is not a bundle;
 /// [`CommandError::Wrong`] for a submission that does not compile or uses what it may not;
 /// otherwise what the machine lacks.
 pub fn submit(
@@ -241,7 +241,7 @@ pub fn submit(
         }
         if bundles == Bundles::Refused {
             return Err(CommandError::Input(format!(
-                "--submission {shown}: is no folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)"
+                "--submission {shown}: is not a folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)"
             )));
         }
         variants.push(of_bundle(lab, folder, &name)?);

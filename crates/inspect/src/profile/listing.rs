@@ -36,8 +36,8 @@ pub struct Resources {
 ///
 /// # Errors
 ///
-/// [`CommandError::Environment`] where SASS is wanted and a tool is missing or fails. Otherwise that
-/// is in the text.
+/// [`CommandError::Environment`] where SASS is wanted and a tool is missing or fails. Otherwise
+/// that is in the text.
 pub fn render(
     module: &Module,
     kernels: &[&str],

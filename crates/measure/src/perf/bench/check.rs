@@ -183,7 +183,7 @@ impl Bench<'_> {
                         confirmed.map(|outputs| outputs.first().map(|one| &distinct.all[*one]));
                     (Expected { plain, fused }, Some(*steps))
                 } else {
-                    // Right at both ends, and yet not the same; or a bundle has nothing to be compared with.
+                    // Right at both ends, and yet not the same; or a bundle alone.
                     verdicts.clear();
                     whole = self.computing().whole(inputs)?;
                     (whole.expected(), None)
