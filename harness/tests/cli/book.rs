@@ -6,7 +6,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use crate::run::describe;
 
@@ -118,6 +118,20 @@ fn workplace() -> (tempfile::TempDir, String) {
     (folder, search)
 }
 
+/// Runs a command in `course`, with `search` as the `PATH`.
+fn typed(command: &str, course: &Path, search: &str) -> Output {
+    // `/tmp` is everybody's.
+    let command = command.replace("/tmp/", "");
+    Command::new("sh")
+        .args(["-c", &command])
+        .current_dir(course)
+        .env("CUDA_VISIBLE_DEVICES", "")
+        .env("PATH", search)
+        .env("HARNESS_COURSE", ROOT)
+        .output()
+        .unwrap()
+}
+
 /// The README and the book's pages, apart from handouts, the page of commands and the log.
 fn pages() -> Vec<PathBuf> {
     let summary = fs::read_to_string(Path::new(ROOT).join("docs/SUMMARY.md")).unwrap();
@@ -152,16 +166,7 @@ fn the_commands_of_the_book_run() {
             if why_not(&command).is_some() {
                 continue;
             }
-            // `/tmp` is everybody's.
-            let command = command.replace("/tmp/", "");
-            let output = Command::new("sh")
-                .args(["-c", &command])
-                .current_dir(&course)
-                .env("CUDA_VISIBLE_DEVICES", "")
-                .env("PATH", &search)
-                .env("HARNESS_COURSE", ROOT)
-                .output()
-                .unwrap();
+            let output = typed(&command, &course, &search);
             run += 1;
             // A grade or test of a starter tells what is wrong; speed is not graded here.
             let tells = ["grade ", "test "]
@@ -177,6 +182,44 @@ fn the_commands_of_the_book_run() {
         }
     }
     assert!(run >= 20, "{run} commands");
+}
+
+/// A barrier is deleted from a solution, twice in a row, and the program says what the README
+/// shows. `...` leaves something out; line breaks may differ.
+#[test]
+fn the_readme_shows_the_message_of_the_race() {
+    let readme = fs::read_to_string(Path::new(ROOT).join("README.md")).unwrap();
+    let (before, after) = readme.split_once("\nIt answers:\n").unwrap();
+    let shown: Vec<&str> = after
+        .lines()
+        .skip_while(|line| line.is_empty())
+        .take_while(|line| line.starts_with("    "))
+        .collect();
+    let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (folder, search) = workplace();
+    let course = folder.path().join("course");
+    let commands: Vec<String> = commands(before)
+        .into_iter()
+        .filter(|command| command.contains("/tmp/mine"))
+        .collect();
+    assert_eq!(commands.len(), 3, "{commands:?}");
+    // A second time, the copy is new again.
+    for command in &commands[..2] {
+        typed(command, &course, &search);
+    }
+    let outputs = commands
+        .iter()
+        .map(|command| typed(command, &course, &search));
+    let graded = outputs.last().unwrap();
+    let said = flat(&String::from_utf8_lossy(&graded.stdout));
+    let mut rest = &said[..];
+    for piece in flat(&shown.join(" ")).split("...").map(str::trim) {
+        let Some((_, after)) = rest.split_once(piece) else {
+            panic!("{piece}\n{}", describe(&graded));
+        };
+        rest = after;
+    }
+    assert!(shown.len() >= 3, "{shown:?}");
 }
 
 #[test]
