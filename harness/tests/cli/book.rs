@@ -26,7 +26,7 @@ const BEGINNINGS: [&str; 7] = [
 /// Commands that take more than seconds. `check-course` is a test of its own; the others measure,
 /// and tests of `measure` cover their flags.
 const SLOW: [&str; 8] = [
-    "harness check-course",
+    "harness check-course --quick",
     "harness perf",
     "harness perf --quick",
     "harness perf --notes",
