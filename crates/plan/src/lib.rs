@@ -27,7 +27,7 @@
 //!   elements may run at the same time ([`Plan::dependencies`]), which changes no result.
 //! - **Checks.** Recording checks each command, so that `?` ends it there; the error names the plan
 //!   and the command. [`Plan::check`] checks a complete plan. The crate does not know
-//!   devices or PTX: `host` validates a plan against both before anything runs.
+//!   devices or PTX: `device` validates a plan against both before anything runs.
 //! - **Saving.** A plan is saved and loaded with serde. Loading records it again, so that a file
 //!   passes the checks of a recording and may come from anywhere.
 //! - **Labs.** Each lab has a module ([`wave2d`], [`wave3d`], [`poisson`], [`matadd`],

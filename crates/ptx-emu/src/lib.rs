@@ -73,6 +73,7 @@
 //! | `machine.rs` | a device: its memory, its modules, launches |
 //! | `args.rs` | typed buffers and arguments, as the bytes of the kernel's parameters |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
+//! | `order.rs` | the order in which blocks start |
 //! | `attempt.rs` | blocks that run in parallel, until it shows that they are not independent |
 //! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
 //! | `cluster/mod.rs` | gives each block of a cluster its turn |
