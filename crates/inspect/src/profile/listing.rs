@@ -390,7 +390,10 @@ ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack si
             sass: true,
         };
         let refused = render(&module, &["add"], shown, &toolkit, Look::PLAIN).unwrap_err();
-        assert!(matches!(refused, exit::CommandError::Environment(_)), "{refused}");
+        assert!(
+            matches!(refused, exit::CommandError::Environment(_)),
+            "{refused}"
+        );
         let said = refused.to_string();
         assert!(said.starts_with("--sass: nvdisasm not found"), "{said}");
         let dump = "\

@@ -49,14 +49,24 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     });
 }
 
-/// The same as an SVG file of its own.
+/// The same as an SVG file of its own. A lab that several files have is shown from the last of
+/// them.
 ///
 /// # Errors
 ///
 /// [`CommandError::Input`] where no lab has two variants that were timed.
 pub fn svg(measurements: &[&Results]) -> Result<String, CommandError> {
-    let steps = measurements.iter().flat_map(|results| steps(results));
-    let steps: Vec<Step<'_>> = steps.collect();
+    let is_superseded = |at: usize, lab: &str| {
+        let later = measurements[at + 1..].iter();
+        later
+            .flat_map(|results| &results.cases)
+            .any(|case| case.lab == lab)
+    };
+    let mut steps: Vec<Step<'_>> = Vec::new();
+    for (at, results) in measurements.iter().enumerate() {
+        let own = self::steps(results).into_iter();
+        steps.extend(own.filter(|step| !is_superseded(at, &step.timed.of.case.lab)));
+    }
     if steps.is_empty() {
         return Err(CommandError::Input(
             "--ladder: no lab of these results has two variants that were timed on a GPU; `harness perf --large --peers --json=FILE` times them"
