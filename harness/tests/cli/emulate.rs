@@ -49,7 +49,7 @@ fn nonsense() {
     insta::assert_snapshot!(run(&["emulate", "--", "./no-such-program"]), @r"
     exit code: 2
     --- stderr ---
-    error: cannot run ./no-such-program: No such file or directory (os error 2)
+    error: ./no-such-program: not found; write ./NAME for one in this folder
     ");
     insta::assert_snapshot!(run(&["emulate", "no-such-file.ptx"]), @r"
     exit code: 2

@@ -471,7 +471,7 @@ error: --total-deadline -1: a number of seconds, above 0 and at most 1000000
     insta::assert_snapshot!(message(&[bundle, "--lab-file=nowhere.toml"]), @r"
 exit code: 2
 --- stderr ---
-error: --lab-file nowhere.toml: cannot be read: No such file or directory (os error 2)
+error: --lab-file nowhere.toml: there is no such file
 ");
     let lab_file = folder.path("lab.toml");
     let lab_file = format!("--lab-file={}", lab_file.display());
