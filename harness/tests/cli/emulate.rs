@@ -54,6 +54,6 @@ fn nonsense() {
     insta::assert_snapshot!(run(&["emulate", "no-such-file.ptx"]), @r"
     exit code: 2
     --- stderr ---
-    error: no-such-file.ptx: No such file or directory (os error 2)
+    error: no-such-file.ptx: there is no such file
     ");
 }
