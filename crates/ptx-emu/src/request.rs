@@ -7,7 +7,10 @@ use crate::coalesce::{
 };
 use crate::counts::{GlobalTraffic, SharedTraffic};
 use crate::fault::{Access, AccessKind};
-use crate::registers::{ALL, LANES, Row64};
+use crate::registers::{ALL, LANES, Row64, lanes};
+
+/// Pieces of a span beyond which its lanes are looked at one by one.
+const MOST_PIECES: u32 = 8;
 
 /// How the addresses of a mask lie.
 #[derive(Clone, Copy, Debug)]
@@ -20,6 +23,8 @@ pub(crate) struct Span {
     follows: u32,
     /// The lanes that start where the active lane before them starts.
     repeats: u32,
+    /// Most lanes are a piece of their own.
+    pub(crate) is_scattered: bool,
     /// Each lane of the mask starts where it would if all lanes were active and each started where
     /// the one before ends.
     pub(crate) is_consecutive: bool,
@@ -74,8 +79,20 @@ impl Span {
             bits: 0,
             follows: follows & beside,
             repeats: repeats & beside,
+            is_scattered: false,
             is_consecutive: true,
         };
+        let alone = mask & !(span.follows | span.repeats);
+        if alone.count_ones() > MOST_PIECES {
+            (span.is_scattered, span.is_consecutive) = (true, false);
+            for lane in lanes(mask) {
+                let address = addresses[lane];
+                span.min = span.min.min(address);
+                span.max = span.max.max(address);
+                span.bits |= address;
+            }
+            return span;
+        }
         let start = mask.trailing_zeros() as usize % LANES;
         for piece in span.pieces(mask) {
             let (first, last) = (addresses[piece.lanes.start], addresses[piece.lanes.end - 1]);
@@ -158,6 +175,9 @@ impl Request<'_> {
     #[inline(always)]
     pub(crate) fn all_ranges(&self, span: &Span, mut f: impl FnMut(u64, u64) -> bool) -> bool {
         let width = u64::from(self.width);
+        if span.is_scattered {
+            return lanes(self.mask).all(|lane| f(self.addresses[lane], width));
+        }
         span.pieces(self.mask).all(|piece| {
             let elements = if piece.is_same { 1 } else { piece.lanes.len() };
             f(self.addresses[piece.lanes.start], elements as u64 * width)

@@ -345,7 +345,7 @@ impl Region for SharedMemory {
 
     #[inline(always)]
     fn line(&mut self, line: u64, epoch: u32) -> Option<&mut Line> {
-        Some(self.races[line as usize].enter(epoch))
+        Some(self.races[line as usize].enter_shared(epoch))
     }
 
     fn location(&self, launch: &LaunchContext, offset: u64) -> Location {

@@ -78,7 +78,7 @@ impl Iterator for Segments<'_> {
                 map: LaneMap::same(piece.mask()),
             },
         );
-        if !piece.is_same {
+        if !piece.is_same && (self.span.is_consecutive || piece.lanes.len() > 1) {
             if self.span.is_consecutive {
                 lanes = self.rest;
             }

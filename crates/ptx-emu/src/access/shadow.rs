@@ -187,6 +187,7 @@ impl BlockRunner<'_> {
     }
 
     /// Checks the load of one lane for races by what each of its granules remembers, and notes it.
+    #[inline(always)]
     fn check_lane_load<R: Region>(
         &self,
         request: &Request,
@@ -258,6 +259,7 @@ impl BlockRunner<'_> {
     }
 
     /// Checks the store of one lane for races by what each of its granules remembers, and notes it.
+    #[inline(always)]
     fn check_lane_store<R: Region>(
         &self,
         request: &Request,

@@ -338,7 +338,7 @@ fn multiply_add_down([a, b, c]: [f32; 3]) -> Option<f32> {
     let sum = product + c;
     let added = sum - product;
     let error = (product - (sum - added)) + (c - added);
-    if sum == 0.0 || !(sum.abs() < f64::from(f32::MAX)) {
+    if sum == 0.0 || sum.is_nan() || sum.abs() >= f64::from(f32::MAX) {
         return None;
     }
     let nearest = sum as f32;

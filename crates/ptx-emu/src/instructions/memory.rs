@@ -460,11 +460,15 @@ impl Action for Load {
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(row) = self.elements.single(RegClass::B32) {
             let row = registers.r32_mut(row);
-            for Piece { lanes, is_same } in span.pieces(mask) {
-                let (lane, offset) = (lanes.start, offset(lanes.start));
-                match is_same {
-                    true => region.load_same(lane, offset, &mut row[lanes]),
-                    false => region.load_row(lane, offset, &mut row[lanes]),
+            if span.is_scattered {
+                lanes(mask).for_each(|lane| row[lane] = region.load(lane, offset(lane), 4) as u32);
+            } else {
+                for Piece { lanes, is_same } in span.pieces(mask) {
+                    let (lane, offset) = (lanes.start, offset(lanes.start));
+                    match is_same {
+                        true => region.load_same(lane, offset, &mut row[lanes]),
+                        false => region.load_row(lane, offset, &mut row[lanes]),
+                    }
                 }
             }
         } else if request.strong {
@@ -473,12 +477,10 @@ impl Action for Load {
             });
         } else if let Some(row) = self.elements.single(RegClass::B64) {
             let row = registers.r64_mut(row);
-            for Piece { lanes, is_same } in span.pieces(mask) {
-                if is_same {
-                    lanes.for_each(|lane| row[lane] = region.load(lane, offset(lane), 8));
-                } else {
-                    region.load_wide_row(lanes.start, offset(lanes.start), &mut row[lanes]);
-                }
+            let pieces = if span.is_consecutive { mask } else { 0 };
+            lanes(mask & !pieces).for_each(|lane| row[lane] = region.load(lane, offset(lane), 8));
+            for Piece { lanes, .. } in span.pieces(pieces) {
+                region.load_wide_row(lanes.start, offset(lanes.start), &mut row[lanes]);
             }
         } else {
             self.elements.gather(registers, mask, |lane, k| {
@@ -567,6 +569,9 @@ impl Action for Store {
         let doubles = self.elements.single(RegClass::B64);
         let doubles = doubles.map(|row| registers.r64(row));
         let store_lanes = |region: &mut R, mask: u32| match words {
+            Some(words) if span.is_scattered => lanes(mask).for_each(|lane| {
+                region.store(lane, offset(lane), 4, words[lane].into());
+            }),
             Some(words) => span.pieces(mask).for_each(|Piece { lanes, is_same }| {
                 let (lane, offset) = (lanes.start, offset(lanes.start));
                 match is_same {

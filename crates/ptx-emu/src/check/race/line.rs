@@ -13,6 +13,10 @@ use super::order::{BlockOrder, Now, Record, Relation};
 pub(crate) const LINE: u64 = 32;
 /// Most runs of a line.
 const RUNS: usize = 14;
+/// Runs beyond which an access of a single lane is worth cells.
+const MOST_SCATTERED: usize = 6;
+/// Epochs for which shared memory keeps cells.
+const MOST_EPOCHS: u8 = 32;
 
 /// The granules of a line that an access of some lanes is of, and which lane is of which.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,6 +52,11 @@ impl LaneMap {
             distances: 1 << (32 + lane as u32 - (granule >> shift)),
             shift: shift as u8,
         }
+    }
+
+    /// True if all granules are of one lane.
+    fn has_one_place(self) -> bool {
+        u64::from(self.shift) == u64::from(LINE.trailing_zeros()) && self.has_one_lane()
     }
 
     /// True if no granule is of several lanes.
@@ -290,11 +299,11 @@ impl Runs {
         // What each run of the same time shares with this access.
         let mut joined = [[0; 2]; RUNS];
         let mut count = self.count + 1;
-        for at in 0..self.count {
-            let run = &self.runs[at];
-            if run.kind == kind && relations[at] == Relation::OneTime {
-                joined[at] = [run.first & joins[0], run.second & joins[1]];
-                count += usize::from(run.joined(joined[at], &new)?.is_apart);
+        let runs = self.all().iter().zip(relations);
+        for ((run, relation), joined) in runs.zip(&mut joined) {
+            if run.kind == kind && relation == Relation::OneTime {
+                *joined = [run.first & joins[0], run.second & joins[1]];
+                count += usize::from(run.joined(*joined, &new)?.is_apart);
             }
         }
         if count > RUNS {
@@ -306,8 +315,8 @@ impl Runs {
                 run.second &= !new.second;
             }
         }
-        for at in 0..self.count {
-            self.join(at, joined[at], &new);
+        for (at, joined) in joined.into_iter().enumerate().take(self.count) {
+            self.join(at, joined, &new);
         }
         self.tidy();
         if new.granules() != 0 {
@@ -367,6 +376,8 @@ pub(crate) struct Line {
     /// before are ordered before those since.
     epoch: u32,
     has_cells: bool,
+    /// Epochs that have begun since cells were made.
+    age: u8,
     runs: Runs,
     /// Made where they are needed first.
     cells: Option<Box<[Cell; LINE as usize]>>,
@@ -388,11 +399,25 @@ impl Line {
         self
     }
 
+    /// The same of shared memory, whose blocks do alike: what needed cells needs them again. What
+    /// they remember of other clusters is ordered before.
+    #[inline(always)]
+    pub(crate) fn enter_shared(&mut self, epoch: u32) -> &mut Self {
+        if self.epoch != epoch && self.has_cells && self.age < MOST_EPOCHS {
+            (self.epoch, self.age) = (epoch, self.age + 1);
+        }
+        self.enter(epoch)
+    }
+
     /// Checks an access of several lanes, whose record has none, for races with others, and notes
     /// it. False, and nothing is noted, if that takes the cells: it may race.
     #[inline(always)]
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
         if self.has_cells || now.record.strong {
+            return false;
+        }
+        // Lanes that go their own ways.
+        if part.map.has_one_place() && self.runs.count > MOST_SCATTERED {
             return false;
         }
         let reads_only = |kind: Kind| {
@@ -443,7 +468,7 @@ impl Line {
     /// Puts what the runs say into cells.
     #[inline(never)]
     fn make_cells(&mut self) {
-        self.has_cells = true;
+        (self.has_cells, self.age) = (true, 0);
         let cells = self.cells.get_or_insert_default();
         cells.fill(Cell::default());
         for run in self.runs.all() {
