@@ -32,7 +32,7 @@ impl SharedMemory {
         self.words.clear();
         self.words.resize(bytes.div_ceil(4) as usize, 0);
         self.written.reset(if track_written { bytes } else { 0 });
-        // What earlier blocks did is forgotten as this one accesses a line first.
+        // A line forgets earlier blocks when this one accesses it first.
         let lines = granule.map_or(0, |granule| bytes.div_ceil(LINE * u64::from(granule)));
         if self.races.len() < lines as usize {
             self.races.resize_with(lines as usize, Line::default);

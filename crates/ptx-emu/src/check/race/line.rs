@@ -3,8 +3,8 @@
 //! A warp that accesses consecutive addresses accesses all granules of a line alike. So the line
 //! remembers *runs*: one access, the granules whose memory it is in, and a rule that says which
 //! lanes made it. A run is what [`Cell`]s would remember, not more and not less. A line makes its
-//! cells where that cannot be told so: at a possible race, at a strong access, and if runs become
-//! many. It has them until another launch, or another cluster of blocks, begins anew.
+//! cells where runs cannot tell it: at a possible race, at a strong access, and if runs become many.
+//! A buffer's line has cells to the end of the launch, one of shared memory for some blocks more.
 
 use super::cell::{Cell, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
@@ -18,7 +18,7 @@ const MOST_SCATTERED: usize = 6;
 /// Epochs for which shared memory keeps cells.
 const MOST_EPOCHS: u8 = 32;
 
-/// The granules of a line that an access of some lanes is of, and which lane is of which.
+/// The granules of a line that some lanes access, and the lanes of each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) granules: u32,
@@ -99,7 +99,7 @@ fn members(mask: u32) -> impl Iterator<Item = u32> {
     crate::registers::lanes(mask).map(|bit| bit as u32)
 }
 
-/// What some granules remember of one access.
+/// One access, as some granules remember it.
 #[derive(Clone, Copy, Debug)]
 struct Run {
     /// [`LaneMap::distances`].
@@ -296,7 +296,7 @@ impl Runs {
         if new.granules() | joins[0] | joins[1] == 0 {
             return Some(());
         }
-        // What each run of the same time shares with this access.
+        // The granules that this access shares with each run of the same time.
         let mut joined = [[0; 2]; RUNS];
         let mut count = self.count + 1;
         let runs = self.all().iter().zip(relations);
@@ -383,8 +383,8 @@ pub(crate) struct Line {
     cells: Option<Box<[Cell; LINE as usize]>>,
 }
 
-// SAFETY: each field may be zeros: numbers, `false`, `Kind::Load`, which is 0, and a box that is not
-// there.
+// SAFETY: each field may be zeros: numbers, `false`, `Kind::Load`, which is 0, and a box that is
+// not there.
 unsafe impl bytemuck::Zeroable for Line {}
 
 impl Line {

@@ -252,7 +252,7 @@ fn lanes_of(mask: u32) -> impl Iterator<Item = u16> {
     (0..32).filter(move |lane| mask >> lane & 1 == 1)
 }
 
-/// Blocks of which nothing is ordered before the others'.
+/// Blocks whose accesses nothing orders.
 struct Apart;
 
 impl BlockOrder for Apart {
