@@ -3,8 +3,9 @@
 //! A warp that accesses consecutive addresses accesses all granules of a line alike. So the line
 //! remembers *runs*: one access, the granules whose memory it is in, and a rule that says which
 //! lanes made it. A run is what [`Cell`]s would remember, not more and not less. A line makes its
-//! cells where runs cannot tell it: at a possible race, at a strong access, and if runs become many.
-//! A buffer's line has cells to the end of the launch, one of shared memory for some blocks more.
+//! cells where runs cannot tell it: at a possible race, at a strong access, and if runs become
+//! many. A buffer's line has cells to the end of the launch, one of shared memory for some blocks
+//! more.
 
 use super::cell::{Cell, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
