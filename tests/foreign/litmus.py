@@ -10,8 +10,8 @@ import re
 import ptx_model
 from emulated import Run
 
-ORDERS = "0..19"
-SECONDS = 10
+ORDERS = "0..39"
+SECONDS = 20
 EXPECTED = os.path.join("dartagnan", "src", "test", "resources", "PTXv6_0-expected.csv")
 
 

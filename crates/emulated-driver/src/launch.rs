@@ -108,8 +108,10 @@ impl Launch {
         {
             driver.tell(&self.config, fault);
             let options = driver.machine.options().clone();
+            // On one host thread, so that the race goes out in the same way each time.
             let unchecked = Options {
                 sanitize: Sanitize::NONE,
+                threads: 1,
                 ..options.clone()
             };
             // The repetition prints it again.
