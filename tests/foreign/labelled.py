@@ -128,6 +128,9 @@ def gpuverify_case(text, ptx_file, racy, why):
             launch = ["--kernel", kernel, "--grid", grid, "--block", block, "--orders", ORDERS]
             run = Run([ptx_file, *launch, "--check", "races,barriers", *given])
             best = verdict(racy, run, why)
+            if best.startswith("false alarm: out of bounds"):
+                # The sizes are ours: the tests do not tell them.
+                best = "not run: the buffers do not fit"
             if racy == best.startswith("right"):
                 return best
     return best
