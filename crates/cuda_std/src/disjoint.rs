@@ -13,10 +13,15 @@
 //!
 //! Tiles of N elements take turns: with n threads in the launch, thread i has the tiles i, i + n,
 //! i + 2n and so on. A launch of any shape reaches every tile once, and no two threads share one.
+//!
+//! [`DisjointMatrix`] is for launches in two dimensions: thread (x, y) has the element (x, y).
+//!
+//! Both cost each thread about three instructions more than a raw pointer: an element that is not
+//! there is a null pointer, which the code compares once more.
 
 use core::marker::PhantomData;
 
-use crate::thread;
+use crate::{UVec2, thread};
 
 /// A slice in tiles of `N` elements. In a launch of n threads, this thread has every n-th tile.
 ///
@@ -112,5 +117,57 @@ impl<T> DisjointSlice<'_, T> {
     #[inline(always)]
     pub fn elements(&mut self) -> impl Iterator<Item = (usize, &mut T)> {
         self.tiles().map(|(i, [element])| (i, element))
+    }
+}
+
+/// A matrix of rows in memory order, in which thread (x, y) of the launch has element (x, y).
+///
+/// ```ignore
+/// // SAFETY: the host passes n_x * n_y elements that nothing else uses, and launches 2D blocks.
+/// let mut c = unsafe { DisjointMatrix::new(c, n_x, n_y) };
+/// if let Some((UVec2 { x, y }, c)) = c.element() {
+///     let i = (y * n_x + x) as usize;
+///     *c = a[i] + b[i];
+/// }
+/// ```
+#[derive(Debug)]
+pub struct DisjointMatrix<'a, T> {
+    pointer: *mut T,
+    n_x: u32,
+    n_y: u32,
+    elements: PhantomData<&'a mut [T]>,
+}
+
+impl<'a, T> DisjointMatrix<'a, T> {
+    /// The matrix of `n_y` rows of `n_x` elements at `pointer`.
+    ///
+    /// # Safety
+    /// - `pointer` is aligned and valid for n_x * n_y initialised elements. Their number fits in
+    ///   32 bits.
+    /// - Grid and blocks of the launch have an extent of 1 along z.
+    /// - Every thread of the launch makes the matrix of the same elements and extents, once.
+    /// - While the matrices live, nothing else accesses the elements.
+    #[inline(always)]
+    pub const unsafe fn new(pointer: *mut T, n_x: u32, n_y: u32) -> Self {
+        Self {
+            pointer,
+            n_x,
+            n_y,
+            elements: PhantomData,
+        }
+    }
+
+    /// This thread's place in the launch, and the element there. `None` if the place
+    /// is beyond the matrix: a grid is made of whole blocks.
+    #[inline(always)]
+    pub fn element(&mut self) -> Option<(UVec2, &mut T)> {
+        let place = thread::index_2d();
+        if place.x >= self.n_x || place.y >= self.n_y {
+            return None;
+        }
+        let i = (place.y * self.n_x + place.x) as usize;
+        // SAFETY: the element is in the matrix. It is this thread's alone, by its place, and
+        // borrows the matrix.
+        Some((place, unsafe { &mut *self.pointer.add(i) }))
     }
 }

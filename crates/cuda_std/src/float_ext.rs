@@ -272,6 +272,32 @@ fn erfcx(x: f64) -> f64 {
     0.5 * TWO_BY_SQRT_PI / x * sum
 }
 
+/// The inverse of the error function.
+pub(crate) fn inv_erf(x: f64) -> f64 {
+    // Beyond, 1 - x is exact.
+    if x.abs() <= 0.5 {
+        near_inv_erf(x)
+    } else if x < 0.0 {
+        -inv_erfc(1.0 + x)
+    } else {
+        inv_erfc(1.0 - x)
+    }
+}
+
+/// The inverse of the error function, for |x| up to 0.5.
+fn near_inv_erf(target: f64) -> f64 {
+    let mut x = inv_erf_start(target);
+    let mut step = 0;
+    while step < 2 {
+        // Halley's method: three times the digits in each step.
+        let error = libm::erf(x) - target;
+        let newton = error / (TWO_BY_SQRT_PI * libm::exp(-x * x));
+        x -= newton / (1.0 + x * newton);
+        step += 1;
+    }
+    x
+}
+
 /// The inverse of the complementary error function.
 fn inv_erfc(y: f64) -> f64 {
     if !(0.0..=2.0).contains(&y) {
@@ -284,18 +310,8 @@ fn inv_erfc(y: f64) -> f64 {
         return f64::INFINITY;
     }
     if y >= 0.5 {
-        // The inverse of the error function, at a number that is exact.
-        let target = 1.0 - y;
-        let mut x = inv_erf_start(target);
-        let mut step = 0;
-        while step < 2 {
-            // Halley's method: three times the digits in each step.
-            let error = libm::erf(x) - target;
-            let newton = error / (TWO_BY_SQRT_PI * libm::exp(-x * x));
-            x -= newton / (1.0 + x * newton);
-            step += 1;
-        }
-        return x;
+        // 1 - y is exact.
+        return near_inv_erf(1.0 - y);
     }
     // Newton's method on the logarithm: the smallest y has a moderate one.
     let log = libm::log(y);

@@ -7,8 +7,10 @@
 
 #![allow(clippy::missing_safety_doc)]
 
+#[cfg(feature = "half")]
+use crate::HalfExt;
 #[cfg(feature = "math")]
-use crate::FloatExt;
+use crate::{FloatExt, float_ext};
 use crate::{GpuFloat, float};
 
 /// Functions that are one instruction of PTX.
@@ -220,6 +222,8 @@ functions! {
     isnand(x: f64) -> i32 = i32::from(x.is_nan());
     signbitf(x: f32) -> i32 = i32::from(x.is_sign_negative());
     signbitd(x: f64) -> i32 = i32::from(x.is_sign_negative());
+    nan(_text: *mut i8) -> f64 = f64::NAN;
+    nanf(_text: *mut i8) -> f32 = f32::NAN;
 
     ceil(x: f64) -> f64 = GpuFloat::ceil(x);
     ceilf(x: f32) -> f32 = GpuFloat::ceil(x);
@@ -335,6 +339,8 @@ functions! {
     lgamma(x: f64) -> f64 = x.log_gamma();
     lgammaf(x: f32) -> f32 = x.log_gamma();
     saturatef(x: f32) -> f32 = x.saturate();
+    erfinv(x: f64) -> f64 = float_ext::inv_erf(x);
+    erfinvf(x: f32) -> f32 = float_ext::inv_erf(f64::from(x)) as f32;
     ilogb(x: f64) -> i32 = x.unbiased_exp();
     ilogbf(x: f32) -> i32 = x.unbiased_exp();
     logb(x: f64) -> f64 = f64::from(x.unbiased_exp());
@@ -358,13 +364,13 @@ functions! {
 /// Functions of two results, the second through a pointer.
 #[cfg(feature = "math")]
 macro_rules! of_two_results {
-    ($($name:ident($x:ident: $ty:ty, $pointer:ident: $target:ty) -> $result:ty = $values:expr;)*) => {$(
+    ($($name:ident($($x:ident: $ty:ty),+; $pointer:ident: $target:ty) -> $result:ty = $values:expr;)*) => {$(
         #[doc = concat!("`", stringify!($values), "`: the second through the pointer.")]
         ///
         /// # Safety
         /// The pointer is aligned and valid for a write.
         #[inline]
-        pub unsafe fn $name($x: $ty, $pointer: *mut $target) -> $result {
+        pub unsafe fn $name($($x: $ty),+, $pointer: *mut $target) -> $result {
             let (first, second) = $values;
             // SAFETY: the caller's.
             unsafe { $pointer.write(second) };
@@ -375,10 +381,18 @@ macro_rules! of_two_results {
 
 #[cfg(feature = "math")]
 of_two_results! {
-    frexp(x: f64, b: i32) -> f64 = x.frexp();
-    frexpf(x: f32, b: i32) -> f32 = x.frexp();
-    modf(x: f64, b: f64) -> f64 = libm::modf(x);
-    modff(x: f32, b: f32) -> f32 = libm::modff(x);
+    frexp(x: f64; b: i32) -> f64 = x.frexp();
+    frexpf(x: f32; b: i32) -> f32 = x.frexp();
+    modf(x: f64; b: f64) -> f64 = libm::modf(x);
+    modff(x: f32; b: f32) -> f32 = libm::modff(x);
+    remquo(x: f64, y: f64; c: i32) -> f64 = libm::remquo(x, y);
+    remquof(x: f32, y: f32; quo: i32) -> f32 = libm::remquof(x, y);
+}
+
+#[cfg(feature = "half")]
+functions! {
+    float2half_rn(x: f32) -> i16 = half::f16::narrow(x).to_bits() as i16;
+    half2float(x: i16) -> f32 = half::f16::from_bits(x as u16).widen();
 }
 
 #[cfg(feature = "math")]

@@ -15,7 +15,8 @@
 //!
 //! A call costs registers and time: take it out of kernels that are timed.
 //!
-//! Values are integers of up to 64 bits, floats, `bool` and pointers. Formats are those of Rust, as
+//! Values are integers of up to 64 bits, floats (with the feature `half` those of 16 bits too),
+//! `bool` and pointers. Formats are those of Rust, as
 //! far as C has them; two differ in what they show. `{}` of a float has six significant digits, and
 //! `{:?}` has nine (17 for `f64`), which distinguish any two values. `{:e}` has an exponent of two
 //! digits.
@@ -124,6 +125,11 @@ macro_rules! print_floats {
 }
 
 print_floats! { f32 ".9" f64 ".17" }
+
+#[cfg(feature = "half")]
+use crate::{bf16, f16};
+#[cfg(feature = "half")]
+print_floats! { f16 ".9" bf16 ".9" }
 
 impl Print for bool {
     const CONVERSION: Conversion = Conversion::Text;

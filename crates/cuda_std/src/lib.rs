@@ -10,7 +10,7 @@
 //! | [`cluster`] | blocks that run together: their barrier, and each other's shared memory |
 //! | [`grid`] | a barrier of all blocks of a launch |
 //! | [`shared`] | shared memory, static and dynamic |
-//! | [`disjoint`] | a slice that gives each thread elements of its own |
+//! | [`disjoint`] | a slice, or a matrix, that gives each thread elements of its own |
 //! | [`atomic`] | atomics on floats, and those of `core` |
 //! | [`float`] | `sin`, `exp`, `mul_add` and their like; approximate functions of the hardware |
 //! | [`async_copy`] | copies from global to shared memory beside other work |
@@ -32,7 +32,7 @@
 //! | `math` (default) | functions of `float` that are more than an instruction, and `FloatExt` |
 //! | `alloc` | `Vec`, `Box`, `String` and `format!` in kernels, by `mem::CUDAAllocator` |
 //! | `glam` | the crate `glam`, whose vectors the index functions then return |
-//! | `half` | `f16` and `bf16` of the crate `half` |
+//! | `half` | `f16` and `bf16` of the crate `half`, and their conversions as instructions |
 //!
 //! # Compiled for the host
 //!
@@ -41,14 +41,16 @@
 //!
 //! # Panics in kernels
 //!
-//! A panic executes `trap`: the launch fails and the CUDA context is lost. A GPU gives no message;
-//! the emulated device names the kernel, the thread and the source line. The message is not there:
-//! an index that is out of range, or the text of `panic!`, costs no register.
+//! A panic executes `trap`: the launch fails and the CUDA context is lost. A GPU gives no message,
+//! and `device` names the kernels that can panic, with their lines. The emulated device names the
+//! kernel, the thread and the source line. The message is not there: an index that is out of range,
+//! or the text of `panic!`, costs no register.
 //!
 //! A crate that is compiled with `cuda_builder`'s `Panics::Message` says which panic it was, with
-//! its message and its line, on both devices. Its kernels are larger and slower, and its checks are
-//! the same. `harness grade` compiles a submission so a second time where one of its kernels has
-//! panicked, for the message alone.
+//! its message and its line, on both devices: the driver prints it, and the crate `device` makes it
+//! the text of its error. Its kernels are larger and slower, and its checks are the same. `harness
+//! grade` compiles a submission so a second time where one of its kernels has panicked, for the
+//! message alone.
 //!
 //! Integer overflow wraps, as in release builds. The division of the least number by -1 panics.
 
@@ -74,6 +76,7 @@ pub use glam;
 #[cfg(feature = "half")]
 pub use half::{self, bf16, f16};
 
+mod argument;
 pub mod async_copy;
 pub mod atomic;
 #[cfg(target_arch = "nvptx64")]
@@ -86,6 +89,8 @@ pub mod float;
 #[cfg(feature = "math")]
 mod float_ext;
 pub mod grid;
+#[cfg(feature = "half")]
+mod half_ext;
 pub mod hint;
 pub mod intrinsics;
 pub mod io;
@@ -102,16 +107,19 @@ pub mod thread;
 mod vector;
 pub mod warp;
 
-pub use disjoint::DisjointSlice;
+pub use argument::KernelArgument;
+pub use disjoint::{DisjointMatrix, DisjointSlice};
 pub use float::GpuFloat;
 #[cfg(feature = "math")]
 pub use float_ext::FloatExt;
+#[cfg(feature = "half")]
+pub use half_ext::HalfExt;
 pub use llvm::gpu_only;
 pub use vector::{UVec2, UVec3};
 
 /// The names that most kernels use: `use cuda_std::prelude::*;`.
 pub mod prelude {
-    pub use crate::disjoint::DisjointSlice;
+    pub use crate::disjoint::{DisjointMatrix, DisjointSlice};
     #[cfg(feature = "half")]
     pub use crate::f16;
     pub use crate::float::GpuFloat;

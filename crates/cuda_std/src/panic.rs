@@ -4,10 +4,44 @@
 //! made, which would cost registers and code. With `cuda_builder`'s `Panics::Message` it does, and
 //! says which panic it was by a call of the driver's `__assertfail`: a GPU prints the message with
 //! block and thread, and the emulated device makes it the text of its fault.
+//!
+//! What a GPU prints is on the standard error of the process, and nothing tells the program that it
+//! belongs to the launch that failed. A host that wants the message itself gives the kernels memory
+//! for a [`Report`].
 
 use core::fmt::Write;
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
-use crate::llvm;
+use crate::{llvm, thread};
+
+/// Where the first thread that panics tells the host of it: memory of the host's that the device
+/// reaches, all zero. Null where no host asks. `cuda_builder` keeps the variable in crates with
+/// messages, and the host sets it (`device`, in `cuda::panics`, which has the same layout).
+#[unsafe(no_mangle)]
+#[allow(non_upper_case_globals, reason = "the host looks it up by this name")]
+static __cuda_std_panic: AtomicPtr<Report> = AtomicPtr::new(core::ptr::null_mut());
+
+/// A panic, for the host.
+#[repr(C)]
+struct Report {
+    /// [`FREE`], [`CLAIMED`], [`WRITTEN`].
+    state: AtomicU32,
+    line: u32,
+    block: [u32; 3],
+    thread: [u32; 3],
+    message: [u8; MESSAGE_BYTES],
+    file: [u8; FILE_BYTES],
+}
+
+const MESSAGE_BYTES: usize = 400;
+const FILE_BYTES: usize = 200;
+
+/// No thread has panicked.
+const FREE: u32 = 0;
+/// A thread writes.
+const CLAIMED: u32 = 1;
+/// All of it is there.
+const WRITTEN: u32 = 2;
 
 unsafe extern "C" {
     /// The driver's function behind `assert` in CUDA C++ (PTX ISA, "System calls"). The texts end
@@ -23,14 +57,15 @@ unsafe extern "C" {
 
 #[panic_handler]
 fn panic(info: &core::panic::PanicInfo) -> ! {
-    let mut message = Text::<400>::new();
+    let mut message = Text::<MESSAGE_BYTES>::new();
     let _ = write!(message, "{}", info.message());
-    let mut file = Text::<200>::new();
+    let mut file = Text::<FILE_BYTES>::new();
     let mut line = 0;
     if let Some(location) = info.location() {
         let _ = file.write_str(location.file());
         line = location.line();
     }
+    report(&message, &file, line);
     // SAFETY: all three texts end with a zero byte.
     unsafe {
         __assertfail(
@@ -43,6 +78,46 @@ fn panic(info: &core::panic::PanicInfo) -> ! {
     }
     // SAFETY: `trap` has no preconditions.
     unsafe { llvm::trap() }
+}
+
+/// Tells the host, if it asks and this is the first panic.
+#[inline(never)]
+fn report(message: &Text<MESSAGE_BYTES>, file: &Text<FILE_BYTES>, line: u32) {
+    let report = __cuda_std_panic.load(Ordering::Relaxed);
+    if report.is_null() {
+        return;
+    }
+    // SAFETY: the host's memory is there as long as the kernel runs.
+    let state = unsafe { &(*report).state };
+    let claimed = state.compare_exchange(FREE, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
+    if claimed.is_ok() {
+        // SAFETY: as above; this thread alone has claimed the other fields.
+        unsafe {
+            (*report).line = line;
+            (*report).block = [
+                thread::block_idx_x(),
+                thread::block_idx_y(),
+                thread::block_idx_z(),
+            ];
+            (*report).thread = [
+                thread::thread_idx_x(),
+                thread::thread_idx_y(),
+                thread::thread_idx_z(),
+            ];
+            (*report).message = message.bytes;
+            (*report).file = file.bytes;
+        }
+        thread::system_fence();
+        state.store(WRITTEN, Ordering::Release);
+        return;
+    }
+    // The first thread to stop stops all, also one that still writes. It needs some microseconds,
+    // and if it never ends, neither must this.
+    let mut waits = 0;
+    while state.load(Ordering::Relaxed) != WRITTEN && waits < 1000 {
+        thread::nanosleep(1000);
+        waits += 1;
+    }
 }
 
 /// A text of fewer than `N` bytes, followed by a zero byte. The rest of a longer text is left out.
