@@ -59,6 +59,32 @@ impl NvvmArch {
         options
     }
 
+    /// Rust-CUDA's names of compute capabilities, in the order of their numbers. Code asks for them
+    /// by `#[cfg(target_feature = "compute_80")]`.
+    const CAPABILITIES: [u32; 24] = [
+        35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 73, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103, 110,
+        120, 121,
+    ];
+
+    /// The options of rustc that make these names known, and the names of this capability and of
+    /// all lower ones true.
+    pub(crate) fn capability_options(self) -> Vec<String> {
+        let (major, minor) = self.capability();
+        let names = Self::CAPABILITIES.map(|number| format!("\"compute_{number}\""));
+        let has = |number: &u32| *number <= 10 * major + minor;
+        let has = Self::CAPABILITIES.iter().filter(|number| has(number));
+        let set = has.map(|number| format!("--cfg=target_feature=\"compute_{number}\""));
+        let known = format!(
+            "--check-cfg=cfg(target_feature, values({}))",
+            names.join(", ")
+        );
+        // The lint is for those who set what `-Ctarget-cpu` sets. It knows nothing of these names.
+        ["-Aexplicit_builtin_cfgs_in_flags".to_owned(), known]
+            .into_iter()
+            .chain(set)
+            .collect()
+    }
+
     /// The compute capability, major and minor.
     pub const fn capability(self) -> (u32, u32) {
         match self {

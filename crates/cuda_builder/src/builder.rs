@@ -246,6 +246,7 @@ impl CudaBuilder {
             sources: compiled.sources,
             arch: self.arch,
             options: self.options.llvm(),
+            panics: self.options.panics,
             krate,
             tools,
         })
@@ -284,6 +285,7 @@ struct Compiled {
     arch: NvvmArch,
     /// Options of `opt` and `llc`.
     options: Vec<String>,
+    panics: Panics,
     krate: KernelCrate,
     tools: Toolchain,
 }
@@ -296,6 +298,7 @@ impl Compiled {
             tools: &self.tools,
             places: codegen::places(&self.krate.workspace, &self.tools),
             reuse: Reuse::Earlier,
+            panics: self.panics,
         }
     }
 }

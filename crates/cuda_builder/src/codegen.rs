@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::compile::UNROLLING;
+use crate::compile::{Panics, UNROLLING};
 use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
@@ -45,7 +45,12 @@ pub struct Codegen<'a> {
     pub places: Vec<(String, &'static str)>,
     /// Whether the files beside a module may be those of an earlier build.
     pub reuse: Reuse,
+    /// Of kernels whose panics have messages, the host sees [`PANIC_REPORT`] too.
+    pub panics: Panics,
 }
+
+/// The variable of `cuda_std` with which a host asks for the message of a panic.
+const PANIC_REPORT: &str = "__cuda_std_panic";
 
 impl Codegen<'_> {
     /// Compiles the IR of a kernel crate, in file `module`, and returns its PTX. `run` runs the
@@ -114,11 +119,20 @@ impl Codegen<'_> {
         generated.collect()
     }
 
+    /// The option of `opt` that names what a module shows.
+    fn public(&self, kernels: &[String]) -> String {
+        let report = match self.panics {
+            Panics::Trap => String::new(),
+            Panics::Message => format!(",{PANIC_REPORT}"),
+        };
+        format!("-internalize-public-api-list={}{report}", kernels.join(","))
+    }
+
     /// The command that keeps these kernels of a module, and all that they reach.
     fn keep(&self, kernels: &[String], from: &Path, to: &Path) -> Command {
         let mut opt = command(&self.tools.opt);
         opt.arg("-passes=internalize,globaldce")
-            .arg(public(kernels))
+            .arg(self.public(kernels))
             .arg(from)
             .arg("-o")
             .arg(to);
@@ -140,7 +154,7 @@ impl Codegen<'_> {
         let mut opt = command(&self.tools.opt);
         // Only what kernels reach is kept, and can be inlined without a copy.
         opt.arg("-passes=internalize,default<O3>")
-            .arg(public(&prepared.kernels))
+            .arg(self.public(&prepared.kernels))
             .arg(UNROLLING)
             .args(self.arch.llvm_options())
             .args(self.options)
@@ -188,7 +202,12 @@ impl Codegen<'_> {
             let requires: String = { prepared.requires.iter() }
                 .map(|(kernel, condition)| format!("// cuda_std.requires {kernel};{condition}\n"))
                 .collect();
-            Ok(requires + &within(MAX_WITH_CALLERS, relocate(&ptx, &self.places)))
+            // At the end, so that lines keep their numbers.
+            let parameters: String = { prepared.parameters.iter() }
+                .map(|(kernel, all)| format!("// cuda_std.parameters {kernel}~{all}\n"))
+                .collect();
+            let ptx = within(MAX_WITH_CALLERS, relocate(&ptx, &self.places));
+            Ok(requires + &ptx + &parameters)
         } else {
             Err(Error::Unresolved { functions })
         }
@@ -209,11 +228,6 @@ fn prepare(module: &Path, krate: &Path) -> Result<Prepared, Error> {
         });
     }
     Ok(prepared)
-}
-
-/// The option of `opt` that names what a module shows.
-fn public(kernels: &[String]) -> String {
-    format!("-internalize-public-api-list={}", kernels.join(","))
 }
 
 fn read(file: &Path) -> Result<String, Error> {

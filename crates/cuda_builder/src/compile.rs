@@ -1,14 +1,14 @@
 //! The kernel crate to LLVM IR, by cargo and rustc.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, Output};
 
 use serde::{Deserialize, Serialize};
 
 use crate::options::{DebugInfo, Options};
 use crate::process::{capture, command};
 use crate::toolchain::Toolchain;
-use crate::{Error, NvvmArch};
+use crate::{Error, NvvmArch, hints};
 
 /// A kernel crate, as its manifest describes it.
 #[derive(Debug)]
@@ -113,15 +113,13 @@ pub fn compile(
     let output = capture(
         cargo_rustc(&krate.folder, code, target_dir, tools)
             .args(features)
+            .arg("--message-format=json")
             .args(&code.1.build_args)
             .arg("--")
-            .args(IR),
+            .args(of_kernels(code.0)),
     )?;
     if !output.status.success() {
-        return Err(Error::KernelCompile {
-            krate: krate.folder.clone(),
-            output: String::from_utf8_lossy(&output.stderr).into_owned(),
-        });
+        return Err(refused(krate, &output));
     }
     if !module.is_file() {
         return Err(Error::UnexpectedIr {
@@ -134,6 +132,29 @@ pub fn compile(
     }
     let sources = sources(&release.join(format!("{}.d", krate.name)))?;
     Ok(Compiled { module, sources })
+}
+
+/// The error for a crate that does not compile, from cargo's messages in JSON.
+fn refused(krate: &KernelCrate, output: &Output) -> Error {
+    let (mut text, mut hints) = (String::new(), Vec::new());
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Ok(said) = serde_json::from_str::<serde_json::Value>(line) else {
+            continue;
+        };
+        let message = &said["message"];
+        text.push_str(message["rendered"].as_str().unwrap_or_default());
+        if message["level"] != "error" {
+            continue;
+        }
+        // Files of the workspace have relative names.
+        let hint = hints::hint(message, hints::Crate::Own, |file| !file.starts_with('/'));
+        hints.extend(hint.filter(|hint| !hints.contains(hint)));
+    }
+    Error::KernelCompile {
+        krate: krate.folder.clone(),
+        output: text + String::from_utf8_lossy(&output.stderr).trim_end(),
+        hints,
+    }
 }
 
 /// The cargo command for a kernel crate, without the options for what rustc emits.
@@ -182,7 +203,13 @@ pub fn cargo_rustc(
 pub const TARGET: &str = "--target=nvptx64-nvidia-cuda";
 
 /// Options for the output of rustc for a kernel crate.
-pub const IR: [&str; 2] = ["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"];
+const IR: [&str; 2] = ["--emit=llvm-ir", "-Zcrate-attr=feature(abi_ptx)"];
+
+/// Options of rustc for a kernel crate itself, and not for its dependencies.
+pub fn of_kernels(arch: NvvmArch) -> Vec<String> {
+    let ir = IR.map(str::to_owned).into_iter();
+    ir.chain(arch.capability_options()).collect()
+}
 
 /// The profile, in the names of rustc's `-C` options. cargo applies it to dependencies.
 pub const PROFILE: [(&str, &str); 8] = [

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::NvvmArch;
+use crate::{NvvmArch, hints};
 
 /// Why a kernel crate did not become PTX.
 #[derive(Debug, thiserror::Error)]
@@ -37,19 +37,25 @@ pub enum Error {
     },
 
     /// The kernel crate does not compile.
-    #[error("the kernels in {} do not compile:\n{output}", .krate.display())]
+    #[error(
+        "the kernels in {} do not compile:\n{output}{}", .krate.display(),
+        .hints.iter().map(|hint| format!("\n\nhint: {hint}")).collect::<String>()
+    )]
     KernelCompile {
         /// The kernel crate's folder.
         krate: PathBuf,
         /// The messages of cargo and rustc, with file and line.
         output: String,
+        /// Hints: the things that kernels have instead, each once.
+        hints: Vec<&'static str>,
     },
 
     /// The kernels call a function that nothing defines.
     #[error(
         "the kernels call {}, which nothing defines: PTX is not linked, so every function must be in the kernel crate or \
-         its Rust dependencies",
-        .functions.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", ")
+         its Rust dependencies{}",
+        .functions.iter().map(|f| format!("`{f}`")).collect::<Vec<_>>().join(", "),
+        .functions.iter().filter_map(|f| hints::of_undefined(f)).map(|hint| format!(". {hint}")).collect::<String>()
     )]
     Unresolved {
         /// The functions' names, demangled.

@@ -18,8 +18,9 @@
 //!   access through the result is to other memory, even where a block maps an address to itself;
 //! - a kernel in section [`BOUNDS_SECTION`]`.T.M.R.X.Y.Z` gets the attributes for `.maxntid T`,
 //!   `.minnctapersm M`, `.maxnreg R` and `.reqnctapercluster X, Y, Z`; a number that is 0 gives no
-//!   attribute. Marks follow: [`NO_PANIC`], and the architecture that the kernel needs. Conditions
-//!   on arguments come last, each behind a `|`.
+//!   attribute. Marks follow: [`NO_PANIC`], and the architecture that the kernel needs. Then come
+//!   the parameters as the source has them, each behind a `~`, and conditions on arguments, each
+//!   behind a `|`.
 //!
 //! Two edits make up for defects of the NVPTX back end. It compiles the remainder of floats,
 //! `frem`, to a formula that is not exact; the edit calls the functions [`REMAINDERS`] of
@@ -87,12 +88,18 @@ pub struct Prepared {
     pub capabilities: BTreeMap<String, NvvmArch>,
     /// Conditions on arguments: the kernel, and the text that `device` reads.
     pub requires: Vec<(String, String)>,
+    /// The parameters of the source: the kernel, and the text that `ptx` reads.
+    pub parameters: Vec<(String, String)>,
 }
 
 impl Prepared {
     /// These kernels alone, whose IR is `text`.
     pub fn part(&self, text: String, kernels: Vec<String>) -> Self {
         let has = |kernel: &String| kernels.contains(kernel);
+        let of_these = |all: &[(String, String)]| -> Vec<(String, String)> {
+            let own = all.iter().filter(|(kernel, _)| has(kernel));
+            own.cloned().collect()
+        };
         Self {
             text,
             no_panic: { self.no_panic.iter() }
@@ -103,10 +110,8 @@ impl Prepared {
                 .filter(|(kernel, _)| has(kernel))
                 .map(|(kernel, &arch)| (kernel.clone(), arch))
                 .collect(),
-            requires: { self.requires.iter() }
-                .filter(|(kernel, _)| has(kernel))
-                .cloned()
-                .collect(),
+            requires: of_these(&self.requires),
+            parameters: of_these(&self.parameters),
             kernels,
         }
     }
@@ -118,13 +123,15 @@ struct Marks {
     must_not_panic: bool,
     capability: Option<NvvmArch>,
     requires: Vec<String>,
+    parameters: Option<String>,
 }
 
 /// Acts on the marks in `text`, the IR of a whole kernel crate.
 pub fn prepare(text: &str) -> Result<Prepared, Error> {
     let placed = placed_variables(text)?;
     let mut out = String::with_capacity(text.len() + 1024);
-    let (mut kernels, mut no_panic, mut requires) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut kernels, mut no_panic) = (Vec::new(), Vec::new());
+    let (mut requires, mut parameters) = (Vec::new(), Vec::new());
     let mut capabilities = BTreeMap::new();
     for line in text.lines() {
         if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
@@ -144,6 +151,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             capabilities.extend(marks.capability.map(|arch| (name.to_owned(), arch)));
             let conditions = marks.requires.into_iter();
             requires.extend(conditions.map(|condition| (name.to_owned(), condition)));
+            parameters.extend(marks.parameters.map(|all| (name.to_owned(), all)));
             cast_placed(&bounded, &placed, &mut out);
         } else if let Some(called) = called_remainder(line) {
             cast_placed(&called, &placed, &mut out);
@@ -162,6 +170,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         no_panic,
         capabilities,
         requires,
+        parameters,
     })
 }
 
@@ -376,9 +385,15 @@ fn launch_bounds(line: &str) -> Result<(String, Marks), Error> {
         .split_once('"')
         .ok_or_else(|| unexpected("launch bounds", line))?;
     let mut conditions = section.split('|');
-    let mut given = conditions.next().unwrap_or_default().split('.');
+    let section = conditions.next().unwrap_or_default();
+    let (section, parameters) = match section.split_once('~') {
+        Some((section, parameters)) => (section, Some(parameters.to_owned())),
+        None => (section, None),
+    };
+    let mut given = section.split('.');
     let mut marks = Marks {
         requires: conditions.map(str::to_owned).collect(),
+        parameters,
         ..Marks::default()
     };
     let mut bounds = [0; 6];
@@ -451,7 +466,7 @@ mod tests {
     fn kernels_are_listed_and_get_their_bounds() {
         let text = "define ptx_kernel void @b(i32 %n) unnamed_addr #0 section \".cuda_std.launch_bounds.256.2.0.0.0.0\" !dbg !8 {\n\
                     define ptx_kernel void @c() #0 section \".cuda_std.launch_bounds.64.0.80.2.3.1.sm_90\" {\n\
-                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.no_panic|P0=n L4 <=;n <= 4\" {\n\
+                    define ptx_kernel void @a() #0 section \".cuda_std.launch_bounds.0.0.0.0.0.0.no_panic~n: u32~x: *mut [u8; 4]|P0=n L4 <=;n <= 4\" {\n\
                     define internal void @helper() #0 {";
         let prepared = prepare(text).unwrap();
         assert_eq!(prepared.kernels, ["a", "b", "c"]);
@@ -460,6 +475,8 @@ mod tests {
         assert_eq!(prepared.capabilities, capabilities);
         let condition = "P0=n L4 <=;n <= 4".to_owned();
         assert_eq!(prepared.requires, [("a".to_owned(), condition)]);
+        let parameters = "n: u32~x: *mut [u8; 4]".to_owned();
+        assert_eq!(prepared.parameters, [("a".to_owned(), parameters)]);
         assert_eq!(
             prepared.text,
             "define ptx_kernel void @b(i32 %n) unnamed_addr #0 \"nvvm.maxntid\"=\"256\" \"nvvm.minctasm\"=\"2\" !dbg !8 {\n\

@@ -36,7 +36,9 @@
 //! - `#[kernel(capability = "9.0")]` makes a kernel that only modules for 9.0 and newer ones have;
 //! - `#[cfg(target_feature = "sm_90")]` is the same for any item or expression. rustc sets it, and
 //!   the features of all older architectures, because the builder passes `-Ctarget-cpu`. All rustc
-//!   versions know the name, so no lint asks for a declaration. On the host it is false.
+//!   versions know the name, so no lint asks for a declaration. On the host it is false;
+//! - `#[cfg(target_feature = "compute_90")]` is Rust-CUDA's name for it. It means the same in the
+//!   kernel crate itself; its dependencies do not know the name.
 //!
 //! Library functions that only such kernels call need neither of the two.
 //!
@@ -72,6 +74,7 @@ mod builder;
 mod codegen;
 mod compile;
 mod error;
+pub mod hints;
 mod ir;
 mod no_panic;
 mod options;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::codegen::{self, Codegen, Reuse};
-use crate::compile::{IR, PROFILE, Panics, TARGET, cargo_rustc, rustflags};
+use crate::compile::{PROFILE, Panics, TARGET, cargo_rustc, of_kernels, rustflags};
 use crate::process::{Run, capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch};
@@ -62,7 +62,7 @@ impl Prebuilt {
                     .arg("--message-format=json-render-diagnostics")
                     .args(network)
                     .arg("--")
-                    .args(IR),
+                    .args(of_kernels(arch)),
             )
         };
         let mut output = compile(&["--offline"])?;
@@ -73,6 +73,7 @@ impl Prebuilt {
             return Err(Error::KernelCompile {
                 krate: folder,
                 output: String::from_utf8_lossy(&output.stderr).into_owned(),
+                hints: Vec::new(),
             });
         }
         let messages = String::from_utf8_lossy(&output.stdout);
@@ -181,7 +182,7 @@ impl Prebuilt {
         rustc
             .arg("-Zunstable-options")
             .args(rustflags(self.arch, self.panics))
-            .args(IR);
+            .args(of_kernels(self.arch));
         if self.panics == Panics::Message || functions == Functions::All {
             // Only what is to be linked has the functions of libraries in its IR.
             rustc.args(["--emit=link", "-Zno-link"]);
@@ -191,6 +192,7 @@ impl Prebuilt {
             return Err(Error::KernelCompile {
                 krate: folder.to_owned(),
                 output: String::from_utf8_lossy(&output.stderr).into_owned(),
+                hints: Vec::new(),
             });
         }
         let module = folder.join("kernels.ll");
@@ -201,6 +203,7 @@ impl Prebuilt {
             tools: &self.tools,
             places: codegen::places(folder, &self.tools),
             reuse: Reuse::Nothing,
+            panics: self.panics,
         };
         codegen.ptx_of(&module, folder, &mut run_here)
     }

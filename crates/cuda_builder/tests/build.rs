@@ -1,5 +1,8 @@
 //! Real kernel crates through the whole pipeline.
 
+#[path = "build/hints.rs"]
+mod hints;
+
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, DebugInfo, Error, NvvmArch, Panics, Prebuilt};
@@ -115,6 +118,8 @@ fn slices_are_pointer_and_length_and_read_only() {
         !ptx.contains(env!("CARGO_MANIFEST_DIR")),
         "file names are relative"
     );
+    let parameters = "\n// cuda_std.parameters scale~a: f32~x: &[f32]~y: *mut f32\n";
+    assert!(ptx.ends_with(parameters), "{ptx}");
 }
 
 #[test]
@@ -689,7 +694,7 @@ fn functions_that_nothing_defines_are_named() {
     assert_eq!(
         error,
         "the kernels call `powf`, which nothing defines: PTX is not linked, so every function must be in the kernel \
-         crate or its Rust dependencies"
+         crate or its Rust dependencies. `powf` of C is `GpuFloat::powf` of cuda_std"
     );
 }
 

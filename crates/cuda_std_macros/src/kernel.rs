@@ -100,8 +100,9 @@ impl LaunchBounds {
         Ok(bounds)
     }
 
-    /// The section name that tells `cuda_builder` the bounds (`ir::BOUNDS_SECTION` there).
-    fn section(&self, conditions: &[Condition]) -> Option<String> {
+    /// The section name that tells `cuda_builder` the bounds (`ir::BOUNDS_SECTION` there), the
+    /// parameters as they are written, and the conditions.
+    fn section(&self, parameters: &[String], conditions: &[Condition]) -> Option<String> {
         let [x, y, z] = self.cluster.unwrap_or_default();
         let [threads, blocks, registers] =
             [self.max_threads, self.min_blocks, self.max_registers].map(Option::unwrap_or_default);
@@ -111,11 +112,14 @@ impl LaunchBounds {
         let no_panic = if self.no_panic { ".no_panic" } else { "" };
         let capability = self.capability.map(|feature| format!(".{feature}"));
         let capability = capability.unwrap_or_default();
+        let written: String = { parameters.iter() }
+            .map(|parameter| format!("~{parameter}"))
+            .collect();
         let conditions: String = conditions
             .iter()
             .map(|condition| format!("|{}", condition.on_host))
             .collect();
-        let marks = no_panic.to_owned() + &capability + &conditions;
+        let marks = no_panic.to_owned() + &capability + &written + &conditions;
         let is_given = !marks.is_empty() || all.iter().any(|&bound| bound > 0);
         is_given.then(|| format!(".cuda_std.launch_bounds.{text}{marks}"))
     }
@@ -217,8 +221,11 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let visibility = &function.vis;
     // The statements, not the block: rustc would call its braces within another block unnecessary.
     let body = &function.block.stmts;
+    let written: Vec<String> = { named.iter() }
+        .map(|(pattern, ty, _)| format!("{}: {}", text(pattern), text(ty)))
+        .collect();
     let section = bounds
-        .section(&conditions)
+        .section(&written, &conditions)
         .map(|section| quote!(#[unsafe(link_section = #section)]));
     let device = match bounds.capability {
         None => quote!(target_arch = "nvptx64"),
@@ -241,13 +248,27 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
 
         const _: () = {
             #[allow(dead_code)]
-            fn copied_from_the_host<T: ::core::marker::Copy>() {}
+            fn copied_from_the_host<T: ::cuda_std::KernelArgument>() {}
             #[allow(dead_code)]
             fn check() {
                 #(copied_from_the_host::<#by_value>();)*
             }
         };
     })
+}
+
+/// Tokens as an author writes them in a type: `*mut [f32; 4]`.
+fn text(tokens: &impl quote::ToTokens) -> String {
+    let tokens = tokens.to_token_stream().to_string();
+    let mut text = tokens.split_whitespace().collect::<Vec<_>>().join(" ");
+    for tight in ["& ", "* ", "[ ", "< ", ":: ", "( "] {
+        text = text.replace(tight, tight.trim_end());
+    }
+    for tight in [" ]", " <", " >", " ;", " ,", " ::", " )"] {
+        text = text.replace(tight, tight.trim_start());
+    }
+    // The only lifetime that a kernel can name says nothing.
+    text.replace("&'static ", "&")
 }
 
 /// The longest name, in bytes, as in a plan (`plan::Plan::launch`): tools take names on their
@@ -429,5 +450,26 @@ impl<'a> Parameter<'a> {
             }
             Self::Value { pattern, ty } => parameters.push(quote!(#pattern: #ty)),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn types_are_told_as_they_are_written() {
+        for ty in [
+            "f32",
+            "&[f32]",
+            "*mut [f32; 4]",
+            "*const u8",
+            "&Scene<2>",
+            "a::B<'static, u32>",
+        ] {
+            assert_eq!(text(&syn::parse_str::<Type>(ty).unwrap()), ty);
+        }
+        let ty: Type = syn::parse_quote!(&'static [u8]);
+        assert_eq!(text(&ty), "&[u8]");
     }
 }

@@ -83,10 +83,7 @@ impl<T> Buffer<T> {
         let mut bytes = self.address.to_le_bytes().to_vec();
         bytes.extend((self.len as u64).to_le_bytes());
         Arg {
-            ty: ArgType::Slice(Element {
-                name: short_name::<T>(),
-                align: align_of::<T>() as u32,
-            }),
+            ty: ArgType::Slice(element::<T>()),
             bytes,
         }
     }
@@ -103,7 +100,7 @@ impl<T> Buffer<T> {
         );
         let address = self.address + (index * size_of::<T>()) as u64;
         Arg {
-            ty: ArgType::Pointer,
+            ty: ArgType::Pointer(element::<T>()),
             bytes: address.to_le_bytes().to_vec(),
         }
     }
@@ -266,6 +263,13 @@ where
 impl<P: Params + ?Sized> Params for &P {
     fn block(&self, kernel: &Function) -> Result<Cow<'_, [u8]>, ArgsError> {
         (**self).block(kernel)
+    }
+}
+
+fn element<T>() -> Element {
+    Element {
+        name: short_name::<T>(),
+        align: align_of::<T>() as u32,
     }
 }
 

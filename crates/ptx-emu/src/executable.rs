@@ -10,7 +10,7 @@ use crate::check::relaxed::relaxed_loads;
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
 use crate::instructions::{self, Decoded};
-use crate::position::Positions;
+use crate::position::{CodePosition, Positions};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
@@ -115,6 +115,17 @@ impl Executable {
             let exchange = self.code.exchange(id.0);
             exchange.threads || exchange.silent != 0
         })
+    }
+
+    /// The positions of all instructions that a launch of a kernel can reach, those of functions
+    /// that it calls too. None without such a kernel.
+    pub fn positions(&self, kernel: &str) -> Vec<&CodePosition> {
+        let Some((id, _)) = self.program.function_named(kernel) else {
+            return Vec::new();
+        };
+        let infos = |f: &FunctionCode| &self.code.infos[f.entry as usize..f.end as usize];
+        let reached = self.code.reach(id.0).into_iter().flat_map(infos);
+        reached.map(|info| &info.position).collect()
     }
 
     pub(crate) fn code(&self) -> &Code {

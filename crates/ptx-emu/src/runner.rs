@@ -156,7 +156,7 @@ impl Code {
     }
 
     /// A function and all that it may call.
-    fn reach(&self, function: u32) -> Vec<&FunctionCode> {
+    pub(crate) fn reach(&self, function: u32) -> Vec<&FunctionCode> {
         let mut seen = vec![false; self.functions.len()];
         let mut open = vec![function];
         let mut reached = Vec::new();

@@ -118,6 +118,11 @@ impl Program {
             .map(|f| f.path.as_str())
     }
 
+    /// The lines of the PTX text, without their ends.
+    pub fn lines(&self) -> impl Iterator<Item = &str> {
+        self.source.lines()
+    }
+
     /// A line of the PTX text (from 1), without its end.
     pub fn line(&self, number: u32) -> Option<&str> {
         self.source.lines().nth((number as usize).checked_sub(1)?)
@@ -162,6 +167,8 @@ pub struct Function {
     /// Parameters in order. For a kernel, offsets are into the launch's parameter buffer; for a
     /// device function, into its parameter frame.
     pub params: Vec<Param>,
+    /// The parameters in the source, where the text states them (see [`Function::source_params`]).
+    pub(crate) source_params: Vec<SourceParam>,
     /// Return parameters of a device function, in its parameter frame behind `params`.
     pub returns: Vec<Param>,
     /// Size of the launch's parameter buffer in bytes (kernels; 0 otherwise).
@@ -213,6 +220,16 @@ impl Function {
             .map_or("%?", String::as_str)
     }
 
+    /// The parameters that the author of a kernel wrote: a slice is one of them, and two of
+    /// [`Function::params`]. Empty where the text does not state them, by a comment at its end:
+    ///
+    /// ```text
+    /// // cuda_std.parameters axpy~a: f32~x: &[f32]~y: *mut f32
+    /// ```
+    pub fn source_params(&self) -> &[SourceParam] {
+        &self.source_params
+    }
+
     /// The parameter of that name.
     pub fn param(&self, name: &str) -> Option<&Param> {
         self.params.iter().find(|p| p.name == name)
@@ -260,6 +277,15 @@ impl RegCounts {
             RegClass::B64 => &mut self.b64,
         }
     }
+}
+
+/// A parameter as the source declares it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceParam {
+    /// Its name.
+    pub name: String,
+    /// Rust's text of its type.
+    pub ty: String,
 }
 
 /// A parameter or return parameter.

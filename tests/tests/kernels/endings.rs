@@ -155,7 +155,7 @@ fn arguments_that_do_not_fit() {
     let out = scene.input("out", &[0f32; 64]);
     // A slice is a pointer and a length.
     scene.launch("slope", LaunchConfig::new(2, 32), args![x, out]);
-    assert_snapshot!(scene.run::<f32>(out).unwrap_err(), @"plan `demo`, command 0 (launch of `slope`): `args!` has 2 arguments, which fill 2 of the kernel's 3 parameters (a slice fills two)");
+    assert_snapshot!(scene.run::<f32>(out).unwrap_err(), @"plan `demo`, command 0 (launch of `slope`): argument 1 of `args!`, counted from 1, is a buffer of f32, which is a slice with `.slice()`, but the kernel takes `x: &[f32]` there");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use cust::sys::CUdevice_attribute as Attribute;
 
 use super::flush::Flush;
 use super::gate::Gate;
-use super::module::LoadedModule;
+use super::module::{LoadedModule, Trapped};
 use super::staging::Staging;
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::stream::StreamRef;
@@ -140,12 +140,32 @@ impl CudaDevice {
         Ok(loaded)
     }
 
-    /// The error for a result of the driver while `plan` was in use. Marks the device as lost if it
-    /// is.
-    pub(super) fn failed(&self, plan: &Plan, cause: DriverError) -> DeviceError {
+    /// The error for a result of the driver while `plan` was in use, with the module of its
+    /// kernels. Marks the device as lost if it is.
+    pub(super) fn failed(
+        &self,
+        plan: &Plan,
+        module: &LoadedModule,
+        cause: DriverError,
+    ) -> DeviceError {
         if let Some(what) = kernel_fault(cause.code) {
+            let trapped = match cause.code {
+                ASSERT | ILLEGAL_INSTRUCTION | DriverError::LAUNCH_FAILED => {
+                    module.trapped(plan.kernels())
+                }
+                _ => Trapped::default(),
+            };
+            let suspects = match &trapped.kernels[..] {
+                [] => suspects(plan.kernels()),
+                kernels => suspects(kernels),
+            };
+            let what = match (&trapped.panic, &trapped.can_trap[..]) {
+                (Some(panic), _) => panic.to_string(),
+                (None, []) => what.to_owned(),
+                (None, can_trap) => format!("{what}; a panic can be in {}", can_trap.join(", ")),
+            };
             let error = DeviceError::KernelFault {
-                place: format!("plan `{}`: {}", plan.name(), suspects(plan)),
+                place: format!("plan `{}`: {suspects}", plan.name()),
                 code: cause.code,
                 what: format!("{what}; {cause}"),
             };
@@ -272,6 +292,12 @@ fn info(device: cust::device::Device, ordinal: u32) -> Result<DeviceInfo, Driver
     })
 }
 
+/// `CUDA_ERROR_ASSERT`: a kernel called `__assertfail`.
+const ASSERT: u32 = 710;
+
+/// `CUDA_ERROR_ILLEGAL_INSTRUCTION`: on some GPUs a trap is one.
+const ILLEGAL_INSTRUCTION: u32 = 715;
+
 /// A description of the fault, if the result means a fault of a kernel. The context survives none
 /// of these.
 fn kernel_fault(code: u32) -> Option<&'static str> {
@@ -280,9 +306,9 @@ fn kernel_fault(code: u32) -> Option<&'static str> {
             "it read or wrote memory that it must not (illegal address)"
         }
         702 => "it ran for longer than this machine lets a kernel run (launch timeout)",
-        710 => "an assertion in it failed",
+        ASSERT => "an assertion in it failed",
         714 => "its call stack was corrupted or overflowed",
-        715 => "it met an illegal instruction",
+        ILLEGAL_INSTRUCTION => "it met an illegal instruction",
         DriverError::MISALIGNED_ADDRESS => {
             "it read or wrote an address that is not aligned for the access"
         }
@@ -299,8 +325,8 @@ fn loses_device(code: u32) -> bool {
 }
 
 /// The kernels that may have failed: the driver does not say which one did.
-pub fn suspects(plan: &Plan) -> String {
-    let names: Vec<String> = plan.kernels().iter().map(|k| format!("`{k}`")).collect();
+pub fn suspects(kernels: &[String]) -> String {
+    let names: Vec<String> = kernels.iter().map(|k| format!("`{k}`")).collect();
     match &names[..] {
         [] => "no kernel".to_owned(),
         [kernel] => format!("kernel {kernel}"),

@@ -6,6 +6,7 @@
 //! - `streams`: the streams and events of a schedule;
 //! - `gpu`: a GPU, its context and stream, and what becomes of it after a fault;
 //! - `module`: modules as the driver compiles them; `kernels`: those of a plan on one GPU;
+//! - `panics`: what is known of a kernel that trapped;
 //! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
 //! - `flush`: takes L2 from all that ran before;
 //! - `gate`: holds the stream until a timed region is enqueued;
@@ -22,6 +23,7 @@ mod group;
 mod kernels;
 mod memory;
 mod module;
+mod panics;
 mod placement;
 mod schedule;
 mod session;

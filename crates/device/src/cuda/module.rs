@@ -5,7 +5,9 @@ use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
 use cust::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
+use ptx_emu::Executable;
 
+use super::panics::{self, Mailbox, Panic};
 use crate::device_error::{DeviceError, DriverError};
 use crate::driver::call;
 use crate::info::{DeviceInfo, Spills};
@@ -27,6 +29,10 @@ pub struct LoadedModule {
     raw: CUmodule,
     /// By kernel. Empty where the driver had compiled the module before.
     spills: HashMap<String, Spills>,
+    /// For the message of a panic, if the module's panics have one.
+    mailbox: Option<Mailbox>,
+    /// The same module, read; to say where it can trap.
+    executable: Option<Arc<Executable>>,
 }
 
 // SAFETY: the driver's handles may be used from any thread.
@@ -50,12 +56,43 @@ impl LoadedModule {
         })?;
         let mut log = vec![0u8; LOG_BYTES];
         let mut told = vec![0u8; TOLD_BYTES];
-        match call::load_module(&text, &mut log, &mut told) {
-            Ok(raw) => Ok(LoadedModule {
-                raw,
-                spills: spills(&text_of(&told)),
-            }),
-            Err(cause) => Err(refused(module, device, cause, &log)),
+        let raw = call::load_module(&text, &mut log, &mut told)
+            .map_err(|cause| refused(module, device, cause, &log))?;
+        let mut loaded = LoadedModule {
+            raw,
+            spills: spills(&text_of(&told)),
+            mailbox: None,
+            executable: module.executable().ok().cloned(),
+        };
+        // SAFETY: the module is loaded, and the mailbox is freed after it.
+        loaded.mailbox = unsafe { Mailbox::new(raw) }?;
+        Ok(loaded)
+    }
+
+    /// The first panic of its kernels, if it has messages. Nothing runs on the device.
+    pub fn panic(&self) -> Option<Panic> {
+        self.mailbox.as_ref()?.panic()
+    }
+
+    /// Whether a kernel has panicked, with the message, and where this module's `kernels` can trap,
+    /// for the error of a launch that trapped. Nothing runs on the device.
+    pub fn trapped(&self, kernels: &[String]) -> Trapped {
+        let panic = self.panic();
+        let Some(executable) = &self.executable else {
+            return Trapped {
+                panic,
+                ..Trapped::default()
+            };
+        };
+        let of_panic = panic
+            .as_ref()
+            .map(|panic| panic.kernels(executable, kernels));
+        Trapped {
+            kernels: { of_panic.unwrap_or_default().into_iter() }
+                .map(str::to_owned)
+                .collect(),
+            can_trap: panics::traps(executable, kernels),
+            panic,
         }
     }
 
@@ -73,6 +110,17 @@ impl LoadedModule {
             _module: Arc::clone(self),
         })
     }
+}
+
+/// The things that a module knows of a trap.
+#[derive(Debug, Default)]
+pub struct Trapped {
+    /// The panic, with its message.
+    pub panic: Option<Panic>,
+    /// The kernels that the panic is in.
+    pub kernels: Vec<String>,
+    /// The kernels that can trap, with lines.
+    pub can_trap: Vec<String>,
 }
 
 impl Drop for LoadedModule {

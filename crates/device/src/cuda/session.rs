@@ -154,7 +154,11 @@ impl<'d> CudaSession<'d> {
                 return error.into();
             }
         };
-        match (self.gpus[0].device.failed(&self.plan, cause), position) {
+        // Of several GPUs, the module of the one with a message.
+        let has_panicked = |gpu: &&Gpu| gpu.module.panic().is_some();
+        let gpu = self.gpus.iter().find(has_panicked).unwrap_or(&self.gpus[0]);
+        let failed = self.gpus[0].device.failed(&self.plan, &gpu.module, cause);
+        match (failed, position) {
             (DeviceError::Driver(cause), Some(position)) => DeviceError::LaunchRefused {
                 place: self.place(position),
                 cause,

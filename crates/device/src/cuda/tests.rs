@@ -22,13 +22,16 @@ use plan::{LaunchConfig, args};
 #[test]
 fn suspects_are_named_once() {
     let mut plan = Plan::new("p");
-    assert_eq!(suspects(&plan), "no kernel");
+    assert_eq!(suspects(plan.kernels()), "no kernel");
     let one = LaunchConfig::new(1, 1);
     plan.launch("step", one, args![]).unwrap();
     plan.launch("step", one, args![]).unwrap();
-    assert_eq!(suspects(&plan), "kernel `step`");
+    assert_eq!(suspects(plan.kernels()), "kernel `step`");
     plan.launch("edge", one, args![]).unwrap();
-    assert_eq!(suspects(&plan), "one of the kernels `step`, `edge`");
+    assert_eq!(
+        suspects(plan.kernels()),
+        "one of the kernels `step`, `edge`"
+    );
 }
 
 fn laid_out(plan: &Plan) -> Commands<'static> {

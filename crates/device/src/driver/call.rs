@@ -210,6 +210,37 @@ pub(crate) unsafe fn wait_for_value(
     check("cuStreamWaitValue32", result)
 }
 
+/// The address and the size in bytes of a module's variable; `None` if it has none of this name.
+///
+/// # Safety
+///
+/// The module is loaded.
+pub(crate) unsafe fn module_variable(
+    module: CUmodule,
+    name: &CStr,
+) -> Result<Option<(CUdeviceptr, usize)>, DriverError> {
+    let (mut address, mut bytes) = (0, 0);
+    // SAFETY: both numbers and the name live until the call returns; the caller keeps the module.
+    let result =
+        unsafe { sys::cuModuleGetGlobal_v2(&mut address, &mut bytes, module, name.as_ptr()) };
+    if result == CUresult::CUDA_ERROR_NOT_FOUND {
+        return Ok(None);
+    }
+    check("cuModuleGetGlobal", result)?;
+    Ok(Some((address, bytes)))
+}
+
+/// Writes to device memory, and waits.
+///
+/// # Safety
+///
+/// `to` is the address of as many bytes of device memory, which nothing else uses.
+pub(crate) unsafe fn write(to: CUdeviceptr, bytes: &[u8]) -> Result<(), DriverError> {
+    // SAFETY: `bytes` lives until the call returns; the caller keeps the memory.
+    let result = unsafe { sys::cuMemcpyHtoD_v2(to, bytes.as_ptr().cast(), bytes.len()) };
+    check("cuMemcpyHtoD", result)
+}
+
 /// Compiles PTX for the current context. The compiler writes what is wrong to `errors`, and what it
 /// tells of each kernel to `told`; both end in NUL.
 pub(crate) fn load_module(

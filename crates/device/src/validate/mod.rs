@@ -13,7 +13,7 @@ use ptx::{ArgType, Element, Function, LaunchShape, ScalarType, ShapeLimits};
 use crate::error::Error;
 use crate::info::LaunchLimits;
 use crate::module::{Module, ModuleError};
-use plan::{Arg, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
+use plan::{Arg, BufferId, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
 
 pub use error::{LaunchFault, ValidationError};
 pub use ptx::ArgsError;
@@ -172,15 +172,18 @@ fn check_args(kernel: &Function, plan: &Plan, args: &[Arg]) -> Result<(), Launch
 }
 
 fn arg_type(plan: &Plan, arg: &Arg) -> ArgType {
-    match *arg {
-        Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => ArgType::Pointer,
-        Arg::Slice(id) | Arg::SliceAt { id, .. } => {
-            let element = plan.buffers()[id.index()].element;
-            ArgType::Slice(Element {
-                name: element.name(),
-                align: element.size() as u32,
-            })
+    let elements = |id: BufferId| {
+        let element = plan.buffers()[id.index()].element;
+        Element {
+            name: element.name(),
+            align: element.size() as u32,
         }
+    };
+    match *arg {
+        Arg::Buffer(id) | Arg::BufferAt { id, .. } | Arg::BufferRange { id, .. } => {
+            ArgType::Pointer(elements(id))
+        }
+        Arg::Slice(id) | Arg::SliceAt { id, .. } => ArgType::Slice(elements(id)),
         Arg::U8(_) => ArgType::Number(ScalarType::U8),
         Arg::U32(_) => ArgType::Number(ScalarType::U32),
         Arg::I32(_) => ArgType::Number(ScalarType::S32),

@@ -21,7 +21,6 @@
 
 mod compile;
 mod dependencies;
-mod hints;
 pub mod job;
 pub mod own;
 mod record;

@@ -4,9 +4,9 @@
 use std::fs;
 use std::path::Path;
 
+use cuda_builder::hints;
 use plan::InterfaceInfo;
 
-use super::hints;
 use super::screen::tokens::{self, TokenKind};
 
 /// The text that rustc printed, as people read it.
@@ -42,8 +42,7 @@ impl Diagnostics {
                 continue;
             }
             read.in_submission |= points_at_submission(&message);
-            let marked = hints::marked(&message);
-            let hint = marked.and_then(|marked| hints::hint(code, &marked));
+            let hint = hints::hint(&message, hints::Crate::File, |file| file == "kernels.rs");
             read.hints
                 .extend(hint.filter(|hint| !read.hints.contains(hint)));
             let mut spans = message["spans"].as_array().into_iter().flatten();

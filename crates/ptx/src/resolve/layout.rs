@@ -209,6 +209,7 @@ pub(super) fn function(f: &syntax::Function<'_>) -> Result<Function, Problem> {
         uses_dynamic_shared: false,
         local_bytes: 0,
         local_align: 1,
+        source_params: Vec::new(),
         locals: Vec::new(),
         registers: signature.registers,
         register_names: signature.register_names,

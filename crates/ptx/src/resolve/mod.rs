@@ -108,7 +108,32 @@ fn program<'a>(
         }
     }
     (program.files, program.locs) = locs.into_parts();
+    state_source_params(&mut program, source);
     Ok(program)
+}
+
+/// The start of a comment at the end of a text that states the parameters of a kernel's source.
+const SOURCE_PARAMS: &str = "// cuda_std.parameters ";
+
+/// Reads these comments.
+fn state_source_params(program: &mut Program, source: &str) {
+    let comments = source
+        .lines()
+        .rev()
+        .take_while(|line| line.starts_with("//"));
+    for statement in comments.filter_map(|line| line.strip_prefix(SOURCE_PARAMS)) {
+        let mut parts = statement.split('~');
+        let kernel = parts.next().unwrap_or_default();
+        let params = parts.filter_map(|param| {
+            let (name, ty) = param.split_once(": ")?;
+            let (name, ty) = (name.to_owned(), ty.to_owned());
+            Some(SourceParam { name, ty })
+        });
+        let mut functions = program.functions.iter_mut();
+        if let Some(function) = functions.find(|f| f.is_kernel && f.name == kernel) {
+            function.source_params = params.collect();
+        }
+    }
 }
 
 /// A text that can do nothing: none of its kernels can run, or it has none and a wrong function.
