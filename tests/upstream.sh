@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Counts how many of Rust-CUDA's own files the crates here compile, unmodified: its examples, its samples, and its tests of
-# the compiler. Only the line of the dependency `cuda_std` is ours.
+# Counts how many of Rust-CUDA's own files the crates here compile, unmodified: its examples, its samples, its path tracer, and
+# its tests of the compiler. Only the line of the dependency `cuda_std` is ours.
 #
 # usage: tests/upstream.sh CHECKOUT [PATTERN]
 #
@@ -58,6 +58,18 @@ while read -r manifest; do
     printf '\n[workspace]\n' >>"$copy/Cargo.toml"
     try examples "$copy" "$name" build
 done < <(find "$checkout/examples" "$checkout/samples" -path '*/kernels/Cargo.toml' 2>/dev/null | sort)
+
+# The path tracer has crates of Rust-CUDA's as dependencies, at places relative to its own.
+tracer=crates/optix/examples/path_tracer/kernels
+# shellcheck disable=SC2053
+if [ -d "$checkout/$tracer" ] && [[ $tracer == $pattern ]]; then
+    mkdir -p "$work/tree/$(dirname $tracer)"
+    cp -r "$checkout/$tracer" "$work/tree/$tracer"
+    for crate in gpu_rand cust_core cust_derive; do cp -r "$checkout/crates/$crate" "$work/tree/crates/"; done
+    sed -i "s|^cuda_std = .*|$dependency|" "$work/tree/$tracer/Cargo.toml" "$work/tree/crates/gpu_rand/Cargo.toml"
+    printf '\n[workspace]\n' >>"$work/tree/$tracer/Cargo.toml"
+    try path_tracer "$work/tree/$tracer" "$tracer" build
+fi
 
 for group in "${!all[@]}"; do
     echo "$group: ${right[$group]:-0} of ${all[$group]}"

@@ -1,13 +1,32 @@
-//! Compiles the kernels to PTX.
+//! Compiles the kernels to PTX; those that panic twice, with messages and without.
 
-use cuda_builder::CudaBuilder;
+use std::path::Path;
+
+use cuda_builder::{CudaBuilder, NvvmArch, Panics};
 
 fn main() {
-    let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let ptx = std::path::Path::new(&out).join("kernels.ptx");
-    if let Err(error) = CudaBuilder::new("kernels").copy_to(&ptx).build() {
-        eprintln!("error: {error}");
-        std::process::exit(1);
+    let arch = NvvmArch::default();
+    for (krate, arch, panics, variable) in [
+        ("kernels", arch, Panics::Trap, "STD_KERNELS_PTX"),
+        ("panics", arch, Panics::Trap, "STD_TRAPS_PTX"),
+        // The other kernels with messages are for 9.0 too, and share one `core` with these.
+        (
+            "panics",
+            NvvmArch::Compute90,
+            Panics::Message,
+            "STD_PANICS_PTX",
+        ),
+    ] {
+        let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
+        let ptx = Path::new(&out).join(variable).with_extension("ptx");
+        let builder = CudaBuilder::new(krate)
+            .arch(arch)
+            .panics(panics)
+            .copy_to(&ptx);
+        if let Err(error) = builder.build() {
+            eprintln!("error: {error}");
+            std::process::exit(1);
+        }
+        println!("cargo::rustc-env={variable}={}", ptx.display());
     }
-    println!("cargo::rustc-env=STD_KERNELS_PTX={}", ptx.display());
 }

@@ -1,5 +1,9 @@
 //! Warps, atomics, state spaces and conditions, on the emulated device and a GPU.
 
+#[cfg(target_os = "linux")]
+#[path = "library/panics.rs"]
+mod panics;
+
 use cuda_std_tests::{Launch, devices};
 use device::{Device, Element, EmulatedDevice, HostBuffer};
 use plan::{LaunchConfig, args};
@@ -186,6 +190,78 @@ fn a_launch_that_breaks_a_condition_is_refused() {
         ] {
             let error = launch(n).try_run(device.as_ref()).unwrap_err().to_string();
             assert!(error.ends_with(message), "{error}");
+        }
+    }
+}
+
+/// Thread (x, y) has element (x, y), whatever else the grid has.
+#[test]
+fn an_element_of_a_matrix_is_one_thread_s() {
+    let mut launch = Launch::new();
+    let out = launch.updated("out", vec![7u32; 5 * 3]);
+    let config = LaunchConfig::new((2, 2), (4, 2));
+    launch.launch("places", config, args![out, 5u32, 3u32]);
+    let expected: Vec<u32> = (0..15).map(|i| 7 + i % 5 + 100 * (i / 5)).collect();
+    for device in devices() {
+        assert_eq!(numbers(&launch.run(device.as_ref())[0]), expected);
+    }
+}
+
+/// Words of two names of a compute capability, as code asks for it.
+#[test]
+fn architectures_have_rust_cuda_s_names_too() {
+    let mut launch = Launch::new();
+    let out = launch.output("out", Element::U32, 4);
+    launch.launch("capabilities", LaunchConfig::new(1, 1), args![out]);
+    for device in devices() {
+        // The kernels are for 8.0.
+        assert_eq!(numbers(&launch.run(device.as_ref())[0]), [1, 1, 0, 0]);
+    }
+}
+
+/// The functions of the kernel `halves`, on the host.
+fn halves(x: u32, y: f32) -> [u32; 8] {
+    use std_kernels::halves::results;
+    results(x as u16, y)
+}
+
+/// All floats of 16 bits, and numbers between and beyond them.
+#[test]
+fn floats_of_16_bits_have_the_same_bits_everywhere() {
+    let mut random = 1u32;
+    let y: Vec<f32> = (0..1 << 16)
+        .map(|i| {
+            random = random.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            match i % 4 {
+                // Halfway between two `f16`, near it, and anything.
+                0 => f32::from_bits(0x3880_0000 + (i << 12)),
+                1 => f32::from_bits(0x3880_0001 + (i << 12)),
+                2 => f32::from_bits(i << 16 | 0x8000),
+                _ => f32::from_bits(random),
+            }
+        })
+        .collect();
+    let expected: Vec<u32> = { y.iter().enumerate() }
+        .flat_map(|(x, y)| halves(x as u32, *y))
+        .collect();
+    let mut launch = Launch::new();
+    let ys = launch.input("y", y);
+    let out = launch.output("out", Element::U32, expected.len());
+    let config = LaunchConfig::new(256, 256);
+    launch.launch("halves", config, args![ys.slice(), out]);
+    for device in devices() {
+        let outputs = launch.run(device.as_ref());
+        let found = numbers(&outputs[0]);
+        let other = (0..expected.len()).find(|&i| found[i] != expected[i]);
+        if let Some(i) = other {
+            panic!(
+                "{}: result {} of {:#06x}: {:#010x}, not {:#010x}",
+                device.info().name,
+                i % 8,
+                i / 8,
+                found[i],
+                expected[i]
+            );
         }
     }
 }

@@ -10,6 +10,7 @@
 )]
 
 pub mod functions;
+pub mod halves;
 pub mod heap;
 pub mod memory;
 pub mod random;

@@ -89,3 +89,22 @@ pub unsafe fn reverse_tiles(x: *mut u32, len: u32) {
         tile.reverse();
     }
 }
+
+/// Adds the place in the matrix to each element: x + 100 y.
+#[kernel]
+pub unsafe fn places(out: *mut u32, n_x: u32, n_y: u32) {
+    let mut out = DisjointMatrix::new(out, n_x, n_y);
+    if let Some((place, out)) = out.element() {
+        *out += place.x + 100 * place.y;
+    }
+}
+
+/// Which names of compute capabilities are true here.
+#[kernel]
+#[allow(unexpected_cfgs, reason = "on the host, compilers know no such name")]
+pub unsafe fn capabilities(out: *mut u32) {
+    *out = u32::from(cfg!(target_feature = "compute_80"));
+    *out.add(1) = u32::from(cfg!(target_feature = "compute_35"));
+    *out.add(2) = u32::from(cfg!(target_feature = "compute_86"));
+    *out.add(3) = u32::from(cfg!(target_feature = "compute_90"));
+}
