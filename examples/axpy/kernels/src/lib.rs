@@ -10,10 +10,10 @@ use cuda_std::prelude::*;
 /// `y` has as many elements as `x`, and nothing else accesses it during the launch.
 #[kernel]
 pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
-    let i = thread::index_1d() as usize;
-    if i < x.len() {
-        // SAFETY: the element is in `y`, and no other thread has it.
-        unsafe { *y.add(i) += a * x[i] }
+    // SAFETY: the caller's. From here on nothing is unsafe: each thread has its own elements.
+    let mut y = unsafe { DisjointSlice::<f32>::new(y, x.len()) };
+    for (i, y) in y.elements() {
+        *y += a * x[i];
     }
 }
 
