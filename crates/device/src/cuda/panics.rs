@@ -43,7 +43,7 @@ impl Mailbox {
     pub unsafe fn new(module: CUmodule) -> Result<Option<Mailbox>, DriverError> {
         // SAFETY: the caller's.
         let variable = unsafe { call::module_variable(module, VARIABLE) }?;
-        // Whoever wrote the module may have given another variable this name.
+        // The author of the module may have given another variable this name.
         let Some((variable, _)) = variable.filter(|(_, bytes)| *bytes == size_of::<u64>()) else {
             return Ok(None);
         };
