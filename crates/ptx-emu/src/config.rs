@@ -192,8 +192,8 @@ pub struct Options {
     /// Whether `.approx` and `.full` forms are off by as much as the PTX ISA allows, by amounts
     /// that follow from the seed. Otherwise they are rounded once.
     pub inexact: bool,
-    /// Whether a launch that ends with a fault leaves memory as it was before, so that it can be
-    /// launched again without the check: see [`Machine::is_undone`](crate::Machine::is_undone).
+    /// Whether a launch that ends with a fault that a GPU does not notice leaves memory as it was
+    /// before, so that it can be launched again without the check: see [`Machine::is_undone`](crate::Machine::is_undone).
     pub undo_faults: bool,
     /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
     /// blocks that may communicate through memory run on one.

@@ -362,8 +362,8 @@ impl Machine {
         first
     }
 
-    /// True if the latest launch ended with a fault and left memory as it was before:
-    /// with [`Options::undo_faults`] and the check of races, in kernels that do not call `malloc`.
+    /// True if the latest launch ended with a fault that a GPU does not notice, and left memory as
+    /// it was before: with [`Options::undo_faults`] and the check of races, in kernels that do not call `malloc`.
     pub fn is_undone(&self) -> bool {
         self.is_undone
     }
@@ -490,7 +490,12 @@ impl Machine {
                 attempt, printed, ..
             } = context;
             let has_failed = attempt.has_failed();
-            self.is_undone = !has_failed && undoes && ended.is_err();
+            // The rest is as on a GPU, which stops there: memory holds what was stored before.
+            let is_unnoticed = ended.as_ref().is_err_and(|(_, fault)| match &**fault {
+                Fault::Program(fault) => fault.kind.is_unnoticed_by_a_gpu(),
+                _ => false,
+            });
+            self.is_undone = !has_failed && undoes && is_unnoticed;
             let is_undone = has_failed || self.is_undone;
             self.memory.settle(attempt.into_saved(), is_undone);
             if !has_failed {

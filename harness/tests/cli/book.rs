@@ -204,13 +204,10 @@ fn the_readme_shows_the_message_of_the_race() {
         .collect();
     assert_eq!(commands.len(), 3, "{commands:?}");
     // A second time, the copy is new again.
-    for command in &commands[..2] {
+    for command in commands[..2].iter().chain(&commands[..2]) {
         typed(command, &course, &search);
     }
-    let outputs = commands
-        .iter()
-        .map(|command| typed(command, &course, &search));
-    let graded = outputs.last().unwrap();
+    let graded = typed(&commands[2], &course, &search);
     let said = flat(&String::from_utf8_lossy(&graded.stdout));
     let mut rest = &said[..];
     for piece in flat(&shown.join(" ")).split("...").map(str::trim) {

@@ -66,7 +66,7 @@ pub struct Submission {
     pub verdict: ExpectedVerdict,
     /// Another verdict that is allowed for its large cases on a GPU. The emulated device executes
     /// only some of their blocks, and a GPU shows the same fault in another way. For an undecided
-    /// submission, this is the verdict on its cases on a GPU.
+    /// submission, this is the verdict on its cases on a GPU. `passes`: it may be right there.
     pub cuda: Option<ExpectedVerdict>,
     /// The cases that fail. Default: all.
     pub cases: Option<Vec<String>>,

@@ -69,6 +69,11 @@ pub fn check(
     report: &GradeReport,
     device: &str,
 ) -> Result<String, String> {
+    // As where a GPU's approximations of the values at hand are exact.
+    let may_pass = device == "cuda" && submission.cuda == Some(ExpectedVerdict::Passes);
+    if may_pass && earns_everything(report).is_ok() {
+        return Ok(outcome(report));
+    }
     match &submission.verdict {
         ExpectedVerdict::Passes => earns_everything(report)?,
         ExpectedVerdict::Harmless if is_found_out(report) => {}
@@ -205,14 +210,14 @@ fn fails_as_expected(
                 .map_err(|error| format!("refused: {error}")),
         };
     }
+    let should_fail = |name: &String| {
+        let names = submission.cases.as_ref();
+        names.is_none_or(|names| names.contains(name))
+    };
     let mut failed = 0;
     for case in &report.cases {
         let name = &case.name;
-        let should_fail = submission
-            .cases
-            .as_ref()
-            .is_none_or(|names| names.contains(name));
-        match (&case.status, should_fail) {
+        match (&case.status, should_fail(name)) {
             (Outcome::Failed(failing), true) => {
                 is_expected(submission, device, case.group, failing)
                     .map_err(|error| format!("case {name}: {error}"))?;
@@ -237,7 +242,8 @@ fn fails_as_expected(
     if failed == 0 {
         return Err(format!("no case failed, expected {}", submission.verdict));
     }
-    match report.performance.iter().find(|timed| timed.earned != 0.0) {
+    let mut timed = report.performance.iter();
+    match timed.find(|timed| timed.earned != 0.0 && should_fail(&timed.case)) {
         Some(timed) => Err(format!(
             "earned {} for speed in {}",
             timed.earned, timed.case

@@ -35,7 +35,7 @@ fn on_numbers(kernel: &'static str) -> impl Fn(&mut Scene) -> BufferId {
     move |scene| {
         let a = scene.input("a", &[10u32, 20, 30, 0]);
         let b = scene.input("b", &[10u32, 30, 0, 40]);
-        let out = scene.input("out", &[0f32; 4]);
+        let out = scene.input("out", &[0u32; 4]);
         let args = args![a.slice(), b.slice(), out];
         scene.launch(kernel, LaunchConfig::new(1, 4), args);
         out

@@ -11,11 +11,6 @@ pub unsafe fn moves(ball: Ball, out: *mut f32) {
 }
 
 #[kernel]
-pub unsafe fn sums(values: Vec<f32>, out: *mut f32) {
-    unsafe { *out = values.iter().sum() }
-}
-
-#[kernel]
 pub unsafe fn slices(balls: &[Ball], out: *mut f32) {
     unsafe { *out = balls[0].x }
 }

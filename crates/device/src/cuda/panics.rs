@@ -8,6 +8,7 @@
 use std::ffi::CStr;
 use std::fmt;
 
+use cust::context::{CurrentContext, ResourceLimit};
 use cust::memory::LockedBuffer;
 use cust::sys::{CUdeviceptr, CUmodule};
 use ptx_emu::{CodePosition, Executable, SourcePosition};
@@ -26,6 +27,10 @@ const THREAD: usize = 5;
 const MESSAGE: usize = 8;
 const FILE: usize = MESSAGE + 400 / 4;
 const WORDS: usize = FILE + 200 / 4;
+
+/// Stack of a thread that makes a message. ptxas does not know how deep calls through pointers go,
+/// and the driver's default of 1024 bytes ends in an illegal address.
+const STACK_BYTES: usize = 8 << 10;
 
 /// The state once all is written.
 const WRITTEN: u32 = 2;
@@ -47,6 +52,8 @@ impl Mailbox {
         let Some((variable, _)) = variable.filter(|(_, bytes)| *bytes == size_of::<u64>()) else {
             return Ok(None);
         };
+        let stack = CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES);
+        check("cuCtxSetLimit", stack)?;
         let memory = check("cuMemAllocHost", LockedBuffer::new(&0, WORDS))?;
         // Page-locked memory has the same address on host and device.
         let address = memory.as_ptr() as CUdeviceptr;

@@ -225,7 +225,6 @@ fn paths_need_not_be_text() {
         course_root: path(b"/course\xfe"),
         cache: path(b"/cache\xfc"),
         without_landlock: false,
-        for_perf: false,
         able: false,
         for_perf: false,
         dependencies: crate::pack::tests::dependencies().clone(),
