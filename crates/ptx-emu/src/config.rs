@@ -193,7 +193,8 @@ pub struct Options {
     /// that follow from the seed. Otherwise they are rounded once.
     pub inexact: bool,
     /// Whether a launch that ends with a fault that a GPU does not notice leaves memory as it was
-    /// before, so that it can be launched again without the check: see [`Machine::is_undone`](crate::Machine::is_undone).
+    /// before, so that it can be launched again without the check: see
+    /// [`Machine::is_undone`](crate::Machine::is_undone).
     pub undo_faults: bool,
     /// Host threads; 0 for as many as rayon's pool has. Results and counts do not depend on it:
     /// blocks that may communicate through memory run on one.

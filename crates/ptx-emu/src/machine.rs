@@ -363,7 +363,8 @@ impl Machine {
     }
 
     /// True if the latest launch ended with a fault that a GPU does not notice, and left memory as
-    /// it was before: with [`Options::undo_faults`] and the check of races, in kernels that do not call `malloc`.
+    /// it was before: with [`Options::undo_faults`] and the check of races, in kernels that do not
+    /// call `malloc`.
     pub fn is_undone(&self) -> bool {
         self.is_undone
     }

@@ -2,14 +2,14 @@
 
 use std::time::{Duration, Instant};
 
-/// What a deadline counts.
+/// The time that a deadline is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
     /// The time that passes.
     Wall,
-    /// The same, but at most the processor time of the worker: what else a busy machine does is not
-    /// counted. For workers that compute all the time. One that waits is given [`MAX_BUSY`] times as
-    /// long.
+    /// The same, but at most the processor time of the worker: what else a busy machine does is
+    /// not counted. For workers that compute all the time. One that waits is given [`MAX_BUSY`]
+    /// times as long.
     Work,
 }
 

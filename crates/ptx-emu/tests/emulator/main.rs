@@ -1,4 +1,5 @@
-//! Every part of the emulator, by launches of small kernels. One program, so that it is linked once.
+//! Every part of the emulator, by launches of small kernels. One program, so that it is linked
+//! once.
 
 mod arguments;
 mod clusters;
