@@ -65,7 +65,7 @@ fn some_are_measured_on_request() {
         chosen[0].1.iter().map(|variant| &*variant.name).collect()
     };
     let all = &labs[0].variants;
-    assert_eq!(names(&[]).len(), all.len() - 4);
+    assert_eq!(names(&[]).len(), all.len() - 6);
     assert!(!names(&[]).contains(&"newer"));
     assert_eq!(names(&["newer".to_owned()]), ["newer"]);
 }

@@ -250,7 +250,7 @@ fn resources(module: &Module, kernels: &[&str], toolkit: &Toolkit) -> (ByKernel,
             });
             (resources.collect(), None)
         }
-        Err(reason) => (ByKernel::new(), Some(reason)),
+        Err(reason) => (ByKernel::new(), Some(listing::unknown_resources(&reason))),
     }
 }
 

@@ -54,7 +54,7 @@ pub fn render(
         }) => (resources, sass, missing),
         Err(reason) if shown.sass => (HashMap::new(), HashMap::new(), vec![reason]),
         Err(reason) => {
-            let reason = format!("registers, spills and stack are not known: {reason}");
+            let reason = unknown_resources(&reason);
             (HashMap::new(), HashMap::new(), vec![reason])
         }
     };
@@ -305,6 +305,11 @@ fn functions(text: &str) -> HashMap<String, String> {
     functions.collect()
 }
 
+/// The note where no compiler tells registers, spills and stack.
+pub fn unknown_resources(reason: &str) -> String {
+    format!("registers, spills and stack are not known: {reason}")
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -427,7 +432,7 @@ ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack si
         );
         let text = listing(&Toolkit::in_folder(folder.path()), false);
         assert!(
-            text.ends_with("\n\nptxas failed: ptxas fatal: no such target\n"),
+            text.ends_with(": ptxas failed: ptxas fatal: no such target\n"),
             "{text}"
         );
         assert!(text.contains("mov.u32"), "{text}");
