@@ -40,7 +40,7 @@ fn words_of_errors_mean_nothing() {
 #[test]
 fn a_machine_that_cannot_compile_is_not_the_submission_s_fault() {
     let mut broken = dependencies().clone();
-    broken.host.externs.retain(|(name, _)| name != "plan");
+    broken.host.rustc = "/bin/false".into();
     let packer = Packer {
         dependencies: OnceLock::from(broken),
         building: Mutex::default(),
