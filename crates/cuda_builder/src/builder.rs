@@ -308,7 +308,9 @@ impl Compiled {
 fn same_for_all(sources: &[PathBuf]) -> Result<(), Error> {
     for file in sources {
         let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
-        let depends = |line: &str| !line.trim_start().starts_with("//") && line.contains(BY_ARCH);
+        let depends = |line: &str| {
+            !line.trim_start().starts_with("//") && BY_ARCH.iter().any(|name| line.contains(name))
+        };
         if let Some(line) = text.lines().position(depends) {
             return Err(Error::CodeByArch {
                 file: file.clone(),
@@ -319,8 +321,8 @@ fn same_for_all(sources: &[PathBuf]) -> Result<(), Error> {
     Ok(())
 }
 
-/// The condition of `cfg` that names an architecture.
-const BY_ARCH: &str = "target_feature = \"sm_";
+/// The conditions of `cfg` that name an architecture, in rustc's words and in Rust-CUDA's.
+const BY_ARCH: [&str; 2] = ["target_feature = \"sm_", "target_feature = \"compute_"];
 
 /// cargo's target folder, some levels above `OUT_DIR`. cargo marks a folder that it creates with
 /// CACHEDIR.TAG; in an existing folder, such as one that `CARGO_TARGET_DIR` names, it writes only

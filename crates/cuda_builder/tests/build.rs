@@ -1000,14 +1000,16 @@ fn one_compile_serves_several_architectures() {
         ]
     );
 
-    let by_arch = "#[cfg(target_feature = \"sm_90\")]\npub fn g() {}";
-    let folder = krate("fixture_archs", &format!("{source}\n{by_arch}"));
-    let refused = build_groups(&folder).unwrap_err().to_string();
-    let line = source.lines().count() + 1;
-    assert!(
-        refused.contains(&format!("fixture_archs/src/lib.rs:{line}: `cfg(")),
-        "{refused}"
-    );
+    for name in ["sm_90", "compute_90"] {
+        let by_arch = format!("#[cfg(target_feature = \"{name}\")]\npub fn g() {{}}");
+        let folder = krate("fixture_archs", &format!("{source}\n{by_arch}"));
+        let refused = build_groups(&folder).unwrap_err().to_string();
+        let line = source.lines().count() + 1;
+        assert!(
+            refused.contains(&format!("fixture_archs/src/lib.rs:{line}: `cfg(")),
+            "{name}: {refused}"
+        );
+    }
 }
 
 /// One line of upstream's builder: no crate of kernels has to say `#![no_std]`.
