@@ -138,12 +138,19 @@ pub fn needs_device(
     if devices.is_empty() || devices.iter().any(|device| *device != Wanted::Cpu) {
         return Ok(());
     }
-    let named = match (variants, &own.submission[..]) {
-        (_, [first, ..]) => Some(("--submission", first.display().to_string())),
-        ([first, ..], []) => Some(("--variant", first.clone())),
-        ([], []) => None,
-    };
+    let named = named_solution(variants.first().map(String::as_str), own);
     named.map_or(Ok(()), |(flag, name)| Err(on_cpu(flag, &name)))
+}
+
+/// The first solution that is named, and the flag that names it.
+pub fn named_solution(
+    variant: Option<&str>,
+    own: &SubmissionArg,
+) -> Option<(&'static str, String)> {
+    match &own.submission[..] {
+        [first, ..] => Some(("--submission", first.display().to_string())),
+        [] => variant.map(|name| ("--variant", name.to_owned())),
+    }
 }
 
 /// The error of a solution that is named beside `--device cpu`.

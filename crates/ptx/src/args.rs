@@ -191,6 +191,12 @@ fn number(ty: &str) -> Option<ScalarType> {
     })
 }
 
+/// The elements of a type of slice. `&[T; N]` is a pointer.
+fn slice_of(ty: &str) -> Option<&str> {
+    let elements = ty.strip_prefix("&[")?.strip_suffix(']')?;
+    (!elements.contains(';')).then_some(elements)
+}
+
 /// Whether two numbers have the same bits: integers of one width do, signed or not.
 fn are_alike(a: ScalarType, b: ScalarType) -> bool {
     a.bytes() == b.bytes() && a.is_float() == b.is_float()
@@ -200,11 +206,7 @@ impl ArgType {
     /// The argument as messages name it, if it is surely not of this type of Rust's. Of types
     /// other than numbers, pointers and slices nothing is known.
     fn other_type(&self, ty: &str) -> Option<String> {
-        let slice = ty
-            .strip_prefix("&[")
-            .and_then(|rest| rest.strip_suffix(']'));
-        // `&[T; N]` is a pointer.
-        let slice = slice.filter(|element| !element.contains(';'));
+        let slice = slice_of(ty);
         let pointer = ["*const ", "*mut ", "&"];
         let pointer = pointer.iter().find_map(|start| ty.strip_prefix(start));
         match (*self, slice, pointer) {
@@ -300,8 +302,7 @@ impl Element {
 impl SourceParam {
     /// How many parameters of the PTX entry it is.
     fn fills(&self) -> usize {
-        let is_slice = self.ty.starts_with("&[") && !self.ty.contains(';');
-        if is_slice { 2 } else { 1 }
+        1 + usize::from(slice_of(&self.ty).is_some())
     }
 }
 

@@ -153,10 +153,9 @@ impl DeviceArg {
 impl DeviceArg {
     /// Refuses a solution that is named and would not run: the CPU computes the reference.
     fn needs_device(&self) -> Result<(), CommandError> {
-        let (flag, name) = match (&self.variant, &self.own.submission[..]) {
-            (_, [.., folder]) => ("--submission", folder.display().to_string()),
-            (Some(variant), []) => ("--variant", variant.clone()),
-            (None, []) => return Ok(()),
+        let named = catalogue::named_solution(self.variant.as_deref(), &self.own);
+        let Some((flag, name)) = named else {
+            return Ok(());
         };
         Err(match self.device {
             Some(_) => catalogue::on_cpu(flag, &name),

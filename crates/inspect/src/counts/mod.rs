@@ -115,7 +115,7 @@ fn run_on(
         spare(Path::new(&args.of));
     }
     let before = match (&args.baseline, args.update) {
-        (Some(path), false) => Some(Counts::read(path)?),
+        (Some(path), false) => Some((path, Counts::read(path)?)),
         _ => None,
     };
     let file = args.baseline.as_ref().filter(|_| args.update);
@@ -128,12 +128,10 @@ fn run_on(
     let look = out.look();
     let mut ending = Ending::Fine;
     match &before {
-        Some(before) => {
+        Some((path, before)) => {
             let differences = before.differences(&counts);
-            let differences = differences.map_err(|failure| match &args.baseline {
-                Some(path) => failure.context(format!("--baseline {}", path.display())),
-                None => failure,
-            })?;
+            let differences = differences
+                .map_err(|failure| failure.context(format!("--baseline {}", path.display())))?;
             out.line(gate::report(&counts, &differences, look))?;
             if differences.iter().any(Difference::is_worse) {
                 ending = Ending::Wrong;

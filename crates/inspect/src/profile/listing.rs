@@ -52,10 +52,12 @@ pub fn render(
             sass,
             missing,
         }) => (resources, sass, missing),
-        Err(reason) if shown.sass => (HashMap::new(), HashMap::new(), vec![reason]),
         Err(reason) => {
-            let reason = unknown_resources(&reason);
-            (HashMap::new(), HashMap::new(), vec![reason])
+            let told = match shown.sass {
+                true => reason,
+                false => unknown_resources(&reason),
+            };
+            (HashMap::new(), HashMap::new(), vec![told])
         }
     };
     if shown.sass && sass.is_empty() {

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use super::order::Clocks;
+use super::order::{self, Clocks};
 use crate::registers::{LANES, lanes, lanes_where};
 
 /// For each lane of some warps of the cluster, by number, the clock below which its accesses are
@@ -15,9 +15,7 @@ impl LaneClocks {
     /// Takes the higher of each clock.
     pub(crate) fn join(&mut self, warp: usize, clocks: &[u32; LANES]) {
         let ours = self.0.entry(warp).or_default();
-        for (ours, &theirs) in ours.iter_mut().zip(clocks) {
-            *ours = (*ours).max(theirs);
-        }
+        order::join(&mut ours[..], clocks);
     }
 
     /// Takes those of another, which forgets them.
@@ -58,9 +56,7 @@ impl Clocks {
             .iter_mut()
             .for_each(|clock| *clock = (*clock).max(row[warp]));
         by_lane.join(warp, &clocks);
-        for (arriving, &known) in arriving.iter_mut().zip(&row) {
-            *arriving = (*arriving).max(known);
-        }
+        order::join(arriving, &row);
         // The warp has released the least that all of its lanes have.
         let of_all = lanes(all).map(|lane| by_lane.0[&warp][lane]).min();
         arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));

@@ -92,7 +92,7 @@ pub(crate) enum Looked {
 
 /// Takes the higher of each number.
 #[inline(always)]
-fn join(row: &mut [u32], other: &[u32]) {
+pub(super) fn join(row: &mut [u32], other: &[u32]) {
     for (ours, &theirs) in row.iter_mut().zip(other) {
         *ours = (*ours).max(theirs);
     }
