@@ -68,6 +68,22 @@ fn poisson_is_equal_on_any_number_of_devices() {
 }
 
 #[test]
+fn several_iterations_per_pass_are_equal_on_any_number_of_devices() {
+    let split = host::poisson::LAB.find("split").unwrap();
+    assert!(!split.shapes.is_empty());
+    for (at, shape) in split.shapes.iter().enumerate() {
+        // Slabs as thick as a pass has iterations, thinner, and with an inside; the last full pass
+        // is shorter.
+        for (n, iterations) in [(12, 10), (9, 8), (27, 7)] {
+            let count = 2 + (at as u32 + n) % 3;
+            let case = poisson(n, iterations);
+            let plan = compared("poisson", &case, &shape.name, count).unwrap();
+            assert_eq!(devices(&plan), count as usize, "{}", shape.name);
+        }
+    }
+}
+
+#[test]
 fn wave3d_is_equal_on_any_number_of_devices() {
     // The source is in one slab or at a seam; slabs of one plane.
     for (shape, steps) in [
@@ -153,7 +169,7 @@ fn more_devices_than_planes_are_refused() {
 
 #[test]
 fn no_device_has_the_whole() {
-    let case = poisson(34, 1);
+    let case = poisson(200, 1);
     let split = host::poisson::LAB.find("split").unwrap();
     let whole = split.record(&case).unwrap().memory_bytes().unwrap();
     let plan = split.record_for(&case, 4).unwrap();

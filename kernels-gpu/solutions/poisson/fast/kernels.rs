@@ -55,9 +55,12 @@ pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
 /// The task of a launch.
 #[derive(Clone, Copy)]
 struct Task {
+    /// The cube's plane 0, of which there may be nothing in memory.
     u: *const f64,
     u_next: *mut f64,
     n: u32,
+    /// The z of the planes to write.
+    written: [u32; 2],
     /// Iterations: at most T.
     iterations: u32,
     /// Planes that a block computes.
@@ -75,33 +78,41 @@ type Pair = [f64; 2];
 /// block.
 macro_rules! fast {
     ($name:ident, $t:literal, $r:literal, $w:literal, $s:literal, $threads:literal) => {
-        /// Computes `iterations` iterations: u to the points of u_next inside the walls (and on the
-        /// walls at either end of x). See the module.
+        /// Computes `iterations` iterations in `planes` planes along z from `first_z` on: u to the
+        /// points of u_next inside the walls (and on the walls at either end of x). See the module.
+        ///
+        /// `u` begins T planes before `first_z`, or with plane 0; `u_next` begins with `first_z`.
         ///
         /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T,
-        /// and (n - 2) / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
+        /// and `planes` / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
         /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
         /// grid's h^2 f in the source.
         ///
         /// # Safety
-        /// - n is 3 to [`Grid::MAX_N`]; `iterations` 1 to T; chunk at least 1.
-        /// - `u` has n^3 elements, and begins at a multiple of 16 bytes.
-        /// - `u_next` points to n^3 elements at a multiple of 16 bytes, which nothing else accesses
+        /// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2; `iterations` is 1
+        ///   to T; chunk at least 1.
+        /// - `u` has the planes as far as T after those that are written, or as the last one. It
+        ///   begins at a multiple of 16 bytes.
+        /// - `u_next` points to the planes at a multiple of 16 bytes, which nothing else accesses
         ///   during the launch.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $name(
             u: &[f64],
             u_next: *mut f64,
             n: u32,
+            first_z: u32,
+            planes: u32,
             iterations: u32,
             chunk: u32,
             descends: u32,
             h2_f: f64,
         ) {
+            let before = |planes: u32| (u64::from(planes * n) * u64::from(n)) as usize;
             let task = Task {
-                u: u.as_ptr(),
-                u_next,
+                u: u.as_ptr().wrapping_sub(before(first_z.saturating_sub($t))),
+                u_next: u_next.wrapping_sub(before(first_z)),
                 n,
+                written: [first_z, first_z + planes],
                 iterations,
                 chunk,
                 descends: descends != 0,
@@ -263,8 +274,12 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         }
 
         let own = in_tile_y * COLUMNS + in_tile_x;
-        let from = 1 + thread::block_idx_z() * task.chunk;
-        let end = (from + task.chunk).min(n - 1);
+        let [begin, end] = match task.descends {
+            false => task.written,
+            true => [n - task.written[1], n - task.written[0]],
+        };
+        let from = begin + thread::block_idx_z() * task.chunk;
+        let end = (from + task.chunk).min(end);
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
         // Inner planes are T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.

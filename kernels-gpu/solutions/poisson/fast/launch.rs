@@ -1,10 +1,16 @@
-//! One launch for every T iterations, on tiles in chunks of planes. Another launch computes the
-//! rest of the iterations except one, and the last launch computes that one. The fields of the last
-//! two iterations thus exist at the end, and their difference can be computed.
+//! Passes of T iterations, on tiles in chunks of planes. Another pass computes the rest of the
+//! iterations except one, and the last pass computes that one. The fields of the last two
+//! iterations thus exist at the end, and their difference can be computed.
+//!
+//! On several devices, each has a slab of planes, and T planes of each neighbour. A pass computes
+//! the T planes at each seam first, and sends them while it computes the others.
+
+use std::ops::Range;
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
-use plan::{Element, LaunchConfig, Plan, PlanError, args};
+use plan::slabs::Slabs;
+use plan::{Arg, Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{COLUMNS, MARGIN, shared_mem_bytes, tiles};
 
@@ -71,7 +77,7 @@ impl Shape {
         )
     }
 
-    /// The number of launches that `iterations` iterations take.
+    /// The number of passes that `iterations` iterations take.
     pub fn launches(&self, iterations: u32) -> u32 {
         match iterations {
             0 => 0,
@@ -79,11 +85,18 @@ impl Shape {
         }
     }
 
-    /// The grid of blocks, and the planes of each.
-    pub fn blocks(&self, n: u32) -> ([u32; 3], u32) {
+    /// The iterations of each pass. The last pass has one.
+    pub fn passes(self, iterations: u32) -> impl Iterator<Item = u32> {
+        (0..self.launches(iterations)).map(move |pass| {
+            let before = (pass * self.levels).min(iterations - 1);
+            (iterations - 1 - before).clamp(1, self.levels)
+        })
+    }
+
+    /// The grid of blocks for this number of planes of a cube, and the planes of each block.
+    pub fn blocks(&self, n: u32, planes: u32) -> ([u32; 3], u32) {
         let rows = self.rows * self.warps;
         let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, self.levels)];
-        let planes = n - 2;
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
@@ -97,6 +110,28 @@ impl Shape {
         let chunks = (1..=planes.min(MAX_CHUNKS)).min_by_key(|&chunks| cost(chunks));
         let chunk = planes.div_ceil(chunks.unwrap_or(1));
         ([x, y, planes.div_ceil(chunk)], chunk)
+    }
+
+    /// Records a launch of some `planes` of the cube. `fields` are u from T planes before them on,
+    /// and these planes of u_next. Every other pass goes downwards.
+    fn launch(
+        &self,
+        plan: &mut Plan,
+        n: u32,
+        [u, u_next]: [Arg; 2],
+        planes: Range<u64>,
+        (iterations, pass): (u32, u32),
+    ) -> Result<(), PlanError> {
+        let (first_z, planes) = (planes.start as u32, (planes.end - planes.start) as u32);
+        let (blocks, chunk) = self.blocks(n, planes);
+        let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.slots);
+        let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
+        let kernel = format!("poisson_fast_{}", self.kernel());
+        let h2_f = Grid { n }.h2() * Grid::SOURCE;
+        let descends = pass % 2;
+        let args =
+            args![u, u_next, n, first_z, planes, iterations, chunk, descends, h2_f];
+        plan.launch(&kernel, config, args)
     }
 }
 
@@ -127,29 +162,27 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        problem.at_most(Grid::MAX_N)?;
-        let mut u = buffers.u;
         if problem.iterations == 0 {
-            return Ok(Outputs { u });
+            return Ok(Outputs { u: buffers.u });
         }
-        let n = problem.n;
-        let mut u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        let (n, planes, halo) = (problem.n, u64::from(problem.n), u64::from(self.levels));
+        let devices = plan.available_devices();
+        let slabs = Slabs::new(devices, planes, 1..planes - 1, halo, "between the walls")?;
+        let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
+        let mut u = slabs.scatter(plan, buffers.u)?;
+        let mut u_next = slabs.scatter(plan, u_next)?;
         // The kernel writes no walls except those at either end of x.
-        plan.copy(u, u_next)?;
-        let (blocks, chunk) = self.blocks(n);
-        let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.slots);
-        let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
-        let kernel = format!("poisson_fast_{}", self.kernel());
-        let h2_f = Grid { n }.h2() * Grid::SOURCE;
-        let mut left = problem.iterations;
-        for launch in 0..self.launches(problem.iterations) {
-            let iterations = left.saturating_sub(1).clamp(1, self.levels);
-            let descends = launch % 2;
-            let args = args![u.slice(), u_next, n, iterations, chunk, descends, h2_f];
-            plan.launch(&kernel, config, args)?;
-            (u, u_next) = (u_next, u);
-            left -= iterations;
+        for device in slabs.devices() {
+            plan.copy(u.part(device), u_next.part(device))?;
         }
-        Ok(Outputs { u })
+        for (pass, iterations) in (0..).zip(self.passes(problem.iterations)) {
+            slabs.step(plan, &[&u_next], |plan, device, written| {
+                let around = written.start.saturating_sub(halo)..(written.end + halo).min(planes);
+                let fields = [u.read(device, around), u_next.write(device, written.clone())];
+                self.launch(plan, n, fields, written, (iterations, pass))
+            })?;
+            (u, u_next) = (u_next, u);
+        }
+        Ok(Outputs { u: u.whole() })
     }
 }
