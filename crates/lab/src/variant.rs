@@ -51,6 +51,8 @@ pub struct Variant {
     /// The same in each shape in which it may be launched, the default one first. `NAME` is
     /// launched in the default shape, too. None for a variant without a choice.
     pub shapes: Vec<Variant>,
+    /// The variant whose best shapes are its own best ones.
+    pub tuned_as: Option<&'static str>,
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
@@ -74,6 +76,7 @@ impl Variant {
             has_parts: true,
             module,
             shapes: Vec::new(),
+            tuned_as: None,
             record: Box::new(record),
             bytes: None,
         }
@@ -124,6 +127,13 @@ impl Variant {
     ) -> Variant {
         let own = self.name.clone();
         self.bytes = Some(Arc::new(move |case| bytes(downcast(&own, case))));
+        self
+    }
+
+    /// The same with the shapes that `harness tune` found for this variant: both launch the same
+    /// kernels.
+    pub fn tuned_as(mut self, variant: &'static str) -> Variant {
+        self.tuned_as = Some(variant);
         self
     }
 

@@ -210,30 +210,32 @@ impl Table {
         Ok(Table { entries })
     }
 
-    /// The variant in the shape that is best for the case on the device: what was found for this
-    /// case, or else for that with the nearest number of cells; on this GPU, or else on others of
-    /// its generation. As it is where nothing was found, where a shape was named, on the emulated
-    /// device, and on several devices.
+    /// The variant in the shape that is best for the case on this number of `devices` like this one: what
+    /// was found for this case, or else for that with the number of cells nearest to a device's
+    /// share; on this GPU, or else on others of its generation. As it is where nothing was found,
+    /// where a shape was named, and on the emulated device.
     pub fn choose(
         &self,
         lab: &Lab,
         variant: &'static Variant,
         case: &dyn LabCase,
         device: &dyn Device,
+        devices: u32,
     ) -> &'static Variant {
         let info = device.info();
-        if info.kind != DeviceKind::Cuda || device.count() != 1 || variant.label().is_some() {
+        if info.kind != DeviceKind::Cuda || variant.label().is_some() {
             return variant;
         }
         let label = case.label();
         let generation = compute_capability(info);
+        let name = variant.tuned_as.unwrap_or(&variant.name);
         // In powers of two.
         let size = |cells: u64| (cells.max(1) as f64).log2();
-        let own = size(cells(case));
+        let own = size(cells(case) / u64::from(devices));
         let mut found: Vec<_> = self
             .entries
             .iter()
-            .filter(|entry| entry.lab == lab.name && entry.variant == variant.name)
+            .filter(|entry| entry.lab == lab.name && entry.variant == name)
             .filter_map(|entry| Some((entry, entry.shape.as_ref()?)))
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;
@@ -242,7 +244,7 @@ impl Table {
             true => is_own(entry),
             false => generation.is_some() && entry.compute_capability == generation,
         });
-        let distance = |entry: &Entry| match entry.case == label {
+        let distance = |entry: &Entry| match devices == 1 && entry.case == label {
             true => -1.0,
             false => (size(entry.cells) - own).abs(),
         };

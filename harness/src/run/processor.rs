@@ -123,7 +123,11 @@ impl DeviceArg {
             });
         }
         if let Some(gpus) = &self.gpus {
-            return Ok(Processor::of(gpus.group(wanted)?, lab, variant));
+            let device = gpus.group(wanted)?;
+            let variant = variant
+                .map(|variant| shaped(lab, variant, case, device.as_ref()))
+                .transpose()?;
+            return Ok(Processor::of(device, lab, variant));
         }
         let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
         let chosen = machine.choose(wanted.as_slice())?;
@@ -136,7 +140,7 @@ impl DeviceArg {
             self.needs_device()?;
         }
         let variant = match variant.zip(device) {
-            Some((variant, device)) => Some(Table::in_force()?.choose(lab, variant, case, device)),
+            Some((variant, device)) => Some(shaped(lab, variant, case, device)?),
             None => variant,
         };
         Ok(Processor {
@@ -148,6 +152,16 @@ impl DeviceArg {
             ranks: None,
         })
     }
+}
+
+/// The variant in the shape that was found for the case on this device, or on these.
+fn shaped(
+    lab: &Lab,
+    variant: &'static Variant,
+    case: &dyn LabCase,
+    device: &dyn Device,
+) -> Result<&'static Variant, CommandError> {
+    Ok(Table::in_force()?.choose(lab, variant, case, device, device.count()))
 }
 
 impl DeviceArg {

@@ -85,6 +85,7 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::Submission),
         )
         .on_request()
+        .tuned_as("fast")
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
     ]
 }

@@ -203,18 +203,24 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
     let adder = test_lab::device();
     let lab = test_lab::labs()[0];
     let twofold = find_variant(&lab.variants, "twofold").unwrap();
-    let chosen = |n: u32, variant: &'static Variant, device: &dyn Device| {
+    let on_several = |n: u32, variant: &'static Variant, device: &dyn Device, devices: u32| {
         let params = [format!("n={n}"), "steps=10".to_owned()];
         let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
         let case = lab.case(&params).unwrap();
-        let chosen = table.choose(lab, variant, case.as_ref(), device);
+        let chosen = table.choose(lab, variant, case.as_ref(), device, devices);
         chosen.name.as_str()
     };
+    let chosen = |n, variant, device: &dyn Device| on_several(n, variant, device, 1);
     let of_size = |n| chosen(n, twofold, adder.as_ref());
     assert_eq!(of_size(100), "twofold@x1");
     assert_eq!(of_size(200), "twofold@x4");
     assert_eq!([3000, 4000].map(of_size), ["twofold@x4", "twofold@slow"]);
     assert_eq!(of_size(2), "twofold@x1");
+    // Several devices take the shape for a device's share.
+    let of_share = |n, devices| on_several(n, twofold, adder.as_ref(), devices);
+    assert_eq!(of_share(4000, 1), "twofold@slow");
+    assert_eq!(of_share(8000, 2), "twofold@slow");
+    assert_eq!(of_share(4000, 1000), "twofold@x1");
     // Not where a shape is named, of another variant, on a device without times.
     let named = lab.find("twofold@x2").unwrap();
     assert_eq!(chosen(100, named, adder.as_ref()), "twofold@x2");
@@ -242,7 +248,7 @@ fn a_gpu_without_entries_uses_those_of_its_generation() {
             entries: entries.to_vec(),
         };
         let adder = test_lab::device();
-        let chosen = table.choose(lab, twofold, case.as_ref(), adder.as_ref());
+        let chosen = table.choose(lab, twofold, case.as_ref(), adder.as_ref(), 1);
         chosen.name.as_str()
     };
     let label = case.label();

@@ -81,16 +81,20 @@ impl Bench<'_> {
                 case,
                 on: None,
             };
-            contenders.extend(self.gpus.iter().map(|on| Contender {
-                case: on.case.as_ref(),
-                on: Some(on),
-                ..plain
+            contenders.extend(self.gpus.iter().map(|on| {
+                let case = on.case.as_ref();
+                Contender {
+                    launched: self.tuned.choose(self.lab, variant, case, device, on.gpus),
+                    case,
+                    on: Some(on),
+                    ..plain
+                }
             }));
             if !self.gpus.is_empty() {
                 continue;
             }
             let plain = Contender {
-                launched: self.tuned.choose(self.lab, variant, case, device),
+                launched: self.tuned.choose(self.lab, variant, case, device, 1),
                 ..plain
             };
             let peers = self.peers.iter().copied();

@@ -66,8 +66,8 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     } = joined(args, &counts)?;
     let device = device.as_ref();
     let mut start = began.elapsed();
-    let no_shapes = Table::default();
-    let mut benches = benches(&sizes, device, args.settings(), &no_shapes)?;
+    let tuned = Table::in_force()?;
+    let mut benches = benches(&sizes, device, args.settings(), &tuned)?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), crate::report::of)?;
 
     let telemetry = gpus.iter().map(|gpu| telemetry::open(gpu).ok());
@@ -125,7 +125,7 @@ fn benches<'b>(
     sizes: &Sizes<'_>,
     device: &dyn Device,
     settings: Settings,
-    no_shapes: &'b Table,
+    tuned: &'b Table,
 ) -> Result<Vec<Bench<'b>>, CommandError> {
     let items = sizes.items(device)?.into_iter();
     let benches = items.map(|item| Bench {
@@ -133,7 +133,7 @@ fn benches<'b>(
         variants: vec![sizes.variant],
         caps: Vec::new(),
         peers: Vec::new(),
-        tuned: no_shapes,
+        tuned,
         case: item.case,
         gpus: item.runs,
         settings: Settings {

@@ -233,7 +233,7 @@ fn what_does_not_fit_and_what_is_wrong() {
 
 #[test]
 fn a_size_that_fewer_do_not_hold_is_unchecked() {
-    let results = measured(&Gpus::new(2 * 8 * 1728 * 3 / 2), &host::poisson::LAB, true);
+    let results = measured(&Gpus::new(2 * 8 * 1728 * 2), &host::poisson::LAB, true);
     let found = results.rows().map(|view| view.row.correctness());
     use Correctness::{Reference, Unchecked};
     assert_eq!(
