@@ -68,17 +68,21 @@ fn poisson_is_equal_on_any_number_of_devices() {
 }
 
 #[test]
-fn several_iterations_per_pass_are_equal_on_any_number_of_devices() {
-    let split = host::poisson::LAB.find("split").unwrap();
-    assert!(!split.shapes.is_empty());
-    for (at, shape) in split.shapes.iter().enumerate() {
-        // Slabs as thick as a pass has iterations, thinner, and with an inside; the last full pass
-        // is shorter.
-        for (n, iterations) in [(12, 10), (9, 8), (27, 7)] {
-            let count = 2 + (at as u32 + n) % 3;
-            let case = poisson(n, iterations);
-            let plan = compared("poisson", &case, &shape.name, count).unwrap();
-            assert_eq!(devices(&plan), count as usize, "{}", shape.name);
+fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
+    // Slabs as thick as a pass has timesteps, thinner, and with an inside; the last pass is shorter.
+    for (number, planes, steps) in [(0, 12, 10), (1, 9, 8), (2, 27, 7)] {
+        let cases: [(&str, Box<dyn LabCase>); 2] = [
+            ("poisson", Box::new(poisson(planes, steps))),
+            ("wave3d", Box::new(wave3d([planes, 9, 34], steps))),
+        ];
+        for (lab, case) in cases {
+            let split = find_lab(lab).unwrap().find("split").unwrap();
+            assert!(!split.shapes.is_empty(), "{lab}");
+            for (at, shape) in split.shapes.iter().enumerate() {
+                let count = 2 + (at as u32 + number) % 3;
+                let plan = compared(lab, case.as_ref(), &shape.name, count).unwrap();
+                assert_eq!(devices(&plan), count as usize, "{}", shape.name);
+            }
         }
     }
 }
@@ -198,9 +202,10 @@ fn waits_for(plan: &Plan) -> Vec<Vec<bool>> {
 
 #[test]
 fn the_rest_of_a_slab_waits_for_no_exchange() {
+    // Two passes each.
     let cases: [(&Lab, &dyn LabCase); 3] = [
         (&host::poisson::LAB, &poisson(40, 2)),
-        (&host::wave3d::LAB, &wave3d([40, 9, 10], 2)),
+        (&host::wave3d::LAB, &wave3d([40, 9, 10], 4)),
         (&host::stencil25::LAB, &stencil25([60, 9, 10], 2, 2)),
     ];
     for (lab, case) in cases {

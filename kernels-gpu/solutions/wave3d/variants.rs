@@ -3,7 +3,7 @@
 use super::fast::launch::Shape as Fast;
 use super::kernels::{BLOCK, PLANES};
 use super::resident::launch::Shape as Resident;
-use super::{fast, resident, single, split, split2, split3};
+use super::{fast, resident, single, split2, split3};
 use crate::kernels::variant;
 use crate::wave3d::{MOST_SITES, Wave3d};
 use lab::Variant;
@@ -44,10 +44,12 @@ pub fn variants() -> Vec<Variant> {
         .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
         variant::<Wave3d>(
             "split",
-            "single in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
-            |_| Box::new(split::launch::Submission),
+            "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
+            |_| Box::new(fast::launch::Submission),
         )
-        .on_request(),
+        .on_request()
+        .tuned_as("fast")
+        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
     ]
 }
 

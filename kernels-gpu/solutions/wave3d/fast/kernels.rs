@@ -42,6 +42,12 @@ pub const MAX_DEPTH: u32 = 4;
 /// The largest number of rows of a thread.
 pub const MAX_ROWS: u32 = 8;
 
+/// The planes before the first written one that a launch of `depth` timesteps reads: one that each
+/// timestep needs, and one of u_prev that comes with the first of these, without effect.
+pub const fn reach(depth: u32) -> u32 {
+    depth + 1
+}
+
 /// Values of a tile's row in shared memory.
 const ROW: u32 = WIDTH;
 /// Planes in flight while a plane is computed.
@@ -126,14 +132,17 @@ type Plane<const ROWS: usize> = [f64; ROWS];
 /// Two planes of each timestep. In phase p, plane p is the older, which the newest replaces.
 type Planes<const DEPTH: usize, const ROWS: usize> = [[Plane<ROWS>; 2]; DEPTH];
 
-/// Fields and tables.
+/// Fields and tables. Each pointer is to plane 0 of the domain, of which there may be nothing in
+/// memory.
 #[derive(Clone, Copy)]
-struct Task<'a> {
-    u_prev: &'a [f64],
-    u: &'a [f64],
+struct Task {
+    u_prev: *const f64,
+    u: *const f64,
     out_prev: *mut f64,
     out: *mut f64,
-    factors: &'a [f64],
+    factors: *const f64,
+    /// The planes to write.
+    written: [u32; 2],
     domain: Domain,
     /// The plane of the source and this thread's row with the source, if any; below, its values.
     source: [u32; 2],
@@ -142,9 +151,8 @@ struct Task<'a> {
 
 /// A thread's knowledge of its tile and its sites.
 #[derive(Clone, Copy)]
-struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize>
-{
-    task: Task<'a>,
+struct Sites<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize> {
+    task: Task,
     /// Properties of its sites, one bit each: one register holds all.
     flags: u32,
     /// The position of its first site in a plane of the domain, which may be beyond the last.
@@ -167,7 +175,7 @@ struct Sites<'a, const DEPTH: usize, const ROWS: usize, const THREADS: usize, co
 }
 
 impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED: usize>
-    Sites<'_, DEPTH, ROWS, THREADS, RELOADED>
+    Sites<DEPTH, ROWS, THREADS, RELOADED>
 {
     const TILE_ROWS: u32 = (ROWS * THREADS) as u32;
     const PLANE: u32 = plane_len(Self::TILE_ROWS);
@@ -212,11 +220,11 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     #[inline(always)]
     unsafe fn fetch(&self, i: u32) {
         let Domain { n_x, n_y, n_z } = self.task.domain;
-        let [plane, before] = [i, i.wrapping_sub(1)].map(|plane| plane.min(n_x - 1));
+        let [plane, before] = [i, i.max(1) - 1].map(|plane| plane.min(n_x - 1));
         let (own, copied_to) = (hint::opaque(self.own), hint::opaque(self.copied_to));
-        let copy = |field: &[f64], plane: u32, to: u32| {
+        let copy = |field: *const f64, plane: u32, to: u32| {
             let first = u64::from(plane) * u64::from(n_y * n_z);
-            let from = field.as_ptr().wrapping_add(first as usize);
+            let from = field.wrapping_add(first as usize);
             let to = self.shared(to + copied_to);
             let places = |row: usize| (to.wrapping_add(row * ROW as usize), self.copied[row]);
             // SAFETY: the sites are in the domain; the caller's. Where n_z is even, they begin at
@@ -244,7 +252,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         let half = own % ROW;
         if half < 2 * ROWS as u32 {
             let first = u64::from(before) * u64::from(n_y * FACTORS);
-            let from = self.task.factors.as_ptr().wrapping_add(first as usize);
+            let from = self.task.factors.wrapping_add(first as usize);
             let to = self.in_factors(i.wrapping_sub(1), own) + 2 * half;
             // SAFETY: the column is in the domain; the caller's.
             unsafe { async_copy::copy_16_at(self.shared(to), from, self.copied_factors) };
@@ -528,21 +536,24 @@ macro_rules! instances {
         pub const INSTANCES: &[(&str, u32, u32, u32)] = &[$((stringify!($name), $depth, $rows, $threads)),*];
 
         $(
-        /// Computes some timesteps of all sites, from two fields to two others.
+        /// Computes some timesteps in `len` planes of sites from `first` on, from two fields to two
+        /// others.
         ///
-        /// `ratio` is dt^2/dx^2. `factors` are those of [`wave3d_fast_factors`] by i n_y + j.
-        /// `source` is the position of the source's site; its values at these timesteps follow. A
-        /// chunk has `planes` planes.
+        /// `u_prev`, `u` and `factors` begin [`reach`] planes before `first`, or with plane 0;
+        /// `out_prev` and `out` begin with `first`. `ratio` is dt^2/dx^2. `factors` are those of
+        /// [`wave3d_fast_factors`] by i n_y + j. `source` is the position of the source's site in
+        /// the domain; its values at these timesteps follow. A chunk has `planes` planes.
         ///
         /// Block: [`WIDTH`] threads along k, and those along j, with [`shared_mem_bytes`]. Grid:
-        /// [`tiles`] along k with [`MARGIN`] and along j with the timesteps, and n_x / `planes`,
+        /// [`tiles`] along k with [`MARGIN`] and along j with the timesteps, and `len` / `planes`,
         /// rounded up.
         ///
         /// # Safety
-        /// - `u_prev` and `u` have the domain's values, `c2` n_z, `factors` [`FACTORS`] for each
-        ///   column, all but `c2` aligned to 16 bytes.
-        /// - `out_prev` and `out` point to as many values as the domain's, which nothing else
-        ///   accesses during the launch.
+        /// - The planes are the domain's. `u_prev` and `u` have values, and `factors` [`FACTORS`]
+        ///   for each column, as far as the timesteps' number of planes after those that are
+        ///   written, or as the last one. They are aligned to 16 bytes. `c2` has n_z values.
+        /// - `out_prev` and `out` point to these planes' values, which nothing else accesses during
+        ///   the launch.
         /// - n_x, n_y and n_z are at least 3; the number of sites fits in 31 bits.
         #[kernel(max_threads = $most)]
         pub unsafe fn $name(
@@ -552,6 +563,8 @@ macro_rules! instances {
             out: *mut f64,
             c2: &[f64],
             factors: &[f64],
+            first: u32,
+            len: u32,
             n_x: u32,
             n_y: u32,
             n_z: u32,
@@ -563,12 +576,17 @@ macro_rules! instances {
             value_4: f64,
             planes: u32,
         ) {
+            let before = |planes: u32, plane: u32| {
+                (u64::from(planes) * u64::from(plane)) as usize
+            };
+            let (plane, read) = (n_y * n_z, first.saturating_sub(reach($depth)));
             let task = Task {
-                u_prev,
-                u,
-                out_prev,
-                out,
-                factors,
+                u_prev: u_prev.as_ptr().wrapping_sub(before(read, plane)),
+                u: u.as_ptr().wrapping_sub(before(read, plane)),
+                out_prev: out_prev.wrapping_sub(before(first, plane)),
+                out: out.wrapping_sub(before(first, plane)),
+                factors: factors.as_ptr().wrapping_sub(before(read, n_y * FACTORS)),
+                written: [first, first + len],
                 domain: Domain { n_x, n_y, n_z },
                 source: [u32::MAX; 2],
                 values: [value_1, value_2, value_3, value_4],
@@ -603,7 +621,7 @@ unsafe fn fast<
     const THREADS: usize,
     const RELOADED: usize,
 >(
-    mut task: Task<'_>,
+    mut task: Task,
     c2: &[f64],
     ratio: f64,
     source: u32,
@@ -648,8 +666,8 @@ unsafe fn fast<
         is_plain &= (in_plane / n_z).wrapping_sub(first_j) >= tile_rows
             || (in_plane % n_z).wrapping_sub(first_k) >= WIDTH;
     }
-    let first = thread::block_idx_z() * planes;
-    let chunk = [first, (first + planes).min(n_x)];
+    let first = task.written[0] + thread::block_idx_z() * planes;
+    let chunk = [first, (first + planes).min(task.written[1])];
     let plain_from = first.max(1) + depth;
     let plain_end = match is_plain {
         true => (chunk[1] + depth).min(n_x),

@@ -1,9 +1,14 @@
-//! Several timesteps per launch, from two fields to two others.
+//! Passes of several timesteps, from two fields to two others.
+//!
+//! On several devices, each has a slab of planes along x, and as many planes of each neighbour as a
+//! pass reads. A pass computes the planes at each seam first, and sends them while it computes the
+//! others.
 
+use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, shared_mem_bytes, tiles};
+use super::kernels::{FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, reach, shared_mem_bytes, tiles};
 
 /// The number of multiprocessors that the chunks are made for. Each runs one block at a time. With
 /// other numbers the results are the same.
@@ -77,16 +82,17 @@ impl Shape {
         [tiles(n_z, WIDTH, MARGIN), tiles(n_y, tile_rows, depth)]
     }
 
-    /// The number of planes of a chunk with which the multiprocessors finish first. Each takes one
-    /// block after another, and a block takes `depth` planes more on each side than it writes.
-    fn planes(&self, n: [u32; 3], depth: u32, tile_rows: u32) -> u32 {
-        let [along_k, along_j] = Shape::tiles(n, depth, tile_rows).map(u64::from);
+    /// The number of planes of a chunk with which the multiprocessors finish `len` planes first.
+    /// Each takes one block after another, and a block takes `depth` planes more on each side than
+    /// it writes.
+    fn planes(&self, tiles: [u32; 2], depth: u32, len: u32) -> u32 {
+        let [along_k, along_j] = tiles.map(u64::from);
         let time = |planes: u32| {
-            let blocks = along_k * along_j * u64::from(n[0].div_ceil(planes));
+            let blocks = along_k * along_j * u64::from(len.div_ceil(planes));
             blocks.div_ceil(MULTIPROCESSORS) * u64::from(planes + 2 * depth)
         };
-        let planes = (1..=self.chunks.clamp(1, 65_535)).map(|chunks| n[0].div_ceil(chunks));
-        planes.min_by_key(|&planes| time(planes)).unwrap_or(n[0])
+        let planes = (1..=self.chunks.clamp(1, 65_535)).map(|chunks| len.div_ceil(chunks));
+        planes.min_by_key(|&planes| time(planes)).unwrap_or(len)
     }
 }
 
@@ -111,59 +117,72 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let Buffers {
-            mut u_prev,
-            mut u,
-            c2,
-            d,
-        } = buffers;
+        let Buffers { u_prev, u, c2, d } = buffers;
         if problem.steps == 0 {
             return Ok(Outputs { u_prev, u });
         }
         let Problem { n_x, n_y, n_z, .. } = *problem;
+        let n = [n_x, n_y, n_z];
+        let planes = u64::from(n_x);
+        let most = self.depth.clamp(1, MAX_DEPTH);
+        let halo = u64::from(reach(most));
+        let slabs = Slabs::new(plan.available_devices(), planes, 0..planes, halo, "along x")?;
         let columns = n_x as usize * n_y as usize;
+        let of_columns = plan.scratch("factors", Element::F64, FACTORS as usize * columns);
+        let factors = slabs.scatter(plan, of_columns)?;
+        let d = slabs.scatter(plan, d)?;
+        for device in slabs.devices() {
+            let held = slabs.held(device);
+            let columns = (held.end - held.start) as u32 * n_y;
+            let config = LaunchConfig::covering(columns, 256)?;
+            let damping = d.read(device, held);
+            let args = args![damping, factors.part(device), n_y, problem.dt];
+            plan.launch("wave3d_fast_factors", config, args)?;
+        }
+        let c2 = slabs.copies(plan, c2)?;
         let sites = columns * n_z as usize;
-        let mut out_prev = plan.scratch("out_prev", Element::F64, sites);
-        let mut out = plan.scratch("out", Element::F64, sites);
-        let factors = plan.scratch("factors", Element::F64, FACTORS as usize * columns);
-        let config = LaunchConfig::covering(columns as u32, 256)?;
-        let of_columns = args![d.slice(), factors, n_y, problem.dt];
-        plan.launch("wave3d_fast_factors", config, of_columns)?;
-        for values in problem
-            .source_values
-            .chunks(self.depth.clamp(1, MAX_DEPTH) as usize)
-        {
+        let [out_prev, out] = ["out_prev", "out"].map(|name| plan.scratch(name, Element::F64, sites));
+        let mut from = [slabs.scatter(plan, u_prev)?, slabs.scatter(plan, u)?];
+        let mut to = [slabs.scatter(plan, out_prev)?, slabs.scatter(plan, out)?];
+        for values in problem.source_values.chunks(most as usize) {
             let depth = values.len() as u32;
             let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
-            let n = [n_x, n_y, n_z];
             let (kernel, [rows, threads]) = self.kernel(depth);
             let tile_rows = rows * threads;
-            let planes = self.planes(n, depth, tile_rows);
-            let [along_k, along_j] = Shape::tiles(n, depth, tile_rows);
-            let grid = (along_k, along_j, n_x.div_ceil(planes));
-            let config = LaunchConfig::new(grid, (WIDTH, threads))
-                .with_shared_mem_bytes(shared_mem_bytes(depth, tile_rows));
-            let args = args![
-                u_prev.slice(),
-                u.slice(),
-                out_prev,
-                out,
-                c2.slice(),
-                factors.slice(),
-                n_x,
-                n_y,
-                n_z,
-                problem.ratio,
-                problem.source,
-                value(0),
-                value(1),
-                value(2),
-                value(3),
-                planes,
-            ];
-            plan.launch(kernel, config, args)?;
-            (u_prev, u, out_prev, out) = (out_prev, out, u_prev, u);
+            let tiles = Shape::tiles(n, depth, tile_rows);
+            slabs.step(plan, &[&to[0], &to[1]], |plan, device, some| {
+                let (first, len) = (some.start as u32, (some.end - some.start) as u32);
+                let chunk = self.planes(tiles, depth, len);
+                let grid = (tiles[0], tiles[1], len.div_ceil(chunk));
+                let config = LaunchConfig::new(grid, (WIDTH, threads))
+                    .with_shared_mem_bytes(shared_mem_bytes(depth, tile_rows));
+                let before = some.start.saturating_sub(u64::from(reach(depth)));
+                let around = before..(some.end + u64::from(depth)).min(planes);
+                let args = args![
+                    from[0].read(device, around.clone()),
+                    from[1].read(device, around.clone()),
+                    to[0].write(device, some.clone()),
+                    to[1].write(device, some),
+                    c2[device as usize].slice(),
+                    factors.read(device, around),
+                    first,
+                    len,
+                    n_x,
+                    n_y,
+                    n_z,
+                    problem.ratio,
+                    problem.source,
+                    value(0),
+                    value(1),
+                    value(2),
+                    value(3),
+                    chunk,
+                ];
+                plan.launch(kernel, config, args)
+            })?;
+            (from, to) = (to, from);
         }
+        let [u_prev, u] = from.map(|field| field.whole());
         Ok(Outputs { u_prev, u })
     }
 }
