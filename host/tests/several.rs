@@ -69,7 +69,8 @@ fn poisson_is_equal_on_any_number_of_devices() {
 
 #[test]
 fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
-    // Slabs as thick as a pass has timesteps, thinner, and with an inside; the last pass is shorter.
+    // Slabs as thick as a pass has timesteps, thinner, and with an inside. The last pass is
+    // shorter.
     for (number, planes, steps) in [(0, 12, 10), (1, 9, 8), (2, 27, 7)] {
         let cases: [(&str, Box<dyn LabCase>); 2] = [
             ("poisson", Box::new(poisson(planes, steps))),

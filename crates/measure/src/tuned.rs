@@ -210,10 +210,10 @@ impl Table {
         Ok(Table { entries })
     }
 
-    /// The variant in the shape that is best for the case on this number of `devices` like this one: what
-    /// was found for this case, or else for that with the number of cells nearest to a device's
-    /// share; on this GPU, or else on others of its generation. As it is where nothing was found,
-    /// where a shape was named, and on the emulated device.
+    /// The variant in the shape that is best for the case on this number of `devices` like this
+    /// one: what was found for this case, or else for that with the number of cells nearest to a
+    /// device's share; on this GPU, or else on others of its generation. As it is where nothing was
+    /// found, where a shape was named, and on the emulated device.
     pub fn choose(
         &self,
         lab: &Lab,

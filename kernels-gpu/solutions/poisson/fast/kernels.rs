@@ -55,7 +55,7 @@ pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
 /// The task of a launch.
 #[derive(Clone, Copy)]
 struct Task {
-    /// The cube's plane 0, of which there may be nothing in memory.
+    /// The cube's plane 0, which need not be in memory.
     u: *const f64,
     u_next: *mut f64,
     n: u32,

@@ -132,8 +132,7 @@ type Plane<const ROWS: usize> = [f64; ROWS];
 /// Two planes of each timestep. In phase p, plane p is the older, which the newest replaces.
 type Planes<const DEPTH: usize, const ROWS: usize> = [[Plane<ROWS>; 2]; DEPTH];
 
-/// Fields and tables. Each pointer is to plane 0 of the domain, of which there may be nothing in
-/// memory.
+/// Fields and tables. Each pointer is to plane 0 of the domain, which need not be in memory.
 #[derive(Clone, Copy)]
 struct Task {
     u_prev: *const f64,
