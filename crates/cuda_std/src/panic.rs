@@ -15,24 +15,26 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 use crate::{llvm, thread};
 
 /// Where the first thread that panics tells the host of it: memory of the host's that the device
-/// reaches, all zero. Null where no host asks. `cuda_builder` keeps the variable in crates with
-/// messages, and the host sets it (`device`, in `cuda::panics`, which has the same layout).
+/// reaches. Null where no host asks. `cuda_builder` keeps the variable in crates with messages, and
+/// the host sets it (`device`, in `cuda::panics`, which has the same layout).
 #[unsafe(no_mangle)]
 #[allow(non_upper_case_globals, reason = "the host looks it up by this name")]
 static __cuda_std_panic: AtomicPtr<Report> = AtomicPtr::new(core::ptr::null_mut());
 
-/// A panic, for the host.
+/// A panic, for the host. All is zero at first but `text_bytes`.
 #[repr(C)]
 struct Report {
     /// [`FREE`], [`CLAIMED`], [`WRITTEN`].
     state: AtomicU32,
+    /// The host's room for text, behind this struct: the file's name and the message, each with a
+    /// zero byte at its end. Longer ones are cut.
+    text_bytes: u32,
     line: u32,
     block: [u32; 3],
     thread: [u32; 3],
-    message: [u8; MESSAGE_BYTES],
-    file: [u8; FILE_BYTES],
 }
 
+/// Room for a message on the stack of the thread.
 const MESSAGE_BYTES: usize = 400;
 const FILE_BYTES: usize = 200;
 
@@ -91,7 +93,7 @@ fn report(message: &Text<MESSAGE_BYTES>, file: &Text<FILE_BYTES>, line: u32) {
     let state = unsafe { &(*report).state };
     let claimed = state.compare_exchange(FREE, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
     if claimed.is_ok() {
-        // SAFETY: as above; this thread alone has claimed the other fields.
+        // SAFETY: as above, with so many bytes of text; this thread alone has claimed the rest.
         unsafe {
             (*report).line = line;
             (*report).block = [
@@ -104,8 +106,12 @@ fn report(message: &Text<MESSAGE_BYTES>, file: &Text<FILE_BYTES>, line: u32) {
                 thread::thread_idx_y(),
                 thread::thread_idx_z(),
             ];
-            (*report).message = message.bytes;
-            (*report).file = file.bytes;
+            // The last byte stays the host's zero.
+            let bytes = ((*report).text_bytes as usize).saturating_sub(1);
+            let text = core::slice::from_raw_parts_mut(report.add(1).cast::<u8>(), bytes);
+            let mut room = text.iter_mut();
+            file.copy_to(&mut room);
+            message.copy_to(&mut room);
         }
         thread::system_fence();
         state.store(WRITTEN, Ordering::Release);
@@ -136,6 +142,13 @@ impl<const N: usize> Text<N> {
 
     fn start(&self) -> *const u8 {
         self.bytes.as_ptr()
+    }
+
+    /// Copies the text and its zero byte, as far as there is room.
+    fn copy_to(&self, room: &mut core::slice::IterMut<'_, u8>) {
+        for (from, to) in self.bytes.iter().take(self.len + 1).zip(room) {
+            *to = *from;
+        }
     }
 }
 

@@ -21,12 +21,14 @@ const VARIABLE: &CStr = c"__cuda_std_panic";
 
 // The layout of the memory, in words of 32 bits, as `cuda_std::panic` has it.
 const STATE: usize = 0;
-const LINE: usize = 1;
-const BLOCK: usize = 2;
-const THREAD: usize = 5;
-const MESSAGE: usize = 8;
-const FILE: usize = MESSAGE + 400 / 4;
-const WORDS: usize = FILE + 200 / 4;
+const TEXT_BYTES: usize = 1;
+const LINE: usize = 2;
+const BLOCK: usize = 3;
+const THREAD: usize = 6;
+const TEXT: usize = 9;
+
+/// Room for the name of the file and the message. The kernel cuts longer ones.
+const TEXT_WORDS: usize = 150;
 
 /// Stack of a thread that makes a message. ptxas does not know how deep calls through pointers go,
 /// and the driver's default of 1024 bytes ends in an illegal address.
@@ -54,7 +56,9 @@ impl Mailbox {
         };
         let stack = CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES);
         check("cuCtxSetLimit", stack)?;
-        let memory = check("cuMemAllocHost", LockedBuffer::new(&0, WORDS))?;
+        let memory = LockedBuffer::new(&0, TEXT + TEXT_WORDS);
+        let mut memory = check("cuMemAllocHost", memory)?;
+        memory[TEXT_BYTES] = 4 * TEXT_WORDS as u32;
         // Page-locked memory has the same address on host and device.
         let address = memory.as_ptr() as CUdeviceptr;
         // SAFETY: the variable has as many bytes, and no kernel of the module runs yet.
@@ -64,19 +68,20 @@ impl Mailbox {
 
     /// The first panic, if there was one. Nothing runs on the device.
     pub fn panic(&self) -> Option<Panic> {
-        // SAFETY: the memory has `WORDS` words and lives as long as `self`. The device writes them
-        // no more, but the compiler must not know what they were before.
+        // SAFETY: `at` is less than the number of words, and they live as long as `self`. The device
+        // writes them no more, but the compiler must not know what they were before.
         let word = |at: usize| unsafe { self.0.as_ptr().add(at).read_volatile() };
         let words = |at: usize| [word(at), word(at + 1), word(at + 2)];
-        let text = |from: usize, to: usize| {
-            let bytes: Vec<u8> = (from..to).flat_map(|at| word(at).to_le_bytes()).collect();
-            let text = CStr::from_bytes_until_nul(&bytes).unwrap_or_default();
+        let text = (TEXT..self.0.len()).flat_map(|at| word(at).to_le_bytes());
+        let text: Vec<u8> = text.collect();
+        let mut texts = text.split(|byte| *byte == 0).map(|text| {
             // A terminal obeys some characters.
-            text.to_string_lossy().replace(char::is_control, " ")
-        };
+            String::from_utf8_lossy(text).replace(char::is_control, " ")
+        });
+        let mut next = || texts.next().unwrap_or_default();
         (word(STATE) == WRITTEN).then(|| Panic {
-            message: text(MESSAGE, FILE),
-            file: text(FILE, WORDS),
+            file: next(),
+            message: next(),
             line: word(LINE),
             block: words(BLOCK),
             thread: words(THREAD),
