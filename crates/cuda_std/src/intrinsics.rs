@@ -4,6 +4,14 @@
 //! [`GpuFloat`](crate::GpuFloat) and [`FloatExt`](crate::FloatExt). Ends of names: `_rn` rounds to
 //! nearest, `_rz` to zero, `_ru` up, `_rd` down. As in Rust-CUDA all are `unsafe`; those without
 //! pointers have no obligation. Instructions run only on a GPU.
+//!
+//! # Accuracy
+//!
+//! Functions that `GpuFloat` and `FloatExt` have too are as exact as there. Of the others, in units
+//! in the last place: `erfinv` at most 2, `exp10` and `rsqrt` at most 1 (`tests/accuracy.rs`).
+//! `remquo`, `remainder`, `fmod`, `rint`, `modf` and functions of integers are exact. `remquo` gives
+//! the last 31 bits of the quotient, with its sign. The functions named `fast_` are as exact as
+//! their instructions.
 
 #![allow(clippy::missing_safety_doc)]
 
@@ -295,7 +303,6 @@ of_libm! {
     erf erff(x);
     erfc erfcf(x);
     exp expf(x);
-    exp10 exp10f(x);
     exp2 exp2f(x);
     expm1 expm1f(x);
     fdim fdimf(x, y);
@@ -343,8 +350,17 @@ functions! {
     erfinvf(x: f32) -> f32 = float_ext::inv_erf(f64::from(x)) as f32;
     ilogb(x: f64) -> i32 = x.unbiased_exp();
     ilogbf(x: f32) -> i32 = x.unbiased_exp();
-    logb(x: f64) -> f64 = f64::from(x.unbiased_exp());
-    logbf(x: f32) -> f32 = x.unbiased_exp() as f32;
+    // 0, infinity and NaN have the logarithm of C's `logb`.
+    logb(x: f64) -> f64 = match x.unbiased_exp() {
+        i32::MIN | i32::MAX => libm::log(x.abs()),
+        exponent => f64::from(exponent),
+    };
+    logbf(x: f32) -> f32 = match x.unbiased_exp() {
+        i32::MIN | i32::MAX => libm::logf(x.abs()),
+        exponent => exponent as f32,
+    };
+    exp10(x: f64) -> f64 = libm::exp10(x);
+    exp10f(x: f32) -> f32 = libm::exp10(f64::from(x)) as f32;
     ldexp(x: f64, y: i32) -> f64 = x.ldexp(y);
     ldexpf(x: f32, y: i32) -> f32 = x.ldexp(y);
     scalbn(x: f64, y: i32) -> f64 = x.scale_by_n(y);

@@ -4,7 +4,30 @@
 //! The bits are the same on every device (`tests/cuda-std`), and so are the errors.
 #![cfg(feature = "math")]
 
-use cuda_std::{FloatExt, GpuFloat};
+use cuda_std::{FloatExt, GpuFloat, intrinsics};
+
+/// Functions that only `intrinsics` has.
+trait Raw {
+    fn erfinv(self) -> Self;
+    fn exp10(self) -> Self;
+    fn rsqrt(self) -> Self;
+}
+
+macro_rules! raw {
+    ($($ty:ident: $($name:ident = $intrinsic:ident),*;)*) => {$(
+        impl Raw for $ty {
+            $(fn $name(self) -> $ty {
+                // SAFETY: there is no obligation.
+                unsafe { intrinsics::$intrinsic(self) }
+            })*
+        }
+    )*};
+}
+
+raw! {
+    f32: erfinv = erfinvf, exp10 = exp10f, rsqrt = rsqrtf;
+    f64: erfinv = erfinv, exp10 = exp10, rsqrt = rsqrt;
+}
 
 struct Function {
     name: &'static str,
@@ -88,6 +111,9 @@ functions! {
     FloatExt::j1(x) 4.0 4.0 [0.0, 30.0] true;
     FloatExt::y0(x) 4.0 4.0 [0.1, 30.0] true;
     FloatExt::y1(x) 4.0 4.0 [0.1, 30.0] true;
+    Raw::erfinv(x) 2.0 2.0 [-1.0, 1.0] false;
+    Raw::exp10(x) 1.0 1.0 [-37.0, 38.0] false;
+    Raw::rsqrt(x) 1.0 1.0 [1e-30, 1e30] false;
 }
 
 /// The difference in units in the last place of `value`, or of 1 if that is less and the function

@@ -3,6 +3,8 @@
 #[cfg(target_os = "linux")]
 #[path = "library/panics.rs"]
 mod panics;
+#[path = "library/raw.rs"]
+mod raw;
 
 use cuda_std_tests::{Launch, devices};
 use device::{Device, Element, EmulatedDevice, HostBuffer};

@@ -75,6 +75,11 @@ FUNCTIONS = {
     "j1": (mp.j1, between(0, 30)),
     "y0": (lambda x: mp.bessely(0, x), between(0.1, 30)),
     "y1": (lambda x: mp.bessely(1, x), between(0.1, 30)),
+    "erfinv": (mp.erfinv, between(-1, 1)),
+    "erfinv of little": (mp.erfinv, magnitude(-60, -1, signed=True)),
+    "erfinv near 1": (mp.erfinv, lambda: (1 - 2.0 ** random.uniform(-52, -2),)),
+    "exp10": (lambda x: mp.mpf(10) ** x, between(-300, 300)),
+    "rsqrt": (lambda x: 1 / mp.sqrt(x), magnitude(-900, 900)),
 }
 SAMPLES = 40
 

@@ -2,6 +2,8 @@
 
 use cuda_std::{FloatExt, GpuFloat, kernel, thread};
 
+use crate::libdevice::Libdevice;
+
 macro_rules! functions {
     (|$x:ident, $y:ident| $($name:ident: $value:expr;)*) => {
         #[allow(non_camel_case_types, clippy::upper_case_acronyms)]
@@ -90,6 +92,23 @@ functions! { |x, y|
     y0: FloatExt::y0(x);
     y1: FloatExt::y1(x);
     yn: FloatExt::yn(x, y as i32 & 7);
+    erfinv: Libdevice::erfinv(x);
+    exp10: Libdevice::exp10(x);
+    fdim: Libdevice::fdim(x, y);
+    ilogb: Libdevice::ilogb(x) as _;
+    llrint: Libdevice::llrint(x) as _;
+    llround: Libdevice::llround(x) as _;
+    logb: Libdevice::logb(x);
+    modf: Libdevice::modf(x).0;
+    modf_integer: Libdevice::modf(x).1;
+    nearbyint: Libdevice::nearbyint(x);
+    nextafter: Libdevice::nextafter(x, y);
+    remainder_of_nearest: Libdevice::remainder(x, y);
+    remquo: Libdevice::remquo(x, y).0;
+    // More bits than C promises, and few enough for an `f32`.
+    remquo_quotient: (Libdevice::remquo(x, y).1 % 4096) as _;
+    rint: Libdevice::rint(x);
+    rsqrt: Libdevice::rsqrt(x);
 }
 
 #[kernel]

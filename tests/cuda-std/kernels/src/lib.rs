@@ -12,6 +12,8 @@
 pub mod functions;
 pub mod halves;
 pub mod heap;
+pub mod libdevice;
 pub mod memory;
 pub mod random;
+pub mod raw;
 pub mod warps;
