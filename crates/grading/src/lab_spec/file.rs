@@ -21,41 +21,63 @@ const FORMAT_VERSION: u64 = 1;
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlFile {
+    /// 1.
     format_version: Spanned<u64>,
+    /// The lab's name.
     lab: Spanned<String>,
+    /// How values are compared.
     tolerance: TomlTolerance,
+    /// The tested cases, `[[case]]`; at least one.
     #[serde(default)]
     case: Vec<TomlCase>,
+    /// The timed cases, `[[performance]]`.
     #[serde(default)]
     performance: Vec<TomlPerformance>,
 }
 
+/// `[tolerance]`: which results are right.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlTolerance {
+    /// `"exact"`, or `"rounding"`.
     rule: Spanned<String>,
+    /// With `rounding`: how many times as far from the oracle as the reference a value may be.
     factor: Option<Spanned<f64>>,
 }
 
+/// `[[case]]`: a tested case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlCase {
+    /// Unique: letters, digits, `.`, `_` and `-`.
     name: Spanned<String>,
+    /// Where it runs, and who sees it.
     group: Group,
+    /// Earned if every value is right.
     points: Spanned<f64>,
+    /// 1 to 8: the plan uses as many GPUs, or emulated devices; 1 if left out.
     devices: Option<Spanned<u32>>,
+    /// With ranges: draws with more updates are drawn again.
     most_updates: Option<Spanned<u64>>,
+    /// The lab's parameters: values, or ranges in hidden cases.
     params: Spanned<BTreeMap<Spanned<String>, Spanned<toml::Value>>>,
 }
 
+/// `[[performance]]`: a timed case.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlPerformance {
+    /// The large case that is timed.
     case: Spanned<String>,
+    /// For speed.
     points: Spanned<f64>,
+    /// `"reference"`: compared with a variant's time; `"limit"`: with the device's limit.
     against: Spanned<String>,
+    /// With `reference`: the variant.
     variant: Option<Spanned<String>>,
+    /// The ratio up to which nothing is earned.
     zero: Spanned<f64>,
+    /// The ratio from which everything is earned.
     full: Spanned<f64>,
 }
 

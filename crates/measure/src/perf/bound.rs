@@ -13,7 +13,9 @@ pub enum Bottleneck {
     Memory,
     /// Bytes of the L2 cache, which holds all buffers.
     L2,
+    /// Operations on `f32`.
     Fp32,
+    /// Operations on `f64`.
     Fp64,
 }
 
@@ -31,6 +33,7 @@ impl Bottleneck {
 /// The least time that a run can take.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Bound {
+    /// The limit that is reached first.
     pub by: Bottleneck,
     /// The time at that limit.
     pub run_s: f64,

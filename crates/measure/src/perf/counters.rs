@@ -13,17 +13,24 @@ use terminal::progress::Bar;
 /// The counts of each variant's kernels on a small case.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Counted {
+    /// The small case.
     pub case: String,
+    /// The unit of `updates`.
     pub unit: String,
+    /// The counts, variant by variant.
     pub kernels: Vec<KernelCounts>,
+    /// Variants that could not be counted, with reasons.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct KernelCounts {
+    /// The variant's name.
     pub variant: String,
+    /// The kernel's name.
     pub kernel: String,
+    /// Launches of it in a run.
     pub launches: u64,
     /// Useful work of the whole run.
     pub updates: u64,

@@ -33,14 +33,21 @@ pub const SCHEMA_VERSION: u32 = 4;
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Results {
+    /// The version of the document.
     pub schema_version: u32,
+    /// `perf`.
     pub command: String,
+    /// The program's version.
     pub harness_version: String,
+    /// The words of the command.
     pub command_line: Vec<String>,
+    /// When it began, in seconds since 1970.
     pub began_unix_s: u64,
+    /// How long it took, or has taken.
     pub wall_s: f64,
     /// Whether a signal ended it, or it goes on: what is here was finished.
     pub interrupted: bool,
+    /// Whether `--quick` was given.
     pub quick: bool,
     /// A median of another run is within this one's interval, widened by this share on both sides;
     /// 0 in documents that do not say.
@@ -48,11 +55,13 @@ pub struct Results {
     pub between_runs: f64,
     /// If it was timed.
     pub cpu: Option<CpuInfo>,
+    /// The devices that were measured, with their limits.
     pub devices: Vec<DeviceRecord>,
     /// Devices and peers that were asked for, or usual, and could not be had.
     pub missing: Vec<String>,
     /// The CPU references, timed once a lab.
     pub references: Vec<Reference>,
+    /// The cases, lab by lab.
     pub cases: Vec<CaseResults>,
     /// Where the wall time went; empty in documents that do not say.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -65,6 +74,7 @@ pub struct Results {
 /// A row of a CPU reference, and the lab that it belongs to.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Reference {
+    /// The lab's name.
     pub lab: String,
     #[serde(flatten)]
     pub row: Row,
@@ -73,11 +83,13 @@ pub struct Reference {
 /// The devices of `--gpus`, and what holds for all its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
+    /// The variant that all rows have.
     pub variant: String,
     /// Whether sizes grow with the number of devices.
     pub weak: bool,
     /// The number of devices for the row of the most.
     pub devices: u32,
+    /// The connection of the devices; `None` if there is one device, or none is known.
     pub link: Option<Link>,
     /// Opening the devices and loading the kernels' module on each, once for all rows.
     pub start_s: f64,
@@ -126,8 +138,11 @@ impl std::fmt::Display for Link {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceRecord {
+    /// Its name in rows.
     pub device: String,
+    /// The facts of its driver.
     pub info: DeviceInfo,
+    /// NVML's facts.
     pub telemetry: Option<About>,
     /// Why NVML says nothing.
     pub no_telemetry: Option<String>,
@@ -137,9 +152,11 @@ pub struct DeviceRecord {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct CaseResults {
+    /// The lab's name.
     pub lab: String,
     /// The variant that `vs_first` compares with.
     pub first_variant: String,
+    /// The case, as `--case` and tables have it.
     pub case: String,
     /// Timesteps of a run, if the case has some.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -155,6 +172,7 @@ pub struct CaseResults {
 /// NVML's reports while a case was timed on a device.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DeviceTrace {
+    /// The device's name in rows.
     pub device: String,
     /// Since the program was started, in seconds: when the trace begins.
     pub began_s: f64,
@@ -169,8 +187,10 @@ pub struct Row {
     pub device: String,
     /// The variant's name; `serial` and `parallel` for the references.
     pub variant: String,
+    /// A peer's language.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub language: Option<String>,
+    /// A peer's compiler, with its version.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub built_by: Option<String>,
     /// The limit of its kernels' registers, if there is one: then `variant` says so, too.
@@ -182,6 +202,7 @@ pub struct Row {
     /// The number of GPUs that take part, where that is what rows differ by.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpus: Option<u32>,
+    /// The case, as in [`CaseResults`].
     pub case: String,
     #[serde(flatten)]
     pub outcome: Outcome,
@@ -199,6 +220,7 @@ pub struct Capped {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "outcome", rename_all = "snake_case")]
 pub enum Outcome {
+    /// It was timed.
     Timed(Box<Figures>),
     /// On the emulated device, whose times say nothing.
     Computed {
@@ -210,6 +232,7 @@ pub enum Outcome {
     Skipped {
         message: String,
     },
+    /// It could not be run to the end.
     Failed {
         message: String,
     },
@@ -225,6 +248,7 @@ pub struct Figures {
     pub run: Summary,
     /// Time of a whole run among others, back to back; not for the CPU.
     pub batched: Option<Batched>,
+    /// Timesteps of a run, if the case has some.
     pub timesteps: Option<u64>,
     /// How the commands of `run` reached the device; not for the CPU.
     pub by: Option<Launching>,
@@ -242,10 +266,13 @@ pub struct Figures {
     pub updates: u64,
     /// Fewest bytes that a run must move.
     pub bytes: u64,
+    /// Floating-point operations of a run.
     pub flops: u64,
+    /// `updates` / time.
     pub updates_per_s: f64,
     /// `bytes` / time; not for the CPU, whose caches hold many of them.
     pub bytes_per_s: Option<f64>,
+    /// The limit that it cannot exceed, on a device whose limits were measured.
     pub bound: Option<Bound>,
     /// Time of the lab's first variant on the same device and case, over this one's, turn by turn.
     pub vs_first: Option<Ratio>,
@@ -273,7 +300,9 @@ pub struct Figures {
     /// as far as they, and the other variants, can tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub checked_steps: Option<CheckedSteps>,
+    /// The first difference, of a wrong result.
     pub mismatch: Option<String>,
+    /// Of `--gpus`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_several: Option<OnSeveral>,
 }
@@ -318,7 +347,9 @@ impl std::fmt::Display for CheckedSteps {
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Batched {
+    /// How the commands reached the device.
     pub by: Launching,
+    /// Why they were not a graph, if they were not.
     pub no_graph: Option<String>,
     /// Runs of a sample.
     pub runs: u32,
@@ -329,9 +360,13 @@ pub struct Batched {
 /// Clocks, temperature, power while a row was timed: lowest and highest of what was read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Conditions {
+    /// Clock of the multiprocessors.
     pub sm_clock_mhz: Option<[u32; 2]>,
+    /// Clock of the memory.
     pub memory_clock_mhz: Option<[u32; 2]>,
+    /// Of the GPU's die.
     pub temperature_c: Option<[u32; 2]>,
+    /// Power drawn.
     pub power_w: Option<[f64; 2]>,
     /// Why clocks were lowered, and in how many samples.
     pub throttled: Vec<(String, usize)>,
@@ -347,6 +382,7 @@ pub struct Conditions {
 pub enum Clock {
     /// Between device events.
     Device,
+    /// The host's.
     Host,
 }
 
@@ -359,7 +395,9 @@ pub enum Correctness {
     Equal,
     /// Within the lab's tolerance of the reference.
     Close,
+    /// Beyond the tolerance, or not a number.
     Wrong,
+    /// It was compared with nothing.
     Unchecked,
 }
 

@@ -62,6 +62,7 @@ pub type Seconds = BTreeMap<Phase, f64>;
 pub struct Spent {
     /// None for what comes before the first lab.
     pub lab: Option<String>,
+    /// By part of the work.
     pub seconds: Seconds,
 }
 

@@ -8,6 +8,7 @@ use units::{plus_minus, three};
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(from = "RatioForm")]
 pub struct Ratio {
+    /// The ratio.
     pub estimate: f64,
     /// Ends of its 95 % confidence interval; `None` where there are too few samples.
     pub interval: Option<[f64; 2]>,
