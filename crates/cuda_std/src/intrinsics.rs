@@ -9,9 +9,9 @@
 //!
 //! Functions that `GpuFloat` and `FloatExt` have too are as exact as there. Of the others, in units
 //! in the last place: `erfinv` at most 2, `exp10` and `rsqrt` at most 1 (`tests/accuracy.rs`).
-//! `remquo`, `remainder`, `fmod`, `rint`, `modf` and functions of integers are exact. `remquo` gives
-//! the last 31 bits of the quotient, with its sign. The functions named `fast_` are as exact as
-//! their instructions.
+//! `remquo`, `remainder`, `fmod`, `rint`, `modf` and functions of integers are exact. `remquo`
+//! gives the last 31 bits of the quotient, with its sign. The functions named `fast_` are as exact
+//! as their instructions.
 
 #![allow(clippy::missing_safety_doc)]
 

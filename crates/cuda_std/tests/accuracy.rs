@@ -17,7 +17,7 @@ macro_rules! raw {
     ($($ty:ident: $($name:ident = $intrinsic:ident),*;)*) => {$(
         impl Raw for $ty {
             $(fn $name(self) -> $ty {
-                // SAFETY: there is no obligation.
+                // SAFETY: the function has no obligation.
                 unsafe { intrinsics::$intrinsic(self) }
             })*
         }

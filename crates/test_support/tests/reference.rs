@@ -1,14 +1,15 @@
 //! The tables of fields in `docs/reference` are those of the types that write and read the files.
 //!
-//! A page has a pair of comments per type, `<!-- fields of TYPE in FILE -->` and `<!-- end -->`. Between
-//! them are the type's fields with their documentation, by
+//! A page has a pair of comments per type, `<!-- fields of TYPE in FILE -->` and `<!-- end -->`.
+//! Between them are the type's fields with their documentation, by
 //!
 //! ```text
 //! BLESS=1 cargo test -p test_support --test reference
 //! ```
 //!
-//! Without `BLESS` the test fails where a page is stale, a field has no documentation, or a type of a
-//! field is on no page. The sources are read line by line, as `rustfmt` leaves them.
+//! Without `BLESS` the test fails where a page is stale. With and without it, it fails where a field
+//! has no documentation, or a type of a field is on none of the pages. The sources are read line by
+//! line, as `rustfmt` leaves them.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -20,7 +21,10 @@ const PAGES: [&str; 3] = ["lab-toml.md", "report-json.md", "perf-json.md"];
 /// Types whose JSON is plain, or described in words: what the tables call them.
 const KNOWN: &[(&str, &str)] = &[
     ("Kind", "[a kind of failure](failures.md)"),
-    ("Pattern", "[a pattern](failures.md#patterns-of-wrong-values)"),
+    (
+        "Pattern",
+        "[a pattern](failures.md#patterns-of-wrong-values)",
+    ),
     ("Duration", "object: `secs`, `nanos`"),
     ("toml::Value", "value or range"),
     ("Seconds", "by `Phase`: number"),
@@ -77,7 +81,10 @@ fn plain(docs: &str) -> String {
     let first = docs.trim().split("\n\n").next().unwrap_or_default();
     let text = first.replace('\n', " ").replace('|', "\\|");
     // Links to items become their names; a missing value is JSON's.
-    let text = text.replace("[`", "`").replace("`]", "`").replace("`None`", "`null`");
+    let text = text
+        .replace("[`", "`")
+        .replace("`]", "`")
+        .replace("`None`", "`null`");
     text.replace("`crate::", "`")
 }
 
@@ -114,7 +121,10 @@ fn parts<'l>(lines: &mut impl Iterator<Item = &'l str>, depth: usize) -> Vec<Par
             let (name, ty) = match code.split_once(": ") {
                 Some(field) => field,
                 // A variant, of a type or of none.
-                None => code.trim_end_matches(')').split_once('(').unwrap_or((code, "")),
+                None => code
+                    .trim_end_matches(')')
+                    .split_once('(')
+                    .unwrap_or((code, "")),
             };
             (part.name, part.ty) = (name.to_owned(), ty.to_owned());
             found.push(std::mem::take(&mut part));
@@ -127,13 +137,15 @@ fn parts<'l>(lines: &mut impl Iterator<Item = &'l str>, depth: usize) -> Vec<Par
 fn item(source: &str, name: &str) -> Option<Item> {
     let lines: Vec<&str> = source.lines().collect();
     let declares = |line: &str, word: &str| {
-        let line = line.strip_prefix("pub ").or(line.strip_prefix("pub(crate) "));
+        let line = line
+            .strip_prefix("pub ")
+            .or(line.strip_prefix("pub(crate) "));
         line.is_some_and(|line| line == format!("{word} {name} {{"))
     };
     let is_private = |line: &str| line == format!("struct {name} {{");
-    let at = lines.iter().position(|line| {
-        declares(line, "struct") || declares(line, "enum") || is_private(line)
-    })?;
+    let at = lines
+        .iter()
+        .position(|line| declares(line, "struct") || declares(line, "enum") || is_private(line))?;
     let before = lines[..at].iter().rev();
     let mut above: Vec<&str> = before
         .take_while(|line| line.starts_with("///") || line.starts_with("#["))
@@ -151,11 +163,11 @@ fn item(source: &str, name: &str) -> Option<Item> {
     })
 }
 
-/// A page, and which types the pages describe.
+/// The types that the pages describe.
 struct Pages {
-    /// The page of each type, by page and type.
+    /// The page and the name of each type.
     types: Vec<(&'static str, String)>,
-    /// What is wrong.
+    /// The faults that were found.
     faults: Vec<String>,
 }
 
@@ -165,7 +177,11 @@ impl Pages {
         let inner = |outer: &str| ty.strip_prefix(outer)?.strip_suffix('>');
         if let Some(ty) = inner("Option<") {
             // TOML has no `null`.
-            let missing = if page == "lab-toml.md" { ", or left out" } else { " or `null`" };
+            let missing = if page == "lab-toml.md" {
+                ", or left out"
+            } else {
+                " or `null`"
+            };
             return format!("{}{missing}", self.json(page, ty));
         }
         if let Some(ty) = inner("Box<").or(inner("Spanned<")) {
@@ -220,10 +236,15 @@ impl Pages {
             let ty = self.json(page, &part.ty);
             let is_flat = part.attributes.contains("flatten");
             if docs.is_empty() && !is_flat {
-                self.faults.push(format!("`{of}::{name}` has no documentation"));
+                self.faults
+                    .push(format!("`{of}::{name}` has no documentation"));
             }
             let is_left_out = part.attributes.contains("skip_serializing_if");
-            let name = if is_flat { format!("fields of {ty}") } else { format!("`{name}`") };
+            let name = if is_flat {
+                format!("fields of {ty}")
+            } else {
+                format!("`{name}`")
+            };
             let ty = match (is_flat, is_left_out) {
                 (true, _) => String::new(),
                 (_, true) => format!("{}, or left out", ty.trim_end_matches(" or `null`")),
@@ -276,7 +297,8 @@ impl Pages {
             };
             let docs = plain(&variant.docs);
             if docs.is_empty() {
-                self.faults.push(format!("`{name}::{}` has no documentation", variant.name));
+                self.faults
+                    .push(format!("`{name}::{}` has no documentation", variant.name));
             }
             let _ = writeln!(table, "| {value} | {with} | {docs} |");
         }
@@ -314,7 +336,10 @@ fn tables_of_fields_are_those_of_the_types() {
         let markers = text.split(OPEN).skip(1);
         markers.map(move |marker| (page, marker.split(' ').next().unwrap().to_owned()))
     });
-    let mut pages = Pages { types: types.collect(), faults: Vec::new() };
+    let mut pages = Pages {
+        types: types.collect(),
+        faults: Vec::new(),
+    };
     assert!(pages.types.len() > 30, "{} types", pages.types.len());
     let new: Vec<String> = PAGES
         .into_iter()
@@ -326,7 +351,10 @@ fn tables_of_fields_are_those_of_the_types() {
         if std::env::var_os("BLESS").is_some() {
             fs::write(docs_folder().join(page), new).unwrap();
         } else {
-            assert!(old == new, "docs/reference/{page} is stale: run this test with BLESS=1");
+            assert!(
+                old == new,
+                "docs/reference/{page} is stale: run this test with BLESS=1"
+            );
         }
     }
 }
@@ -360,7 +388,10 @@ struct Other {
     count: u32,
 }
 ";
-    let mut pages = Pages { types: vec![("a.md", "Thing".to_owned())], faults: Vec::new() };
+    let mut pages = Pages {
+        types: vec![("a.md", "Thing".to_owned())],
+        faults: Vec::new(),
+    };
     let thing = item(source, "Thing").unwrap();
     assert_eq!(
         pages.table("a.md", "Thing", &thing),

@@ -68,8 +68,8 @@ impl Mailbox {
 
     /// The first panic, if there was one. Nothing runs on the device.
     pub fn panic(&self) -> Option<Panic> {
-        // SAFETY: `at` is less than the number of words, and they live as long as `self`. The device
-        // writes them no more, but the compiler must not know what they were before.
+        // SAFETY: `at` is less than the number of words, and they live as long as `self`. The
+        // device writes them no more, but the compiler must not know what they were before.
         let word = |at: usize| unsafe { self.0.as_ptr().add(at).read_volatile() };
         let words = |at: usize| [word(at), word(at + 1), word(at + 2)];
         let text = (TEXT..self.0.len()).flat_map(|at| word(at).to_le_bytes());

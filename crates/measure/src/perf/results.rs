@@ -223,23 +223,15 @@ pub enum Outcome {
     /// It was timed.
     Timed(Box<Figures>),
     /// On the emulated device, whose times say nothing.
-    Computed {
-        result: Correctness,
-    },
+    Computed { result: Correctness },
     /// The devices have less memory than the case needs.
     DoesNotFit,
     /// The device is missing, or a peer does not do this case.
-    Skipped {
-        message: String,
-    },
+    Skipped { message: String },
     /// It could not be run to the end.
-    Failed {
-        message: String,
-    },
+    Failed { message: String },
     /// The machine lacks something.
-    Lacking {
-        message: String,
-    },
+    Lacking { message: String },
 }
 
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

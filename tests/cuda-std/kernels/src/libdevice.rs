@@ -24,7 +24,7 @@ macro_rules! of_one_result {
     ($ty:ident: $($name:ident($($other:ident)?) -> $result:ty = $intrinsic:ident;)*) => {$(
         #[inline(always)]
         fn $name(self $(, $other: $ty)?) -> $result {
-            // SAFETY: there is no pointer, and so no obligation.
+            // SAFETY: without pointers, the function has no obligation.
             unsafe { intrinsics::$intrinsic(self $(, $other)?) }
         }
     )*};

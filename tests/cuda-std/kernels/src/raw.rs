@@ -35,7 +35,7 @@ pub unsafe fn rounded_f32(x: &[f32], y: &[f32], z: &[f32], out: *mut f32) {
     }
 }
 
-/// As [`ROUNDED_F32`]; there is no subtraction.
+/// As [`ROUNDED_F32`], without the subtraction.
 pub const ROUNDED_F64: usize = 24;
 
 #[kernel]
