@@ -1,6 +1,6 @@
 //! How many thread instructions a second one core executes, with checks off and on.
 //!
-//! `cargo bench -p ptx-emu`. Targets: 300 million a second with checks off, half of that with all
+//! `cargo bench -p ptx-emu`, or `cargo bench -p ptx-emu -- KERNEL`. Targets: 300 million a second with checks off, half of that with all
 //! checks on.
 
 use std::time::{Duration, Instant};
@@ -8,42 +8,50 @@ use std::time::{Duration, Instant};
 use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options, Sanitize};
 
 const TARGET: f64 = 300e6;
-const PTX: &str = include_str!("../tests/ptx/stencil.ptx");
+const STENCIL: &str = include_str!("../tests/ptx/stencil.ptx");
+const SCATTERED: &str = include_str!("../tests/ptx/scattered.ptx");
+/// Words of a row or column of [`SCATTERED`].
+const ROW: u32 = 128;
 const N_X: u32 = 512;
 const N_Y: u32 = 512;
 const CELLS: usize = (N_X * N_Y) as usize;
 
 /// One kernel with its launch, and how it takes its parameters.
 struct Case {
+    ptx: &'static str,
     kernel: &'static str,
     config: LaunchConfig,
     params: fn(u64, u64) -> Vec<u8>,
 }
 
-fn cases() -> [Case; 4] {
+fn cases() -> Vec<Case> {
     let launch = |grid, block| LaunchConfig {
         grid,
         block,
         shared_mem_bytes: 0,
         cluster: [1; 3],
     };
-    [
+    let stencils = [
         Case {
+            ptx: STENCIL,
             kernel: "arithmetic",
             config: launch([64, 1, 1], [256, 1, 1]),
             params: |out, _| [&out.to_le_bytes()[..], &100u32.to_le_bytes()].concat(),
         },
         Case {
+            ptx: STENCIL,
             kernel: "stencil",
             config: launch([N_X / 32, N_Y / 8, 1], [32, 8, 1]),
             params: stencil_params,
         },
         Case {
+            ptx: STENCIL,
             kernel: "stencil",
             config: launch([N_X / 16, N_Y / 16, 1], [16, 16, 1]),
             params: stencil_params,
         },
         Case {
+            ptx: STENCIL,
             kernel: "tiled",
             config: launch([N_X / 32, N_Y / 8, 1], [32, 8, 1]),
             params: |out, input| {
@@ -55,7 +63,21 @@ fn cases() -> [Case; 4] {
                 .concat()
             },
         },
-    ]
+    ];
+    let scattered = ["rows", "bytes", "bins"].map(|kernel| Case {
+        ptx: SCATTERED,
+        kernel,
+        config: launch([CELLS as u32 / ROW / 128, 1, 1], [128, 1, 1]),
+        params: |out, input| {
+            [
+                &out.to_le_bytes()[..],
+                &input.to_le_bytes(),
+                &ROW.to_le_bytes(),
+            ]
+            .concat()
+        },
+    });
+    stencils.into_iter().chain(scattered).collect()
 }
 
 fn stencil_params(before: u64, now: u64) -> Vec<u8> {
@@ -86,7 +108,7 @@ fn measure(case: &Case, sanitize: Sanitize) -> f64 {
         ..Options::default()
     };
     let mut machine = Machine::new(DeviceLimits::default(), options);
-    let program = Executable::parse(PTX).expect("the PTX is valid");
+    let program = Executable::parse(case.ptx).expect("the PTX is valid");
     let module = machine.load(program).expect("it fits");
     let data: Vec<u8> = (0..CELLS)
         .flat_map(|i| (i as f32 * 1e-3).to_le_bytes())
@@ -114,7 +136,12 @@ fn main() {
     println!(
         "kernel       block    checks off        checks on     on/off   off/target  on/(target/2)"
     );
-    for case in cases() {
+    let names: Vec<String> = std::env::args()
+        .skip(1)
+        .filter(|word| !word.starts_with('-'))
+        .collect();
+    let is_named = |case: &Case| names.is_empty() || names.iter().any(|name| name == case.kernel);
+    for case in cases().into_iter().filter(is_named) {
         let off = measure(&case, Sanitize::NONE);
         let on = measure(&case, Sanitize::ALL);
         let [x, y, _] = case.config.block;

@@ -2,103 +2,23 @@
 //!
 //! A warp that accesses consecutive addresses accesses all granules of a line alike. So the line
 //! remembers *runs*: one access, the granules whose memory it is in, and a rule that says which
-//! lanes made it. A run is what [`Cell`]s would remember, not more and not less. A line makes its
-//! cells where runs cannot tell it: at a possible race, at a strong access, and if runs become
-//! many. A buffer's line has cells to the end of the launch, one of shared memory for some blocks
-//! more.
+//! lanes made it. A run is what [`Cell`]s would remember, not more and not less. Where lanes go
+//! their own ways, runs become many: then the line remembers each granule's accesses as [`Alone`]
+//! does, as long as that can tell them. A line makes its cells where neither can: at a possible
+//! race, at a strong access, and if runs become many all the same. A buffer's line has cells to the
+//! end of the launch, one of shared memory for some blocks more.
 
+use super::alone::Alone;
 use super::cell::{Cell, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
+use super::part::{LINE, LaneMap, Part, members};
 
-/// Granules of a line.
-pub(crate) const LINE: u64 = 32;
 /// Most runs of a line.
 const RUNS: usize = 14;
-/// Runs beyond which an access of a single lane is worth cells.
+/// Runs beyond which an access of a single lane is worth another form.
 const MOST_SCATTERED: usize = 6;
 /// Epochs for which shared memory keeps cells.
 const MOST_EPOCHS: u8 = 32;
-
-/// The granules of a line that some lanes access, and the lanes of each.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Part {
-    pub(crate) granules: u32,
-    pub(crate) map: LaneMap,
-}
-
-/// A rule that gives the lanes of a granule: those at a distance from the granule's number, which
-/// is counted in elements of some granules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct LaneMap {
-    /// Bit `32 + d` for each distance `d`.
-    distances: u64,
-    /// Binary logarithm of an element's granules.
-    shift: u8,
-}
-
-impl LaneMap {
-    /// Each granule is of the same lanes.
-    pub(crate) fn same(lanes: u32) -> Self {
-        Self {
-            distances: u64::from(lanes) << 32,
-            shift: LINE.trailing_zeros() as u8,
-        }
-    }
-
-    /// The element of `1 << shift` granules that begins at a granule is a lane's, the next one the
-    /// next lane's.
-    #[inline(always)]
-    pub(crate) fn consecutive(shift: u32, granule: u32, lane: usize) -> Self {
-        Self {
-            distances: 1 << (32 + lane as u32 - (granule >> shift)),
-            shift: shift as u8,
-        }
-    }
-
-    /// True if all granules are of one lane.
-    fn has_one_place(self) -> bool {
-        u64::from(self.shift) == u64::from(LINE.trailing_zeros()) && self.has_one_lane()
-    }
-
-    /// True if no granule is of several lanes.
-    pub(crate) fn has_one_lane(self) -> bool {
-        self.distances.is_power_of_two()
-    }
-
-    /// The lanes of a granule.
-    #[inline(always)]
-    fn lanes(self, granule: u32) -> u32 {
-        (self.distances << (granule >> self.shift) >> 32) as u32
-    }
-
-    /// The rule that gives, for these granules, the lanes of both; `None` if none does.
-    fn joined(self, other: Self, granules: u32) -> Option<Self> {
-        if self.shift == other.shift {
-            let distances = self.distances | other.distances;
-            return Some(Self { distances, ..self });
-        }
-        let first = granules.trailing_zeros();
-        let lanes = self.lanes(first) | other.lanes(first);
-        granules.is_power_of_two().then(|| Self::same(lanes))
-    }
-
-    /// True if each of these granules is, by both rules, of one lane and the same.
-    #[inline(always)]
-    fn is_one_lane(self, other: Self, granules: u32) -> bool {
-        if self == other && self.has_one_lane() {
-            return true;
-        }
-        members(granules).all(|granule| {
-            let lanes = self.lanes(granule);
-            lanes == other.lanes(granule) && lanes.is_power_of_two()
-        })
-    }
-}
-
-/// The numbers of the bits of a mask.
-fn members(mask: u32) -> impl Iterator<Item = u32> {
-    crate::registers::lanes(mask).map(|bit| bit as u32)
-}
 
 /// One access, as some granules remember it.
 #[derive(Clone, Copy, Debug)]
@@ -239,6 +159,44 @@ impl Runs {
         self.count = count;
     }
 
+    /// Notes an access of the lanes that all others are of, and of one time with them: it races
+    /// with none, and is what its granules remember of its kind. False, and nothing is noted, if it
+    /// is none of these.
+    #[inline(always)]
+    fn note_again(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
+        let (has_one_lane, loads) = (part.map.has_one_lane(), kind == Kind::Load);
+        let is_again = |run: &Run| {
+            run.record.is_of_one_time(record)
+                && run.record.non_coherent == record.non_coherent
+                && run.map() == part.map
+                && run.second == 0
+                && (has_one_lane || loads && run.kind == Kind::Load)
+        };
+        if self.count == RUNS || !self.all().iter().all(is_again) {
+            return false;
+        }
+        let (mut is_noted, mut is_whole) = (false, true);
+        for run in self.all_mut().iter_mut().filter(|run| run.kind == kind) {
+            if run.record == *record {
+                run.first |= part.granules;
+                is_noted = true;
+            } else {
+                run.first &= !part.granules;
+                is_whole &= run.first != 0;
+            }
+        }
+        if !is_noted {
+            let mut run = Run::new(kind, *record, part.map);
+            run.first = part.granules;
+            self.runs[self.count] = run;
+            self.count += 1;
+        }
+        if !is_whole {
+            self.tidy();
+        }
+        true
+    }
+
     /// True if no earlier access of a kind to these granules may race with this one.
     #[inline(always)]
     fn is_clear<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, part: Part) -> bool {
@@ -370,22 +328,34 @@ struct Joined {
     is_apart: bool,
 }
 
+/// How a line remembers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(u8)]
+enum Form {
+    #[default]
+    Runs = 0,
+    Alone,
+    Cells,
+}
+
 /// The memory of a line.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Line {
     /// The launch or the cluster of blocks that accessed it last, by its first block: all accesses
     /// before are ordered before those since.
     epoch: u32,
-    has_cells: bool,
+    form: Form,
     /// Epochs that have begun since cells were made.
     age: u8,
     runs: Runs,
-    /// Made where they are needed first.
+    /// Made where it is needed first.
+    alone: Option<Box<Alone>>,
+    /// The same.
     cells: Option<Box<[Cell; LINE as usize]>>,
 }
 
-// SAFETY: each field may be zeros: numbers, `false`, `Kind::Load`, which is 0, and a box that is
-// not there.
+// SAFETY: each field may be zeros: numbers, `Form::Runs` and `Kind::Load`, which are 0, and boxes
+// that are not there.
 unsafe impl bytemuck::Zeroable for Line {}
 
 impl Line {
@@ -394,8 +364,12 @@ impl Line {
     pub(crate) fn enter(&mut self, epoch: u32) -> &mut Self {
         if self.epoch != epoch {
             self.epoch = epoch;
-            self.has_cells = false;
             self.runs.count = 0;
+            // What lanes have accessed alone they will access so again.
+            match &mut self.alone {
+                Some(alone) if self.form == Form::Alone => alone.clear(),
+                _ => self.form = Form::Runs,
+            }
         }
         self
     }
@@ -404,7 +378,7 @@ impl Line {
     /// they remember of other clusters is ordered before.
     #[inline(always)]
     pub(crate) fn enter_shared(&mut self, epoch: u32) -> &mut Self {
-        if self.epoch != epoch && self.has_cells && self.age < MOST_EPOCHS {
+        if self.epoch != epoch && self.form == Form::Cells && self.age < MOST_EPOCHS {
             (self.epoch, self.age) = (epoch, self.age + 1);
         }
         self.enter(epoch)
@@ -414,12 +388,24 @@ impl Line {
     /// it. False, and nothing is noted, if that takes the cells: it may race.
     #[inline(always)]
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        if self.has_cells || now.record.strong {
+        if self.form == Form::Cells || now.record.strong {
             return false;
         }
+        let is_of_one = part.map.one_place().is_some();
+        if self.form == Form::Alone
+            && let Some(alone) = &mut self.alone
+        {
+            if is_of_one || !alone.is_empty() {
+                return alone.access(kind, &now.record, part);
+            }
+            self.form = Form::Runs;
+        }
         // Lanes that go their own ways.
-        if part.map.has_one_place() && self.runs.count > MOST_SCATTERED {
-            return false;
+        if is_of_one && self.runs.count > MOST_SCATTERED {
+            return self.part_lanes() && self.access(kind, now, part);
+        }
+        if self.runs.note_again(kind, &now.record, part) {
+            return true;
         }
         let reads_only = |kind: Kind| {
             let mut runs = self.runs.all().iter().filter(|run| run.kind == kind);
@@ -433,6 +419,26 @@ impl Line {
         is_clear && self.runs.note(kind, now, part).is_some()
     }
 
+    /// Remembers what the runs say as [`Alone`] does; false if it cannot.
+    #[inline(never)]
+    fn part_lanes(&mut self) -> bool {
+        let alone = self.alone.get_or_insert_default();
+        alone.clear();
+        let tells = self.runs.all().iter().all(|run| {
+            let map = run.map();
+            let mut parts = members(run.first).map(|granule| Part {
+                granules: 1 << granule,
+                map,
+            });
+            run.second == 0 && parts.all(|part| alone.access(run.kind, &run.record, part))
+        });
+        if tells {
+            self.form = Form::Alone;
+            self.runs.count = 0;
+        }
+        tells
+    }
+
     /// True if some of these granules were stored to.
     fn has_stores(&self, granules: u32) -> bool {
         let mut runs = self.runs.all().iter();
@@ -441,8 +447,17 @@ impl Line {
 
     /// The stores to a granule.
     pub(crate) fn stores(&self, granule: u64) -> Vec<Record> {
-        if let (true, Some(cells)) = (self.has_cells, &self.cells) {
-            return cells[granule as usize].stores_since(self.epoch).collect();
+        match (self.form, &self.cells, &self.alone) {
+            (Form::Cells, Some(cells), _) => {
+                return cells[granule as usize].stores_since(self.epoch).collect();
+            }
+            (Form::Alone, _, Some(alone)) => {
+                return alone
+                    .last(Kind::Store, granule as u32)
+                    .into_iter()
+                    .collect();
+            }
+            _ => {}
         }
         let granule = granule as u32;
         let of = |place: fn(&Run) -> u32| {
@@ -459,19 +474,23 @@ impl Line {
 
     /// The cell of a granule of the line.
     pub(crate) fn cell(&mut self, granule: u64) -> &mut Cell {
-        if !self.has_cells {
+        if self.form != Form::Cells {
             self.make_cells();
         }
         let cells = self.cells.as_mut().expect("they were made");
         &mut cells[granule as usize]
     }
 
-    /// Puts what the runs say into cells.
+    /// Puts what the line remembers into cells.
     #[inline(never)]
     fn make_cells(&mut self) {
-        (self.has_cells, self.age) = (true, 0);
+        let form = std::mem::replace(&mut self.form, Form::Cells);
+        self.age = 0;
         let cells = self.cells.get_or_insert_default();
         cells.fill(Cell::default());
+        if let (Form::Alone, Some(alone)) = (form, &self.alone) {
+            return alone.fill(&mut cells[..]);
+        }
         for run in self.runs.all() {
             for (place, granules) in [run.first, run.second].into_iter().enumerate() {
                 for granule in members(granules) {

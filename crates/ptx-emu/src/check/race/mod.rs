@@ -68,19 +68,25 @@
 //! # Layout
 //!
 //! `order` says what is ordered before what, `arrivals` what a single lane releases; `cell` what a
-//! granule remembers, and holds the lines of a buffer; `line` is what granules in a row remember
-//! together.
+//! granule remembers; `line` is what granules in a row remember together, and `alone` the same
+//! where each is one lane's; `part` says which of them an access is of; `pages` holds the lines of
+//! a buffer.
 
+mod alone;
 mod arrivals;
 mod cell;
 mod line;
 mod order;
+mod pages;
+mod part;
 #[cfg(test)]
 mod tests;
 
 pub(crate) use arrivals::LaneClocks;
-pub(crate) use cell::{Conflict, Kind, PAGE, PageGuard, RaceShadow, Saved};
-pub(crate) use line::{LINE, LaneMap, Line, Part};
+pub(crate) use cell::{Conflict, Kind};
+pub(crate) use line::Line;
 pub(crate) use order::{
     BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,
 };
+pub(crate) use pages::{PAGE, PageGuard, RaceShadow, Saved};
+pub(crate) use part::{LINE, LaneMap, Part};

@@ -330,6 +330,23 @@ impl Access {
             is_shared: random.u32(0..4) == 0,
         }
     }
+
+    /// An access of a lane that goes its own way: mostly to granules that are its own.
+    fn scattered(random: &mut fastrand::Rng) -> Self {
+        let shift = random.u32(0..3);
+        let first = random.u32(0..32 >> shift) << shift;
+        let lane = match random.u32(0..64) {
+            0 => random.u32(0..32),
+            _ => first / 4,
+        };
+        Self {
+            lanes: 1 << lane,
+            first,
+            shift,
+            is_shared: true,
+            ..Self::random(random)
+        }
+    }
 }
 
 impl Both {
@@ -366,6 +383,12 @@ impl Both {
         false
     }
 
+    /// Forgets everything.
+    fn enter(&mut self, epoch: u32) {
+        self.line.enter(epoch);
+        self.cells.fill(Cell::default());
+    }
+
     fn assert_equal(&self) {
         let mut line = self.line.clone();
         for (granule, cell) in (0..).zip(&self.cells) {
@@ -376,53 +399,78 @@ impl Both {
     }
 }
 
+/// Random accesses to a line, of two blocks of three warps; the number of those that the line told
+/// without cells.
+fn together(seed: u64, is_scattered: bool) -> u32 {
+    let mut random = fastrand::Rng::with_seed(seed);
+    let mut clocks = [self::clocks(), self::clocks()];
+    let mut both = Both {
+        line: Line::default(),
+        cells: vec![Cell::default(); LINE as usize],
+        together: 0,
+    };
+    // The number of the first block.
+    let mut epoch = 1;
+    both.enter(epoch);
+    let (most, pcs, rarely) = if is_scattered {
+        (80, 24, 40)
+    } else {
+        (24, 4, 1)
+    };
+    let (mut block, mut warp) = (0, 0);
+    for _ in 1..random.u32(2..most) {
+        if random.u32(0..rarely) == 0 {
+            (block, warp) = (random.usize(0..2), random.u16(0..3));
+        }
+        match random.u32(0..12 * rarely) {
+            0 => clocks[block].barrier(&[0, 1, 2]),
+            1 => clocks[block].barrier(&[0, 1]),
+            2 => clocks[block].warp_barrier(warp.into(), u32::MAX, u32::MAX),
+            3 if random.u32(0..4) == 0 => {
+                clocks[block].warp_barrier(warp.into(), 0xffff, u32::MAX);
+            }
+            4 if is_scattered => {
+                epoch += 2;
+                both.enter(epoch);
+            }
+            _ => {}
+        }
+        let access = match is_scattered && random.u32(0..16) > 0 {
+            true => Access::scattered(&mut random),
+            false => Access::random(&mut random),
+        };
+        let clocks = &clocks[block];
+        let record = Record {
+            block: epoch + block as u32,
+            pc: random.u32(0..pcs),
+            non_coherent: access.kind == Kind::Load && random.u32(0..8 * rarely) == 0,
+            ..record(LANES as u16 * warp, clocks)
+        };
+        let mut now = Now {
+            record,
+            clocks,
+            blocks: Apart,
+            rank: 0,
+            cluster: &[epoch + block as u32],
+            strengths: None,
+            is_last: false,
+        };
+        if both.access(&mut now, &access) {
+            break;
+        }
+        both.assert_equal();
+    }
+    both.together
+}
+
 #[test]
 fn a_line_remembers_what_its_cells_would() {
-    let mut together = 0;
-    for seed in 0..4000 {
-        let mut random = fastrand::Rng::with_seed(seed);
-        let mut clocks = [self::clocks(), self::clocks()];
-        let mut both = Both {
-            line: Line::default(),
-            cells: vec![Cell::default(); LINE as usize],
-            together: 0,
-        };
-        both.line.enter(1);
-        for _ in 0..random.u32(1..24) {
-            let block = random.usize(0..2);
-            let warp = random.u16(0..3);
-            match random.u32(0..12) {
-                0 => clocks[block].barrier(&[0, 1, 2]),
-                1 => clocks[block].barrier(&[0, 1]),
-                2 => clocks[block].warp_barrier(warp.into(), u32::MAX, u32::MAX),
-                3 if random.u32(0..4) == 0 => {
-                    clocks[block].warp_barrier(warp.into(), 0xffff, u32::MAX);
-                }
-                _ => {}
-            }
-            let access = Access::random(&mut random);
-            let clocks = &clocks[block];
-            let record = Record {
-                block: 1 + block as u32,
-                pc: random.u32(0..4),
-                non_coherent: access.kind == Kind::Load && random.u32(0..8) == 0,
-                ..record(LANES as u16 * warp, clocks)
-            };
-            let mut now = Now {
-                record,
-                clocks,
-                blocks: Apart,
-                rank: 0,
-                cluster: &[1 + block as u32],
-                strengths: None,
-                is_last: false,
-            };
-            if both.access(&mut now, &access) {
-                break;
-            }
-            both.assert_equal();
-        }
-        together += both.together;
-    }
+    let together: u32 = (0..4000).map(|seed| together(seed, false)).sum();
     assert!(together > 8000, "only {together} accesses went together");
+}
+
+#[test]
+fn a_line_of_lanes_that_go_their_own_ways_remembers_so_too() {
+    let together: u32 = (0..2000).map(|seed| together(seed, true)).sum();
+    assert!(together > 20_000, "only {together} accesses took no cells");
 }
