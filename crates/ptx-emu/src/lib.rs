@@ -133,6 +133,7 @@ mod launch;
 mod machine;
 mod memory;
 mod order;
+mod polls;
 mod position;
 mod printed;
 mod printf;

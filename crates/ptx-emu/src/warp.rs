@@ -7,8 +7,8 @@ use ptx::RegClass;
 use crate::frame::{Constant, FunctionCode};
 use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
+use crate::polls::{Parked, Spin};
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
-use crate::spin::{Parked, Spin};
 
 /// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
 /// its warp could run gives way to them: it may be waiting for what they do.

@@ -176,8 +176,8 @@ impl GlobalRegion<'_> {
             return;
         }
         debug_assert_eq!(*page, line / LINES);
-        let saved = self.buffer.content(*page, launch);
-        guard.save(saved);
+        let (granule, first_block) = (launch.granule, launch.first_block);
+        guard.save(self.buffer.content(*page, granule, first_block));
         launch.attempt.note_saved(self.buffer.base, *page);
     }
 }

@@ -19,7 +19,6 @@ use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::{PAGE, RaceShadow, Saved};
 use crate::check::writes::WrittenShadow;
 use crate::request::{Request, Span};
-use crate::runner::LaunchContext;
 
 /// Buffers start at multiples of this.
 const ALIGNMENT: u64 = 256;
@@ -77,12 +76,13 @@ impl Buffer {
         &self.words
     }
 
-    /// The content of a page of the race check's shadow.
-    pub(crate) fn content(&self, page: u64, launch: &LaunchContext) -> Saved {
-        let bytes = PAGE * u64::from(launch.granule);
+    /// The content of a page of the race check's shadow, for a launch with granules of these bytes
+    /// and this first block.
+    pub(crate) fn content(&self, page: u64, granule: u32, first_block: u32) -> Saved {
+        let bytes = PAGE * u64::from(granule);
         let range = page * bytes..((page + 1) * bytes).min(self.bytes);
         let words = (range.start / 4) as usize..(range.end.div_ceil(4) as usize);
-        let mut saved = Saved::new(launch.first_block, range.start);
+        let mut saved = Saved::new(first_block, range.start);
         let words = &self.words[words];
         saved.words = words.iter().map(|word| word.load(Relaxed)).collect();
         saved.written = self.written.words(range);
