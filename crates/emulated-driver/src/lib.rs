@@ -9,9 +9,10 @@
 //!
 //! # Contract
 //!
-//! - **A fault of a kernel is told on standard error, and is an error of the context from then
-//!   on**, as on a GPU: illegal address, misaligned address, failed assertion, launch failure. A
-//!   race or a read of unset memory is a launch failure.
+//! - **A fault of a kernel is told on standard error.** One that a GPU notices is an error of the
+//!   context from then on: illegal address, misaligned address, failed assertion, launch failure.
+//!   After a race, a read of unset memory, or a barrier in divergent code the launch is repeated
+//!   without checks, and the program goes on.
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.
@@ -38,7 +39,7 @@
 //!
 //! # Limits
 //!
-//! - A launch ends at its first fault, and with it, most often, the program.
+//! - A launch tells one fault, its first.
 //! - All devices share one memory: that a kernel reaches another device's without peer access is
 //!   not found. Races are looked for within a launch, not between streams.
 //! - Textures, surfaces, virtual memory management, and inter-process handles are not
