@@ -19,7 +19,7 @@ mod tests;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use device::Sanitize;
 use exit::{CommandError, Ending};
 use terminal::json::JsonArg;
@@ -41,11 +41,11 @@ pub struct EmulateArgs {
     #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["file", "kernel"])]
     program: Vec<OsString>,
     /// How many devices the program finds
-    #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..=16))]
+    #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=16))]
     devices: u32,
     /// How many multiprocessors a device has. A program that sizes its grids by it, so that they
     /// fill a GPU, runs faster on a small one
-    #[arg(long, value_name = "N", default_value_t = 132, value_parser = clap::value_parser!(u32).range(1..=132))]
+    #[arg(long, value_name = "N", default_value_t = 132, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=132))]
     multiprocessors: u32,
     /// The orders in which threads run: a number, a list, or FIRST..LAST; each runs the program
     /// again. 0 is by index, others are random
@@ -56,7 +56,7 @@ pub struct EmulateArgs {
         long,
         value_name = "CHECKS",
         value_delimiter = ',',
-        default_value = "races,unset,barriers"
+        default_value = CHECKS
     )]
     check: Vec<Check>,
     /// Let volatile accesses race as plain ones do, for older code that has `volatile` where it
@@ -85,6 +85,9 @@ pub struct EmulateArgs {
     shared: u32,
 }
 
+/// The checks that are made where `--check` is not given.
+const CHECKS: &str = "races,unset,barriers";
+
 const HELP: &str = "\
 A program is run as it is: it finds a library instead of the GPU's driver, by LD_LIBRARY_PATH. Its kernels must be in it \
 as PTX: nvcc -gencode arch=compute_90,code=compute_90.
@@ -104,7 +107,7 @@ Buffers are shown after the launch.
 Exit code: 1 if a kernel broke a rule, 3 if something is not supported; else the program's own.";
 
 /// A check of the emulator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Check {
     /// Data races.
     Races,
@@ -116,6 +119,36 @@ enum Check {
     Bounds,
     /// None of those that can be left out.
     None,
+}
+
+impl EmulateArgs {
+    /// Refuses flags that would do nothing.
+    fn refuse_idle_flags(&self) -> Result<(), CommandError> {
+        if self.check.len() > 1 && self.check.contains(&Check::None) {
+            return Err(CommandError::Input(
+                "--check: `none` stands alone; leave it out, or leave the others out".to_owned(),
+            ));
+        }
+        if self.file.is_none() || self.kernel.is_some() {
+            return Ok(());
+        }
+        let checks = CHECKS.split(',').map(|name| Check::from_str(name, false));
+        let is_given = [
+            ("--orders", self.orders.0 != [0]),
+            (
+                "--check",
+                !checks.eq(self.check.iter().map(|check| Ok(*check))),
+            ),
+            ("--volatile-is-plain", self.volatile_is_plain),
+            ("--counts", self.counts),
+        ];
+        match is_given.iter().find(|(_, is_given)| *is_given) {
+            Some((flag, _)) => Err(CommandError::Input(format!(
+                "{flag} is of a launch: name a kernel of the file with --kernel"
+            ))),
+            None => Ok(()),
+        }
+    }
 }
 
 /// The checks of a list.
@@ -155,6 +188,7 @@ impl std::str::FromStr for Extents {
 /// Arguments that make no sense, files that cannot be read or written, a library that is not found,
 /// and the program's own exit code where nothing else is wrong.
 pub fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    args.refuse_idle_flags()?;
     match &args.file {
         Some(file) => file::run(args, file, out),
         None => program::run(args, out),
