@@ -11,7 +11,14 @@ const LANES: usize = 32;
 
 pub(super) fn forms() -> Vec<Form> {
     let mut all: Vec<Form> = PRODUCTS.iter().map(product).collect();
-    all.extend([rows(false), rows(true), doubles(), wmma()]);
+    all.extend([
+        rows(false),
+        rows(true),
+        stored(),
+        moved(),
+        doubles(),
+        wmma(),
+    ]);
     all
 }
 
@@ -22,64 +29,177 @@ struct Factors {
     bits: u32,
     random: fn(&mut Rng) -> u64,
     value: fn(u64) -> i64,
-    /// The sum is an f32.
-    is_real: bool,
+    sum: Sum,
+    /// Two registers of `a` are of each of these tiles, and one of `b`.
+    tiles: usize,
+}
+
+/// The type of sums.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Sum {
+    F32,
+    S32,
+    /// Two in a register.
+    F16,
+}
+
+impl Sum {
+    /// A pair of sums in the registers of four results.
+    fn registers(self, pair: [i64; 2]) -> [u64; 2] {
+        match self {
+            Sum::F32 => pair.map(|x| (x as f32).to_bits().into()),
+            Sum::S32 => pair.map(|x| x as u64 & 0xffff_ffff),
+            Sum::F16 => {
+                let [low, high] = pair.map(|x| F16.round(x as f64, Mode::Nearest));
+                [high << 16 | low, 0]
+            }
+        }
+    }
+}
+
+/// A small number as e4m3: 4 bits of exponent, 3 of fraction.
+fn small_e4m3(rng: &mut Rng) -> u64 {
+    const POSITIVE: [u64; 5] = [0, 0x38, 0x40, 0x44, 0x48];
+    u64::from(rng.bool()) << 7 | POSITIVE[rng.usize(..POSITIVE.len())]
+}
+
+/// The value of such a number.
+fn of_e4m3(bits: u64) -> i64 {
+    let magnitude = match bits & 0x7f {
+        0 => 0,
+        bits => (8 + (bits as i64 & 7)) << (bits >> 3) >> 10,
+    };
+    if bits & 0x80 == 0 {
+        magnitude
+    } else {
+        -magnitude
+    }
 }
 
 fn small_half(rng: &mut Rng, half: &Half) -> u64 {
     half.round(f64::from(rng.i32(-8..=8)), Mode::Nearest)
 }
 
-/// Those of products with four registers of `a` and two of `b`.
-const PRODUCTS: [Factors; 7] = [
+const PRODUCTS: [Factors; 15] = [
     Factors {
         name: "m16n8k16.row.col.f32.f16.f16.f32",
         bits: 16,
         random: |rng| small_half(rng, &F16),
         value: |bits| F16.widen(bits) as i64,
-        is_real: true,
+        sum: Sum::F32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k16.row.col.f32.bf16.bf16.f32",
         bits: 16,
         random: |rng| small_half(rng, &BF16),
         value: |bits| BF16.widen(bits) as i64,
-        is_real: true,
+        sum: Sum::F32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k8.row.col.f32.tf32.tf32.f32",
         bits: 32,
         random: |rng| (rng.i32(-64..=64) as f32).to_bits().into(),
         value: |bits| f32::from_bits(bits as u32) as i64,
-        is_real: true,
+        sum: Sum::F32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k32.row.col.s32.s8.s8.s32",
         bits: 8,
         random: |rng| rng.u8(..).into(),
         value: |bits| bits as u8 as i8 as i64,
-        is_real: false,
+        sum: Sum::S32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k32.row.col.satfinite.s32.u8.u8.s32",
         bits: 8,
         random: |rng| rng.u8(..).into(),
         value: |bits| bits as i64,
-        is_real: false,
+        sum: Sum::S32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k64.row.col.s32.s4.s4.s32",
         bits: 4,
         random: |rng| rng.u64(..16),
         value: |bits| (bits << 60) as i64 >> 60,
-        is_real: false,
+        sum: Sum::S32,
+        tiles: 2,
     },
     Factors {
         name: "m16n8k64.row.col.s32.u4.u4.s32",
         bits: 4,
         random: |rng| rng.u64(..16),
         value: |bits| bits as i64,
-        is_real: false,
+        sum: Sum::S32,
+        tiles: 2,
+    },
+    Factors {
+        name: "m16n8k16.row.col.f16.f16.f16.f16",
+        bits: 16,
+        random: |rng| small_half(rng, &F16),
+        value: |bits| F16.widen(bits) as i64,
+        sum: Sum::F16,
+        tiles: 2,
+    },
+    Factors {
+        name: "m16n8k8.row.col.f16.f16.f16.f16",
+        bits: 16,
+        random: |rng| small_half(rng, &F16),
+        value: |bits| F16.widen(bits) as i64,
+        sum: Sum::F16,
+        tiles: 1,
+    },
+    Factors {
+        name: "m16n8k8.row.col.f32.bf16.bf16.f32",
+        bits: 16,
+        random: |rng| small_half(rng, &BF16),
+        value: |bits| BF16.widen(bits) as i64,
+        sum: Sum::F32,
+        tiles: 1,
+    },
+    Factors {
+        name: "m16n8k4.row.col.f32.tf32.tf32.f32",
+        bits: 32,
+        random: |rng| (rng.i32(-64..=64) as f32).to_bits().into(),
+        value: |bits| f32::from_bits(bits as u32) as i64,
+        sum: Sum::F32,
+        tiles: 1,
+    },
+    Factors {
+        name: "m16n8k16.row.col.s32.s8.s8.s32",
+        bits: 8,
+        random: |rng| rng.u8(..).into(),
+        value: |bits| bits as u8 as i8 as i64,
+        sum: Sum::S32,
+        tiles: 1,
+    },
+    Factors {
+        name: "m16n8k32.row.col.satfinite.s32.s4.s4.s32",
+        bits: 4,
+        random: |rng| rng.u64(..16),
+        value: |bits| (bits << 60) as i64 >> 60,
+        sum: Sum::S32,
+        tiles: 1,
+    },
+    Factors {
+        name: "m16n8k256.row.col.s32.b1.b1.s32.and.popc",
+        bits: 1,
+        random: |rng| rng.u64(..2),
+        value: |bits| bits as i64,
+        sum: Sum::S32,
+        tiles: 2,
+    },
+    Factors {
+        name: "m16n8k32.row.col.f32.e4m3.e4m3.f32",
+        bits: 8,
+        random: small_e4m3,
+        value: of_e4m3,
+        sum: Sum::F32,
+        tiles: 2,
     },
 ];
 
@@ -91,57 +211,62 @@ fn warps(seed: u64, mut f: impl FnMut(&mut Rng) -> Row) -> Vec<Row> {
 
 /// `mma`: lanes give `a` in two words, `b` in one, two elements of `c` in one, and get four of `d`.
 fn product(factors: &'static Factors) -> Form {
-    let in_register = 32 / factors.bits as usize;
-    let depth = 8 * in_register;
-    let rows = warps(u64::from(factors.bits), |rng| {
+    let Factors {
+        bits, sum, tiles, ..
+    } = *factors;
+    let in_register = 32 / bits as usize;
+    let rows = warps(u64::from(bits), |rng| {
         let mut word = |bits: u32| {
             let elements = (0..64 / bits).map(|i| (factors.random)(rng) << (bits * i));
             elements.fold(0, |all, element| all | element)
         };
-        let [a, b, c] = [(); 3].map(|()| word(factors.bits));
-        let sums = [(); 2].map(|()| rng.i32(-1000..=1000));
-        let sums = sums.map(|x| {
-            if factors.is_real {
-                (x as f32).to_bits()
-            } else {
-                x as u32
-            }
-        });
-        [a, b, c, u64::from(sums[1]) << 32 | u64::from(sums[0])]
+        let [a, b, c] = [(); 3].map(|()| word(bits));
+        let [low, high] = sum.registers([(); 2].map(|()| rng.i64(-1000..=1000)));
+        [a, b, c, high << 32 | low]
     });
+    let a = ["{%r0, %r1}", "{%r0, %r1, %r2, %r3}"][tiles - 1];
+    let b = ["{%r4}", "{%r4, %r5}"][tiles - 1];
+    let (c, d) = match sum {
+        Sum::F16 => ("{%r6, %r6}", "{%x, %y}"),
+        _ => ("{%r6, %r7, %r6, %r7}", "{%x, %y, %z, %w}"),
+    };
     let body = format!(
         "mov.b64 {{%r0, %r1}}, %a; mov.b64 {{%r2, %r3}}, %b; mov.b64 {{%r4, %r5}}, %c; mov.b64 {{%r6, %r7}}, %e; \
-         mma.sync.aligned.{} {{%x, %y, %z, %w}}, {{%r0, %r1, %r2, %r3}}, {{%r4, %r5}}, {{%r6, %r7, %r6, %r7}}",
+         mov.b32 %z, 0; mov.b32 %w, 0; mma.sync.aligned.{} {d}, {a}, {b}, {c}",
         factors.name
     );
     let element = move |row: &Row, word: usize, register: usize, inner: usize| {
         let word = row[word + register / 2] >> (32 * (register % 2));
-        let bits = word >> (factors.bits as usize * inner);
-        (factors.value)(bits & (u64::MAX >> (64 - factors.bits)))
+        let value = word >> (bits as usize * inner);
+        (factors.value)(value & (u64::MAX >> (64 - bits)))
     };
     let f = move |rows: &[Row]| -> Vec<[u64; 4]> {
-        let sum = |lane: usize, index: usize| {
+        let total = |lane: usize, index: usize| {
             // Row and column of the result (PTX ISA, "Matrix Fragments for mma").
             let (row, column) = (lane / 4 + index / 2 * 8, 2 * (lane % 4) + index % 2);
-            let c = (rows[lane][3] >> (32 * (index % 2))) as u32;
-            let c = match factors.is_real {
-                true => f32::from_bits(c) as i64,
-                false => i64::from(c as i32),
+            let c = rows[lane][3];
+            let c = match sum {
+                Sum::F32 => f32::from_bits((c >> (32 * (index % 2))) as u32) as i64,
+                Sum::S32 => i64::from((c >> (32 * (index % 2))) as i32),
+                Sum::F16 => F16.widen(c >> (16 * (index % 2)) & 0xffff) as i64,
             };
-            let products = (0..depth).map(|k| {
+            let products = (0..4 * tiles * in_register).map(|k| {
                 let (tile, along) = (k / (4 * in_register), k % (4 * in_register));
                 let (member, inner) = (along / in_register, along % in_register);
                 let of_a = &rows[row % 8 * 4 + member];
                 let of_b = &rows[column * 4 + member];
                 element(of_a, 0, row / 8 + 2 * tile, inner) * element(of_b, 2, tile, inner)
             });
-            let sum = c + products.sum::<i64>();
-            match factors.is_real {
-                true => (sum as f32).to_bits().into(),
-                false => sum as u64 & 0xffff_ffff,
+            c + products.sum::<i64>()
+        };
+        let lane = |lane: usize| {
+            let pair = |first| sum.registers([total(lane, first), total(lane, first + 1)]);
+            let ([x, y], [z, w]) = (pair(0), pair(2));
+            match sum {
+                Sum::F16 => [x, z, 0, 0],
+                _ => [x, y, z, w],
             }
         };
-        let lane = |lane: usize| std::array::from_fn(|index| sum(lane, index));
         (0..LANES).map(lane).collect()
     };
     let name = format!("mma.sync.aligned.{}", factors.name);
@@ -195,6 +320,47 @@ fn rows(is_transposed: bool) -> Form {
     let sources = [Operand::I64, Operand::I64];
     let form = Form::together(name, sources, [Class::B64; 4], LANES, body, f);
     form.with_module(TILES).with_rows(rows)
+}
+
+/// The half of a matrix of 8 by 8 that lanes hold in a register, from word 0 of each.
+fn held(rows: &[Row], matrix: usize, row: usize, column: usize) -> u64 {
+    rows[4 * row + column / 2][0] >> (32 * matrix + 16 * (column % 2)) & 0xffff
+}
+
+/// `stmatrix.trans` of two matrices: the lower lanes load a row each.
+fn stored() -> Form {
+    let name = "stmatrix.sync.aligned.m8n8.x2.trans.shared.b16";
+    let body = format!(
+        "{TILE}; mad.lo.u32 %r13, %lane, 16, %r15; mov.b64 %x, 0; st.shared.v2.b64 [%r13], {{%x, %x}}; bar.warp.sync -1; \
+         mov.b64 {{%r0, %r1}}, %a; {name} [%r13], {{%r0, %r1}}; bar.warp.sync -1; ld.shared.v2.b64 {{%x, %y}}, [%r13]"
+    );
+    let f = |rows: &[Row]| -> Vec<[u64; 2]> {
+        let part = |lane: usize, first: usize| {
+            let half = |i: usize| held(rows, lane / 8, first + i, lane % 8) << (16 * i);
+            if lane < 16 { (0..4).map(half).sum() } else { 0 }
+        };
+        (0..LANES)
+            .map(|lane| [part(lane, 0), part(lane, 4)])
+            .collect()
+    };
+    let rows = warps(6, |rng| [rng.u64(..), 0, 0, 0]);
+    let form = Form::together(name, [Operand::I64], [Class::B64; 2], LANES, body, f);
+    form.with_module(TILES).with_rows(rows)
+}
+
+/// `movmatrix`: a matrix turned over.
+fn moved() -> Form {
+    let name = "movmatrix.sync.aligned.m8n8.trans.b16";
+    let f = |rows: &[Row]| -> Vec<[u64; 1]> {
+        let of_lane = |lane: usize| {
+            let (row, column) = (lane / 4, 2 * (lane % 4));
+            [held(rows, 0, column, row) | held(rows, 0, column + 1, row) << 16]
+        };
+        (0..LANES).map(of_lane).collect()
+    };
+    let rows = warps(7, |rng| [rng.u32(..).into(), 0, 0, 0]);
+    let body = format!("{name} %x, %a");
+    Form::together(name, [Operand::I32], [Class::B32], LANES, body, f).with_rows(rows)
 }
 
 /// `mma` of doubles.

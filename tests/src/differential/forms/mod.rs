@@ -1,6 +1,7 @@
 //! All forms, by family.
 
 mod approximate;
+mod asynchronous;
 mod atomic;
 mod bits;
 mod block;
@@ -23,7 +24,7 @@ type Family = (&'static str, fn() -> Vec<Form>);
 
 /// Every form.
 pub fn all() -> Vec<Form> {
-    let families: [Family; 16] = [
+    let families: [Family; 17] = [
         ("integer", integer::forms),
         ("carry", carry::forms),
         ("bits", bits::forms),
@@ -38,6 +39,7 @@ pub fn all() -> Vec<Form> {
         ("warp", warp::forms),
         ("matrix", matrix::forms),
         ("barrier", block::barriers),
+        ("asynchronous", asynchronous::forms),
         ("control", control::forms),
         ("special", block::special_registers),
     ];

@@ -81,7 +81,35 @@ fn single() -> Vec<Form> {
             [Operand::I32, Operand::Amount],
             move |[a, n]| low((a << (n & 31)).into()),
         ),
+        Form::simple("vmin.s32.s32.s32.max", THREE, move |[a, b, c]| {
+            let [a, b, c] = [a, b, c].map(|x| number(x, 32, true));
+            low(a.min(b).max(c))
+        }),
+        Form::simple("vmax.u32.u32.u32.min", THREE, move |[a, b, c]| {
+            low(a.max(b).min(c).into())
+        }),
+        Form::simple("vset.s32.u32.lt", [Operand::I32, Operand::I32], |[a, b]| {
+            u64::from(number(a, 32, true) < i128::from(b))
+        }),
+        of_parts("vsub.s32.s32.u32", "%a.b1, %b.h0", |[a, b, _]| {
+            number(a >> 8, 8, true) - number(b, 16, false)
+        }),
+        of_parts("vmad.s32.s32.s32", "%a.h1, %b.b3, %c", |[a, b, c]| {
+            number(a >> 16, 16, true) * number(b >> 24, 8, true) + number(c, 32, true)
+        }),
+        of_parts("vadd.s32.s32.s32.sat", "%a.h0, %b.b2", |[a, b, _]| {
+            number(a, 16, true) + number(b >> 16, 8, true)
+        }),
     ]
+}
+
+/// A form whose operands name parts of registers.
+fn of_parts(op: &str, operands: &str, f: fn([u64; 3]) -> i128) -> Form {
+    let name = format!("{op} {operands}");
+    let body = format!("{op} %x, {operands}");
+    Form::new(name, THREE, [Class::B32], body, move |row| {
+        [f(row) as u64 & 0xffff_ffff]
+    })
 }
 
 fn packed() -> Vec<Form> {
