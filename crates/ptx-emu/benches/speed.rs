@@ -1,7 +1,7 @@
 //! How many thread instructions a second one core executes, with checks off and on.
 //!
-//! `cargo bench -p ptx-emu`, or `cargo bench -p ptx-emu -- KERNEL`. Targets: 300 million a second with checks off, half of that with all
-//! checks on.
+//! `cargo bench -p ptx-emu`, or `cargo bench -p ptx-emu -- KERNEL`. Targets: 300 million a second
+//! with checks off, half of that with all checks on.
 
 use std::time::{Duration, Instant};
 

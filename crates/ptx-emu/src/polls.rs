@@ -1,5 +1,5 @@
-//! What a warp remembers of polls of memory: whether a group's last round of them was as the one
-//! before. Module `spin` parks groups by it.
+//! A warp's memory of its polls: whether a group's last round of them was as the one before.
+//! Module `spin` parks groups by it.
 
 use std::hash::Hasher;
 

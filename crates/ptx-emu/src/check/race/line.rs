@@ -365,7 +365,7 @@ impl Line {
         if self.epoch != epoch {
             self.epoch = epoch;
             self.runs.count = 0;
-            // What lanes have accessed alone they will access so again.
+            // Lanes will go their own ways again.
             match &mut self.alone {
                 Some(alone) if self.form == Form::Alone => alone.clear(),
                 _ => self.form = Form::Runs,
@@ -416,7 +416,9 @@ impl Line {
                 Kind::Load => !now.record.non_coherent || !self.has_stores(part.granules),
                 Kind::Store => !reads_only(Kind::Load) && self.runs.is_clear(Kind::Load, now, part),
             };
-        is_clear && self.runs.note(kind, now, part).is_some()
+        is_clear
+            && (self.runs.note(kind, now, part).is_some()
+                || self.part_lanes() && self.access(kind, now, part))
     }
 
     /// Remembers what the runs say as [`Alone`] does; false if it cannot.
