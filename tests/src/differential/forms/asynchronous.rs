@@ -1,6 +1,6 @@
 //! Instructions that act beside the threads, or among the blocks of a cluster: objects of
-//! `mbarrier`, copies in bulk, addresses of a cluster. `st.async` is missing: a GPU refuses it where
-//! the launch names no cluster.
+//! `mbarrier`, copies in bulk, addresses of a cluster. `st.async` is missing: a GPU refuses it
+//! where the launch names no cluster.
 
 use fastrand::Rng;
 
