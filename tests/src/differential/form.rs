@@ -230,7 +230,7 @@ const RESULTS: [&str; 4] = ["%x", "%y", "%z", "%w"];
 /// results and the scratch memory, as 64-bit pointers to 64-bit values.
 pub fn module_text(form: &Form) -> String {
     let mut text = format!(
-        "// {}\n.version 8.3\n.target sm_90\n.address_size 64\n\n{}\n",
+        "// {}\n.version 8.4\n.target sm_90\n.address_size 64\n\n{}\n",
         form.name, form.module
     );
     let has_collect = form.collect.is_some();
