@@ -117,6 +117,7 @@ fn code_of(kind: &FaultKind) -> Code {
         FaultKind::CallDepth { .. } | FaultKind::StackOverflow { .. } => Code::HARDWARE_STACK_ERROR,
         FaultKind::NotShared { .. } => Code::INVALID_ADDRESS_SPACE,
         FaultKind::BadCall { .. } => Code::INVALID_PC,
+        FaultKind::IllegalInstruction { .. } => Code::ILLEGAL_INSTRUCTION,
         _ => Code::LAUNCH_FAILED,
     }
 }

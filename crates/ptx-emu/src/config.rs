@@ -184,7 +184,8 @@ pub struct Options {
     pub fuel: u64,
     /// How many blocks of a launch run, if not all: pairs of neighbours, the first and the last of
     /// the grid among them. For a sample of a launch that is too large to run in full; what the
-    /// other blocks would write is not written.
+    /// other blocks would write is not written. So all of global memory counts as written before
+    /// such a launch.
     pub most_blocks: Option<u64>,
     /// Counts [`GlobalTraffic::l2_sectors`](crate::GlobalTraffic::l2_sectors), which takes time and
     /// memory: a bit for each sector that a block loads.

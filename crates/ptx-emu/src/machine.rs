@@ -437,7 +437,8 @@ impl Machine {
         let sanitize = options.sanitize;
         let schedule = launch::schedule(options.schedule, self.started_blocks);
         self.started_blocks = self.started_blocks.wrapping_add(blocks as u32);
-        if !sanitize.uninitialized {
+        // What blocks that do not run would write is missing.
+        if !sanitize.uninitialized || options.most_blocks.is_some() {
             self.memory.assume_written();
         }
         let exchange = code.exchange(id.0);

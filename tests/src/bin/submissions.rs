@@ -2,14 +2,15 @@
 //!
 //! ```text
 //! submissions pack-corpus DIR               packs it, for a machine without Rust
-//! submissions grade-corpus DIR [--device DEVICE] [--seconds N] [SUBJECT..]
+//! submissions grade-corpus DIR [--device DEVICE] [--seconds N] [NAME..]
 //!                                           grades a packed corpus, prints the kill rate
 //! submissions one-verdict DIR [TIMES]       grades racy ones by 1, 2 and 8 threads
 //! submissions grade-class DIR               grades a class of 40 made of it, half of them hostile
 //! submissions fuzz DIR SECONDS [SEED]       grades changed bundles: each gets a report
 //! ```
 //!
-//! A subject is a file of `hostile` and `honest`, without `.toml`. Without one, all are graded.
+//! A name is that of a submission, or of a file of `hostile` and `honest` without `.toml`. They are
+//! graded in the order of the names; without names, all are.
 //!
 //! Everything else is the harness's own command line.
 
@@ -149,14 +150,16 @@ fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader(device, scratch.path().to_owned())?;
     let mut submissions = packed(&corpus, folder)?;
-    let subjects = options;
-    for subject in subjects {
-        if !submissions.iter().any(|it| it.subject == *subject) {
-            println!("no packed submission is of subject `{subject}`");
+    let names = options;
+    let is_named = |it: &Submission, name: &&str| it.subject == *name || it.name == *name;
+    for name in names {
+        if !submissions.iter().any(|it| is_named(it, name)) {
+            println!("no packed submission, and no subject of one, is `{name}`");
         }
     }
-    let is_chosen = |it: &Submission| subjects.is_empty() || subjects.contains(&&*it.subject);
-    submissions.retain(is_chosen);
+    let position = |it: &Submission| names.iter().position(|name| is_named(it, name));
+    submissions.retain(|it| names.is_empty() || position(it).is_some());
+    submissions.sort_by_key(position);
     let rows = grader.rows(&corpus, &submissions, until, &|row| {
         let mut line = row.line();
         if let Err(miss) = &row.result {

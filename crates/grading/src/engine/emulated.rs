@@ -5,7 +5,8 @@
 //! case, so that nothing is timed meanwhile, the same kernels and the same plan run on the emulated
 //! device, with inputs of their own and every check on: the small and the hidden cases whole. Of a
 //! large case some blocks of the first launch of each kernel and shape run, and only what does not
-//! depend on the other blocks' results counts: races and barriers.
+//! depend on the other blocks' results counts: races, barriers, and reads of a block's own memory
+//! that nothing has written.
 //!
 //! Volatile and atomic accesses are not races, and still the result may depend on which thread is
 //! first. Therefore the values of a case that ran whole are compared too. Where the GPU has them
@@ -60,11 +61,7 @@ impl Extent {
     pub fn device(self, fuel: u64, decides: bool) -> EmulatedDevice {
         let is_whole = self == Extent::Whole;
         EmulatedDevice::new(Options {
-            sanitize: Sanitize {
-                // The writes of the other blocks are missing.
-                uninitialized: is_whole,
-                ..Sanitize::ALL
-            },
+            sanitize: Sanitize::ALL,
             fuel,
             most_blocks: (!is_whole).then_some(SAMPLED_BLOCKS),
             inexact: decides,
@@ -85,8 +82,9 @@ impl Extent {
     /// Whether a fault of this kind is the submission's for sure.
     fn shows(self, kind: Kind) -> bool {
         match kind {
-            Kind::Race | Kind::Barrier => true,
-            Kind::OutOfBounds | Kind::Misaligned | Kind::UninitializedRead => self == Extent::Whole,
+            // Of a sampled case, only shared and local memory can be unwritten.
+            Kind::Race | Kind::Barrier | Kind::UninitializedRead => true,
+            Kind::OutOfBounds | Kind::Misaligned => self == Extent::Whole,
             _ => false,
         }
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use stats::SamplingRule;
 use stats::interval::{Confidence, median};
 
-use crate::outcome::{Failure, Kind};
+use crate::outcome::{Failure, Kind, Outcome};
 use crate::report::{Interval, Times};
 
 /// When there are enough samples.
@@ -72,6 +72,8 @@ pub struct Series {
     submission_s: Vec<f64>,
     reference_s: Vec<f64>,
     discarded: usize,
+    /// Those of them in which the reference's clocks disagreed.
+    busy: usize,
 }
 
 /// The statistics of the samples.
@@ -95,13 +97,14 @@ impl Series {
     ///
     /// The error of `pair`; [`Kind::ImpossibleSpeed`] for a time below `shortest_s`, or of zero;
     /// [`Kind::ClocksDisagree`] where that is so of most samples: a few are left out, as the host
-    /// may have been busy with something else.
-    pub fn collect<E: From<Failure>>(
+    /// may have been busy with something else. [`Outcome::Undecided`] if the clocks disagree about
+    /// the reference too: the host was busy all the time.
+    pub fn collect(
         stopping: &Stopping,
         shortest_s: f64,
         earned: impl Fn(f64) -> f64,
-        mut pair: impl FnMut(u32) -> Result<Pair, E>,
-    ) -> Result<Measured, E> {
+        mut pair: impl FnMut(u32) -> Result<Pair, Outcome>,
+    ) -> Result<Measured, Outcome> {
         let began = Instant::now();
         let mut series = Series::default();
         for sample in 0.. {
@@ -109,15 +112,7 @@ impl Series {
             series.add(pair, shortest_s, sample)?;
             let taken = series.submission_s.len();
             if series.discarded > taken.max(stopping.rule.min_samples) / 2 {
-                let message = format!(
-                    "the device's clock and the host's disagreed in {} of {} samples, in the last by {:?} and {:?}",
-                    series.discarded,
-                    sample + 1,
-                    pair.submission.device.unwrap_or_default(),
-                    pair.submission.host,
-                );
-                let failure = Failure::new(Kind::ClocksDisagree, message);
-                return Err(failure.with_sample(sample).into());
+                return Err(series.clocks_disagree(&pair.submission, sample));
             }
             if taken == 0 {
                 continue;
@@ -130,6 +125,27 @@ impl Series {
             }
         }
         unreachable!("a series ends")
+    }
+
+    /// The outcome where the clocks disagree in most samples, the last of which took this time.
+    fn clocks_disagree(&self, last: &Timing, sample: u32) -> Outcome {
+        let (discarded, samples) = (self.discarded, sample + 1);
+        // A submission that hides work does not slow the reference. On a busy host either of a pair
+        // is hit as often as the other.
+        if 3 * self.busy >= discarded {
+            return Outcome::undecided(format!(
+                "the device's clock and the host's disagreed in {discarded} of {samples} samples, in {} of them about the reference: \
+                 the machine was busy; grade again while nothing else runs",
+                self.busy
+            ));
+        }
+        let message = format!(
+            "the device's clock and the host's disagreed in {discarded} of {samples} samples, in the last by {:?} and {:?}",
+            last.device.unwrap_or_default(),
+            last.host,
+        );
+        let failure = Failure::new(Kind::ClocksDisagree, message);
+        failure.with_sample(sample).into()
     }
 
     fn add(&mut self, pair: Pair, shortest_s: f64, sample: u32) -> Result<(), Failure> {
@@ -146,11 +162,13 @@ impl Series {
         }
         // A reference that takes no time was not timed.
         let is_timed = reference > 0.0;
-        if is_timed && clocks_agree(&pair.submission) && clocks_agree(&pair.reference) {
+        let agrees = clocks_agree(&pair.reference);
+        if is_timed && clocks_agree(&pair.submission) && agrees {
             self.submission_s.push(submission);
             self.reference_s.push(reference);
         } else {
             self.discarded += 1;
+            self.busy += usize::from(!agrees);
         }
         Ok(())
     }
@@ -204,14 +222,21 @@ mod tests {
         }
     }
 
-    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Failure> {
+    fn collect(pair: impl Fn(u32) -> (f64, f64)) -> Result<Measured, Outcome> {
         collect_for(|ratio| ratio, pair)
+    }
+
+    fn failure_of(ended: Result<Measured, Outcome>) -> Failure {
+        let Err(Outcome::Failed(failure)) = ended else {
+            panic!("{ended:?}")
+        };
+        failure
     }
 
     fn collect_for(
         earned: impl Fn(f64) -> f64,
         pair: impl Fn(u32) -> (f64, f64),
-    ) -> Result<Measured, Failure> {
+    ) -> Result<Measured, Outcome> {
         Series::collect(&STOPPING, 10e-6, earned, |sample| {
             let (submission, reference) = pair(sample);
             Ok(Pair {
@@ -237,13 +262,13 @@ mod tests {
             0.0,
             |ratio| ratio,
             |sample| {
-                Ok::<_, Failure>(Pair {
+                Ok(Pair {
                     submission: timing(free(sample)),
                     reference: timing(1000.0),
                 })
             },
         );
-        let failure = ended.unwrap_err();
+        let failure = failure_of(ended);
         assert_eq!(
             (failure.kind, failure.sample),
             (Kind::ImpossibleSpeed, Some(3))
@@ -304,7 +329,7 @@ mod tests {
                 (1000.0, 1000.0)
             }
         });
-        let failure = failure.unwrap_err();
+        let failure = failure_of(failure);
         assert_eq!(
             (failure.kind, failure.sample),
             (Kind::ImpossibleSpeed, Some(3))
@@ -321,10 +346,28 @@ mod tests {
             },
             reference: timing(100.0),
         };
-        let failure =
-            Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok::<_, Failure>(pair)).unwrap_err();
+        let failure = failure_of(Series::collect(&STOPPING, 0.0, |ratio| ratio, |_| Ok(pair)));
         assert_eq!(failure.kind, Kind::ClocksDisagree);
         insta::assert_snapshot!(failure.message, @"the device's clock and the host's disagreed in 6 of 6 samples, in the last by 100µs and 50ms");
+    }
+
+    #[test]
+    fn a_host_that_is_busy_all_the_time_is_not_the_submission_s_fault() {
+        // The clocks disagree about one of a pair, and then about the other.
+        let late = |is_late: bool| {
+            let mut late = timing(1000.0);
+            late.host += Duration::from_millis(20 * u64::from(is_late));
+            late
+        };
+        let pair = |sample: u32| {
+            Ok(Pair {
+                submission: late(sample % 2 == 0),
+                reference: late(sample % 2 == 1),
+            })
+        };
+        let ended = Series::collect(&STOPPING, 0.0, |ratio| ratio, pair).unwrap_err();
+        insta::assert_snapshot!(ended.reason(), @"the device's clock and the host's disagreed in 6 of 6 samples, in 3 of them about the reference: the machine was busy; grade again while nothing else runs");
+        assert!(ended.left_undecided().is_some());
     }
 
     #[test]
@@ -341,7 +384,7 @@ mod tests {
                 if sample % 4 == 1 {
                     pair.reference.host += Duration::from_millis(20);
                 }
-                Ok::<_, Failure>(pair)
+                Ok(pair)
             },
         );
         let times = measured.unwrap().submission;

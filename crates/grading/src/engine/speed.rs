@@ -88,7 +88,7 @@ impl CaseWork<'_> {
                 Against::Reference { .. } => reference.unwrap_or(at_limit),
                 Against::Limit => at_limit,
             };
-            Ok::<_, Outcome>(Pair {
+            Ok(Pair {
                 submission,
                 reference,
             })

@@ -288,6 +288,12 @@ pub enum FaultKind {
     /// `brkpt`.
     #[error("the kernel executed `brkpt`")]
     Breakpoint,
+    /// An instruction that this launch may not execute.
+    #[error("{reason}")]
+    IllegalInstruction {
+        /// The instruction, and its condition.
+        reason: String,
+    },
 }
 
 impl FaultKind {
@@ -342,6 +348,7 @@ impl FaultKind {
             Self::Assertion { function, .. } if function == "panic" => "panic",
             Self::Assertion { .. } => "failed assertion",
             Self::Breakpoint => "breakpoint",
+            Self::IllegalInstruction { .. } => "illegal instruction",
         }
     }
 }

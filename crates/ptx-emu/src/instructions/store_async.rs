@@ -3,6 +3,9 @@
 //! A store is made at once, the earliest moment: who reads it without waiting for the object has a
 //! race, whatever the order of turns. The accesses of the thread before it count as released with
 //! it; by the ISA, only the store itself is.
+//!
+//! The ISA leaves it undefined where a cluster has one block. There an H100 stops with an illegal
+//! instruction.
 
 use ptx::Space;
 
@@ -39,6 +42,13 @@ struct StoreAsync {
 
 impl Execute for StoreAsync {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        if runner.launch.cluster_blocks() == 1 {
+            let reason = "`st.async` needs a cluster of at least two blocks, and this launch has none: launch it with one, or store to the own block without it";
+            let kind = FaultKind::IllegalInstruction {
+                reason: reason.to_owned(),
+            };
+            return Err(runner.fault(warp.first_thread(at.active), at.pc, kind));
+        }
         let targets = self.store.addresses(&warp.registers);
         let barriers = warp.registers.addresses(&self.barrier);
         let rank = |address: u64| rank_of(address).0;

@@ -278,3 +278,17 @@ fn asynchronous_stores_to_other_blocks() {
         "{missing}"
     );
 }
+
+#[test]
+fn asynchronous_stores_need_a_cluster_of_several_blocks() {
+    // Each block would send to itself.
+    let body = ".shared .align 4 .b8 tile[128];\n.shared .align 8 .b8 bar[8];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra made;\n\
+         mbarrier.init.shared.b64 [bar], 1;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n\
+         fence.mbarrier_init.release.cluster;\nmade:\nbar.sync 0;\nmov.u32 %r7, %cluster_ctarank;\nmov.u32 %r5, tile;\n\
+         shl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\nmapa.shared::cluster.u32 %r8, %r5, %r7;\n\
+         mapa.shared::cluster.u32 %r10, bar, %r7;\n.loc 1 10 1\n\
+         st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r3, [%r10];\n\
+         wait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\nld.shared.u32 %r9, [%r5];";
+    launch(body).grid(2).cluster(2).report();
+    assert_snapshot!(launch(body).grid(2).fault(), @"");
+}
