@@ -1,7 +1,7 @@
 //! The harness, with more commands for the corpus of `tests/submissions`:
 //!
 //! ```text
-//! submissions pack-corpus DIR               packs it, for a machine without Rust
+//! submissions pack-corpus DIR [NAME..]      packs it, for a machine without Rust
 //! submissions grade-corpus DIR [--device DEVICE] [--seconds N] [NAME..]
 //!                                           grades a packed corpus, prints the kill rate
 //! submissions one-verdict DIR [TIMES]       grades racy ones by 1, 2 and 8 threads
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! A name is that of a submission, or of a file of `hostile` and `honest` without `.toml`. They are
-//! graded in the order of the names; without names, all are.
+//! taken in the order of the names; without names, all are.
 //!
 //! Everything else is the harness's own command line.
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
     let done = match words[..] {
-        ["pack-corpus", folder] => pack(Path::new(folder)),
+        ["pack-corpus", folder, ref names @ ..] => pack(Path::new(folder), names),
         ["grade-corpus", folder, ref options @ ..] => grade(Path::new(folder), options),
         ["one-verdict", folder] => one_verdict(Path::new(folder), "10"),
         ["one-verdict", folder, times] => one_verdict(Path::new(folder), times),
@@ -54,14 +54,14 @@ fn grader(device: &str, scratch: PathBuf) -> Result<Grader, String> {
 }
 
 /// Packs every submission that can be packed, and copies the expectations.
-fn pack(target: &Path) -> Result<ExitCode, String> {
+fn pack(target: &Path, names: &[&str]) -> Result<ExitCode, String> {
     let corpus = Corpus::of_the_project();
     corpus.copy_expectations(target)?;
     let packed = Corpus::at(target);
     std::fs::create_dir_all(target.join("bundles")).map_err(|error| error.to_string())?;
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader("emulated", scratch.path().to_owned())?;
-    let submissions = corpus.submissions()?;
+    let submissions = named(corpus.submissions()?, names);
     let submissions = submissions.par_iter().with_max_len(1);
     submissions.try_for_each(|submission| {
         let name = format!("{}/{}", submission.side.name(), submission.name);
@@ -133,6 +133,20 @@ fn packed(corpus: &Corpus, folder: &Path) -> Result<Vec<Submission>, String> {
     Ok(submissions)
 }
 
+/// Those of these names, in their order; all without names.
+fn named(mut submissions: Vec<Submission>, names: &[&str]) -> Vec<Submission> {
+    let is_named = |it: &Submission, name: &&str| it.subject == *name || it.name == *name;
+    for name in names {
+        if !submissions.iter().any(|it| is_named(it, name)) {
+            println!("no submission, and no subject of one, is `{name}`");
+        }
+    }
+    let position = |it: &Submission| names.iter().position(|name| is_named(it, name));
+    submissions.retain(|it| names.is_empty() || position(it).is_some());
+    submissions.sort_by_key(position);
+    submissions
+}
+
 /// Grades a packed corpus. Each row is printed at once, and the table's end when the time is over.
 fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
     let (mut device, mut until) = ("cuda", None);
@@ -149,17 +163,7 @@ fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
     let corpus = Corpus::at(folder);
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let grader = grader(device, scratch.path().to_owned())?;
-    let mut submissions = packed(&corpus, folder)?;
-    let names = options;
-    let is_named = |it: &Submission, name: &&str| it.subject == *name || it.name == *name;
-    for name in names {
-        if !submissions.iter().any(|it| is_named(it, name)) {
-            println!("no packed submission, and no subject of one, is `{name}`");
-        }
-    }
-    let position = |it: &Submission| names.iter().position(|name| is_named(it, name));
-    submissions.retain(|it| names.is_empty() || position(it).is_some());
-    submissions.sort_by_key(position);
+    let submissions = named(packed(&corpus, folder)?, options);
     let rows = grader.rows(&corpus, &submissions, until, &|row| {
         let mut line = row.line();
         if let Err(miss) = &row.result {

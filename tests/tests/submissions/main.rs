@@ -57,6 +57,29 @@ fn the_corpus_is_as_large_as_it_should_be_and_all_edits_match() {
     }
 }
 
+/// The honest file beside a hostile one: of the same name, but for these.
+const BESIDE: [(&str, &str); 4] = [
+    ("source", "host-code"),
+    ("spelled", "host-code"),
+    ("recorder", "host-code"),
+    ("wrong-results", "starters"),
+];
+
+#[test]
+fn each_class_has_three_hostile_submissions_and_two_honest_ones() {
+    let submissions = Corpus::of_the_project().submissions().unwrap();
+    let count = |side, subject: &str| {
+        let is_of = |it: &&Submission| it.side == side && it.subject == subject;
+        submissions.iter().filter(is_of).count()
+    };
+    for Submission { subject, .. } in submissions.iter().filter(|it| it.side == Side::Hostile) {
+        let beside = BESIDE.iter().find(|(hostile, _)| hostile == subject);
+        let beside = beside.map_or(subject.as_str(), |(_, honest)| honest);
+        let counts = (count(Side::Hostile, subject), count(Side::Honest, beside));
+        assert!(counts.0 >= 3 && counts.1 >= 2, "{subject}: {counts:?}");
+    }
+}
+
 #[test]
 fn every_submission_gets_its_verdict_on_the_emulated_device() {
     let corpus = packed();
