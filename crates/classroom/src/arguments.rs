@@ -37,6 +37,23 @@ pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
     })
 }
 
+/// Refuses a path that is no folder; `remedy` says what to name.
+///
+/// # Errors
+///
+/// [`CommandError::Input`], which begins with `flag`.
+pub fn is_folder(flag: &str, path: &Path, remedy: &str) -> Result<(), CommandError> {
+    if path.is_dir() {
+        return Ok(());
+    }
+    let what = match path.exists() {
+        true => "is not a folder",
+        false => "does not exist",
+    };
+    let path = path.display();
+    Err(CommandError::Input(format!("{flag}{path}: {what}; {remedy}")))
+}
+
 /// Keeps a submission, a folder or a bundle, from being replaced by what a command writes.
 pub fn spare_submission(submission: &Path) {
     spare(submission);

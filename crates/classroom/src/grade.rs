@@ -159,8 +159,9 @@ fn run_all(
     results: &Path,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let class = |terms, workers| Class {
+    let class = |found, terms, workers| Class {
         submissions,
+        found,
         results,
         terms,
         again: &args.again,
@@ -177,7 +178,8 @@ fn run_all(
         let terms = &grader.terms(*kind, name)?;
         let reason = format!("no report of it on {name} is kept; grade its shard again");
         let missing = |_: usize, _: &Path| Err(CommandError::Input(reason.clone()));
-        return grade_all(class(terms, 1), &missing, out);
+        let found = store::submissions(submissions, results)?;
+        return grade_all(class(&found, terms, 1), &missing, out);
     }
     let mut grader = Grader::new(&args.settings, args.gpus.as_ref())?;
     // No results folder is made for a class that is not there.
@@ -211,7 +213,7 @@ fn run_all(
         let device = grader.devices[worker];
         grader.grade(path, device, &Workers, &mut Quiet)
     };
-    grade_all(class(terms, grader.devices.len()), &grade, out)
+    grade_all(class(&found, terms, grader.devices.len()), &grade, out)
 }
 
 /// The message for a device without a kept report.

@@ -4,7 +4,9 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::arguments::{course_root, lab_file_here, number, read_lab_file, spare_submission};
+use super::arguments::{
+    course_root, is_folder, lab_file_here, number, read_lab_file, spare_submission,
+};
 use super::report::figures::LONGEST_MESSAGE;
 use clap::Args;
 use grading::engine::GradeError;
@@ -79,16 +81,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
             Cow::Owned(read)
         }
     };
-    if !args.dir.is_dir() {
-        let what = match args.dir.exists() {
-            true => "is not a folder",
-            false => "does not exist",
-        };
-        return Err(CommandError::Input(format!(
-            "{}: {what}; name one with kernels.rs and launch.rs",
-            args.dir.display()
-        )));
-    }
+    is_folder("", &args.dir, "name one with kernels.rs and launch.rs")?;
     spare_submission(&args.dir);
     // A path that cannot be written is refused before minutes of building.
     let output = OutputFile::create("--output", &args.output)?;

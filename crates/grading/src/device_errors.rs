@@ -92,7 +92,9 @@ fn of_program(kind: &FaultKind) -> Kind {
         | FaultKind::InactiveLanes { .. }
         | FaultKind::LaneNotInMask { .. }
         | FaultKind::ShuffleFromInactive { .. }
-        | FaultKind::Deadlock { .. } => Kind::Barrier,
+        | FaultKind::Deadlock { .. }
+        // All blocks of the launch run, and all of them wait.
+        | FaultKind::BlocksWait { waiting: 0, .. } => Kind::Barrier,
         FaultKind::FuelExhausted { .. } | FaultKind::BlocksWait { .. } => Kind::Deadline,
         _ => Kind::KernelFault,
     }

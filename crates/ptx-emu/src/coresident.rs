@@ -287,7 +287,7 @@ impl<'a> Coresident<'a> {
         let in_cluster = u64::from(self.launch.cluster_blocks());
         let waits = Waits {
             running: self.running.len() as u64 * in_cluster,
-            waiting: (self.order.len() - self.started) * in_cluster,
+            waiting: (self.order.all() - self.started) * in_cluster,
             resident: resident_clusters(self.launch) * in_cluster,
         };
         self.running[index].runner.waits_in_vain(waits)

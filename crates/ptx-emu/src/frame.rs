@@ -72,6 +72,8 @@ pub(crate) struct Exchange {
     pub(crate) orders: bool,
     /// Copies in bulk, by the asynchronous proxy.
     pub(crate) bulk: bool,
+    /// Asynchronous stores, which only a wait orders before other accesses.
+    pub(crate) stores_async: bool,
     /// The widths of strong accesses, whose numbers of bytes are the bits.
     pub(crate) widths: u32,
     /// Strong accesses for a part of the threads of a launch.
@@ -94,6 +96,7 @@ impl Exchange {
             silent: self.silent | other.silent,
             orders: self.orders | other.orders,
             bulk: self.bulk | other.bulk,
+            stores_async: self.stores_async | other.stores_async,
             widths: self.widths | other.widths,
             has_scopes: self.has_scopes | other.has_scopes,
         }

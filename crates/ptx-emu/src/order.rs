@@ -19,6 +19,8 @@ fn chosen(blocks: u64, most: Option<u64>) -> Option<Vec<u32>> {
 #[derive(Debug)]
 pub(crate) struct Order {
     len: u64,
+    /// How many there are, with those that do not run.
+    all: u64,
     /// Those that run, if not all do.
     chosen: Option<Vec<u32>>,
     shuffle: Option<Shuffle>,
@@ -34,12 +36,18 @@ impl Order {
         };
         Self {
             len,
+            all: blocks,
             chosen,
             shuffle,
         }
     }
 
-    /// How many there are.
+    /// How many there are, with those that do not run.
+    pub(crate) fn all(&self) -> u64 {
+        self.all
+    }
+
+    /// How many run.
     pub(crate) fn len(&self) -> u64 {
         self.len
     }

@@ -23,7 +23,7 @@ use std::sync::atomic::AtomicU32;
 use crate::attempt::Attempt;
 use crate::block::Block;
 use crate::check::fences::Fences;
-use crate::check::race::DeviceOrder;
+use crate::check::race::{DeviceOrder, Record};
 use crate::check::sanitizer::Sanitizer;
 use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
@@ -275,6 +275,22 @@ impl LaunchContext<'_> {
         (self.block_threads() as usize).div_ceil(LANES)
     }
 
+    /// Clocks of a block: one per warp, and if there are asynchronous stores one more for those of
+    /// each warp.
+    pub(crate) fn block_clocks(&self) -> usize {
+        self.block_warps() << u32::from(self.exchange.stores_async)
+    }
+
+    /// Whether an access was an asynchronous store.
+    pub(crate) fn is_async(&self, record: &Record) -> bool {
+        usize::from(record.warp) >= self.block_warps()
+    }
+
+    /// The thread of the block that made an access: of several, the first.
+    pub(crate) fn thread_of(&self, record: &Record) -> u32 {
+        record.thread() % (self.block_warps() * LANES) as u32
+    }
+
     /// The seed of a random schedule whose lanes run apart.
     pub(crate) fn apart(&self) -> Option<u64> {
         match self.schedule {
@@ -390,7 +406,16 @@ impl<'a> BlockRunner<'a> {
 
     /// The number of a warp in the cluster, which is that of its clock.
     pub(crate) fn warp_number(&self, warp: usize) -> usize {
-        self.block.rank * self.launch.block_warps() + warp
+        self.block.rank * self.launch.block_clocks() + warp
+    }
+
+    /// The warp that an access of `warp` is recorded for: its asynchronous stores count as those of
+    /// a warp of their own.
+    pub(crate) fn recorded_warp(&self, warp: usize) -> usize {
+        match self.sanitizer.stores_async {
+            true => self.launch.block_warps() + warp,
+            false => warp,
+        }
     }
 
     /// The order among the blocks of the launch, as a warp of the running block sees it.

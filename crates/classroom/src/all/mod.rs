@@ -46,6 +46,8 @@ pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, CommandError
 pub struct Class<'c> {
     /// The folder of the submissions: its subfolders, and its files that end in `.bundle`.
     pub submissions: &'c Path,
+    /// What is in it.
+    pub found: &'c Found,
     /// The folder for the results, made where there is none.
     pub results: &'c Path,
     /// How submissions are graded; reports of other terms are not used again.
@@ -65,9 +67,9 @@ pub struct Class<'c> {
 ///
 /// # Errors
 ///
-/// A folder that cannot be read or written, or holds no submission, or not one that is to be graded
-/// again; [`CommandError::Environment`]
-/// of a grade, after which the rest is not tried: what is finished is kept.
+/// Results that cannot be written; a name that is to be graded again and is not there;
+/// [`CommandError::Environment`] of a grade, after which the rest is not tried: what is finished is
+/// kept.
 pub fn grade_all(
     class: Class<'_>,
     grade: &GradeOne<'_>,
@@ -77,24 +79,24 @@ pub fn grade_all(
         submissions: found,
         links,
         others,
-    } = store::submissions(class.submissions, class.results)?;
+    } = class.found;
     let neither = ["is not a folder or bundle", "are not folders or bundles"];
     let out_of_it = [
         "is a link to what is not in the folder",
         "are links to what is not in the folder",
     ];
-    for (names, why) in [(&others, neither), (&links, out_of_it)] {
+    for (names, why) in [(others, neither), (links, out_of_it)] {
         if !names.is_empty() {
             out.line(format!("  passed over: {}", passed_over(names, why)))?;
         }
     }
-    let again = named(&found, class.again, class.submissions)?;
+    let again = named(found, class.again, class.submissions)?;
     let store = Store::open(class.results, class.terms)?;
     for one in again {
         store.forget(&store.key(one))?;
     }
     let Some(shard) = class.shard else {
-        let graded = grade_these(&found, &store, class.workers, grade, out)?;
+        let graded = grade_these(found, &store, class.workers, grade, out)?;
         let summary = Summary::of(&graded);
         out.line("")?;
         out.line(summary.render(out.look()))?;

@@ -11,6 +11,7 @@ use device::DeviceKind;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
+use crate::arguments::is_folder;
 use exit::CommandError;
 use grading::bundle::MAX_FILE_BYTES;
 use grading::report::{GradeReport, SCHEMA_VERSION};
@@ -77,12 +78,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     let refused = |reason: &dyn std::fmt::Display| {
         CommandError::Input(format!("--all {}: {reason}", folder.display()))
     };
-    if !folder.is_dir() {
-        return Err(refused(&match folder.exists() {
-            true => "is not a folder; name the one with the submissions",
-            false => "does not exist; name the one with the submissions",
-        }));
-    }
+    is_folder("--all ", folder, "name the one with the submissions")?;
     let results = fs::canonicalize(results).ok();
     let class = fs::canonicalize(folder).map_err(|error| refused(&error))?;
     // One that leads nowhere belongs to this folder.

@@ -71,15 +71,19 @@ impl School {
     ) -> (Result<Ending, CommandError>, String) {
         let mut text = Vec::new();
         let mut out = Out::new(&mut text, Look::PLAIN);
-        let class = Class {
-            submissions: &self.submissions(),
-            results: &self.results(),
-            terms,
-            again: &self.again,
-            shard,
-            workers,
-        };
-        let ending = grade_all(class, grade, &mut out);
+        let (submissions, results) = (&self.submissions(), &self.results());
+        let ending = store::submissions(submissions, results).and_then(|found| {
+            let class = Class {
+                submissions,
+                found: &found,
+                results,
+                terms,
+                again: &self.again,
+                shard,
+                workers,
+            };
+            grade_all(class, grade, &mut out)
+        });
         drop(out);
         (ending, String::from_utf8(text).unwrap())
     }

@@ -652,7 +652,7 @@ fn protections(kind: DeviceKind) -> Vec<Protection> {
             ),
             (
                 "checked accesses",
-                "small and hidden cases run on the emulated device too, where every access is checked; blocks of large ones, for races and barriers",
+                "small and hidden cases run on the emulated device too, where every access is checked; blocks of large ones, for races, barriers and unwritten memory of their own",
             ),
         ]),
     }

@@ -74,7 +74,7 @@ impl BlockRunner<'_> {
         }
         if self.launch.sanitize.races {
             let visit = Visit {
-                warp: self.warp_number(request.warp),
+                warp: self.warp_number(self.recorded_warp(request.warp)),
                 record: self.record(request),
                 access: request.access(),
             };

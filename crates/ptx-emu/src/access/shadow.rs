@@ -132,12 +132,13 @@ impl BlockRunner<'_> {
 
     /// The access of the warp's first thread.
     pub(crate) fn record(&self, request: &Request) -> Record {
+        let warp = self.recorded_warp(request.warp);
         Record {
             block: self.block_number(),
-            clock: self.sanitizer.clocks.now(self.warp_number(request.warp)),
+            clock: self.sanitizer.clocks.now(self.warp_number(warp)),
             pc: request.pc,
             lanes: 1,
-            warp: request.warp as u16,
+            warp: warp as u16,
             strong: request.strong,
             non_coherent: request.non_coherent,
         }
@@ -331,7 +332,7 @@ impl BlockRunner<'_> {
                 InstructionClass::Atomic => AccessKind::Atomic,
                 _ => plain,
             },
-            thread: self.launch.thread_id(block, record.thread()),
+            thread: self.launch.thread_id(block, self.launch.thread_of(record)),
             place: info.position.clone(),
         }
     }
@@ -368,6 +369,8 @@ impl BlockRunner<'_> {
                 true => RaceBetween::Scopes,
                 false => RaceBetween::Widths,
             }
+        } else if self.launch.is_async(then) {
+            RaceBetween::AsyncStore
         } else if then.block != now.block {
             match self.cluster.numbers.contains(&then.block) {
                 true => RaceBetween::Cluster,
@@ -391,6 +394,6 @@ impl BlockRunner<'_> {
             },
             between,
         };
-        self.fault(now.thread(), request.pc, kind)
+        self.fault(self.launch.thread_of(now), request.pc, kind)
     }
 }

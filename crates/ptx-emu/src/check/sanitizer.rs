@@ -22,6 +22,8 @@ pub(crate) struct Sanitizer {
     pub(crate) barrier: u32,
     /// Position of the latest load of values that are not set.
     pub(crate) unset_load: Option<u32>,
+    /// Whether the accesses that are made now are asynchronous stores.
+    pub(crate) stores_async: bool,
 }
 
 /// A load of shared memory that nothing has written.

@@ -136,7 +136,7 @@ impl<'a> ClusterRunner<'a> {
         self.switch_to(0);
         let first = &mut self.blocks[0];
         let clocks = &mut first.sanitizer.clocks;
-        clocks.reset(count, launch.block_warps(), launch.fences.are_kept());
+        clocks.reset(count, launch.block_clocks(), launch.fences.are_kept());
         let state = &mut first.cluster;
         state.blocks.clear();
         state.blocks.extend(launch.blocks_of_cluster(cluster));
@@ -249,7 +249,7 @@ impl<'a> ClusterRunner<'a> {
                 };
                 let record = visit.record;
                 let block = u64::from(record.block - launch.first_block);
-                return Err(launch.fault(block, record.thread(), record.pc, kind));
+                return Err(launch.fault(block, launch.thread_of(&record), record.pc, kind));
             }
         }
         Ok(())

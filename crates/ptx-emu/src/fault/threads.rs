@@ -80,6 +80,8 @@ pub enum RaceBetween {
     Lanes,
     /// Warps of one block.
     Warps,
+    /// Threads of which the earlier one stored asynchronously, or one such thread.
+    AsyncStore,
     /// Blocks of one cluster.
     Cluster,
     /// Blocks.
@@ -105,6 +107,9 @@ impl fmt::Display for RaceBetween {
             }
             Self::Warps => {
                 "by another warp, with no barrier between them (or, in a loop, between one iteration and the next)"
+            }
+            Self::AsyncStore => {
+                "that is asynchronous, without a wait for its `mbarrier` object between them: also the thread that stores has to wait (`mbarrier::wait`)"
             }
             Self::Cluster => {
                 "by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)"

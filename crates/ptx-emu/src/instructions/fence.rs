@@ -167,10 +167,12 @@ impl BlockRunner<'_> {
 
     /// Numbers for each warp of the cluster, with the block and the warp in it.
     fn numbered(&self, clocks: &[u32]) -> impl Iterator<Item = (u64, usize, u32)> {
-        let warps = self.launch.block_warps();
-        clocks.iter().enumerate().map(move |(number, &clock)| {
-            let block = self.cluster.blocks[number / warps];
-            (block, number % warps, clock)
-        })
+        let (warps, of_block) = (self.launch.block_warps(), self.launch.block_clocks());
+        let numbered = clocks.iter().enumerate().map(move |(number, &clock)| {
+            let block = self.cluster.blocks[number / of_block];
+            (block, number % of_block, clock)
+        });
+        // Asynchronous stores are to memory that no other cluster has.
+        numbered.filter(move |&(_, warp, _)| warp < warps)
     }
 }

@@ -1,8 +1,9 @@
 //! Stores to a block of the cluster that report to an object of `mbarrier` there: `st.async`.
 //!
-//! A store is made at once, the earliest moment: who reads it without waiting for the object has a
-//! race, whatever the order of turns. The accesses of the thread before it count as released with
-//! it; by the ISA, only the store itself is.
+//! A store is made at once, the earliest moment. For races it is that of a warp of its own, which
+//! only a wait for the object orders before other accesses, also before those of the thread that
+//! stores. The accesses of the thread before it count as released with it; by the ISA, only the
+//! store itself is.
 //!
 //! The ISA leaves it undefined where a cluster has one block. There an H100 stops with an illegal
 //! instruction.
@@ -30,6 +31,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let barrier = r.address(Space::SharedCluster)?;
     r.function.note_access(Space::Shared, MBARRIER_BYTES as u32);
     r.function.exchange.note(Space::Shared);
+    r.function.exchange.stores_async = true;
     other(StoreAsync { store, barrier })
 }
 
@@ -61,7 +63,10 @@ impl Execute for StoreAsync {
             return Err(runner.fault(warp.thread(lane), at.pc, kind));
         }
         runner.note_poll(warp, 1);
-        self.store.execute(runner, warp, at)?;
+        runner.start_async_store(warp);
+        let stored = self.store.execute(runner, warp, at);
+        runner.sanitizer.stores_async = false;
+        stored?;
         let bytes = self.store.width().into();
         let mut last = None;
         for lane in lanes(at.active) {
@@ -77,6 +82,17 @@ impl Execute for StoreAsync {
 }
 
 impl BlockRunner<'_> {
+    /// Records the stores that follow as asynchronous ones of the warp.
+    fn start_async_store(&mut self, warp: &Warp) {
+        if !self.launch.sanitize.races {
+            return;
+        }
+        self.sanitizer.stores_async = true;
+        let number = self.warp_number(warp.index);
+        let stores = self.warp_number(self.recorded_warp(warp.index));
+        self.sanitizer.clocks.start_async(number, stores);
+    }
+
     /// Bytes of a lane's store have arrived, which reports to an object of this block or another
     /// that lives. `releases`: what the warp did before is released too.
     fn complete_store(
@@ -87,7 +103,8 @@ impl BlockRunner<'_> {
         bytes: i64,
         releases: bool,
     ) -> Result<(), Stop> {
-        let (number, thread) = (self.warp_number(warp.index), warp.thread(lane));
+        let stores = self.warp_number(self.launch.block_warps() + warp.index);
+        let thread = warp.thread(lane);
         let (rank, offset) = rank_of(address);
         let memory = match rank {
             None => &mut self.block.shared,
@@ -104,7 +121,7 @@ impl BlockRunner<'_> {
         };
         barrier.bytes -= bytes;
         if releases && self.launch.sanitize.races {
-            self.sanitizer.clocks.arrive(number, &mut barrier.arriving);
+            self.sanitizer.clocks.arrive(stores, &mut barrier.arriving);
         }
         if rank.is_none() {
             return self.settle(warp, (thread, pc), offset);

@@ -258,7 +258,7 @@ fn asynchronous_stores_to_other_blocks() {
     let expect = "@!%p1 mbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n";
     let twice = format!("{wait}{load}{expect}.loc 1 40 1\n{again}{SYNC}");
     assert_snapshot!(sent(fence, 128, &twice).fault(), @r"
-    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier store by another block of the cluster, with no barrier of the cluster between them (or, in a loop, between one iteration and the next)
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier store that is asynchronous, without a wait for its `mbarrier` object between them: also the thread that stores has to wait (`mbarrier::wait`)
       in kernel `k` at src/lab.rs:30 (PTX line 49), block (0, 0, 0), thread (0, 0, 0)
       earlier store at src/lab.rs:40 (PTX line 52), block (1, 0, 0), thread (0, 0, 0)
     ");
@@ -279,16 +279,42 @@ fn asynchronous_stores_to_other_blocks() {
     );
 }
 
-#[test]
-fn asynchronous_stores_need_a_cluster_of_several_blocks() {
-    // Each block would send to itself.
-    let body = ".shared .align 4 .b8 tile[128];\n.shared .align 8 .b8 bar[8];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra made;\n\
+/// Each thread of two blocks sends a value to its own block, which then does `after`.
+fn sent_to_itself(after: &str) -> Launch {
+    let body = format!(
+        ".shared .align 4 .b8 tile[128];\n.shared .align 8 .b8 bar[8];\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra made;\n\
          mbarrier.init.shared.b64 [bar], 1;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], 128;\n\
          fence.mbarrier_init.release.cluster;\nmade:\nbar.sync 0;\nmov.u32 %r7, %cluster_ctarank;\nmov.u32 %r5, tile;\n\
          shl.b32 %r6, %r2, 2;\nadd.u32 %r5, %r5, %r6;\nmapa.shared::cluster.u32 %r8, %r5, %r7;\n\
          mapa.shared::cluster.u32 %r10, bar, %r7;\n.loc 1 10 1\n\
-         st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r3, [%r10];\n\
-         wait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\nld.shared.u32 %r9, [%r5];";
-    launch(body).grid(2).cluster(2).report();
-    assert_snapshot!(launch(body).grid(2).fault(), @"");
+         st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r8], %r3, [%r10];\n{after}"
+    );
+    launch(&body).grid(2).cluster(2)
+}
+
+#[test]
+fn asynchronous_stores_are_awaited_by_the_thread_that_stores_too() {
+    let wait = "wait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\n";
+    let load = ".loc 1 30 1\nld.shared.u32 %r9, [%r5];\n";
+    sent_to_itself(&format!("{wait}{load}")).report();
+    // One thread waits for all.
+    let first = "@%p1 bra behind;\n";
+    sent_to_itself(&format!("{first}{wait}behind:\nbar.sync 0;\n{load}")).report();
+    assert_snapshot!(sent_to_itself(&format!("{load}{wait}")).fault(), @r"
+    race in shared memory: load of element 0 (byte 0) of shared array `tile` of block (0, 0, 0) and an earlier store that is asynchronous, without a wait for its `mbarrier` object between them: also the thread that stores has to wait (`mbarrier::wait`)
+      in kernel `k` at src/lab.rs:30 (PTX line 43), block (0, 0, 0), thread (0, 0, 0)
+      earlier store at src/lab.rs:10 (PTX line 41), block (0, 0, 0), thread (0, 0, 0)
+    ");
+    // A barrier of the block does not wait for the bytes.
+    let barrier = sent_to_itself(&format!("bar.sync 0;\n{load}{wait}")).fault();
+    assert!(barrier.contains("that is asynchronous"), "{barrier}");
+}
+
+#[test]
+fn asynchronous_stores_need_a_cluster_of_several_blocks() {
+    let wait = "wait:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra wait;\n";
+    assert_snapshot!(sent_to_itself(wait).cluster(1).fault(), @r"
+    illegal instruction: `st.async` needs a cluster of at least two blocks, and this launch has none: launch it with one, or store to the own block without it
+      in kernel `k` at src/lab.rs:10 (PTX line 41), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }

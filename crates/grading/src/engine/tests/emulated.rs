@@ -104,6 +104,20 @@ fn a_race_in_the_large_case_alone_is_found_there() {
 }
 
 #[test]
+fn what_a_large_case_finds_in_shared_memory_is_found_there() {
+    let lab_spec = lab_spec(MATADD);
+    // It may be what another program has left: a GPU gives the sum all the same.
+    let looks = ".shared .align 4 .b8 left[4]; add.f32 %f3, %f1, %f2; setp.le.u32 %p2, %r3, 185; @%p2 bra OK; \
+         ld.shared.u32 %r4, [left]; setp.eq.u32 %p2, %r4, 7; @%p2 mov.f32 %f3, %f1; OK:";
+    let bundle = bundle(&lab_spec, &elementwise(looks), record_sum);
+    let report = graded(&lab_spec, &bundle, &gpu());
+    assert!(matches!(report.cases[0].status, Outcome::Passed));
+    let kind = report.cases[1].status.kind();
+    assert_eq!(kind, Some(Kind::UninitializedRead));
+    assert_eq!(report.totals.earned, 2.0);
+}
+
+#[test]
 fn what_the_emulated_device_cannot_run_to_its_end_costs_nothing() {
     let lab_spec = lab_spec(MATADD);
     let bundle = built_in(&lab_spec, "grid2d_block1d_64");

@@ -243,6 +243,16 @@ impl Clocks {
         arriving[warp] = self.now[warp];
     }
 
+    /// Starts asynchronous stores of a warp, which have a clock of their own: they are behind what
+    /// the warp did and knows.
+    pub(crate) fn start_async(&mut self, warp: usize, stores: usize) {
+        self.settle(warp);
+        self.now[warp] += 1;
+        let known = self.row(warp).to_vec();
+        join(self.row(stores), &known);
+        self.row(stores)[warp] = self.now[warp];
+    }
+
     /// The end of a warp's wait for the cluster's barrier, with what its arrivals have released.
     pub(crate) fn pass(&mut self, warp: usize, released: &[u32]) {
         join(self.row(warp), released);
