@@ -51,7 +51,9 @@ pub fn is_folder(flag: &str, path: &Path, remedy: &str) -> Result<(), CommandErr
         false => "does not exist",
     };
     let path = path.display();
-    Err(CommandError::Input(format!("{flag}{path}: {what}; {remedy}")))
+    Err(CommandError::Input(format!(
+        "{flag}{path}: {what}; {remedy}"
+    )))
 }
 
 /// Keeps a submission, a folder or a bundle, from being replaced by what a command writes.

@@ -361,8 +361,8 @@ mod tests {
         };
         let pair = |sample: u32| {
             Ok(Pair {
-                submission: late(sample % 2 == 0),
-                reference: late(sample % 2 == 1),
+                submission: late(sample.is_multiple_of(2)),
+                reference: late(!sample.is_multiple_of(2)),
             })
         };
         let ended = Series::collect(&STOPPING, 0.0, |ratio| ratio, pair).unwrap_err();
