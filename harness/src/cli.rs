@@ -77,7 +77,7 @@ const FOR_INSTRUCTORS: [&[&str]; 4] = [&["check-course"], &["export"], &["new-la
 impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
     pub fn read() -> Cli {
-        let mut command = taking_negative_numbers(Cli::command());
+        let mut command = saying_which_submissions(taking_negative_numbers(Cli::command()));
         if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
@@ -216,6 +216,24 @@ fn taking_negative_numbers(command: clap::Command) -> clap::Command {
     command
         .mut_args(takes)
         .mut_subcommands(taking_negative_numbers)
+}
+
+/// The same command, in which `perf` and `run` say what they take as `--submission`.
+fn saying_which_submissions(command: clap::Command) -> clap::Command {
+    const FOR_PERF: &str = "A submission of your own: a folder with kernels.rs and launch.rs, or a bundle of `pack`, \
+                            which needs no compiler; may be repeated";
+    const FOR_RUN: &str = "A submission of your own: a folder with kernels.rs and launch.rs";
+    let say = |text: &'static str| {
+        move |arg: clap::Arg| match arg.get_id() == "submission" {
+            true => arg.help(text),
+            false => arg,
+        }
+    };
+    command
+        .mut_subcommand("perf", |perf| perf.mut_args(say(FOR_PERF)))
+        .mut_subcommand("run", |run| {
+            run.mut_subcommands(|lab| lab.mut_args(say(FOR_RUN)))
+        })
 }
 
 /// The command with the subcommand at this path hidden.

@@ -33,8 +33,7 @@ pub fn has_solutions(labs: &[&Lab]) -> bool {
 /// `--submission`: solutions of one's own.
 #[derive(Debug, Clone, Default, Args)]
 pub struct SubmissionArg {
-    /// A submission of your own: a folder with kernels.rs and launch.rs; for `perf` also a bundle
-    /// of `pack`, which needs no compiler; may be repeated
+    /// A submission of your own: a folder with kernels.rs and launch.rs; may be repeated
     #[arg(long, value_name = "DIR")]
     pub submission: Vec<PathBuf>,
 }

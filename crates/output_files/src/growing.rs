@@ -4,6 +4,7 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use crate::claimed::Claimed;
 use crate::interrupt::Unfinished;
 use crate::{OutputError, OutputFile, not_written, parent, refused};
 
@@ -19,6 +20,7 @@ pub struct GrowingFolder {
     // Fields are dropped in this order: a folder can be removed when it is empty.
     _claim: Claim,
     _made: Option<MadeFolder>,
+    _claimed: Claimed,
 }
 
 impl GrowingFolder {
@@ -27,7 +29,8 @@ impl GrowingFolder {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Path`] if it cannot be written, holds something, or another run has it.
+    /// [`OutputError::Path`] if it cannot be written, holds something, or another run or another
+    /// flag of this one has it.
     pub fn create(flag: &str, target: &Path) -> Result<GrowingFolder, OutputError> {
         let cannot = |error: &io::Error| refused(flag, target, error);
         if target.is_file() {
@@ -37,6 +40,7 @@ impl GrowingFolder {
         if !target.is_dir() {
             parent(flag, target)?;
         }
+        let claimed = Claimed::new(flag, target)?;
         let made = match MadeFolder::make(target) {
             Ok(made) => Some(made),
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => None,
@@ -62,6 +66,7 @@ impl GrowingFolder {
             target: target.to_owned(),
             _claim: claim,
             _made: made,
+            _claimed: claimed,
         })
     }
 
@@ -204,12 +209,27 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let target = above.path().join("fields");
         let first = GrowingFolder::create("--out", &target).unwrap();
-        let other = "another run is writing there; name another folder";
-        assert_eq!(refusal(&target), other);
+        assert_eq!(refusal(&target), "is named twice");
+        let film = GrowingFolder::create("--gif", &target).unwrap_err();
+        let twice = "--out writes there, too; name another";
+        assert_eq!(
+            film.to_string(),
+            format!("--gif {}: {twice}", target.display())
+        );
         first.file("1").unwrap().finish().unwrap();
-        assert_eq!(refusal(&target), other);
         assert_eq!(names(&target), [CLAIM, "1"]);
         drop(first);
+
+        // The lock of another process, as this file's.
+        let others = above.path().join("others");
+        fs::create_dir(&others).unwrap();
+        let claim = File::create(others.join(CLAIM)).unwrap();
+        claim.lock().unwrap();
+        let other = "another run is writing there; name another folder";
+        assert_eq!(refusal(&others), other);
+        fs::write(others.join("1"), "").unwrap();
+        assert_eq!(refusal(&others), other);
+        assert_eq!(names(&others), [CLAIM, "1"]);
 
         // A killed run leaves its claim, and no lock.
         let left = above.path().join("left");

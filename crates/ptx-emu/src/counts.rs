@@ -271,7 +271,8 @@ pub struct InstructionCounts {
 /// The counts of one source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineCounts {
-    /// The line, with the column of its first instruction; `None` for instructions without `.loc`.
+    /// The line, with the column of its first instruction; `None` for basic blocks in which no
+    /// `.loc` names a line.
     pub source: Option<SourcePosition>,
     /// PTX lines of its instructions, ascending.
     pub ptx_lines: Vec<u32>,
@@ -324,12 +325,10 @@ impl LaunchReport {
     pub fn lines(&self) -> Vec<LineCounts> {
         let mut lines: BTreeMap<_, LineCounts> = BTreeMap::new();
         for instruction in &self.instructions {
-            let source = &instruction.place.source;
-            let key = source
-                .as_ref()
-                .map(|source| (source.file.clone(), source.line));
+            let source = instruction.place.line();
+            let key = source.map(|source| (source.file.clone(), source.line));
             let line = lines.entry(key).or_insert_with(|| LineCounts {
-                source: source.clone(),
+                source: source.cloned(),
                 ptx_lines: Vec::new(),
                 counts: Counts::default(),
             });

@@ -10,7 +10,7 @@ use crate::check::relaxed::relaxed_loads;
 use crate::counts::InstructionClass;
 use crate::frame::FunctionCode;
 use crate::instructions::{self, Decoded};
-use crate::position::{CodePosition, Positions};
+use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
@@ -67,11 +67,14 @@ impl Executable {
         } = builder;
         let mut positions = Positions::new(&program);
         let entries: HashSet<u32> = code.functions.iter().map(|f| f.entry).collect();
-        let marks = (0..).zip(marks);
-        code.infos = marks
+        let numbered = (0..).zip(&marks);
+        code.infos = numbered
             .map(|(pc, mark)| {
                 if entries.contains(&pc) {
                     positions.enter_function();
+                }
+                if mark.begins_block {
+                    positions.enter_block();
                 }
                 InstructionInfo {
                     class: mark.class,
@@ -82,6 +85,8 @@ impl Executable {
                 }
             })
             .collect();
+        let infos = code.infos.iter_mut().zip(&marks);
+        look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.begins_block)));
         Ok(Executable {
             program,
             code,
@@ -147,6 +152,8 @@ struct Mark {
     is_branch: bool,
     strength: Strength,
     array: Option<ArrayBounds>,
+    /// Whether a basic block begins here: a branch leads here, or stands before.
+    begins_block: bool,
     ptx_line: u32,
     loc: Option<SourceLocId>,
 }
@@ -202,6 +209,7 @@ impl Builder {
                 is_branch: false,
                 strength: Strength::default(),
                 array: None,
+                begins_block: false,
                 ptx_line,
                 loc,
             };
@@ -219,6 +227,7 @@ impl Builder {
         for (mark, array) in self.marks[entry as usize..].iter_mut().zip(arrays) {
             mark.array = array;
         }
+        begin_blocks(&mut self.marks[entry as usize..], body);
         let insts = &mut self.code.insts[entry as usize..];
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
         let (rows, constants) = function.frame.finish();
@@ -293,6 +302,7 @@ impl Builder {
             is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             strength: facts.strength.unwrap_or_default(),
             array: None,
+            begins_block: false,
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
@@ -339,6 +349,21 @@ impl Builder {
     fn push(&mut self, inst: Inst, mark: Mark) {
         self.code.insts.push(inst);
         self.marks.push(mark);
+    }
+}
+
+/// Says where the basic blocks of a function begin.
+fn begin_blocks(marks: &mut [Mark], body: &Body) {
+    let mut begins = true;
+    for mark in marks.iter_mut() {
+        mark.begins_block = begins;
+        begins = mark.is_branch;
+    }
+    for label in body.labels() {
+        // A label at the end stands before nothing.
+        if let Some(mark) = marks.get_mut(label.target as usize) {
+            mark.begins_block = true;
+        }
     }
 }
 

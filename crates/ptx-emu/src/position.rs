@@ -34,11 +34,21 @@ pub struct CodePosition {
     /// The line of the kernel from which that code is called, if it was inlined out of another
     /// function.
     pub called_at: Option<SourcePosition>,
-    /// If nothing of that is known: the last line before it in the function that is.
+    /// If nothing of that is known: the last line before it in its basic block that is, else the
+    /// next in that block, else the last in the function.
     pub near: Option<SourcePosition>,
+    /// Whether `near` is of the same basic block, so that the instruction runs whenever that line
+    /// does.
+    pub is_near_in_block: bool,
 }
 
 impl CodePosition {
+    /// The line that answers for the instruction: its own, or that of its basic block.
+    pub fn line(&self) -> Option<&SourcePosition> {
+        let near = self.near.as_ref().filter(|_| self.is_near_in_block);
+        self.source.as_ref().or(near)
+    }
+
     /// Takes the source line that the program itself states, unless it is a library's.
     pub(crate) fn state(&mut self, file: String, line: u32) {
         let is_same = |source: &SourcePosition| source.line == line;
@@ -51,7 +61,7 @@ impl CodePosition {
             column: 0,
         };
         self.source = Some(stated);
-        (self.called_at, self.near) = (None, None);
+        (self.called_at, self.near, self.is_near_in_block) = (None, None, false);
     }
 
     /// True for code that the user did not write, and for code without a source position.
@@ -99,6 +109,8 @@ pub(crate) struct Positions<'p> {
     known: HashMap<SourceLocId, [Option<SourcePosition>; 2]>,
     /// The last line of the running function, of the user's own code if there was any.
     last: Option<SourcePosition>,
+    /// The same of the running basic block.
+    last_in_block: Option<SourcePosition>,
 }
 
 impl<'p> Positions<'p> {
@@ -107,12 +119,19 @@ impl<'p> Positions<'p> {
             program,
             known: HashMap::new(),
             last: None,
+            last_in_block: None,
         }
     }
 
     /// Begins the next function.
     pub(crate) fn enter_function(&mut self) {
         self.last = None;
+        self.enter_block();
+    }
+
+    /// Begins the next basic block.
+    pub(crate) fn enter_block(&mut self) {
+        self.last_in_block = None;
     }
 
     /// The position of an instruction at a line of the PTX text, with the last `.loc` before it.
@@ -120,17 +139,39 @@ impl<'p> Positions<'p> {
         let program = self.program;
         let known = loc.map(|id| self.known.entry(id).or_insert_with(|| source(program, id)));
         let [source, called_at] = known.cloned().unwrap_or_default();
-        if let Some(source) = &source
-            && (self.last.is_none() || !is_library(&source.file))
-        {
-            self.last = Some(source.clone());
+        if let Some(source) = &source {
+            for last in [&mut self.last, &mut self.last_in_block] {
+                if last.is_none() || !is_library(&source.file) {
+                    *last = Some(source.clone());
+                }
+            }
         }
-        let near = source.is_none().then(|| self.last.clone()).flatten();
+        let near = self.last_in_block.as_ref().or(self.last.as_ref());
+        let near = near.filter(|_| source.is_none()).cloned();
         CodePosition {
             ptx_line,
             source,
             called_at,
+            is_near_in_block: near.is_some() && self.last_in_block.is_some(),
             near,
+        }
+    }
+}
+
+/// Gives instructions before the first line of their basic block that line. Each position comes
+/// with whether its block begins there.
+pub(crate) fn look_ahead<'i>(
+    positions: impl DoubleEndedIterator<Item = (&'i mut CodePosition, bool)>,
+) {
+    let mut next: Option<SourcePosition> = None;
+    for (position, begins) in positions.rev() {
+        if let Some(source) = &position.source {
+            next = Some(source.clone());
+        } else if let (false, Some(next)) = (position.is_near_in_block, &next) {
+            (position.near, position.is_near_in_block) = (Some(next.clone()), true);
+        }
+        if begins {
+            next = None;
         }
     }
 }

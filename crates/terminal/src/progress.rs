@@ -68,29 +68,14 @@ impl Bar {
 
     /// A bar for a part of work that began earlier: it appears when the whole has taken a while.
     pub fn since(label: impl Into<String>, began: Instant) -> Bar {
-        let (template, characters) = if Look::of_stderr().unicode {
-            (
-                "{msg}  {bar:WIDTH}  {percent:>3} %  {left}",
-                "\u{2501}\u{2501}\u{2500}",
-            )
-        } else {
-            ("{msg}  [{bar:WIDTH}]  {percent:>3} %  {left}", "=> ")
-        };
-        let label = shown(&label.into(), BESIDE_LABEL);
-        let beside = label.chars().count() + BESIDE_BAR;
-        let width = columns().saturating_sub(beside).clamp(10, 30).to_string();
         let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
-        Bar {
-            bar: bar
-                .with_style(
-                    style(&template.replace("WIDTH", &width))
-                        .progress_chars(characters)
-                        .with_key("left", left),
-                )
-                .with_message(label),
+        let bar = Bar {
+            bar,
             began,
             is_shown: AtomicBool::new(false),
-        }
+        };
+        bar.label(&label.into());
+        bar
     }
 
     /// A bar for work of minutes: it appears at once.
@@ -128,9 +113,11 @@ impl Bar {
         }
     }
 
-    /// Names the part of the work that is done now.
+    /// Names the part of the work that is done now. Not for a spinner: it would become a bar.
     pub fn label(&self, label: &str) {
-        self.bar.set_message(shown(label, BESIDE_LABEL));
+        let label = shown(label, BESIDE_LABEL);
+        self.bar.set_style(beside(&label));
+        self.bar.set_message(label);
     }
 }
 
@@ -140,6 +127,23 @@ const BESIDE_BAR: usize = 22;
 const BESIDE_LABEL: usize = BESIDE_BAR + 10;
 /// Columns that the line of a spinner has beside its label.
 const BESIDE_SPINNER: usize = 10;
+
+/// A bar that fits into the terminal's line beside the label.
+fn beside(label: &str) -> ProgressStyle {
+    let (template, characters) = if Look::of_stderr().unicode {
+        (
+            "{msg}  {bar:WIDTH}  {percent:>3} %  {left}",
+            "\u{2501}\u{2501}\u{2500}",
+        )
+    } else {
+        ("{msg}  [{bar:WIDTH}]  {percent:>3} %  {left}", "=> ")
+    };
+    let room = columns().saturating_sub(label.chars().count() + BESIDE_BAR);
+    let width = room.clamp(10, 30).to_string();
+    style(&template.replace("WIDTH", &width))
+        .progress_chars(characters)
+        .with_key("left", left)
+}
 
 /// Columns of the terminal.
 fn columns() -> usize {

@@ -1,9 +1,7 @@
 //! Tables: aligned columns, a line under the header, nothing else.
 
-use comfy_table::{
-    Attribute, Cell, CellAlignment, Color, ColumnConstraint, ContentArrangement, TableStyle,
-};
 use page::Page;
+use textwrap::core::display_width;
 
 use crate::look::Look;
 
@@ -32,6 +30,7 @@ pub enum Align {
 }
 
 /// A cell: text, normal unless it comes with a [`Tone`].
+#[derive(Debug, Clone)]
 pub struct TableCell(String, Tone);
 
 impl From<String> for TableCell {
@@ -53,114 +52,189 @@ impl<T: Into<String>> From<(T, Tone)> for TableCell {
 }
 
 /// A table.
+#[derive(Debug, Clone)]
 pub struct Columns {
-    table: comfy_table::Table,
-    aligns: Vec<Align>,
     look: Look,
+    aligns: Vec<Align>,
+    /// The texts of the header, if there is one.
+    header: Option<Vec<String>>,
+    rows: Vec<Vec<TableCell>>,
 }
+
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// The fewest columns that the text of a last column is wrapped to.
+const MIN_TEXT: usize = 12;
 
 impl Columns {
     /// A table with these headers; a line break in a header starts its second line.
     pub fn with_header<T: AsRef<str>>(look: Look, headers: &[(T, Align)]) -> Columns {
-        let mut columns = Columns::new(look, headers.iter().map(|(_, align)| *align));
-        let cells = headers.iter().map(|(text, _)| match look.colour {
-            true => Cell::new(text.as_ref()).add_attribute(Attribute::Bold),
-            false => Cell::new(text.as_ref()),
-        });
-        columns.table.set_header(cells.collect::<Vec<Cell>>());
-        columns.align();
-        columns
+        let texts = headers.iter().map(|(text, _)| text.as_ref().to_owned());
+        Columns {
+            header: Some(texts.collect()),
+            ..Columns::new(look, headers.iter().map(|(_, align)| *align))
+        }
     }
 
     /// A table without a header.
     pub fn new(look: Look, aligns: impl IntoIterator<Item = Align>) -> Columns {
-        let fill = if look.unicode { '\u{2500}' } else { '-' };
-        let line = comfy_table::LineStyle::none().fill(fill).junction(fill);
-        let mut table = comfy_table::Table::new();
-        // Whether to style is decided by `look`, not by the table.
-        table
-            .load_style(TableStyle::new().header_separator(line))
-            .force_no_tty();
-        if look.colour {
-            table.enforce_styling();
-        }
         Columns {
-            table,
-            aligns: aligns.into_iter().collect(),
             look,
+            aligns: aligns.into_iter().collect(),
+            header: None,
+            rows: Vec::new(),
         }
     }
 
-    /// Adds a row.
+    /// Adds a row; cells that are left out are empty.
     pub fn row<T: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let look = self.look;
-        let cells = cells.into_iter().map(|cell| {
-            let TableCell(text, tone) = cell.into();
-            let is_plain = !look.colour || text.is_empty();
-            let cell = Cell::new_owned(text);
-            match tone {
-                _ if is_plain => cell,
-                Tone::Normal => cell,
-                Tone::Good => cell.fg(Color::DarkGreen),
-                Tone::Bad => cell.fg(Color::DarkRed).add_attribute(Attribute::Bold),
-                Tone::Caution => cell.fg(Color::DarkYellow),
-                Tone::Faint => cell.add_attribute(Attribute::Dim),
-            }
-        });
-        self.table.add_row(cells.collect::<Vec<Cell>>());
-        self.align();
+        let mut cells: Vec<TableCell> = cells.into_iter().map(Into::into).collect();
+        cells.resize(self.aligns.len(), "".into());
+        self.rows.push(cells);
     }
 
     /// The lines, each with `indent` spaces in front and none at its end. Where they are wider than
-    /// the look allows, the text of the last column is wrapped, if there is room for some words.
+    /// the look allows, the text of the last column is wrapped, if there is room for some words;
+    /// else the columns that have no room stand below, beside the first column again.
     pub fn render(&self, indent: usize) -> String {
-        let lines = indented(&self.table, indent);
-        let width = lines.iter().map(|line| visible_width(line)).max();
-        let too_wide = width.unwrap_or(0).saturating_sub(self.look.columns);
-        let widths = self.table.column_max_content_widths();
-        let text = usize::from(widths.last().copied().unwrap_or(0));
-        let is_text = self.aligns.last() == Some(&Align::Left);
-        if too_wide == 0 || !is_text || text < too_wide + MIN_TEXT {
-            return lines.join("\n");
+        let mut widths = self.widths();
+        let room = self.look.columns.saturating_sub(indent);
+        let beside_last = total(&widths) - widths.last().copied().unwrap_or(0);
+        if total(&widths) > room {
+            let left = room.saturating_sub(beside_last);
+            if let (Some(width), Some(Align::Left), MIN_TEXT..) =
+                (widths.last_mut(), self.aligns.last(), left)
+            {
+                *width = left;
+            } else if let groups @ [_, _, ..] = &groups(&widths, room)[..] {
+                let parts = groups.iter().map(|group| self.part(group).render(indent));
+                return parts.collect::<Vec<_>>().join("\n\n");
+            }
         }
-        let mut table = self.table.clone();
-        let columns = self.look.columns.saturating_sub(indent);
-        table
-            .set_content_arrangement(ContentArrangement::Dynamic)
-            .set_width(columns.try_into().unwrap_or(u16::MAX));
-        let last = self.aligns.len() - 1;
-        for column in table.column_iter_mut().take(last) {
-            column.set_constraint(ColumnConstraint::ContentWidth);
-        }
-        indented(&table, indent).join("\n")
+        self.lines(&widths, indent).join("\n")
     }
 
-    fn align(&mut self) {
-        let last = self.aligns.len() - 1;
-        for (index, (column, align)) in self.table.column_iter_mut().zip(&self.aligns).enumerate() {
-            // With the style's one character between columns, two spaces.
-            column.set_padding((0, if index == last { 0 } else { 1 }));
-            column.set_cell_alignment(match align {
-                Align::Left => CellAlignment::Left,
-                Align::Right => CellAlignment::Right,
+    /// The width of each column's widest line.
+    fn widths(&self) -> Vec<usize> {
+        let texts = |column: usize| {
+            let header = self.header.iter().map(move |header| &header[column]);
+            header.chain(self.rows.iter().map(move |row| &row[column].0))
+        };
+        let width = |column| {
+            let lines = texts(column).flat_map(|text| text.lines());
+            lines.map(display_width).max().unwrap_or(0)
+        };
+        (0..self.aligns.len()).map(width).collect()
+    }
+
+    fn lines(&self, widths: &[usize], indent: usize) -> Vec<String> {
+        let look = self.look;
+        let mut lines = Vec::new();
+        if let Some(header) = &self.header {
+            let texts: Vec<&str> = header.iter().map(String::as_str).collect();
+            lines = self.row_lines(&texts, widths, |_, text| look.title(text));
+            let fill = if look.unicode { "\u{2500}" } else { "-" };
+            lines.push(fill.repeat(total(widths)));
+        }
+        for row in &self.rows {
+            let texts: Vec<&str> = row.iter().map(|TableCell(text, _)| text.as_str()).collect();
+            let paint = |column: usize, text: &str| row[column].1.paint(look, text);
+            lines.extend(self.row_lines(&texts, widths, paint));
+        }
+        let lines = lines.iter();
+        let lines = lines.map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
+        lines.collect()
+    }
+
+    /// The lines of a row, which is as high as its highest cell.
+    fn row_lines(
+        &self,
+        texts: &[&str],
+        widths: &[usize],
+        paint: impl Fn(usize, &str) -> String,
+    ) -> Vec<String> {
+        let cells = texts.iter().zip(widths);
+        let cells: Vec<Vec<String>> = cells.map(|(text, width)| wrapped(text, *width)).collect();
+        let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
+        let line = |line: usize| {
+            let columns = cells.iter().zip(widths).enumerate();
+            let columns = columns.map(|(column, (cell, width))| {
+                let text = cell.get(line).map_or("", String::as_str);
+                let blanks = " ".repeat(width.saturating_sub(display_width(text)));
+                let text = paint(column, text);
+                match self.aligns[column] {
+                    Align::Left => text + &blanks,
+                    Align::Right => blanks + &text,
+                }
             });
+            columns.collect::<Vec<_>>().join(&" ".repeat(GAP))
+        };
+        (0..height).map(line).collect()
+    }
+
+    /// Some of the columns, without the rows that have nothing beside the first.
+    fn part(&self, columns: &[usize]) -> Columns {
+        let header = self.header.as_ref();
+        let header = header.map(|header| columns.iter().map(|&column| header[column].clone()));
+        let mut part = Columns {
+            header: header.map(Iterator::collect),
+            ..Columns::new(self.look, columns.iter().map(|&column| self.aligns[column]))
+        };
+        for row in &self.rows {
+            let cells: Vec<TableCell> = columns.iter().map(|&column| row[column].clone()).collect();
+            if cells[1..].iter().any(|TableCell(text, _)| !text.is_empty()) {
+                part.rows.push(cells);
+            }
+        }
+        part
+    }
+}
+
+impl Tone {
+    fn paint(self, look: Look, text: &str) -> String {
+        match self {
+            Tone::Normal => text.to_owned(),
+            Tone::Good => look.good(text),
+            Tone::Bad => look.bad(text),
+            Tone::Caution => look.caution(text),
+            Tone::Faint => look.faint(text),
         }
     }
 }
 
-/// The fewest columns that the text of a last column is wrapped to.
-const MIN_TEXT: usize = 20;
-
-/// The lines of a table, without blanks at their ends.
-fn indented(table: &comfy_table::Table, indent: usize) -> Vec<String> {
-    let lines = table.lines();
-    let lines = lines.map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
-    lines.collect()
+/// Columns of the terminal that columns of these widths take.
+fn total(widths: &[usize]) -> usize {
+    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
 }
 
-/// The columns of a terminal that a line takes.
-fn visible_width(line: &str) -> usize {
-    textwrap::core::display_width(line)
+/// The lines of a cell.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let whole_words = textwrap::WordSplitter::NoHyphenation;
+    let options = textwrap::Options::new(width).word_splitter(whole_words);
+    let lines = text.lines().map(|line| match display_width(line) <= width {
+        true => vec![line.into()],
+        false => textwrap::wrap(line, &options),
+    });
+    lines.flatten().map(|line| line.into_owned()).collect()
+}
+
+/// Which columns stand beside each other, where lines have this room: the first one in each group,
+/// with as many others as fit, and one at least.
+fn groups(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
+    let mut groups: Vec<Vec<usize>> = Vec::new();
+    let mut used = 0;
+    for column in 1..widths.len() {
+        used += GAP + widths[column];
+        match groups.last_mut() {
+            Some(group) if used <= room => group.push(column),
+            _ => {
+                groups.push(vec![0, column]);
+                used = total(&[widths[0], widths[column]]);
+            }
+        }
+    }
+    groups
 }
 
 /// A table of rows, made column by column, for the terminal or for a page.
@@ -336,6 +410,39 @@ mod tests {
                      other
           long-name  short
         ");
+    }
+
+    #[test]
+    fn columns_without_room_stand_below() {
+        let look = Look {
+            columns: 30,
+            ..Look::PLAIN
+        };
+        let headers = ["memory", "requests", "bytes", "coalesced\n%"];
+        let aligns = [Align::Left, Align::Right, Align::Right, Align::Right];
+        let headers: Vec<_> = headers.into_iter().zip(aligns).collect();
+        let mut table = Columns::with_header(look, &headers);
+        table.row(["loads", "3,264", "226,080", "96.7"]);
+        table.row(["only here", "1", "", ""]);
+        insta::assert_snapshot!(table.render(2), @r"
+          memory     requests    bytes
+          ----------------------------
+          loads         3,264  226,080
+          only here         1
+
+          memory  coalesced
+                          %
+          -----------------
+          loads        96.7
+        ");
+        // A column beside the first is shown, however wide.
+        let narrow = Look {
+            columns: 5,
+            ..Look::PLAIN
+        };
+        let mut table = Columns::new(narrow, [Align::Left, Align::Right]);
+        table.row(["loads", "3,264"]);
+        assert_eq!(table.render(0), "loads  3,264");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use device::telemetry;
 use device::telemetry::Telemetry;
 use device::{Device, DeviceKind, Error, NamedBuffers};
 use lab::{Cpu, LabCase, Variant};
+use plan::PlanError;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use terminal::progress::{NoProgress, Progress};
 
@@ -90,7 +91,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
             .map_err(|error| memory_advice::failure(error, processor.lab, processor.variant))?;
         let several = processor.device().filter(|device| device.count() > 1);
         if let Some((device, variant)) = several.zip(processor.variant) {
-            uses_several(&problem, processor, variant, device.count())?;
+            uses_several(&problem, processor, variant, device)?;
         }
         // 0 lets rayon choose.
         let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
@@ -332,12 +333,20 @@ fn uses_several(
     problem: &dyn LabCase,
     processor: &Processor,
     variant: &Variant,
-    devices: u32,
+    device: &dyn Device,
 ) -> Result<(), CommandError> {
+    let devices = device.count();
     let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
     let lab = processor.lab;
     let plan = variant.record_for(part(problem, 0, steps).as_ref(), devices);
-    let plan = plan.map_err(|error| memory_advice::failure(error, lab, Some(variant)))?;
+    let plan = plan.map_err(|error| match (&error, device.processes()) {
+        // The number of devices is the caller's, whoever wrote the solution.
+        (Error::Plan(PlanError::Unsupported { .. }), 1) => {
+            CommandError::Input(format!("--gpus {devices}: {error}"))
+        }
+        (Error::Plan(PlanError::Unsupported { .. }), _) => CommandError::Input(error.to_string()),
+        _ => memory_advice::failure(error, lab, Some(variant)),
+    })?;
     match plan.devices() {
         1 => Err(CommandError::Input(format!(
             "--variant {}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",

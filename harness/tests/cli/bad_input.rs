@@ -539,6 +539,8 @@ fn nothing_is_accepted_in_silence() {
         "run wave2d --shape -3,3",
         "run poisson --suffix x",
         "run stencil25 --receivers r.npy --gif r.png",
+        "run poisson --n 9 --gpus 99 --device emulated",
+        "run wave2d --shape 20,20 --steps 2 --device cpu --out o --gif o/",
         "emulate a.ptx --kernel k 1u64 --grid 2",
         "emulate . --kernel k",
         "emulate a.ptx --devices 2",

@@ -37,7 +37,7 @@ pub struct KernelProfile {
 /// A source line.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LineProfile {
-    /// Path as the compiler wrote it; `None` for instructions without a source line.
+    /// Path as the compiler wrote it; `None` for instructions that no line answers for.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
@@ -88,7 +88,7 @@ impl KernelProfile {
         );
         let mut parts = vec![title];
         parts.extend(self.instructions(look));
-        parts.push(self.control());
+        parts.push(look.wrapped(&self.control(), 4));
         parts.extend(memory(
             look,
             ["global memory", "sectors", "coalesced %"],
@@ -104,17 +104,19 @@ impl KernelProfile {
         let distributed = self.counts.distributed();
         parts.extend(distributed.into_iter().map(|(name, requests, bytes)| {
             let (_, kind) = name.split_once('_').unwrap_or_default();
-            format!(
-                "    {kind} in shared memory of other blocks: {} requests, {} bytes",
+            let line = format!(
+                "{kind} in shared memory of other blocks: {} requests, {} bytes",
                 grouped(requests),
                 grouped(bytes)
-            )
+            );
+            look.wrapped(&line, 4)
         }));
-        parts.push(format!(
-            "    local memory: {} bytes; parameters: {} bytes",
+        let bytes = format!(
+            "local memory: {} bytes; parameters: {} bytes",
             grouped(self.counts.0.local_bytes),
             grouped(self.counts.0.param_bytes)
-        ));
+        );
+        parts.push(look.wrapped(&bytes, 4));
         if lines > 0 && !self.lines.is_empty() {
             parts.push(self.line_table(lines, look));
         }
@@ -151,7 +153,7 @@ impl KernelProfile {
                 )
             });
         format!(
-            "    {}{divergent}; {}; {}",
+            "{}{divergent}; {}; {}",
             plural(counts.branches, "branch", "branches"),
             plural(counts.barriers, "barrier", "barriers"),
             plural(
@@ -166,7 +168,7 @@ impl KernelProfile {
         let (shown, rest) = self.lines.split_at(shown.min(self.lines.len()));
         let place = |line: &LineProfile, parts| match (&line.file, line.line) {
             (Some(file), Some(number)) => format!("{}:{number}", end_of(file, parts)),
-            _ => "(no source line)".to_owned(),
+            _ => "without a line".to_owned(),
         };
         let widest = |parts| {
             let places = shown.iter().map(|line| place(line, parts).chars().count());

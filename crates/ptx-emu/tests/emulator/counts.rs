@@ -335,13 +335,40 @@ fn counts_by_source_line() {
     assert_eq!(
         summary,
         [
-            (None, 10, 0, 0),
-            (source(5), 3, 4, 0),
+            // With the ten instructions before it, which have no `.loc`.
+            (source(5), 13, 4, 0),
             (source(6), 1, 0, 4),
             (source(7), 1, 0, 0)
         ]
     );
-    assert_eq!(lines[1].ptx_lines, [26, 27, 31]);
+    assert!(lines[0].ptx_lines.ends_with(&[26, 27, 31]));
+}
+
+/// Optimised code of several lines has line 0. The lines of its basic block answer for it: those
+/// before it first.
+#[test]
+fn code_without_a_line_belongs_to_its_basic_block() {
+    let of = |body: &str| {
+        let lines = launch(body).report().lines();
+        let summary = lines.into_iter().map(|line| {
+            let line_number = line.source.as_ref().map(|source| source.line);
+            (line_number, line.counts.instructions.warp)
+        });
+        summary.collect::<Vec<_>>()
+    };
+    let add = "add.u32 %r5, %r2, 1;\n";
+    // Ten instructions of the test's frame stand before the body, and one after it.
+    let before = of(&format!(".loc 1 5 1\n{add}.loc 1 0 0\n{add}{add}"));
+    assert_eq!(before, [(Some(5), 14)]);
+    let after = of(&format!(
+        ".loc 1 5 1\n{add}$next:\n.loc 1 0 0\n{add}.loc 1 6 1\n{add}"
+    ));
+    assert_eq!(after, [(Some(5), 11), (Some(6), 3)]);
+    // A block that no line names stays apart.
+    let alone = of(&format!(
+        ".loc 1 5 1\nbra.uni $next;\n$next:\n.loc 1 0 0\n{add}{add}bra.uni $last;\n$last:\n.loc 1 6 1\n{add}"
+    ));
+    assert_eq!(alone, [(None, 3), (Some(5), 11), (Some(6), 2)]);
 }
 
 #[test]
