@@ -103,7 +103,7 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
             "matadd  {n_x}x{n_y}, {} on {}",
             report.variant, report.device
         );
-        out.line(out.look().title(&title))?;
+        out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
         out.line(render(&report, n_x as usize, out.look()))?;
     }
     json.write("run matadd", report, out)?;

@@ -93,10 +93,20 @@ fn run_on(
     }
     json.write("run membench", &measured, out)?;
     if json.wants_text() && is_emulated {
-        out.line(
-            "membench on emulated: every chain ended where the CPU's does, every sum and copy is right\n  \
-             no times, no plot: the speed of the emulated device says nothing of a GPU\n",
-        )?;
+        let look = out.look();
+        for (text, indent) in [
+            (
+                "membench on emulated: every chain ended where the CPU's does, every sum and copy is right",
+                0,
+            ),
+            (
+                "no times, no plot: the speed of the emulated device says nothing of a GPU",
+                2,
+            ),
+        ] {
+            out.line(look.wrapped(text, indent))?;
+        }
+        out.line("")?;
         out.line(report::coalescing(&measured.coalescing, out.look()))?;
     } else if json.wants_text() {
         out.line(report::render(&measured, info, out.look()))?;

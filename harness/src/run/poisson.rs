@@ -134,7 +134,7 @@ fn solve(
     drop(unfinished);
     let written = file.map(|(file, format)| write(file, format, &stepper));
     let title = format!("poisson  {}, {}", stepper.problem, processor.describe());
-    out.line(out.look().title(&title))?;
+    out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
     if let Some(chunk) = chunk {
         let done = stepper.problem.clone().with_iterations(chunk.steps);
         out.line(figures(&done, &chunk, processor, out))?;

@@ -31,7 +31,7 @@ pub fn run<P: LabCase + Clone>(
 ) -> Result<Ending, CommandError> {
     let lab = processor.lab.name;
     let title = format!("{lab}  {}, {}", problem.label(), processor.describe());
-    out.line(out.look().title(&title))?;
+    out.line(out.look().title(&out.look().wrapped(&title, 0)))?;
     let mut stepper = Stepper::new(problem.clone(), processor, None)?;
     stepper.receivers = records.seismogram.as_ref().map(Seismogram::receivers);
     let keeper = Keeper::new(records, problem.timesteps().unwrap_or(0) as u32);

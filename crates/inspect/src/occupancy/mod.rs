@@ -82,7 +82,7 @@ pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, CommandErr
     };
     let report = report(args, gpu)?;
     if let Some(note) = note {
-        out.line(out.look().faint(&note))?;
+        out.line(out.look().faint(&out.look().wrapped(&note, 0)))?;
     }
     out.line(report.render(out.look()))?;
     Ok(Ending::Fine)

@@ -34,10 +34,11 @@ impl Report {
             gpu, needs, held, ..
         } = self;
         let (major, minor) = gpu.compute_capability;
-        let title = look.title(&format!(
+        let title = format!(
             "{}  {}, compute capability {major}.{minor}",
             gpu.name, gpu.products
-        ));
+        );
+        let title = look.title(&look.wrapped(&title, 0));
         let block = format!(
             "a block: {}, {} each, {} of shared memory",
             count(needs.threads as usize, "thread"),
@@ -52,9 +53,9 @@ impl Report {
             percent(held.share)
         );
         let mut parts = vec![
-            format!("{title}\n  {block}"),
+            format!("{title}\n{}", look.wrapped(&block, 2)),
             self.limits(look),
-            format!("  {}\n{}", look.title(&sum), self.advice()),
+            format!("{}\n{}", look.title(&look.wrapped(&sum, 2)), self.advice()),
         ];
         parts.extend(
             self.latency
@@ -225,7 +226,8 @@ impl Report {
                 let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
                 (names.join(", "), tone(*threads))
             });
-        let title = "  other blocks, with the same registers a thread and shared memory a block:";
+        let title = "other blocks, with the same registers a thread and shared memory a block:";
+        let title = look.wrapped(title, 2);
         format!("{title}\n\n{}", table.render(look, 2))
     }
 }

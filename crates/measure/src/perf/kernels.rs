@@ -23,10 +23,11 @@ pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<Str
     }
     if let Some(counted) = counted {
         if !counted.kernels.is_empty() {
-            parts.push(format!(
-                "\n  sectors: counted by the emulated device on {}",
+            let note = format!(
+                "sectors: counted by the emulated device on {}",
                 counted.case
-            ));
+            );
+            parts.push(format!("\n{}", look.wrapped(&note, 2)));
         }
         let failures = counted.failures.iter();
         parts.extend(failures.map(|failure| look.wrapped(&format!("not counted: {failure}"), 2)));
