@@ -271,8 +271,8 @@ pub struct InstructionCounts {
 /// The counts of one source line.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LineCounts {
-    /// The line, with the column of its first instruction; `None` for basic blocks in which no
-    /// `.loc` names a line.
+    /// The line, with the column of its first instruction; `None` for instructions that no line
+    /// answers for ([`CodePosition::line`]).
     pub source: Option<SourcePosition>,
     /// PTX lines of its instructions, ascending.
     pub ptx_lines: Vec<u32>,

@@ -73,8 +73,8 @@ impl Executable {
                 if entries.contains(&pc) {
                     positions.enter_function();
                 }
-                if mark.begins_block {
-                    positions.enter_block();
+                if mark.is_target {
+                    positions.pass_target();
                 }
                 InstructionInfo {
                     class: mark.class,
@@ -86,7 +86,7 @@ impl Executable {
             })
             .collect();
         let infos = code.infos.iter_mut().zip(&marks);
-        look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.begins_block)));
+        look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.is_branch, mark.is_target)));
         Ok(Executable {
             program,
             code,
@@ -152,8 +152,8 @@ struct Mark {
     is_branch: bool,
     strength: Strength,
     array: Option<ArrayBounds>,
-    /// Whether a basic block begins here: a branch leads here, or stands before.
-    begins_block: bool,
+    /// Whether a branch leads here.
+    is_target: bool,
     ptx_line: u32,
     loc: Option<SourceLocId>,
 }
@@ -209,7 +209,7 @@ impl Builder {
                 is_branch: false,
                 strength: Strength::default(),
                 array: None,
-                begins_block: false,
+                is_target: false,
                 ptx_line,
                 loc,
             };
@@ -227,7 +227,7 @@ impl Builder {
         for (mark, array) in self.marks[entry as usize..].iter_mut().zip(arrays) {
             mark.array = array;
         }
-        begin_blocks(&mut self.marks[entry as usize..], body);
+        mark_targets(&mut self.marks[entry as usize..], &facts);
         let insts = &mut self.code.insts[entry as usize..];
         let tracked = unset_values::track(insts, &facts, &mut function.frame, &parameters, spaces);
         let (rows, constants) = function.frame.finish();
@@ -302,7 +302,7 @@ impl Builder {
             is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             strength: facts.strength.unwrap_or_default(),
             array: None,
-            begins_block: false,
+            is_target: false,
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
@@ -352,17 +352,19 @@ impl Builder {
     }
 }
 
-/// Says where the basic blocks of a function begin.
-fn begin_blocks(marks: &mut [Mark], body: &Body) {
-    let mut begins = true;
-    for mark in marks.iter_mut() {
-        mark.begins_block = begins;
-        begins = mark.is_branch;
-    }
-    for label in body.labels() {
-        // A label at the end stands before nothing.
-        if let Some(mark) = marks.get_mut(label.target as usize) {
-            mark.begins_block = true;
+/// Says of a function's instructions where branches lead.
+fn mark_targets(marks: &mut [Mark], facts: &[Facts]) {
+    for facts in facts {
+        let targets = match &facts.flow {
+            Flow::Branch(target) => std::slice::from_ref(target),
+            Flow::Table(targets) => targets,
+            Flow::Next | Flow::End => &[],
+        };
+        for target in targets {
+            // A label at the end stands before nothing.
+            if let Some(mark) = marks.get_mut(*target as usize) {
+                mark.is_target = true;
+            }
         }
     }
 }

@@ -34,18 +34,17 @@ pub struct CodePosition {
     /// The line of the kernel from which that code is called, if it was inlined out of another
     /// function.
     pub called_at: Option<SourcePosition>,
-    /// If nothing of that is known: the last line before it in its basic block that is, else the
-    /// next in that block, else the last in the function.
+    /// If nothing of that is known: the last line before it that is, if control cannot come from
+    /// elsewhere, else the next one that control must reach, else the last one in the function.
     pub near: Option<SourcePosition>,
-    /// Whether `near` is of the same basic block, so that the instruction runs whenever that line
-    /// does.
-    pub is_near_in_block: bool,
+    /// Whether control that reaches the instruction runs `near`, too.
+    pub runs_near: bool,
 }
 
 impl CodePosition {
-    /// The line that answers for the instruction: its own, or that of its basic block.
+    /// The line that answers for the instruction: its own, or one that runs with it.
     pub fn line(&self) -> Option<&SourcePosition> {
-        let near = self.near.as_ref().filter(|_| self.is_near_in_block);
+        let near = self.near.as_ref().filter(|_| self.runs_near);
         self.source.as_ref().or(near)
     }
 
@@ -61,7 +60,7 @@ impl CodePosition {
             column: 0,
         };
         self.source = Some(stated);
-        (self.called_at, self.near, self.is_near_in_block) = (None, None, false);
+        (self.called_at, self.near, self.runs_near) = (None, None, false);
     }
 
     /// True for code that the user did not write, and for code without a source position.
@@ -109,8 +108,8 @@ pub(crate) struct Positions<'p> {
     known: HashMap<SourceLocId, [Option<SourcePosition>; 2]>,
     /// The last line of the running function, of the user's own code if there was any.
     last: Option<SourcePosition>,
-    /// The same of the running basic block.
-    last_in_block: Option<SourcePosition>,
+    /// The same since the last place to which a branch leads.
+    last_passed: Option<SourcePosition>,
 }
 
 impl<'p> Positions<'p> {
@@ -119,19 +118,19 @@ impl<'p> Positions<'p> {
             program,
             known: HashMap::new(),
             last: None,
-            last_in_block: None,
+            last_passed: None,
         }
     }
 
     /// Begins the next function.
     pub(crate) fn enter_function(&mut self) {
         self.last = None;
-        self.enter_block();
+        self.pass_target();
     }
 
-    /// Begins the next basic block.
-    pub(crate) fn enter_block(&mut self) {
-        self.last_in_block = None;
+    /// Passes a place to which a branch leads: control need not come from above.
+    pub(crate) fn pass_target(&mut self) {
+        self.last_passed = None;
     }
 
     /// The position of an instruction at a line of the PTX text, with the last `.loc` before it.
@@ -140,37 +139,40 @@ impl<'p> Positions<'p> {
         let known = loc.map(|id| self.known.entry(id).or_insert_with(|| source(program, id)));
         let [source, called_at] = known.cloned().unwrap_or_default();
         if let Some(source) = &source {
-            for last in [&mut self.last, &mut self.last_in_block] {
+            for last in [&mut self.last, &mut self.last_passed] {
                 if last.is_none() || !is_library(&source.file) {
                     *last = Some(source.clone());
                 }
             }
         }
-        let near = self.last_in_block.as_ref().or(self.last.as_ref());
+        let near = self.last_passed.as_ref().or(self.last.as_ref());
         let near = near.filter(|_| source.is_none()).cloned();
         CodePosition {
             ptx_line,
             source,
             called_at,
-            is_near_in_block: near.is_some() && self.last_in_block.is_some(),
+            runs_near: near.is_some() && self.last_passed.is_some(),
             near,
         }
     }
 }
 
-/// Gives instructions before the first line of their basic block that line. Each position comes
-/// with whether its block begins there.
+/// Gives instructions that have no line before them the next one that control must reach. Each
+/// position comes with whether it is a branch, and whether one leads there.
 pub(crate) fn look_ahead<'i>(
-    positions: impl DoubleEndedIterator<Item = (&'i mut CodePosition, bool)>,
+    positions: impl DoubleEndedIterator<Item = (&'i mut CodePosition, bool, bool)>,
 ) {
     let mut next: Option<SourcePosition> = None;
-    for (position, begins) in positions.rev() {
+    for (position, is_branch, is_target) in positions.rev() {
+        if is_branch {
+            next = None;
+        }
         if let Some(source) = &position.source {
             next = Some(source.clone());
-        } else if let (false, Some(next)) = (position.is_near_in_block, &next) {
-            (position.near, position.is_near_in_block) = (Some(next.clone()), true);
+        } else if let (false, Some(next)) = (position.runs_near, &next) {
+            (position.near, position.runs_near) = (Some(next.clone()), true);
         }
-        if begins {
+        if is_target {
             next = None;
         }
     }

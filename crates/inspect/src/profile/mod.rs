@@ -74,7 +74,7 @@ What is counted:
 
 A source line has a share of its kernel's instructions (by warps), of its sectors, and with its
 conflicts of its wavefronts. The largest of the three decides the order. Instructions that the
-compiler made of several lines count with the line before them in their basic block.
+compiler made of several lines count with one that always runs with them, the one before if there is.
 
 Bytes that must move are those that no cache, however good, could save the variant.
 Times are not measured here: `harness perf` does that, on a GPU.";

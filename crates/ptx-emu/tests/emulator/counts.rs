@@ -344,10 +344,9 @@ fn counts_by_source_line() {
     assert!(lines[0].ptx_lines.ends_with(&[26, 27, 31]));
 }
 
-/// Optimised code of several lines has line 0. The lines of its basic block answer for it: those
-/// before it first.
+/// Optimised code of several lines has line 0. A line that runs with it answers for it.
 #[test]
-fn code_without_a_line_belongs_to_its_basic_block() {
+fn code_without_a_line_belongs_to_one_that_runs_with_it() {
     let of = |body: &str| {
         let lines = launch(body).report().lines();
         let summary = lines.into_iter().map(|line| {
@@ -360,11 +359,17 @@ fn code_without_a_line_belongs_to_its_basic_block() {
     // Ten instructions of the test's frame stand before the body, and one after it.
     let before = of(&format!(".loc 1 5 1\n{add}.loc 1 0 0\n{add}{add}"));
     assert_eq!(before, [(Some(5), 14)]);
+    // A label to which no branch leads is passed like any instruction; so is a branch.
+    let label = of(&format!(
+        ".loc 1 5 1\n{add}$unused:\nsetp.gt.u32 %p1, %r2, 99;\n@%p1 bra $last;\n\
+         .loc 1 0 0\n{add}$last:\n.loc 1 6 1\n{add}"
+    ));
+    assert_eq!(label, [(Some(5), 14), (Some(6), 2)]);
     let after = of(&format!(
-        ".loc 1 5 1\n{add}$next:\n.loc 1 0 0\n{add}.loc 1 6 1\n{add}"
+        ".loc 1 5 1\nbra.uni $next;\n$next:\n.loc 1 0 0\n{add}.loc 1 6 1\n{add}"
     ));
     assert_eq!(after, [(Some(5), 11), (Some(6), 3)]);
-    // A block that no line names stays apart.
+    // Control may come from elsewhere, and go elsewhere.
     let alone = of(&format!(
         ".loc 1 5 1\nbra.uni $next;\n$next:\n.loc 1 0 0\n{add}{add}bra.uni $last;\n$last:\n.loc 1 6 1\n{add}"
     ));
