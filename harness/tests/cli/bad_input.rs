@@ -557,6 +557,7 @@ fn nothing_is_accepted_in_silence() {
         "pack text --lab wave2d -o x",
         "grade --all none --lab wave2d -o x",
         "grade --all text --lab wave2d -o x",
+        "grade --all . --lab wave2d -o text",
         "grade text --lab wave2d -o text",
     ] {
         let args: Vec<&str> = words.split(' ').collect();
