@@ -1,4 +1,4 @@
-//! What a release may need of the machines that it runs on.
+//! A release runs on machines with an old glibc.
 
 use std::process::Command;
 

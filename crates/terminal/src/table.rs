@@ -96,7 +96,7 @@ impl Columns {
 
     /// The lines, each with `indent` spaces in front and none at its end. Where they are wider than
     /// the look allows, the text of the last column is wrapped, if there is room for some words;
-    /// else the columns that have no room stand below, beside the first column again.
+    /// else the columns that do not fit follow below, beside the first column again.
     pub fn render(&self, indent: usize) -> String {
         let mut widths = self.widths();
         let room = self.look.columns.saturating_sub(indent);
@@ -219,7 +219,7 @@ fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines.flatten().map(|line| line.into_owned()).collect()
 }
 
-/// Which columns stand beside each other, where lines have this room: the first one in each group,
+/// The columns of each part of a table whose lines have this room: the first one in every part,
 /// with as many others as fit, and one at least.
 fn groups(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
@@ -413,7 +413,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_without_room_stand_below() {
+    fn columns_that_do_not_fit_follow_below() {
         let look = Look {
             columns: 30,
             ..Look::PLAIN

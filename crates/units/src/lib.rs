@@ -95,7 +95,7 @@ pub fn utc(unix_s: u64) -> String {
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 
-/// Year, month and day of the Gregorian calendar, so many days after 1970-01-01.
+/// Year, month and day of the Gregorian calendar, this number of days after 1970-01-01.
 fn date(days: u64) -> (u64, u64, u64) {
     // Years begin in March here, so that a leap day is the last of its year; 400 of them have
     // 146,097 days. The first of these cycles began 719,468 days before 1970.

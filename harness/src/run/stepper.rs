@@ -340,7 +340,7 @@ fn uses_several(
     let lab = processor.lab;
     let plan = variant.record_for(part(problem, 0, steps).as_ref(), devices);
     let plan = plan.map_err(|error| match (&error, device.processes()) {
-        // The number of devices is the caller's, whoever wrote the solution.
+        // The number of devices is the command's, and no fault of a submission.
         (Error::Plan(PlanError::Unsupported { .. }), 1) => {
             CommandError::Input(format!("--gpus {devices}: {error}"))
         }

@@ -55,7 +55,11 @@ impl Report {
         let mut parts = vec![
             format!("{title}\n{}", look.wrapped(&block, 2)),
             self.limits(look),
-            format!("{}\n{}", look.title(&look.wrapped(&sum, 2)), self.advice()),
+            format!(
+                "{}\n{}",
+                look.title(&look.wrapped(&sum, 2)),
+                self.advice(look)
+            ),
         ];
         parts.extend(
             self.latency
@@ -106,16 +110,16 @@ impl Report {
     }
 
     /// The limit that binds, and the change that would let more blocks in.
-    fn advice(&self) -> String {
+    fn advice(&self, look: Look) -> String {
         let Report {
             gpu, needs, held, ..
         } = self;
         if held.warps == gpu.warps {
-            return "  a multiprocessor cannot hold more warps".to_owned();
+            return look.wrapped("a multiprocessor cannot hold more warps", 2);
         }
         let limiters: Vec<Limiter> = held.limiters().collect();
         let names: Vec<&str> = limiters.iter().map(|limiter| limiter.name()).collect();
-        let mut lines = vec![format!("  limited by {}", names.join(" and "))];
+        let mut lines = vec![format!("limited by {}", names.join(" and "))];
         // Where several limit, none of them alone lets more in.
         if let [limiter] = limiters[..] {
             let more = match limiter {
@@ -141,20 +145,21 @@ impl Report {
             };
             lines.extend(more.map(|(what, blocks)| {
                 let blocks = count(blocks as usize, "block");
-                format!("  with at most {what}, {blocks} would fit")
+                format!("with at most {what}, {blocks} would fit")
             }));
             if limiter == Limiter::Blocks {
-                lines.push("  larger blocks would bring more warps".to_owned());
+                lines.push("larger blocks would bring more warps".to_owned());
             }
         }
         if limiters.contains(&Limiter::Warps) {
             let left = gpu.warps - held.warps;
             lines.push(format!(
-                "  {} left, too few for another block",
+                "{} left, too few for another block",
                 count(left as usize, "warp")
             ));
         }
-        lines.join("\n")
+        let lines = lines.iter().map(|line| look.wrapped(line, 2));
+        lines.collect::<Vec<_>>().join("\n")
     }
 
     /// Little's law: what must be under way at once is latency times throughput.

@@ -80,13 +80,13 @@ impl KernelProfile {
     /// Title, totals, and the `lines` source lines that cost most.
     pub fn render(&self, lines: usize, look: Look) -> String {
         let title = format!(
-            "  {}  {}, {}, {}",
+            "{}  {}, {}, {}",
             look.title(&self.kernel),
             plural(self.launches, "launch", "launches"),
             plural(self.blocks, "block", "blocks"),
             plural(self.threads, "thread", "threads"),
         );
-        let mut parts = vec![title];
+        let mut parts = vec![look.wrapped(&title, 2)];
         parts.extend(self.instructions(look));
         parts.push(look.wrapped(&self.control(), 4));
         parts.extend(memory(

@@ -120,10 +120,14 @@ pub fn coalescing(sweeps: &Coalescing, look: Look) -> String {
         .right("bandwidth", |(_, figure)| rate(figure))
         .right("sectors\nx ideal", |(_, figure)| excess(figure))
         .right("vs stride 1\nx", |(_, figure)| slower(figure, &first?.1));
+    let note = format!(
+        "bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
+        grouped(sweeps.elements.into())
+    );
     format!(
-        "{}\n\n{}\n  bandwidth: of the elements, {} of them; sectors: counted by the emulated device",
+        "{}\n\n{}\n{}",
         by_x.render(look, 2),
         by_stride.render(look, 2),
-        grouped(sweeps.elements.into())
+        look.wrapped(&note, 2)
     )
 }
