@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use device::DeviceInfo;
 use serde::{Deserialize, Serialize};
 
-use crate::lab_spec::{Against, Group, PerformanceSpec};
+use crate::lab_spec::{Against, CountSpec, Group, PerformanceSpec};
 use crate::outcome::{Failure, Outcome};
 
 /// Changes whenever a field changes its meaning or goes away.
@@ -46,7 +46,10 @@ pub struct GradeReport {
     pub cases: Vec<CaseGrade>,
     /// Speed, in the lab's order.
     pub performance: Vec<PerformanceGrade>,
-    /// Sums over cases and performance.
+    /// Exact counts that earn points, in the lab's order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub counted: Vec<CountGrade>,
+    /// Sums over cases, performance and counts.
     pub totals: Totals,
     /// The protections against interference with the grade, and those that this machine lacks.
     pub protections: Vec<Protection>,
@@ -156,6 +159,53 @@ impl PerformanceGrade {
     }
 }
 
+/// The grade of an exact count of a case.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct CountGrade {
+    /// The case's name.
+    pub case: String,
+    /// The count's, as in [`CaseGrade::counts`].
+    pub count: String,
+    /// Points that it is worth.
+    pub points: f64,
+    /// Points that it earned.
+    pub earned: f64,
+    /// The count up to which all points are earned.
+    pub full: u64,
+    /// The count from which nothing is earned.
+    pub zero: u64,
+    /// How it ended: measured, or as its case did.
+    pub status: Outcome,
+    /// The emulated device's count, of a case that passed.
+    pub counted: Option<u64>,
+}
+
+impl CountGrade {
+    /// The grade of this count of a case: points are for right results alone.
+    pub fn new(spec: &CountSpec, case: &CaseGrade) -> CountGrade {
+        let counted = case.counts.get(&spec.count).copied();
+        let counted = counted.filter(|_| case.status == Outcome::Passed);
+        let status = match (&case.status, counted) {
+            (Outcome::Passed, Some(_)) => Outcome::Measured,
+            (Outcome::Passed, None) => Outcome::undecided(match &case.checks {
+                Some(Checks::NotMade { reason }) => reason,
+                _ => "the emulated device did not count it",
+            }),
+            (other, _) => other.clone(),
+        };
+        CountGrade {
+            case: spec.case.clone(),
+            count: spec.count.clone(),
+            points: spec.points,
+            earned: counted.map_or(0.0, |counted| spec.earned(counted)),
+            full: spec.full,
+            zero: spec.zero,
+            status,
+            counted,
+        }
+    }
+}
+
 /// A figure and how far it can be trusted.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
@@ -207,16 +257,25 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// The sums of these parts.
-    pub fn of(cases: &[CaseGrade], performance: &[PerformanceGrade]) -> Totals {
+    /// The sums of a report's parts.
+    pub fn of(report: &GradeReport) -> Totals {
+        let GradeReport {
+            cases,
+            performance,
+            counted,
+            ..
+        } = report;
         let cases = cases
             .iter()
             .map(|case| (case.points, case.earned, &case.status));
         let timed = performance
             .iter()
             .map(|timed| (timed.points, timed.earned, &timed.status));
+        let counted = counted
+            .iter()
+            .map(|counted| (counted.points, counted.earned, &counted.status));
         let mut totals = Totals::default();
-        for (points, earned, status) in cases.chain(timed) {
+        for (points, earned, status) in cases.chain(timed).chain(counted) {
             totals.possible += points;
             match status {
                 Outcome::NotGradedHere { .. } => totals.not_graded_here += points,
@@ -261,9 +320,9 @@ impl GradeReport {
         }
     }
 
-    /// The same with its sums, once cases and performance are complete.
+    /// The same with its sums, once cases, performance and counts are complete.
     pub fn with_totals(mut self) -> GradeReport {
-        self.totals = Totals::of(&self.cases, &self.performance);
+        self.totals = Totals::of(&self);
         self
     }
 
@@ -299,6 +358,42 @@ mod tests {
         }
     }
 
+    /// 4 points for at most 100 sectors.
+    fn sectors() -> CountSpec {
+        CountSpec {
+            case: "odd-37x53".to_owned(),
+            count: "global_sectors".to_owned(),
+            points: 4.0,
+            full: 100,
+            zero: 300,
+        }
+    }
+
+    #[test]
+    fn a_count_earns_the_more_the_less_it_is() {
+        let earned = |sectors_counted| sectors().earned(sectors_counted);
+        assert_eq!([0, 100, 150, 299, 300, 999].map(earned), [4.0, 4.0, 3.0, 0.02, 0.0, 0.0]);
+    }
+
+    #[test]
+    fn counts_are_for_right_results_that_were_counted() {
+        let counted = |status, sectors_counted: Option<u64>| {
+            let mut case = case(2.0, 2.0, status);
+            let counts = sectors_counted.map(|counted| ("global_sectors".to_owned(), counted));
+            case.counts = counts.into_iter().collect();
+            CountGrade::new(&sectors(), &case)
+        };
+        let right = counted(Outcome::Passed, Some(150));
+        assert_eq!((right.earned, right.counted), (3.0, Some(150)));
+        assert_eq!(right.status, Outcome::Measured);
+        let race = Outcome::failed(Kind::Race, "a race");
+        let wrong = counted(race.clone(), Some(150));
+        assert_eq!((wrong.earned, wrong.counted, wrong.status), (0.0, None, race));
+        let uncounted = counted(Outcome::Passed, None);
+        assert_eq!(uncounted.earned, 0.0);
+        assert!(uncounted.status.left_undecided().is_some());
+    }
+
     fn report() -> GradeReport {
         let submission = SubmissionId {
             name: "ada".to_owned(),
@@ -326,6 +421,7 @@ mod tests {
             reference: None,
             limit: None,
         }];
+        report.counted = vec![CountGrade::new(&sectors(), &report.cases[0])];
         report.with_totals()
     }
 
@@ -334,9 +430,9 @@ mod tests {
         let totals = report().totals;
         assert_eq!(
             (totals.earned, totals.possible, totals.not_graded_here),
-            (2.0, 45.0, 40.0)
+            (2.0, 49.0, 40.0)
         );
-        assert_eq!(totals.graded(), 5.0);
+        assert_eq!((totals.graded(), totals.undecided), (9.0, 4.0));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::mem::{Discriminant, discriminant};
 use grading::diagnose::Pattern;
 use grading::lab_spec::Against;
 use grading::outcome::{Failure, Kind, Outcome};
-use grading::report::{CaseGrade, Checks, GradeReport, Interval, PerformanceGrade};
+use grading::report::{CaseGrade, Checks, CountGrade, GradeReport, Interval, PerformanceGrade};
 use page::escape;
 use terminal::table::Tone;
 use units::{bytes_per_s, three};
@@ -158,6 +158,29 @@ pub fn printed(report: &GradeReport) -> Vec<(String, String)> {
     recorder.into_iter().chain(cases).collect()
 }
 
+/// `global sectors of odd-37x53`.
+pub fn count_of(counted: &CountGrade) -> String {
+    let name = counted.count.replace('_', " ");
+    format!("{name} of {}", escape::line(&counted.case))
+}
+
+/// The count, or why there is none.
+pub fn counted(counted: &CountGrade) -> (String, Tone) {
+    match (&counted.status, counted.counted) {
+        (_, Some(count)) if count <= counted.full => (units::grouped(count), Tone::Good),
+        (_, Some(count)) => (units::grouped(count), Tone::Caution),
+        (Outcome::Failed(_), None) => ("the case failed".to_owned(), Tone::Bad),
+        (_, None) => ("not counted".to_owned(), Tone::Caution),
+    }
+}
+
+/// `12,000 counted; 9,000 earn all points, 20,000 earn none`.
+pub fn count_in_words(counted: &CountGrade) -> String {
+    let [full, zero] = [counted.full, counted.zero].map(units::grouped);
+    let count = self::counted(counted).0;
+    format!("{count} counted; {full} earn all points, {zero} earn none")
+}
+
 /// Why things were not graded here: each reason once, with what it is about.
 pub fn reasons(report: &GradeReport) -> Vec<(String, Vec<String>)> {
     by_reason(report, Outcome::not_graded)
@@ -176,7 +199,9 @@ fn by_reason(
     let cases = cases.map(|case| (&case.status, case.name.clone()));
     let performance = report.performance.iter();
     let performance = performance.map(|timed| (&timed.status, format!("speed of {}", timed.case)));
-    let all = cases.chain(performance);
+    let counted = report.counted.iter();
+    let counted = counted.map(|counted| (&counted.status, count_of(counted)));
+    let all = cases.chain(performance).chain(counted);
     grouped(all.filter_map(|(status, name)| {
         let reason = escape::at_most(reason(status)?, LONGEST_MESSAGE);
         Some((escape::line(&reason), escape::line(&name)))

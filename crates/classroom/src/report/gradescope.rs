@@ -15,7 +15,7 @@ use serde::Serialize;
 use super::{figures, student};
 use grading::lab_spec::Group;
 use grading::outcome::{Failure, Outcome};
-use grading::report::{CaseGrade, GradeReport, PerformanceGrade};
+use grading::report::{CaseGrade, CountGrade, GradeReport, PerformanceGrade};
 use page::escape;
 
 /// The document.
@@ -57,6 +57,7 @@ pub fn results(report: &GradeReport) -> Results {
     let report = &student::safe(report);
     let mut tests: Vec<Test> = report.cases.iter().map(case).collect();
     tests.extend(report.performance.iter().map(speed));
+    tests.extend(report.counted.iter().map(counted));
     if !for_instructors.is_empty() {
         let output = for_instructors.join("\n\n");
         tests.push(Test::new("for the instructor", None, None, output, HIDDEN));
@@ -109,8 +110,28 @@ fn points_of(report: &GradeReport, ended: impl Fn(&Outcome) -> bool) -> f64 {
         .performance
         .iter()
         .filter(|timed| ended(&timed.status));
+    let counted = { report.counted.iter() }.filter(|counted| ended(&counted.status));
     let cases = cases.map(|case| case.points);
-    cases.chain(performance.map(|timed| timed.points)).sum()
+    cases
+        .chain(performance.map(|timed| timed.points))
+        .chain(counted.map(|counted| counted.points))
+        .sum()
+}
+
+fn counted(counted: &CountGrade) -> Test {
+    let (status, output) = match &counted.status {
+        Outcome::NotGradedHere { reason } => (None, not_graded(reason)),
+        Outcome::Undecided { reason } => (Some("failed"), undecided(reason)),
+        Outcome::Failed(_) => (Some("failed"), "the case failed".to_owned()),
+        Outcome::Passed | Outcome::Measured => (Some("passed"), figures::count_in_words(counted)),
+    };
+    Test::new(
+        &figures::count_of(counted),
+        status.map(|_| (counted.earned, counted.points)),
+        status,
+        output,
+        VISIBLE,
+    )
 }
 
 fn case(case: &CaseGrade) -> Test {

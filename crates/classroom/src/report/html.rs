@@ -6,7 +6,7 @@ use grading::report::GradeReport;
 use page::plot::{tick, whole};
 use page::{Axis, Cell, Page, Plot, Series, Shape};
 use terminal::table::{Align, Table, Tone};
-use units::three;
+use units::{grouped, three};
 
 /// The HTML file.
 pub fn page(report: &GradeReport) -> String {
@@ -33,6 +33,10 @@ pub fn page(report: &GradeReport) -> String {
     if !report.performance.is_empty() {
         page.section("Speed");
         performance(&mut page, report);
+    }
+    if !report.counted.is_empty() {
+        page.section("Counts");
+        counted(&mut page, report);
     }
     failures(&mut page, report);
     let printed = figures::printed(report);
@@ -118,6 +122,27 @@ fn cases(page: &mut Page, report: &GradeReport) {
         .left("group", |case| case.group.name().to_owned())
         .right("samples", |case| Some(case.samples.to_string()))
         .add_to(page, |_| "");
+}
+
+fn counted(page: &mut Page, report: &GradeReport) {
+    page.remark("Exact counts of the emulated device, the same in every run. Fewer earn more.");
+    let headers = [
+        Cell::text("count"),
+        Cell::number("points"),
+        Cell::number("all points up to"),
+        Cell::number("none from"),
+        Cell::number("counted"),
+    ];
+    let rows = report.counted.iter().map(|counted| {
+        vec![
+            Cell::text(figures::count_of(counted)),
+            Cell::number(figures::earned(counted.earned, counted.points)),
+            Cell::number(grouped(counted.full)),
+            Cell::number(grouped(counted.zero)),
+            toned(figures::counted(counted)),
+        ]
+    });
+    page.table(&headers, rows);
 }
 
 fn performance(page: &mut Page, report: &GradeReport) {

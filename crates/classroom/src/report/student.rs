@@ -9,7 +9,7 @@
 
 use grading::lab_spec::Group;
 use grading::outcome::{Failure, Kind, Outcome};
-use grading::report::{CaseGrade, Checks, GradeReport};
+use grading::report::{CaseGrade, Checks, CountGrade, GradeReport};
 
 /// In place of a reason.
 const UNTOLD: &str = "the instructor can see why";
@@ -36,6 +36,13 @@ pub fn safe(report: &GradeReport) -> GradeReport {
                 let mut timed = timed.clone();
                 timed.status = safe_outcome(&timed.status);
                 timed
+            })
+            .collect(),
+        // Only cases that students know are counted.
+        counted: { report.counted.iter().cloned() }
+            .map(|counted| CountGrade {
+                status: safe_outcome(&counted.status),
+                ..counted
             })
             .collect(),
         totals: report.totals,

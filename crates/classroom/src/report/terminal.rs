@@ -15,6 +15,7 @@ pub fn render(report: &GradeReport, look: Look) -> String {
     if report.refused.is_none() || report.cases.iter().any(|case| case.earned > 0.0) {
         blocks.extend((!report.cases.is_empty()).then(|| cases(report, look)));
         blocks.extend((!report.performance.is_empty()).then(|| performance(report, look)));
+        blocks.extend((!report.counted.is_empty()).then(|| counted(report, look)));
     }
     blocks.extend(failures(report, look));
     blocks.extend(printed(report, look));
@@ -210,6 +211,18 @@ fn performance(report: &GradeReport, look: Look) -> String {
         .right("time", |timed| Some(figures::time(timed)))
         .left("ratio", |timed| figures::ratio(timed.ratio.as_ref()))
         .toned("result", Align::Left, figures::performance_result)
+        .render(look, 2)
+}
+
+fn counted(report: &GradeReport, look: Look) -> String {
+    Table::new(&report.counted)
+        .left("count", |counted| figures::count_of(counted))
+        .right("points", |counted| {
+            Some(figures::earned(counted.earned, counted.points))
+        })
+        .right("all points", |counted| Some(grouped(counted.full)))
+        .right("none from", |counted| Some(grouped(counted.zero)))
+        .toned("counted", Align::Right, figures::counted)
         .render(look, 2)
 }
 

@@ -248,7 +248,10 @@ impl Screen {
         let right = graded.iter().filter(|case| is_right(case)).count();
         let possible = match self.is_on_gpu() {
             true => report.totals.graded(),
-            false => graded.iter().map(|case| case.points).sum(),
+            false => {
+                let counted = report.counted.iter().map(|counted| counted.points);
+                graded.iter().map(|case| case.points).chain(counted).sum()
+            }
         };
         let figure = figures::earned(report.totals.earned, possible);
         let mut text = format!("{figure} points, {right} of {} cases right", graded.len());

@@ -102,10 +102,13 @@ impl<'a> CaseWork<'a> {
             let found = extent.check(self.device, self.subject, &of.inputs);
             self.watch.enter(Phase::Ours);
             self.keep_printed(sample == 0 || found.is_err());
-            let Some(outputs) = found? else {
+            let Some(ran) = found? else {
                 continue;
             };
-            let checked = self.expected(&of)?.0.check(&outputs);
+            if sample == 0 {
+                self.counts = ran.counts;
+            }
+            let checked = self.expected(&of)?.0.check(&ran.outputs);
             checked.map_err(|error| self.by_order(of.failure(&error)))?;
         }
         Ok(())

@@ -22,7 +22,7 @@ use plan::Plan;
 use plan::{Command, PlanError};
 use serde::{Deserialize, Serialize};
 
-use super::run::{Subject, run_isolated};
+use super::run::{Sample, Subject, run_isolated};
 use crate::lab_spec::Group;
 use crate::outcome::{Category, Failure, Kind, Outcome};
 
@@ -89,7 +89,7 @@ impl Extent {
         }
     }
 
-    /// Runs the plan, or its beginning. The outputs, if all of it ran and nothing was found.
+    /// Runs the plan, or its beginning. The sample, if all of it ran and nothing was found.
     ///
     /// # Errors
     ///
@@ -100,10 +100,9 @@ impl Extent {
         device: &dyn Device,
         subject: Subject<'_>,
         inputs: &NamedBuffers,
-    ) -> Result<Option<NamedBuffers>, Outcome> {
+    ) -> Result<Option<Sample>, Outcome> {
         let ran = match self {
-            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO)
-                .map(|sample| Some(sample.outputs)),
+            Extent::Whole => run_isolated(device, subject, inputs, Duration::ZERO).map(Some),
             Extent::Sampled => run_beginning(device, subject, inputs).map(|()| None),
         };
         match ran {

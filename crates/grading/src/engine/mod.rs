@@ -66,7 +66,9 @@ use output_files::ScratchFolder;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Category, Failure, Kind, Outcome, Panic};
-use crate::report::{CaseGrade, Checks, GradeReport, PerformanceGrade, Protection, SubmissionId};
+use crate::report::{
+    CaseGrade, Checks, CountGrade, GradeReport, PerformanceGrade, Protection, SubmissionId,
+};
 use crate::worker::{Clock, Deadlines, Exit, Phase, WorkerEnd, WorkerError, describe_exit};
 pub use emulated::Extent;
 use emulated::not_to_its_end;
@@ -208,6 +210,7 @@ pub fn grade(
     for (index, (spec, plan_checked)) in lab_spec.cases.iter().zip(plans_checked).enumerate() {
         show.case(&spec.name, index + 1, lab_spec.cases.len());
         let (checks, found) = checked_on_emulated.remove(&spec.name).unzip();
+        let (checks, counts) = checks.unzip();
         let answer = match (plan_checked, found.flatten()) {
             (Err(outcome), _) => Answer::without_samples(outcome, lab_spec, spec),
             (Ok(()), Some(fault)) if fault.category != Category::Wrong => {
@@ -225,9 +228,12 @@ pub fn grade(
         let mut answer = answer;
         // A GPU's driver writes it elsewhere.
         answer.printed += &printed.unwrap_or_default();
+        // A GPU counts nothing.
+        answer.counts.extend(counts.unwrap_or_default());
         add(&mut report, spec, answer, checks);
     }
     in_file_order(&mut report.performance, lab_spec);
+    add_counted(&mut report, lab_spec);
     if let Some(Err(reason)) = grading.has_messages.get() {
         let note = format!("the messages of panics are not known: {reason}");
         report.notes.push(note);
@@ -264,6 +270,7 @@ fn ended(mut report: GradeReport, lab_spec: &LabSpec, outcome: &Outcome) -> Grad
         add(&mut report, spec, answer, None);
     }
     in_file_order(&mut report.performance, lab_spec);
+    add_counted(&mut report, lab_spec);
     report.with_totals()
 }
 
@@ -347,9 +354,19 @@ fn in_file_order(performance: &mut [PerformanceGrade], lab_spec: &LabSpec) {
     });
 }
 
+/// The counts that earn points.
+fn add_counted(report: &mut GradeReport, lab_spec: &LabSpec) {
+    for spec in &lab_spec.counted {
+        let mut cases = report.cases.iter();
+        let case = cases.find(|case| case.name == spec.case);
+        let graded = case.map(|case| CountGrade::new(spec, case));
+        report.counted.extend(graded);
+    }
+}
+
 /// The emulated device's checks of a case that a GPU grades, the text that kernels printed
-/// meanwhile, and the failure that was found.
-type Checked = ((Checks, String), Option<Failure>);
+/// meanwhile, the counts, and the failure that was found.
+type Checked = (((Checks, String), BTreeMap<String, u64>), Option<Failure>);
 
 /// The context of all cases of a submission.
 struct Grading<'a> {
@@ -477,10 +494,10 @@ impl Grading<'_> {
                 };
                 self.runner.run(&job, &deadlines)?
             };
-            let mut printed = String::new();
+            let (mut printed, mut counts) = (String::new(), BTreeMap::new());
             let outcome = match ended {
                 WorkerEnd::Answer(answer) => {
-                    printed = answer.printed;
+                    (printed, counts) = (answer.printed, answer.counts);
                     answer.status
                 }
                 WorkerEnd::NoAnswer(outcome) => outcome,
@@ -515,7 +532,7 @@ impl Grading<'_> {
                 Outcome::Passed | Outcome::Measured => (made, None),
             };
             let (checks, failure) = checked;
-            all.insert(spec.name.clone(), ((checks, printed), failure));
+            all.insert(spec.name.clone(), (((checks, printed), counts), failure));
         }
         Ok(all)
     }

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, HashSet};
 use std::ops::Range;
 
+use device::COUNTS;
 use host::find_lab;
 use lab::CaseError;
 use lab::{CaseParams, Lab, LabCase, find_variant};
@@ -11,7 +12,8 @@ use toml::Spanned;
 
 use super::draw::{MAX_CORNERS, MAX_DRAWN, Range as DrawnFrom, Ranges};
 use super::{
-    Against, CaseSpec, Group, LabSpec, LabSpecError, MAX_DEVICES, PerformanceSpec, ToleranceRule,
+    Against, CaseSpec, CountSpec, Group, LabSpec, LabSpecError, MAX_DEVICES, PerformanceSpec,
+    ToleranceRule,
 };
 
 /// The only version of the format.
@@ -33,6 +35,8 @@ struct TomlFile {
     /// The timed cases, `[[performance]]`.
     #[serde(default)]
     performance: Vec<TomlPerformance>,
+    #[serde(default)]
+    count: Vec<TomlCount>,
 }
 
 /// `[tolerance]`: which results are right.
@@ -81,6 +85,16 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct TomlCount {
+    case: Spanned<String>,
+    count: Spanned<String>,
+    points: Spanned<f64>,
+    full: Spanned<u64>,
+    zero: Spanned<u64>,
+}
+
 impl LabSpec {
     /// Reads and checks a lab file's text; `file` is its name for messages.
     ///
@@ -124,11 +138,16 @@ impl LabSpec {
             }
             performance.push(spec);
         }
+        let mut counted: Vec<CountSpec> = Vec::new();
+        for entry in &parsed.count {
+            counted.push(checker.count(entry, &cases, &counted)?);
+        }
         Ok(LabSpec {
             lab: name.clone(),
             tolerance,
             cases,
             performance,
+            counted,
             file: file.to_owned(),
             text: text.to_owned(),
             draw: None,
@@ -430,6 +449,51 @@ impl Checker<'_> {
             against,
             zero,
             full,
+        })
+    }
+}
+
+impl Checker<'_> {
+    fn count(
+        &self,
+        entry: &TomlCount,
+        cases: &[CaseSpec],
+        others: &[CountSpec],
+    ) -> Result<CountSpec, LabSpecError> {
+        let (case, count) = (entry.case.get_ref(), entry.count.get_ref());
+        let Some(spec) = cases.iter().find(|spec| spec.name == *case) else {
+            let names = cases.iter().map(|spec| spec.name.as_str());
+            return self.fail(entry.case.span(), CaseError::unknown("case", case, names));
+        };
+        if spec.group != Group::Small {
+            let message = format!(
+                "case `{case}` is in group \"{}\"; only cases of group \"small\" are counted: \
+                 students can count these, and every grade has the same",
+                spec.group.name()
+            );
+            return self.fail(entry.case.span(), message);
+        }
+        if COUNTS.iter().all(|known| known.name != count) {
+            let names = COUNTS.iter().map(|known| known.name);
+            return self.fail(entry.count.span(), CaseError::unknown("count", count, names));
+        }
+        if others.iter().any(|other| (&other.case, &other.count) == (case, count)) {
+            let message = format!("`{count}` of case `{case}` earns points already; once is enough");
+            return self.fail(entry.count.span(), message);
+        }
+        let (full, zero) = (*entry.full.get_ref(), *entry.zero.get_ref());
+        if zero <= full {
+            let message = format!(
+                "zero is {zero}; it must be above full = {full}, the count that earns everything"
+            );
+            return self.fail(entry.zero.span(), message);
+        }
+        Ok(CountSpec {
+            case: case.clone(),
+            count: count.clone(),
+            points: self.points(&entry.points)?,
+            full,
+            zero,
         })
     }
 }

@@ -100,6 +100,8 @@ pub struct LabSpec {
     pub cases: Vec<CaseSpec>,
     /// The timed cases, in the file's order. Each names a case of [`Group::Large`].
     pub performance: Vec<PerformanceSpec>,
+    /// The counts that earn points, in the file's order. Each names a case of [`Group::Small`].
+    pub counted: Vec<CountSpec>,
     /// The file's name, as messages give it.
     pub file: String,
     /// The file's text: who has it can parse it again.
@@ -184,6 +186,31 @@ impl PerformanceSpec {
     }
 }
 
+/// An exact count of a case, as the emulated device counts it, that earns points: the fewer, the
+/// more.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CountSpec {
+    /// The case's name.
+    pub case: String,
+    /// The count's, one of [`COUNTS`](device::COUNTS).
+    pub count: String,
+    /// The points of a count of `full` or less.
+    pub points: f64,
+    /// The count up to which all points are earned.
+    pub full: u64,
+    /// The count from which nothing is earned; greater than `full`, and the points are linear
+    /// between.
+    pub zero: u64,
+}
+
+impl CountSpec {
+    /// The points that this count earns.
+    pub fn earned(&self, counted: u64) -> f64 {
+        let saved = self.zero.saturating_sub(counted) as f64;
+        self.points * (saved / (self.zero - self.full) as f64).min(1.0)
+    }
+}
+
 impl LabSpec {
     /// Reads and checks a lab file.
     ///
@@ -248,8 +275,10 @@ impl LabSpec {
     /// The points of everything.
     pub fn points(&self) -> f64 {
         let cases = self.cases.iter().map(|case| case.points);
+        let counted = self.counted.iter().map(|counted| counted.points);
         cases
             .chain(self.performance.iter().map(|timed| timed.points))
+            .chain(counted)
             .sum()
     }
 }

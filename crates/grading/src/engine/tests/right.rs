@@ -55,6 +55,36 @@ fn large_cases_wait_for_a_gpu() {
 }
 
 #[test]
+fn fewer_sectors_earn_points_on_every_device() {
+    let count = |full: u64, zero: u64| {
+        let count = "[[count]]\ncase = \"small\"\ncount = \"global_sectors\"\npoints = 8";
+        lab_spec(&format!("{MATADD}{count}\nfull = {full}\nzero = {zero}\n"))
+    };
+    let counted = |lab_spec: &LabSpec, device: &dyn Device| {
+        let report = graded(lab_spec, &built_in(lab_spec, "grid2d_block1d_64"), device);
+        let [counted] = &report.counted[..] else {
+            panic!("{report:#?}")
+        };
+        (counted.clone(), report.totals)
+    };
+    let (first, _) = counted(&count(0, 1), &EmulatedDevice::default());
+    let sectors = first.counted.unwrap();
+    assert_eq!((first.earned, first.status), (0.0, Outcome::Measured));
+    let (all, totals) = counted(&count(sectors, sectors + 1), &EmulatedDevice::default());
+    assert_eq!((all.earned, totals.earned), (8.0, 10.0));
+    let half = count(sectors - 10, sectors + 10);
+    assert_eq!(counted(&half, &EmulatedDevice::default()).0.earned, 4.0);
+    // A GPU counts nothing: the emulated device does, when it checks the case.
+    let gpu = Clocked::new(|_, _| 100.0);
+    assert_eq!(counted(&half, &gpu).0.earned, 4.0);
+    // A wrong result earns nothing for being short.
+    let wrong = bundle(&half, &elementwise("mov.f32 %f3, %f1;"), record_sum);
+    let report = emulated(&half, &wrong);
+    assert_eq!((report.counted[0].earned, report.counted[0].counted), (0.0, None));
+    assert_eq!(report.totals.earned, 0.0);
+}
+
+#[test]
 fn equal_seeds_give_equal_grades_and_secret_ones_are_told_after_a_failure() {
     let lab_spec = lab_spec(MATADD);
     let wrong = bundle(&lab_spec, &elementwise("mov.f32 %f3, %f1;"), record_sum);
