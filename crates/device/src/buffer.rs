@@ -70,6 +70,12 @@ pub fn copies(
         .collect()
 }
 
+/// Frees the buffers, on as many cores as there are buffers: the system takes a while to take back
+/// gigabytes.
+pub fn free(buffers: NamedBuffers) {
+    buffers.into_par_iter().for_each(drop);
+}
+
 /// Adds the buffers, and replaces those of the same names.
 pub fn replace(buffers: &mut NamedBuffers, with: NamedBuffers) {
     for (name, buffer) in with {

@@ -126,6 +126,28 @@ pub fn holds(
     Ok(true)
 }
 
+/// The name, the bytes and the digest of each output, in the order of names.
+pub type Digests = Vec<(String, u64, [u64; 2])>;
+
+/// The digests of all outputs of the plan; `None` where the device makes none: see
+/// [`Session::digest`].
+///
+/// # Errors
+///
+/// Errors of the device.
+pub fn digests(session: &mut dyn Session, plan: &Plan) -> Result<Option<Digests>, Error> {
+    let mut digests = Vec::new();
+    for (name, id) in plan.outputs() {
+        let bytes = plan.buffer_info(*id)?.bytes();
+        let Some(digest) = session.digest(*id)? else {
+            return Ok(None);
+        };
+        digests.push((name.clone(), bytes, digest));
+    }
+    digests.sort();
+    Ok(Some(digests))
+}
+
 /// Reads every output of the plan into the buffer of its name where that has its type and length,
 /// and into a new one elsewhere.
 ///

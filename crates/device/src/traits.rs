@@ -241,6 +241,17 @@ pub trait Session {
         Ok(self.read(id)?.is_same(expected))
     }
 
+    /// A digest of what a buffer of the plan holds, computed where it is. In one process, buffers
+    /// of one length on one device have the same digest if they hold the same, and else another
+    /// with a probability of 1 - 2^-64. None where the device makes none.
+    ///
+    /// # Errors
+    ///
+    /// As [`Session::run`].
+    fn digest(&mut self, _id: BufferId) -> Result<Option<[u64; 2]>, Error> {
+        Ok(None)
+    }
+
     /// Executes every command of the plan once, in order, and waits until all have finished.
     ///
     /// # Errors

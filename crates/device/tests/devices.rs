@@ -56,6 +56,7 @@ on_every_device! {
     independent_commands_run_between_those_around_them,
     a_long_plan_with_independent_commands_repeats,
     copies_large_buffers_whole,
+    digests_tell_buffers_apart,
     flushes_its_cache_and_nothing_else,
     runs_an_empty_plan,
     launches_kernels_without_parameters,

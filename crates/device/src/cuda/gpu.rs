@@ -7,8 +7,10 @@ use cust::context::{Context, CurrentContext};
 use cust::stream::{Stream, StreamFlags};
 use cust::sys::CUdevice_attribute as Attribute;
 
+use super::digest::{Digest, Digesting, is_whole_words};
 use super::flush::Flush;
 use super::gate::Gate;
+use super::memory::Memory;
 use super::module::{LoadedModule, Trapped};
 use super::staging::Staging;
 use crate::device_error::{DeviceError, DriverError};
@@ -39,6 +41,8 @@ pub struct Opened {
     // Dropped in this order: memory and stream belong to the context.
     /// For [`Opened::flush_l2`]; made on first use.
     flushing: Mutex<Option<Flush>>,
+    /// For [`Opened::digest`]; made on first use, and `None` where the GPU makes none.
+    digesting: Mutex<Option<Option<Digesting>>>,
     /// For copies of large buffers; made on first use.
     pub(super) staging: Mutex<Option<Staging>>,
     /// Holds the stream while a timed region is enqueued.
@@ -122,6 +126,7 @@ impl CudaDevice {
         let gate = Gate::new()?;
         Ok(self.opened.get_or_init(|| Opened {
             flushing: Mutex::default(),
+            digesting: Mutex::default(),
             staging: Mutex::default(),
             gate,
             stream,
@@ -212,6 +217,29 @@ impl Opened {
             none => none.insert(Flush::new(info, l2_bytes)?),
         };
         flush.run(StreamRef::from(&self.stream))
+    }
+
+    /// The digest of a buffer, if this GPU makes one. Waits. The context of this GPU is current.
+    pub(super) fn digest(
+        &self,
+        info: &DeviceInfo,
+        memory: &Memory,
+    ) -> Result<Option<Digest>, DriverError> {
+        if !is_whole_words(memory.bytes()) {
+            return Ok(None);
+        }
+        let mut digesting = self
+            .digesting
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        let digesting = match &mut *digesting {
+            Some(digesting) => digesting,
+            none => none.insert(Digesting::new(info)?),
+        };
+        let digesting = digesting.as_ref();
+        digesting
+            .map(|digesting| digesting.of(memory, StreamRef::from(&self.stream)))
+            .transpose()
     }
 }
 

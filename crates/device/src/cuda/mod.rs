@@ -8,6 +8,7 @@
 //! - `module`: modules as the driver compiles them; `kernels`: those of a plan on one GPU;
 //! - `panics`: what is known of a kernel that trapped;
 //! - `commands`: a plan's commands in the form that the driver takes; `graph`: graphs of them;
+//! - `digest`: digests of what buffers hold;
 //! - `flush`: takes L2 from all that ran before;
 //! - `gate`: holds the stream until a timed region is enqueued;
 //! - `memory`: the memory of a buffer, with or without guard bands;
@@ -15,6 +16,7 @@
 //! - `session`: the buffers and runs of a plan.
 
 mod commands;
+mod digest;
 mod flush;
 mod gate;
 mod gpu;

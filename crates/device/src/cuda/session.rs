@@ -322,6 +322,18 @@ impl Session for CudaSession<'_> {
         Ok(true)
     }
 
+    fn digest(&mut self, id: BufferId) -> Result<Option<[u64; 2]>, Error> {
+        self.plan.buffer_info(id)?;
+        // A scattered buffer is not one memory.
+        if self.plan.scattered(id).is_some() || !self.share.holds(&self.plan, id) {
+            return Ok(None);
+        }
+        let number = self.plan.buffers()[id.index()].device - self.share.own.start;
+        let (memory, opened) = self.enter_memory(id)?;
+        let info = &self.gpus[number as usize].device.info;
+        self.check(opened.digest(info, memory))
+    }
+
     fn run(&mut self) -> Result<Timing, Error> {
         self.run_times(1, Launching::Stream)
     }

@@ -568,6 +568,30 @@ pub fn copies_large_buffers_whole(device: &dyn Device) {
     }
 }
 
+pub fn digests_tell_buffers_apart(device: &dyn Device) {
+    let mut plan = Plan::new("digests");
+    let u = plan.buffer("u", Element::F32, 70_001);
+    let odd = plan.buffer("odd", Element::U8, 3);
+    plan.fill(odd, 0).unwrap();
+    plan.output("u", u);
+    let mut sessions = [0, 1].map(|_| device.prepare(&KERNELS, &plan).unwrap());
+    let values: Vec<f32> = (0..70_001).map(|i| (i % 7 + 1) as f32).collect();
+    let mut other = values.clone();
+    other[70_000] = -other[70_000];
+    let mut digests = |at: usize, values: &[f32]| {
+        let session: &mut Box<dyn Session + '_> = &mut sessions[at];
+        session.write(u, &values.to_vec().into()).unwrap();
+        session.digest(u).unwrap()
+    };
+    let one = digests(0, &values);
+    assert_eq!(one.is_none(), device.info().kind == DeviceKind::Emulated);
+    assert_eq!(digests(1, &values), one);
+    if one.is_some() {
+        assert_ne!(digests(1, &other), one);
+    }
+    assert_eq!(sessions[0].digest(odd).unwrap(), None);
+}
+
 pub fn flushes_its_cache_and_nothing_else(device: &dyn Device) {
     let plan = every_command();
     let y = plan.find_buffer("y").unwrap();
