@@ -63,6 +63,7 @@ intrinsics! {
     fn cluster_grid_dim_y() -> u32 = "llvm.nvvm.read.ptx.sreg.nclusterid.y";
     fn cluster_grid_dim_z() -> u32 = "llvm.nvvm.read.ptx.sreg.nclusterid.z";
     fn lane_id() -> u32 = "llvm.nvvm.read.ptx.sreg.laneid";
+    fn multiprocessor() -> u32 = "llvm.nvvm.read.ptx.sreg.smid";
     fn clock() -> u32 = "llvm.nvvm.read.ptx.sreg.clock";
     fn clock64() -> u64 = "llvm.nvvm.read.ptx.sreg.clock64";
     fn globaltimer() -> u64 = "llvm.nvvm.read.ptx.sreg.globaltimer";

@@ -42,6 +42,9 @@ special_registers! {
     grid_dim_y;
     /// The number of blocks in the grid, along z.
     grid_dim_z;
+    /// The number of the multiprocessor that this thread runs on. A program cannot choose it, and a
+    /// thread may be moved to another.
+    multiprocessor;
 }
 
 /// This thread's index within its block.

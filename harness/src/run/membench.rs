@@ -1,5 +1,6 @@
 //! `harness run membench`.
 
+mod map;
 mod plot;
 mod report;
 
@@ -9,8 +10,9 @@ use clap::Args;
 use device::DeviceKind;
 use device::{DeviceInfo, Sanitize};
 use host::membench::{
-    BandwidthOptions, Coalescing, CoalescingOptions, Latencies, LatencyOptions, Measured,
-    MembenchError, Path, bandwidth, coalescing, latency, levels, plateaus,
+    BandwidthOptions, Coalescing, CoalescingOptions, Latencies, LatencyOptions, LineAccess,
+    LineOptions, Measured, MembenchError, Path, bandwidth, coalescing, latency, levels, lines,
+    plateaus,
 };
 
 use exit::{CommandError, Ending};
@@ -26,6 +28,10 @@ pub struct MembenchArgs {
     /// Where to write the plot of latency against footprint [default: membench.svg]
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
+    /// Also measure the latency of lines of L2 from every multiprocessor, and write a picture of it:
+    /// an SVG file
+    #[arg(long, value_name = "FILE")]
+    map: Option<PathBuf>,
     /// Where to measure: cuda, cuda:N; emulated checks the kernels, briefly, and measures nothing
     #[arg(long, value_name = "DEVICE", default_value = "cuda")]
     device: Wanted,
@@ -81,12 +87,29 @@ fn run_on(
             Some((OutputDocument::create("--plot", &path)?, path))
         }
     };
+    let map = match &args.map {
+        Some(path) if is_emulated => {
+            return Err(CommandError::Input(format!(
+                "--map {}: the emulated device measures no times to draw; leave --map out",
+                path.display()
+            )));
+        }
+        Some(path) => Some((OutputDocument::create("--map", path)?, path)),
+        None => None,
+    };
     // A plot of what is finished is there at every moment: a signal loses none of it.
     let mut plotted = Ok(());
     let mut measured = measure(named, |so_far| {
         let plot = plot.as_ref();
         plotted = plot.map_or(Ok(()), |(file, path)| write_plot(file, path, so_far));
     })?;
+    if map.is_some() {
+        let options = LineOptions::for_device(info);
+        let maps = LineAccess::ALL.map(|access| lines(named.device, access, &options));
+        for map in maps {
+            measured.lines.push(map.map_err(failure)?);
+        }
+    }
     if is_emulated {
         // Its clock counts instructions.
         measured.latencies.clear();
@@ -115,6 +138,17 @@ fn run_on(
     if let Some((_, path)) = plot.filter(|_| json.wants_text()) {
         out.line(format!("\n  wrote {}", path.display()))?;
     }
+    if let Some((file, path)) = map {
+        let svg = map::svg(&measured).map_err(|error| CommandError::not_written(path, &error))?;
+        file.write_all(svg.as_bytes())?;
+        if json.wants_text() {
+            out.line(format!(
+                "  wrote {}: {}",
+                path.display(),
+                map::summary(&measured.lines)
+            ))?;
+        }
+    }
     Ok(Ending::Fine)
 }
 
@@ -140,6 +174,7 @@ fn measure(
         latencies: Vec::new(),
         bandwidths: Vec::new(),
         coalescing: Coalescing::default(),
+        lines: Vec::new(),
     };
     for path in Path::ALL {
         let bar = Bar::new(format!("latency of {} on {name}", path.name()));

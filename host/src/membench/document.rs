@@ -4,7 +4,7 @@ use exit::CommandError;
 use serde::{Deserialize, Serialize};
 use terminal::json::{SCHEMA_VERSION, read};
 
-use super::{BandwidthFigure, Coalescing, LatencyCurve, Level};
+use super::{BandwidthFigure, Coalescing, LatencyCurve, Level, LineMap};
 
 /// The measurement: the document that `--json` writes, and that `report` reads.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -20,6 +20,9 @@ pub struct Measured {
     pub bandwidths: Vec<BandwidthFigure>,
     /// Loads that coalesce, and loads that do not.
     pub coalescing: Coalescing,
+    /// The latency of lines of L2 from every multiprocessor, where it was asked for.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub lines: Vec<LineMap>,
 }
 
 /// A curve and its levels.

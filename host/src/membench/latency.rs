@@ -80,17 +80,20 @@ const WORD: u32 = 8;
 const SHARED_WORD: u64 = 4;
 
 impl LatencyOptions {
-    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four per octave;
-    /// lines of 128 bytes, as in a GPU's caches.
+    /// Footprints from 1 KiB to 1 GiB, or to a quarter of the device's memory, four per octave, and
+    /// eight around the size of L2, where latency rises in small steps; lines of 128 bytes, as in a
+    /// GPU's caches.
     pub fn for_device(info: &DeviceInfo) -> LatencyOptions {
         let most = info.memory_bytes.map_or(GIB, |bytes| GIB.min(bytes / 4));
-        let steps = (0..).map(|step| {
-            let octave = KIB << (step / 4);
-            // Whole lines: an octave has at least 8.
-            octave + octave * (step % 4) / 4
-        });
+        let around_l2 = info.l2_bytes.map_or(0..0, |bytes| bytes / 2..3 * bytes);
+        // Whole lines: an octave has at least 8.
+        let eighths = (0..).map(|step: u64| (KIB << (step / 8)) / 8 * (8 + step % 8));
+        let footprints = eighths
+            .zip(0_u64..)
+            .filter(|(bytes, step)| step.is_multiple_of(2) || around_l2.contains(bytes));
+        let footprints = footprints.map(|(bytes, _)| bytes);
         LatencyOptions {
-            footprints_bytes: steps.take_while(|&bytes| bytes <= most).collect(),
+            footprints_bytes: footprints.take_while(|&bytes| bytes <= most).collect(),
             line_bytes: 128,
             loads: 1 << 15,
             most_warm_loads: 1 << 19,

@@ -18,6 +18,7 @@ mod document;
 mod error;
 mod latency;
 mod levels;
+mod lines;
 mod plateaus;
 mod problem;
 #[cfg(test)]
@@ -29,5 +30,6 @@ pub use document::{Latencies, Measured};
 pub use error::MembenchError;
 pub use latency::{LatencyCurve, LatencyOptions, LatencyPoint, Path, latency};
 pub use levels::{Level, Memory, levels};
-pub use plateaus::{FLATNESS, LEAST_SPAN, Plateau, plateaus};
+pub use lines::{LineAccess, LineMap, LineOptions, lines};
+pub use plateaus::{FLATNESS, LEAST_SPAN, Plateau, plateaus, steps};
 pub use problem::{LAB, MemBench};

@@ -11,6 +11,19 @@ pub const FLATNESS: f64 = 0.15;
 /// The least ratio of a plateau's last footprint to its first: two octaves.
 pub const LEAST_SPAN: f64 = 4.0;
 
+/// The same two for a step, which a curve takes on its way from one plateau to the next.
+const STEP: Flat = Flat {
+    flatness: 0.05,
+    least_span: 1.25,
+};
+
+/// How flat and how long a part of a curve is.
+#[derive(Clone, Copy)]
+struct Flat {
+    flatness: f64,
+    least_span: f64,
+}
+
 /// A flat part of a latency curve.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Plateau {
@@ -32,18 +45,42 @@ pub struct Plateau {
 /// rule applies to the points before and after it. Points between plateaus, where a footprint fits
 /// a cache only in part, belong to none.
 pub fn plateaus(points: &[LatencyPoint]) -> Vec<Plateau> {
+    let flat = Flat {
+        flatness: FLATNESS,
+        least_span: LEAST_SPAN,
+    };
     let mut found = Vec::new();
-    collect(points, 0, points.len(), &mut found);
+    collect(points, flat, 0, points.len(), &mut found);
+    found
+}
+
+/// The steps of a curve: flat parts between its plateaus that are too short for one. Of a cache of
+/// several parts, a footprint may fill one and not yet the next.
+pub fn steps(points: &[LatencyPoint]) -> Vec<Plateau> {
+    let at = |bytes: u64| points.partition_point(|point| point.footprint_bytes < bytes);
+    let plateaus = plateaus(points);
+    let between = plateaus.windows(2).map(|pair| {
+        let from = pair[0].next_bytes.map_or(points.len(), at);
+        (from, at(pair[1].first_bytes))
+    });
+    let mut found = Vec::new();
+    between.for_each(|(from, to)| collect(points, STEP, from, to, &mut found));
     found
 }
 
 /// The plateaus among `points[first..end]`, in order.
-fn collect(points: &[LatencyPoint], first: usize, end: usize, found: &mut Vec<Plateau>) {
-    let Some((from, to)) = longest_run(&points[first..end]) else {
+fn collect(
+    points: &[LatencyPoint],
+    flat: Flat,
+    first: usize,
+    end: usize,
+    found: &mut Vec<Plateau>,
+) {
+    let Some((from, to)) = longest_run(&points[first..end], flat) else {
         return;
     };
     let (from, to) = (first + from, first + to);
-    collect(points, first, from, found);
+    collect(points, flat, first, from, found);
     let run = &points[from..to];
     found.push(Plateau {
         cycles: median(run.iter().map(|point| point.cycles)),
@@ -52,19 +89,19 @@ fn collect(points: &[LatencyPoint], first: usize, end: usize, found: &mut Vec<Pl
         last_bytes: run[run.len() - 1].footprint_bytes,
         next_bytes: points.get(to).map(|point| point.footprint_bytes),
     });
-    collect(points, to, end, found);
+    collect(points, flat, to, end, found);
 }
 
 /// The start and end of the flat run with the largest span, if the span is large enough.
-fn longest_run(points: &[LatencyPoint]) -> Option<(usize, usize)> {
+fn longest_run(points: &[LatencyPoint], flat: Flat) -> Option<(usize, usize)> {
     let mut longest = None;
-    let mut longest_span = LEAST_SPAN;
+    let mut longest_span = flat.least_span;
     for from in 0..points.len() {
         let (mut least, mut most) = (f64::INFINITY, 0.0_f64);
         for (to, point) in points.iter().enumerate().skip(from) {
             least = least.min(point.cycles);
             most = most.max(point.cycles);
-            if !point.cycles.is_finite() || most > least * (1.0 + FLATNESS) {
+            if !point.cycles.is_finite() || most > least * (1.0 + flat.flatness) {
                 break;
             }
             let span = point.footprint_bytes as f64 / points[from].footprint_bytes as f64;
@@ -233,6 +270,36 @@ mod tests {
         );
         let off = 1.0 - device.cycles / 650.0;
         assert!((0.11..=WITHIN[2].1).contains(&off), "{off}");
+    }
+
+    #[test]
+    fn steps_between_plateaus_are_told() {
+        const MIB: u64 = 1 << 20;
+        let footprints =
+            (0..=160_u32).map(|step| (1024_u64 << (step / 8)) / 8 * u64::from(8 + step % 8));
+        let points: Vec<LatencyPoint> = footprints
+            .map(|footprint_bytes| {
+                let cycles = match footprint_bytes {
+                    bytes if bytes <= 28 * MIB => 270.0,
+                    bytes if bytes < 38 * MIB => 270.0 + 230.0 * bytes as f64 / (38 * MIB) as f64,
+                    bytes if bytes <= 54 * MIB => 495.0,
+                    bytes if bytes < 75 * MIB => 560.0,
+                    bytes if bytes <= 105 * MIB => 620.0,
+                    _ => 720.0,
+                };
+                LatencyPoint {
+                    footprint_bytes,
+                    cycles,
+                    ns: cycles / 2.0,
+                }
+            })
+            .collect();
+        assert_eq!(plateaus(&points).len(), 2);
+        let steps: Vec<f64> = steps(&points).iter().map(|step| step.cycles).collect();
+        assert_eq!(steps, [495.0, 620.0]);
+        // A smooth way has none.
+        let smooth = curve(|footprint| 30.0 + footprint as f64 / 1e6);
+        assert_eq!(super::steps(&smooth), []);
     }
 
     proptest! {

@@ -108,8 +108,8 @@ fn laptop() -> Vec<Poisson> {
 }
 
 fn large() -> Vec<Poisson> {
-    [128, 256, 512, 640]
-        .map(|n| valid(n, 1000, Start::Uniform(0.0)))
+    [(128, 1000), (256, 1000), (512, 200), (640, 200)]
+        .map(|(n, iterations)| valid(n, iterations, Start::Uniform(0.0)))
         .into()
 }
 

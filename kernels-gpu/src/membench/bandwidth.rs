@@ -12,52 +12,73 @@ pub const LOADS_AT_ONCE: u32 = 4;
 /// 16-byte vectors that a thread writes or copies.
 pub const VECTORS_PER_THREAD: u32 = 4;
 
-/// 16-byte vectors of shared memory for each thread of [`membench_read_shared`].
+/// 16-byte vectors for each thread of [`membench_read_shared`] and [`membench_read_l1`].
 pub const SHARED_VECTORS_PER_THREAD: u32 = 4;
 
-macro_rules! region_reads {
-    ($($(#[$doc:meta])* $name:ident = $load:path;)*) => {$(
-        $(#[$doc])*
-        ///
-        /// Each block reads its own region, `words` 64-bit words, `passes` times, and adds both
-        /// halves of each word to `sum`.
-        ///
-        /// Block: a multiple of 32 threads along x; `words` is a multiple of [`LOADS_AT_ONCE`]
-        /// times their number.
-        ///
-        /// # Safety
-        /// `src` points to `words` initialised words for each block; `sum` to a number that nothing
-        /// else accesses during the launch.
-        #[kernel(max_threads = 1024)]
-        pub unsafe fn $name(src: *const u64, sum: *mut u32, words: u32, passes: u32) {
-            let threads = thread::block_dim_x();
-            let mut part = 0_u32;
-            // SAFETY: the region is the block's, and i + 3 * threads < words.
-            unsafe {
-                let region = src.add(thread::block_idx_x() as usize * words as usize);
-                let mut pass = 0;
-                while pass < passes {
-                    let mut i = thread::thread_idx_x();
-                    while i < words {
-                        let at = |j: u32| region.add((i + j * threads) as usize);
-                        let loaded = [$load(at(0)), $load(at(1)), $load(at(2)), $load(at(3))];
-                        part = add_halves(part, loaded);
-                        i += LOADS_AT_ONCE * threads;
-                    }
-                    pass += 1;
-                }
-                total::add_to(sum, part);
+/// Reads by `ld.global.cg`: L2's bandwidth, if all regions fit in L2.
+///
+/// Each block reads its own region, `words` 64-bit words, `passes` times, and adds both halves of
+/// each word to `sum`.
+///
+/// Block: a multiple of 32 threads along x; `words` is a multiple of [`LOADS_AT_ONCE`] times their
+/// number.
+///
+/// # Safety
+/// `src` points to `words` initialised words for each block; `sum` to a number that nothing else
+/// accesses during the launch.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_read_cg(src: *const u64, sum: *mut u32, words: u32, passes: u32) {
+    let threads = thread::block_dim_x();
+    let mut part = 0_u32;
+    // SAFETY: the region is the block's, and i + 3 * threads < words.
+    unsafe {
+        let region = src.add(thread::block_idx_x() as usize * words as usize);
+        let mut pass = 0;
+        while pass < passes {
+            let mut i = thread::thread_idx_x();
+            while i < words {
+                let load = |j: u32| mem::load_cg(region.add((i + j * threads) as usize));
+                part = add_halves(part, [load(0), load(1), load(2), load(3)]);
+                i += LOADS_AT_ONCE * threads;
             }
+            pass += 1;
         }
-    )*};
+        total::add_to(sum, part);
+    }
 }
 
-region_reads! {
-    /// Reads by `ld.global.ca`: L1's bandwidth, if the regions of a multiprocessor's blocks fit in
-    /// L1.
-    membench_read_ca = mem::load_ca;
-    /// Reads by `ld.global.cg`: L2's bandwidth, if all regions fit in L2.
-    membench_read_cg = mem::load_cg;
+/// Each block reads its own region of `src` `passes` times by 16-byte loads, which L1 answers if the
+/// regions of a multiprocessor's blocks fit in it, and adds all to `sum`.
+///
+/// Block: a power of two of threads along x, at least 32, with [`SHARED_VECTORS_PER_THREAD`] * 16
+/// bytes of `src` each.
+///
+/// # Safety
+/// `src` is aligned to 16 bytes and has these bytes for each block; `sum` points to a number that
+/// nothing else accesses during the launch.
+#[kernel(max_threads = 1024)]
+pub unsafe fn membench_read_l1(src: *const u32, sum: *mut u32, passes: u32) {
+    let threads = thread::block_dim_x();
+    let first = thread::thread_idx_x();
+    let words = 4 * SHARED_VECTORS_PER_THREAD as usize * threads as usize;
+    // SAFETY: the region is the block's.
+    let region = unsafe { src.add(thread::block_idx_x() as usize * words) };
+    let mut part = 0_u32;
+    let mut pass = 0;
+    while pass < passes {
+        // The addresses change with the pass: the compiler cannot keep values that it has read.
+        let turned = (first + pass) & (threads - 1);
+        for j in 0..SHARED_VECTORS_PER_THREAD {
+            // SAFETY: vector turned + j * threads is one of SHARED_VECTORS_PER_THREAD * threads.
+            let vector: [u32; 4] =
+                unsafe { mem::load_vector(region.add(4 * (turned + j * threads) as usize)) };
+            part = part.wrapping_add(vector[0]).wrapping_add(vector[1]);
+            part = part.wrapping_add(vector[2]).wrapping_add(vector[3]);
+        }
+        pass += 1;
+    }
+    // SAFETY: the whole block is here.
+    unsafe { total::add_to(sum, part) }
 }
 
 #[inline(always)]

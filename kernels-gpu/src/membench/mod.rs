@@ -4,6 +4,7 @@
 //! access goes elsewhere, the sum or place is wrong: no good figure results.
 //!
 //! - `chase`: latency, by loads that each give the address of the next.
+//! - `lines`: latency of single lines of L2, from every multiprocessor.
 //! - `bandwidth`: L1, L2, shared and device memory read, written, copied.
 //!
 //! The solutions show coalescing: they sum the same elements under different mappings of elements
@@ -13,6 +14,8 @@
 pub mod bandwidth;
 #[cfg(feature = "kernels")]
 pub mod chase;
+#[cfg(feature = "kernels")]
+pub mod lines;
 #[cfg(feature = "kernels")]
 mod total;
 

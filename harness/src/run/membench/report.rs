@@ -72,6 +72,23 @@ fn levels(measured: &Measured, look: Look) -> String {
             level.attribute_bytes.map(bytes)
         })
         .render(look, 2)
+        + &steps(measured, look)
+}
+
+/// The flat parts between plateaus, if there are some: a line for each way to load.
+fn steps(measured: &Measured, look: Look) -> String {
+    let lines = measured.latencies.iter().filter_map(|latencies| {
+        let curve = &latencies.curve;
+        let steps = host::membench::steps(&curve.points);
+        let steps = steps.iter().map(|step| {
+            let [first, last] = [step.first_bytes, step.last_bytes].map(bytes);
+            format!("{} cycles from {first} to {last}", three(step.cycles))
+        });
+        let steps = steps.collect::<Vec<String>>().join(", ");
+        let text = format!("steps of {}: {steps}", curve.path.name());
+        (!steps.is_empty()).then(|| format!("\n{}", look.wrapped(&text, 2)))
+    });
+    lines.collect()
 }
 
 fn bandwidths(measured: &Measured, info: &DeviceInfo, look: Look) -> String {

@@ -64,6 +64,7 @@ fn example() -> Measured {
         }
     };
     Measured {
+        lines: Vec::new(),
         command_line: vec![
             "harness".to_owned(),
             "run".to_owned(),
