@@ -36,6 +36,9 @@ pub struct Summary {
     /// Samples that were taken and do not count.
     #[serde(default)]
     pub discarded: Vec<Discarded>,
+    /// Medians of a few runs each in other allocations of the buffers: the interval holds them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere_s: Vec<f64>,
 }
 
 /// A sample that does not count.
@@ -71,6 +74,7 @@ impl Summary {
             samples_s,
             single_s: Vec::new(),
             discarded: Vec::new(),
+            elsewhere_s: Vec::new(),
         }
     }
 
@@ -120,6 +124,13 @@ impl Summary {
         self.doubts.push(doubt);
     }
 
+    /// Adds the median of a few runs in another allocation of the buffers, which the interval then
+    /// holds: no number of samples in one allocation says how long runs take in others.
+    pub fn elsewhere(&mut self, median_s: f64) {
+        self.elsewhere_s.push(median_s);
+        self.widen([median_s; 2]);
+    }
+
     /// Makes the interval, if there is one, hold these ends too.
     fn widen(&mut self, ends: [f64; 2]) {
         if let Some([low, high]) = &mut self.interval_s {
@@ -142,6 +153,18 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn an_interval_holds_the_medians_of_other_allocations() {
+        let mut summary = Summary::new((0..30).map(|i| 1.0 + 1e-4 * f64::from(i % 3)).collect());
+        let [low, high] = summary.interval_s.unwrap();
+        summary.elsewhere(1.00005);
+        assert_eq!(summary.interval_s, Some([low, high]));
+        summary.elsewhere(1.02);
+        assert_eq!(summary.interval_s, Some([low, 1.02]));
+        assert_eq!(summary.noise, Some((1.02 - low) / (2.0 * summary.median_s)));
+        assert_eq!(summary.elsewhere_s, [1.00005, 1.02]);
+    }
 
     #[test]
     fn one_sample_says_nothing_of_noise() {

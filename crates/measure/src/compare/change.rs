@@ -102,10 +102,11 @@ pub fn compare(old: &Summary, new: &Summary, margin: Margin) -> (Option<Interval
     (ratio, change)
 }
 
-/// The interval with what doubts add to those of the two times.
+/// The interval with what doubts and other allocations add to those of the two times.
 fn widened(ratio: Interval, old: &Summary, new: &Summary) -> Interval {
-    let is_doubted = [old, new].iter().any(|time| !time.doubts.is_empty());
-    match old.interval_s.zip(new.interval_s).filter(|_| is_doubted) {
+    let is_wider = |time: &Summary| !time.doubts.is_empty() || !time.elsewhere_s.is_empty();
+    let is_wider = is_wider(old) || is_wider(new);
+    match old.interval_s.zip(new.interval_s).filter(|_| is_wider) {
         Some((old, new)) => Interval {
             low: ratio.low.min(new[0] / old[1]),
             high: ratio.high.max(new[1] / old[0]),
@@ -146,6 +147,25 @@ mod tests {
         noisy.doubt(stats::Doubt::Scattered { spread: 0.3 });
         assert_eq!(verdict(&summary(1.0, 0.001), &noisy), Change::Slower);
         assert_eq!(verdict(&summary(1.9, 0.001), &noisy), Change::Undecided);
+    }
+
+    #[test]
+    fn other_allocations_decide_too() {
+        let (old, new) = (summary(1.0, 0.0005), summary(1.03, 0.0005));
+        let mut varied = old.clone();
+        varied.elsewhere(1.02);
+        assert_eq!(verdict(&varied, &new), Change::Undecided);
+        varied.elsewhere(1.01);
+        assert_eq!(verdict(&varied, &summary(1.08, 0.0005)), Change::Slower);
+    }
+
+    #[test]
+    fn one_percent_is_seen_where_intervals_allow() {
+        let [old, new] = [1.0, 1.01].map(|time_s| summary(time_s, 0.0002));
+        let verdict = |new| compare(&old, new, Margin(0.005)).1;
+        assert_eq!(verdict(&new), Change::Slower);
+        assert_eq!(verdict(&summary(1.0005, 0.0002)), Change::Same);
+        assert_eq!(verdict(&summary(1.01, 0.003)), Change::Undecided);
     }
 
     #[test]

@@ -1,9 +1,10 @@
 //! The table of a comparison.
 
+use stats::BETWEEN_RUNS;
 use units::three;
 
 use super::change::Change;
-use super::rows::{Compared, Pair};
+use super::rows::{Compared, Foretold, Pair};
 
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
@@ -31,6 +32,14 @@ pub fn render(compared: &Compared, look: Look) -> String {
     list("only old: ", &compared.only_old);
     list("only new: ", &compared.only_new);
     list("differs: ", &compared.differences);
+    let Foretold { within, of } = compared.foretold;
+    if of > 0 {
+        let percent = three(100.0 * BETWEEN_RUNS);
+        parts.push(look.wrapped(
+            &format!("new medians within the old interval, widened by {percent} %: {within} of {of} times of devices"),
+            0,
+        ));
+    }
     parts.push(format!(
         "{}; margin {} %",
         counts(compared),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use serde::Serialize;
-use stats::{Interval, Summary};
+use stats::{BETWEEN_RUNS, Interval, Summary};
 use units::count;
 
 use super::change::{Change, Margin, compare};
@@ -20,6 +20,28 @@ pub struct Compared {
     pub only_new: Vec<String>,
     /// Other differences: devices, drivers, kernels.
     pub differences: Vec<String>,
+    /// How well the old document says where the new one's medians lie.
+    pub foretold: Foretold,
+}
+
+/// Times of devices whose new median lies within the old interval, widened by what other runs
+/// differ by: at least 95 % of two runs of one program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Foretold {
+    pub within: usize,
+    /// Those that have an interval.
+    pub of: usize,
+}
+
+impl Foretold {
+    fn add(&mut self, old: &Summary, new: &Summary) {
+        let Some([low, high]) = old.interval_s else {
+            return;
+        };
+        let ends = low * (1.0 - BETWEEN_RUNS)..=high * (1.0 + BETWEEN_RUNS);
+        self.of += 1;
+        self.within += usize::from(ends.contains(&new.median_s));
+    }
 }
 
 /// A time of two documents.
@@ -99,11 +121,16 @@ impl Compared {
             only_old: Vec::new(),
             only_new: Vec::new(),
             differences: differences(old, new),
+            foretold: Foretold::default(),
         };
         for (name, figures) in timed(old) {
             match rows(new).find(|(other, _)| *other == name) {
                 None => compared.only_old.push(name.to_string()),
-                Some((_, row)) => compared.rows.extend(pairs(&name, figures, row, margin)),
+                Some((_, row)) => {
+                    compared.rows.extend(pairs(&name, figures, row, margin));
+                    let new = row.figures().filter(|_| name.device != "cpu");
+                    compared.foretell(figures, new);
+                }
             }
         }
         for pair in &mut compared.rows {
@@ -117,6 +144,19 @@ impl Compared {
         let only_new = timed(new).filter(|(name, _)| is_new(name));
         compared.only_new = only_new.map(|(name, _)| name.to_string()).collect();
         compared
+    }
+}
+
+impl Compared {
+    /// Counts a row's times, isolated and batched.
+    fn foretell(&mut self, old: &Figures, new: Option<&Figures>) {
+        let Some(new) = new else {
+            return;
+        };
+        self.foretold.add(&old.run, &new.run);
+        if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+            self.foretold.add(&old.run, &new.run);
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod speedups;
 
 use std::thread;
 
+use device::buffer::free;
 use device::registers::RegisterCap;
 use device::{Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
@@ -31,6 +32,7 @@ use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
 
 pub use computed::CheckArg;
+use computed::Computed;
 pub use contenders::OnGpus;
 pub use cpu::References;
 pub use rows::Place;
@@ -78,7 +80,8 @@ impl Bench<'_> {
             // for each case, and dropped once they are written.
             let inputs = self.gpus.is_empty().then(|| self.inputs());
             let inputs = stopwatch.time(Phase::Inputs, || inputs.transpose())?;
-            let inputs = inputs.as_ref();
+            let made = inputs;
+            let inputs = made.as_ref();
             let known = references.filter(|known| known.case == results.case);
             let known = known.map(|known| known.outputs.clone());
             results.counted = thread::scope(|scope| {
@@ -103,8 +106,11 @@ impl Bench<'_> {
                     }));
                     reporters.tell(Event::Measured(results.clone()))?;
                 }
-                Ok::<_, CommandError>(stopwatch.time(Phase::Waiting, || meanwhile.counted()))
+                let (counted, computed) = stopwatch.time(Phase::Waiting, || meanwhile.end());
+                stopwatch.time(Phase::Freeing, || computed.map(Computed::free));
+                Ok::<_, CommandError>(counted)
             })?;
+            stopwatch.time(Phase::Freeing, || made.map(free));
         }
         for absent in &chosen.absent {
             results.rows.extend(self.variants.iter().map(|variant| {

@@ -4,6 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use device::Segments;
+use device::run::Digests;
 use device::telemetry::Reading;
 use device::{Capture, Launching, NamedBuffers, Timing};
 use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
@@ -16,6 +17,9 @@ use super::watch::{self, Watch};
 
 /// The highest number of runs in a batch.
 const MAX_RUNS: f64 = 10_000.0;
+/// A run of this number of times the least time of a batch has no batched time: it would be that of
+/// a single run.
+const WITHOUT_BATCH: f64 = 5.0;
 /// The pause in which the device recovers after a sample under throttling.
 const RECOVERY: Duration = Duration::from_millis(50);
 /// One run that does not settle must not keep many others: the patience for a case is that of this
@@ -45,17 +49,25 @@ pub struct Timed {
 #[derive(Default)]
 pub struct DistinctOutputs {
     pub all: Vec<NamedBuffers>,
+    /// Of each, where the device makes them.
+    digests: Vec<Option<Digests>>,
 }
 
 impl DistinctOutputs {
     /// The run's result: which of all it is. One that is known stays on the device.
     fn of(&mut self, run: &mut TimedRun<'_>) -> Result<usize, RunError> {
-        for (index, known) in self.all.iter().enumerate() {
-            if run.holds(known)? {
+        let digests = run.digests()?;
+        for (index, (known, known_digests)) in self.all.iter().zip(&self.digests).enumerate() {
+            let is_known = match (&digests, known_digests) {
+                (Some(own), Some(known)) => own == known,
+                _ => run.holds(known)?,
+            };
+            if is_known {
                 return Ok(index);
             }
         }
         self.all.push(run.outputs()?);
+        self.digests.push(digests);
         Ok(self.all.len() - 1)
     }
 }
@@ -115,6 +127,31 @@ pub fn time(
     });
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
+}
+
+/// Turns of a run in one of several allocations.
+const TURNS_ELSEWHERE: usize = 3;
+
+/// The medians of a few runs each in turns: how long these take in their memory. None for a run
+/// that fails, or was never at full speed.
+pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Option<f64>> {
+    let turns = runs.into_iter().map(|(run, watch)| {
+        let sampled = Sampled::new(run, watch, rule);
+        sampled.map_or_else(Turn::Failed, |sampled| Turn::Short(Short::new(sampled)))
+    });
+    let mut turns: Vec<Turn<'_>> = turns.collect();
+    each(&mut turns, Short::warm_up);
+    for _ in 0..TURNS_ELSEWHERE {
+        each(&mut turns, Short::isolated);
+    }
+    let medians = turns.into_iter().map(|turn| match turn {
+        Turn::Short(short) => {
+            let counted: Vec<f64> = short.turns_s.into_iter().flatten().collect();
+            (!counted.is_empty()).then(|| Summary::new(counted).median_s)
+        }
+        Turn::Long(_) | Turn::Failed(_) => None,
+    });
+    medians.collect()
 }
 
 /// Gives every short run a turn.
@@ -193,8 +230,9 @@ impl<'p> Turn<'p> {
             return Ok(Turn::Short(Short::new(sampled)));
         }
         let warm_up = settings.device_warm_up;
+        let energy = settings.energy.unwrap_or_default();
         let whole = stopwatch.time(Phase::Samples, || {
-            sampled.in_segments(segments, before_j, warm_up)
+            sampled.in_segments(segments, before_j, warm_up, energy)
         })?;
         stopwatch.time(Phase::Results, || sampled.read(distinct))?;
         Ok(Turn::Long(Long { sampled, whole }))
@@ -297,13 +335,16 @@ impl<'p> Short<'p> {
     /// each takes all of its own in one go.
     fn back_to_back(&mut self, settings: &Settings) -> Result<(), RunError> {
         let sampled = &mut self.sampled;
+        sampled.run.reset()?;
         let Some(batch) = settings.batch else {
             return sampled.energy(settings);
         };
         let one_s = sampled.isolated.clone().finish().median_s;
+        if one_s > WITHOUT_BATCH * batch.as_secs_f64() {
+            return sampled.energy(settings);
+        }
         let of_batch = batch.as_secs_f64() / one_s.max(1e-9);
         let of_batch = of_batch.ceil().clamp(1.0, MAX_RUNS) as u32;
-        sampled.run.reset()?;
         let before_j = sampled.energy_j();
         let least = settings.energy.filter(|_| before_j.is_some());
         let (began, mut runs) = (Instant::now(), 0_u64);
@@ -388,12 +429,14 @@ impl<'p> Sampled<'p> {
     }
 
     /// Times a long run in parts, beginning with those of its first run. Runs count once the device
-    /// has worked for `warm_up`. Their energy is that of all runs.
+    /// has worked for `warm_up`. Their energy, if it is counted, is that of all runs, which then
+    /// take the time `energy` at least.
     fn in_segments(
         &mut self,
         first: Segments,
         before_j: Option<f64>,
         warm_up: Duration,
+        energy: Duration,
     ) -> Result<(f64, Launching), RunError> {
         self.isolated = Collector::new(SamplingRule {
             min_samples: SEGMENTS as usize,
@@ -422,7 +465,9 @@ impl<'p> Sampled<'p> {
                 // In a first run, the code is loaded, and clocks rise.
                 let median_s = self.isolated.clone().finish().median_s;
                 let is_like = !are_apart(median_s, whole_s);
-                if self.isolated.is_over() || self.isolated.is_settled() && is_like {
+                let is_counted = before_j.is_none() || worked_s >= energy.as_secs_f64();
+                let is_enough = self.isolated.is_settled() && is_like;
+                if is_counted && (self.isolated.is_over() || is_enough) {
                     break (whole_s, segments.by);
                 }
             }

@@ -64,7 +64,7 @@ use estimate::Estimate;
 use probe::{Probe, Real};
 use reporters::{Event, Outputs, PageOf, Reporters};
 use results::{DeviceRecord, Reference, Results};
-use settings::Settings;
+use settings::{ENERGY, Settings};
 use spent::{Phase, Spent, Stopwatch};
 use timed_run::Peers;
 use watch::Watch;
@@ -109,9 +109,12 @@ pub struct PerfArgs {
     /// Number of samples [default: until the interval is narrow enough]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     samples: Option<u32>,
-    /// Take a first look: seconds for each lab, within wider bounds, without energy
+    /// Take a first look: seconds for each lab, within wider bounds
     #[arg(long)]
     pub(crate) quick: bool,
+    /// Also count the energy of each row's runs, for 3 s
+    #[arg(long)]
+    energy: bool,
     /// Also time CUDA C++ and Python versions of the kernels, where they can be built, in turns
     /// with ours
     #[arg(long)]
@@ -423,6 +426,10 @@ impl PerfArgs {
             Settings::quick()
         } else {
             Settings::usual()
+        };
+        let settings = Settings {
+            energy: self.energy.then_some(ENERGY),
+            ..settings
         };
         match self.samples {
             Some(samples) => settings.with_samples(samples as usize),

@@ -7,7 +7,7 @@
 use std::io::{Write, stderr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use exit::{CommandError, Ending};
 use output_files::OutputDocument;
@@ -86,7 +86,13 @@ struct State {
     outputs: Outputs,
     /// When the program was started.
     began: Instant,
+    /// The end of the last writing, and how long it took.
+    written: Option<(Instant, Duration)>,
 }
+
+/// The results so far are written again after this number of times the time that it takes: a
+/// document of many cases is megabytes, and they wait for it.
+const BETWEEN_WRITINGS: u32 = 20;
 
 impl<'o, 'w> Reporters<'o, 'w> {
     /// Shows what is measured on. `results` have no cases yet, and `began` is when the program was
@@ -204,9 +210,12 @@ impl State {
     /// The document, if it goes to a file: even a program that is killed keeps it.
     fn write_so_far(&mut self) -> Result<(), CommandError> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
-        if matches!(self.outputs.json, JsonOut::File(_)) {
+        let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < BETWEEN_WRITINGS * took;
+        if matches!(self.outputs.json, JsonOut::File(_)) && !self.written.is_some_and(is_recent) {
+            let begun = Instant::now();
             let text = self.results.to_json()?;
             self.outputs.json.write_text(&text, &mut Out::stdout())?;
+            self.written = Some((Instant::now(), begun.elapsed()));
         }
         Ok(())
     }
@@ -233,6 +242,7 @@ impl Documents {
             results,
             outputs,
             began,
+            written: None,
         })));
         let shared = Arc::clone(&state);
         Documents {

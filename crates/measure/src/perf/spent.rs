@@ -25,12 +25,16 @@ pub enum Phase {
     Samples,
     /// Runs back to back, and their energy.
     Batches,
+    /// Runs in other allocations of the buffers.
+    Elsewhere,
     /// Reading results, and comparing them with each other.
     Results,
     /// Waiting for the CPU's results.
     Waiting,
     /// Runs up to the points that are compared with the CPU, and the comparisons.
     Checks,
+    /// Giving the host's memory back.
+    Freeing,
     /// Everything else.
     Rest,
 }
@@ -46,9 +50,11 @@ impl Phase {
             Phase::WarmUp => "warm-up",
             Phase::Samples => "single runs",
             Phase::Batches => "batches",
+            Phase::Elsewhere => "other allocations",
             Phase::Results => "reading results",
             Phase::Waiting => "waiting for the CPU",
             Phase::Checks => "checks",
+            Phase::Freeing => "freeing memory",
             Phase::Rest => "rest",
         }
     }

@@ -1,6 +1,6 @@
 //! A run that is timed: a variant's, or a peer's from another language.
 
-use device::run::{holds, outputs, restore};
+use device::run::{Digests, digests, holds, outputs, restore};
 use device::{BufferPool, DeviceError, Segments};
 use device::{
     Capture, Device, Error, KernelInfo, Launching, Module, NamedBuffers, Session, Timing,
@@ -198,6 +198,11 @@ impl<'d> TimedRun<'d> {
     /// Whether the last run's result is this one, to the last bit.
     pub fn holds(&mut self, result: &NamedBuffers) -> Result<bool, RunError> {
         Ok(holds(self.session.as_mut(), &self.plan, result)?)
+    }
+
+    /// A digest of each output of the last run, where the device makes some.
+    pub fn digests(&mut self) -> Result<Option<Digests>, RunError> {
+        Ok(digests(self.session.as_mut(), &self.plan)?)
     }
 
     /// Makes a graph of the run, for [`Launching::Graph`], if it can be one.

@@ -1,5 +1,7 @@
 //! Pages of made-up measurements.
 
+mod browser;
+
 use super::*;
 
 const PERF: &str = include_str!("tests/perf.json");

@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use clap::ValueEnum;
-use device::buffer::copies;
+use device::buffer::{copies, free};
 use device::{Error, NamedBuffers, check};
 use lab::run::explain;
 use lab::{Arithmetic, Cpu, Lab, LabCase, Variant};
@@ -17,9 +17,13 @@ use crate::perf::results::CheckedSteps;
 /// to the end.
 const FIRST: f64 = 0.85;
 
-/// A case that the CPU computes in this number of times its time is computed as a whole: to run
-/// variants again up to two points takes longer.
+/// A case that the CPU computes in this number of times its time is computed as a whole.
 const WHOLE: f64 = 2.0;
+
+/// So is one that the CPU computes sooner than variants would be run again up to two points: their
+/// inputs are written, results read, and both go through the host's memory at this rate. It was
+/// measured for fields of gigabytes on an H100 with 16 cores.
+const MOVED_BYTES_PER_S: f64 = 4e9;
 
 /// The part of the results that is compared with the CPU.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, ValueEnum)]
@@ -56,6 +60,16 @@ pub struct Computed {
 }
 
 impl Computed {
+    /// Frees the outputs.
+    pub fn free(self) {
+        free(
+            self.plain
+                .into_iter()
+                .chain(self.fused.into_iter().flatten())
+                .collect(),
+        );
+    }
+
     pub fn expected(&self) -> Expected<'_> {
         Expected {
             plain: Some(&self.plain),
@@ -147,6 +161,7 @@ impl Computing<'_> {
     fn first(&self, inputs: &NamedBuffers, of: u64) -> Result<Computed, Error> {
         let mut buffers = copies(inputs, |_| true)?;
         let first = self.time.mul_f64(FIRST);
+        let whole = self.time.mul_f64(WHOLE).max(self.two_points(inputs));
         let (mut done, mut spent) = (0, Duration::ZERO);
         let steps_in = |time: Duration, done: u64, spent: Duration| {
             let one_s = spent.as_secs_f64() / done.max(1) as f64;
@@ -163,7 +178,7 @@ impl Computing<'_> {
                 .part(done, steps)
                 .advance(&mut buffers, Cpu::Parallel, &NoProgress)?;
             done += steps;
-            if spent >= first && steps_in(self.time.mul_f64(WHOLE), done, spent) >= of {
+            if spent >= first && steps_in(whole, done, spent) >= of {
                 spent +=
                     self.part(done, of - done)
                         .advance(&mut buffers, Cpu::Parallel, &NoProgress)?;
@@ -180,6 +195,13 @@ impl Computing<'_> {
             of,
         };
         self.with_fused(self.part(0, done).as_ref(), inputs, buffers, Some(ends))
+    }
+
+    /// The time in which one variant of each arithmetic is run again up to two points.
+    fn two_points(&self, inputs: &NamedBuffers) -> Duration {
+        let bytes = inputs.iter().map(|(_, buffer)| buffer.bytes().len() as f64);
+        let variants = if self.has_fused { 2.0 } else { 1.0 };
+        Duration::from_secs_f64(2.0 * variants * bytes.sum::<f64>() / MOVED_BYTES_PER_S)
     }
 
     fn with_fused(

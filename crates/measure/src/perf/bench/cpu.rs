@@ -36,11 +36,25 @@ impl Bench<'_> {
         let inputs = case.inputs().map_err(|error| self.lacking(error))?;
         let time = |cpu| time(case, &inputs, cpu, self).map_err(|error| self.lacking(error));
         let (serial, parallel) = (time(Cpu::Serial)?, time(Cpu::Parallel)?);
-        let mut outputs = serial.buffers;
-        let (result, mismatch) = match check::exact(&outputs, &parallel.buffers) {
-            _ if self.check == CheckArg::None => (Correctness::Unchecked, None),
-            Ok(()) => (Correctness::Equal, None),
-            Err(error) => (Correctness::Wrong, Some(explain(case, &error))),
+        let mut outputs = parallel.buffers;
+        let compared = match serial.steps {
+            _ if self.check == CheckArg::None => None,
+            None => Some(check::exact(&serial.buffers, &outputs)),
+            // One core computed the first steps alone.
+            Some(steps) => {
+                let part = case.part(0, steps as u32);
+                let part = part.expect("a case with timesteps has parts");
+                let mut buffers =
+                    copies(&inputs, |_| true).map_err(|error| self.lacking(error.into()))?;
+                let advanced = part.advance(&mut buffers, Cpu::Parallel, &NoProgress);
+                advanced.map_err(|error| self.lacking(error))?;
+                Some(check::exact(&serial.buffers, &buffers))
+            }
+        };
+        let (result, mismatch) = match compared {
+            None => (Correctness::Unchecked, None),
+            Some(Ok(())) => (Correctness::Equal, None),
+            Some(Err(error)) => (Correctness::Wrong, Some(explain(case, &error))),
         };
         let row = |cpu: Cpu, run: Summary, segments, result, mismatch| {
             let host_median_s = run.median_s;
@@ -89,17 +103,26 @@ struct Timed {
     segments: Option<u32>,
     /// As the last run left them.
     buffers: NamedBuffers,
+    /// The steps of that run, if it ended before the last of the case.
+    steps: Option<u64>,
 }
 
-/// A run: the time of all, of each of its parts with the timesteps of that, and what it left.
+/// A run: the time of all its parts, of each with the timesteps of that, and what it left.
 struct Run {
     time: Duration,
     parts: Vec<(u64, Duration)>,
     buffers: NamedBuffers,
 }
 
+impl Run {
+    fn steps(&self) -> u64 {
+        self.parts.iter().map(|(steps, _)| steps).sum()
+    }
+}
+
 /// Times a reference, without setup. A first run that takes long enough is itself warm, and counts;
-/// of one that takes longer still, each part is a sample.
+/// of one that takes longer still, each part is a sample. On one core, such a run ends once these
+/// are enough.
 fn time(
     case: &dyn LabCase,
     inputs: &NamedBuffers,
@@ -108,12 +131,15 @@ fn time(
 ) -> Result<Timed, Error> {
     let (began, settings) = (Instant::now(), &bench.settings);
     let bar = || Bar::since(format!("{} on the CPU, {}", bench.place, cpu.name()), began);
-    let first = in_parts(case, inputs, cpu, &bar())?;
-    if first.time >= settings.cpu.min_time && !first.parts.is_empty() {
-        return by_parts(first, &settings.cpu, || in_parts(case, inputs, cpu, &bar()));
+    let rule = &settings.cpu;
+    let first = in_parts(case, inputs, cpu, rule, &bar())?;
+    if first.time >= rule.min_time && !first.parts.is_empty() {
+        return by_parts(case, first, rule, || {
+            in_parts(case, inputs, cpu, rule, &bar())
+        });
     }
     let mut buffers = first.buffers;
-    let run = settings.cpu.collect(|index| {
+    let run = rule.collect(|index| {
         if index == 0 && first.time >= settings.cpu_warm_up {
             return Ok(first.time);
         }
@@ -124,29 +150,31 @@ fn time(
         run,
         segments: None,
         buffers,
+        steps: None,
     })
 }
 
 /// Runs until the parts are samples enough.
 fn by_parts(
+    case: &dyn LabCase,
     first: Run,
     rule: &SamplingRule,
     mut again: impl FnMut() -> Result<Run, Error>,
 ) -> Result<Timed, Error> {
+    let all = case.timesteps().unwrap_or(0);
     let mut samples = Collector::new(*rule);
     let mut run = first;
     loop {
-        let steps: u64 = run.parts.iter().map(|(steps, _)| steps).sum();
-        for (part, time) in &run.parts {
-            samples.push(time.mul_f64(steps as f64 / *part as f64).into());
-        }
+        add(&mut samples, &run.parts, all);
         if samples.is_done() {
             break;
         }
         run = again()?;
     }
+    let steps = run.steps();
     let mut summary = samples.finish();
-    let (segments_s, whole_s) = (summary.median_s, run.time.as_secs_f64());
+    let whole_s = run.time.as_secs_f64() * all as f64 / steps as f64;
+    let segments_s = summary.median_s;
     if are_apart(segments_s, whole_s) {
         summary.doubt(Doubt::Segments {
             segments_s,
@@ -157,11 +185,25 @@ fn by_parts(
         run: summary,
         segments: Some(SEGMENTS),
         buffers: run.buffers,
+        steps: (steps < all).then_some(steps),
     })
 }
 
-/// One run, in parts if it has as many timesteps.
-fn in_parts(case: &dyn LabCase, inputs: &NamedBuffers, cpu: Cpu, bar: &Bar) -> Result<Run, Error> {
+/// Adds each part as a sample of a run of `all` timesteps.
+fn add(samples: &mut Collector, parts: &[(u64, Duration)], all: u64) {
+    for (part, time) in parts {
+        samples.push(time.mul_f64(all as f64 / *part as f64).into());
+    }
+}
+
+/// One run, in parts if it has as many timesteps. On one core it ends once they are samples enough.
+fn in_parts(
+    case: &dyn LabCase,
+    inputs: &NamedBuffers,
+    cpu: Cpu,
+    rule: &SamplingRule,
+    bar: &Bar,
+) -> Result<Run, Error> {
     let mut buffers = copies(inputs, |_| true)?;
     let all = case.timesteps().unwrap_or(0);
     if all < SEGMENTS.into() || case.part(0, 1).is_none() {
@@ -174,13 +216,17 @@ fn in_parts(case: &dyn LabCase, inputs: &NamedBuffers, cpu: Cpu, bar: &Bar) -> R
     }
     let ends = (0..=u64::from(SEGMENTS)).map(|part| all * part / u64::from(SEGMENTS));
     let ends: Vec<u64> = ends.collect();
-    let mut parts = Vec::new();
+    let (mut parts, mut samples) = (Vec::new(), Collector::new(*rule));
     for between in ends.windows(2) {
         let (first, steps) = (between[0], between[1] - between[0]);
         let part = case.part(first as u32, steps as u32);
         let part = part.expect("a case with timesteps has parts");
         parts.push((steps, part.advance(&mut buffers, cpu, &NoProgress)?));
         bar.update(between[1], all);
+        add(&mut samples, &parts[parts.len() - 1..], all);
+        if cpu == Cpu::Serial && samples.is_settled() {
+            break;
+        }
     }
     Ok(Run {
         time: parts.iter().map(|(_, time)| *time).sum(),

@@ -110,14 +110,18 @@ impl Meanwhile<'_> {
             .map_err(Clone::clone)
     }
 
-    /// The counts, once they are there.
-    pub fn counted(self) -> Option<Counted> {
-        match self.counted {
+    /// The counts, once they are there, and the outputs, if they were asked for.
+    pub fn end(self) -> (Option<Counted>, Option<Computed>) {
+        let counted = match self.counted {
             Counting::Done(counted) => counted,
             Counting::Running(thread) => thread
                 .join()
                 .unwrap_or_else(|panic| std::panic::resume_unwind(panic)),
-        }
+        };
+        (
+            counted,
+            self.outputs.into_inner().flatten().and_then(Result::ok),
+        )
     }
 }
 
@@ -141,7 +145,7 @@ mod tests {
                 let (is_own, of_pool) = asked.recv().unwrap();
                 assert_eq!(is_own, threads == 0);
                 assert!(threads == 0 || of_pool == threads);
-                assert!(meanwhile.counted().is_none());
+                assert!(meanwhile.end().0.is_none());
             });
         }
     }
@@ -161,7 +165,7 @@ mod tests {
                 assert_eq!(error, CommandError::Environment("out of memory".to_owned()));
             }
             go_on.send(()).unwrap();
-            assert!(meanwhile.counted().is_none());
+            assert!(meanwhile.end().0.is_none());
         });
     }
 

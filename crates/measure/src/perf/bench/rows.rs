@@ -1,8 +1,11 @@
 //! The maker of rows: contenders on a device, or on several, become timed rows. All of them take
 //! turns as far as memory holds them together.
 
+use std::time::{Duration, Instant};
+
 use device::DeviceKind;
 use device::NamedBuffers;
+use device::buffer::free;
 use device::{BufferPool, DeviceError, Error};
 use exit::ErrorKind;
 use lab::Lab;
@@ -44,6 +47,11 @@ impl Place<'_> {
         self.named.device.info().kind != DeviceKind::Emulated
     }
 }
+
+/// Inputs of more bytes are not written to other allocations.
+const ELSEWHERE_BYTES: usize = 1 << 30;
+/// After this time, another allocation is the last.
+const ELSEWHERE: Duration = Duration::from_millis(200);
 
 /// A contender that ran.
 struct Measured {
@@ -94,7 +102,9 @@ impl Bench<'_> {
                     .collect()
             }
         };
-        drop(distinct);
+        place.stopwatch.time(Phase::Freeing, || {
+            free(distinct.all.into_iter().flatten().collect());
+        });
         let inputs = inputs.unwrap_or(&fields.inputs);
         let (mut rows, mut turns_s) = (Vec::new(), Vec::new());
         for ((contender, measured), judgement) in contenders.iter().zip(measured).zip(judgements) {
@@ -231,6 +241,7 @@ impl Bench<'_> {
             let distinct = inputs.is_some().then_some(&mut *distinct);
             let results = interleaved::time(runs, &self.settings, own, distinct, stopwatch);
             let are_several = group.len() > 1;
+            let indices: Vec<usize> = group.iter().map(|(index, _)| *index).collect();
             for ((index, first), result) in group.into_iter().zip(results) {
                 match result {
                     Err(error) if error.is_for_memory() && are_several => is_alone[index] = true,
@@ -240,8 +251,61 @@ impl Bench<'_> {
                     }
                 }
             }
+            if let Some(inputs) = inputs {
+                stopwatch.time(Phase::Elsewhere, || {
+                    let group = indices.into_iter().map(|index| (index, &contenders[index]));
+                    self.elsewhere(group.collect(), place, inputs, memory, &mut measured);
+                });
+            }
         }
         measured.into_iter().flatten().collect()
+    }
+
+    /// Times the short runs of a group in other allocations of the buffers, while the first is
+    /// held: their addresses differ, and so may their times. Fields of gigabytes are spread over
+    /// all of a device in any allocation.
+    fn elsewhere(
+        &self,
+        mut group: Vec<(usize, &Contender<'_>)>,
+        place: Place<'_>,
+        inputs: &NamedBuffers,
+        first: BufferPool,
+        measured: &mut [Option<Result<Measured, RunError>>],
+    ) {
+        let bytes: usize = inputs.iter().map(|(_, buffer)| buffer.bytes().len()).sum();
+        let takes_turns = |measured: &Option<Result<Measured, RunError>>| {
+            let timed = measured
+                .as_ref()
+                .and_then(|run| run.as_ref().ok()?.timed.as_ref());
+            timed.is_some_and(|timed| !timed.turns_s.is_empty())
+        };
+        group.retain(|(index, one)| one.peer.is_none() && takes_turns(&measured[*index]));
+        let (began, mut held) = (Instant::now(), vec![first]);
+        while held.len() <= self.settings.elsewhere
+            && bytes <= ELSEWHERE_BYTES
+            && (held.len() == 1 || began.elapsed() < ELSEWHERE)
+        {
+            let memory = BufferPool::default();
+            let runs = group.iter().map(|(_, contender)| {
+                let run = self.prepare(contender, place.named, inputs, &memory)?;
+                Ok::<_, RunError>((run, place.watch.clone()))
+            });
+            // Where memory is short, what is known already is all.
+            let Ok(runs) = runs.collect::<Result<Vec<_>, RunError>>() else {
+                return;
+            };
+            let medians = interleaved::medians(runs, self.settings.isolated);
+            for ((index, _), median_s) in group.iter().zip(medians) {
+                if let Some(Ok(Measured {
+                    timed: Some(timed), ..
+                })) = &mut measured[*index]
+                    && let Some(median_s) = median_s
+                {
+                    timed.figures.run.elsewhere(median_s);
+                }
+            }
+            held.push(memory);
+        }
     }
 
     /// Prepares a run that begins with these inputs each time.

@@ -35,10 +35,6 @@ use crate::cpu::CpuInfo;
 use crate::tuned::Table;
 use sizes::{Sizes, rate_unit};
 
-/// How many times as long as for one GPU energy is counted: counters are read one after the other,
-/// 15 ms each, while the GPUs wait, and each moves in steps of its own.
-const ENERGY_WINDOWS: u32 = 8;
-
 /// Measures how the lab scales.
 ///
 /// # Errors
@@ -120,7 +116,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     reporters.finish()
 }
 
-/// The bench of every size. Runs are whole and one by one; then their energy is counted for longer.
+/// The bench of every size. Runs are whole and one by one; then their energy is counted.
 fn benches<'b>(
     sizes: &Sizes<'_>,
     device: &dyn Device,
@@ -138,7 +134,6 @@ fn benches<'b>(
         gpus: item.runs,
         settings: Settings {
             batch: None,
-            energy: settings.energy.map(|least| least * ENERGY_WINDOWS),
             ..settings
         },
         check: CheckArg::None,
