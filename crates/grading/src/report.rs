@@ -372,7 +372,10 @@ mod tests {
     #[test]
     fn a_count_earns_the_more_the_less_it_is() {
         let earned = |sectors_counted| sectors().earned(sectors_counted);
-        assert_eq!([0, 100, 150, 299, 300, 999].map(earned), [4.0, 4.0, 3.0, 0.02, 0.0, 0.0]);
+        assert_eq!(
+            [0, 100, 150, 299, 300, 999].map(earned),
+            [4.0, 4.0, 3.0, 0.02, 0.0, 0.0]
+        );
     }
 
     #[test]
@@ -388,7 +391,10 @@ mod tests {
         assert_eq!(right.status, Outcome::Measured);
         let race = Outcome::failed(Kind::Race, "a race");
         let wrong = counted(race.clone(), Some(150));
-        assert_eq!((wrong.earned, wrong.counted, wrong.status), (0.0, None, race));
+        assert_eq!(
+            (wrong.earned, wrong.counted, wrong.status),
+            (0.0, None, race)
+        );
         let uncounted = counted(Outcome::Passed, None);
         assert_eq!(uncounted.earned, 0.0);
         assert!(uncounted.status.left_undecided().is_some());

@@ -475,10 +475,17 @@ impl Checker<'_> {
         }
         if COUNTS.iter().all(|known| known.name != count) {
             let names = COUNTS.iter().map(|known| known.name);
-            return self.fail(entry.count.span(), CaseError::unknown("count", count, names));
+            return self.fail(
+                entry.count.span(),
+                CaseError::unknown("count", count, names),
+            );
         }
-        if others.iter().any(|other| (&other.case, &other.count) == (case, count)) {
-            let message = format!("`{count}` of case `{case}` earns points already; once is enough");
+        if others
+            .iter()
+            .any(|other| (&other.case, &other.count) == (case, count))
+        {
+            let message =
+                format!("`{count}` of case `{case}` earns points already; once is enough");
             return self.fail(entry.count.span(), message);
         }
         let (full, zero) = (*entry.full.get_ref(), *entry.zero.get_ref());

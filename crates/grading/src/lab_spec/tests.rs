@@ -200,7 +200,10 @@ zero = 20000
     };
     assert_eq!((counted.full, counted.zero), (12_000, 20_000));
     // Students have it too.
-    assert_eq!(lab_spec.without_hidden_cases().unwrap().counted, lab_spec.counted);
+    assert_eq!(
+        lab_spec.without_hidden_cases().unwrap().counted,
+        lab_spec.counted
+    );
     let refused = |from: &str, to: &str| parse(&COUNT.replace(from, to)).unwrap_err().to_string();
     insta::assert_snapshot!(refused("odd-37x53", "odd"), @"lab.toml:33: unknown case `odd`; there are: odd-37x53, large-3201");
     insta::assert_snapshot!(refused("odd-37x53", "large-3201"), @r#"lab.toml:33: case `large-3201` is in group "large"; only cases of group "small" are counted: students can count these, and every grade has the same"#);

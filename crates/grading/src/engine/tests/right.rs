@@ -80,7 +80,10 @@ fn fewer_sectors_earn_points_on_every_device() {
     // A wrong result earns nothing for being short.
     let wrong = bundle(&half, &elementwise("mov.f32 %f3, %f1;"), record_sum);
     let report = emulated(&half, &wrong);
-    assert_eq!((report.counted[0].earned, report.counted[0].counted), (0.0, None));
+    assert_eq!(
+        (report.counted[0].earned, report.counted[0].counted),
+        (0.0, None)
+    );
     assert_eq!(report.totals.earned, 0.0);
 }
 
