@@ -132,6 +132,16 @@ fn default_sweeps_are_of_whole_lines_in_order() {
     assert_eq!(footprints[80], 1 << 30);
     assert!(footprints.windows(2).all(|pair| pair[0] < pair[1]));
     assert!(footprints.iter().all(|bytes| bytes % 128 == 0));
+    // More of them around the size of L2.
+    let large = device::DeviceInfo {
+        l2_bytes: Some(50 << 20),
+        ..info.clone()
+    };
+    let footprints = LatencyOptions::for_device(&large).footprints_bytes;
+    assert!(footprints.windows(2).all(|pair| pair[0] < pair[1]));
+    let has = |mib: u64| footprints.contains(&(mib << 20));
+    assert!([36, 44, 52, 72, 88, 104, 144].into_iter().all(has));
+    assert!(!has(18) && !has(160 + 16));
     // On a small device, at most a quarter of its memory.
     let small = device::DeviceInfo {
         memory_bytes: Some(1 << 30),
