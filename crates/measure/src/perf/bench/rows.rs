@@ -282,6 +282,7 @@ impl Bench<'_> {
         group.retain(|(index, one)| one.peer.is_none() && takes_turns(&measured[*index]));
         let (began, mut held) = (Instant::now(), vec![first]);
         while held.len() <= self.settings.elsewhere
+            && !group.is_empty()
             && bytes <= ELSEWHERE_BYTES
             && (held.len() == 1 || began.elapsed() < ELSEWHERE)
         {
