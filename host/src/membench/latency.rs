@@ -63,8 +63,8 @@ pub struct LatencyOptions {
     pub line_bytes: u32,
     /// Timed loads per sample, a multiple of 8.
     pub loads: u32,
-    /// The largest number of warm-up loads before the timed ones. These go once around the chain if
-    /// it has fewer nodes. A chain of more nodes does not fit a cache.
+    /// The largest number of warm-up loads before the timed ones, of a chain that L2 may hold. These
+    /// go once around the chain if it has fewer nodes.
     pub most_warm_loads: u32,
     /// Samples; their median counts. One sample before them does not count.
     pub samples: u32,
@@ -204,12 +204,19 @@ fn chase(
         _ => options.line_bytes.into(),
     };
     let nodes = (footprint_bytes / line_bytes) as u32;
-    let warm_loads = nodes.min(options.most_warm_loads);
+    // No cache holds the chain: what was linked or loaded before is driven out, for L2 would keep
+    // some of it.
+    let l2_bytes = device.info().l2_bytes.unwrap_or(u64::MAX);
+    let is_beyond = path != Path::Shared && footprint_bytes > l2_bytes;
+    let (warm_loads, displacing_bytes) = match is_beyond {
+        true => (nodes.min(LOADS_PER_TURN), 3 * l2_bytes),
+        false => (nodes.min(options.most_warm_loads), 0),
+    };
     let next = random_cycle(nodes, options.seed);
     let place = |loads: u32| u64::from(walk(&next, loads.into())) * line_bytes;
     let expected = [place(warm_loads), place(warm_loads + options.loads)];
 
-    let plan = record(path, nodes, options, warm_loads)?;
+    let plan = record(path, nodes, options, warm_loads, displacing_bytes)?;
     let mut session = device.prepare(&kernels_of("membench"), &plan)?;
     reset(
         session.as_mut(),
@@ -251,6 +258,7 @@ pub(super) fn record(
     nodes: u32,
     options: &LatencyOptions,
     warm_loads: u32,
+    displacing_bytes: u64,
 ) -> Result<Plan, Error> {
     let mut plan = Plan::new(format!("{}, {nodes} nodes", path.kernel()));
     let next = plan.buffer("next", Element::U32, nodes as usize);
@@ -269,6 +277,10 @@ pub(super) fn record(
             LaunchConfig::covering(nodes, 256)?,
             args![next.slice(), chain, words],
         )?;
+        if displacing_bytes > 0 {
+            let others = plan.scratch("others", Element::U8, displacing_bytes as usize);
+            plan.fill(others, 0)?;
+        }
         let args = args![chain, places, times, warm_loads, loads];
         plan.launch(path.kernel(), LaunchConfig::new(1, 1), args)?;
     }

@@ -62,7 +62,7 @@ fn each_load_of_a_chase_is_of_a_line_of_its_own() {
     let device = EmulatedDevice::default();
     let lines = 40;
     let next = super::chain::random_cycle(lines, 5);
-    let plan = super::latency::record(Path::Ca, lines, &few_footprints(), lines).unwrap();
+    let plan = super::latency::record(Path::Ca, lines, &few_footprints(), lines, 0).unwrap();
     let mut session = device.prepare(&LAB.module, &plan).unwrap();
     let inputs = vec![("next".to_owned(), next.into())];
     reset(session.as_mut(), &plan, &inputs).unwrap();

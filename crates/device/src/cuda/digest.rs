@@ -91,7 +91,7 @@ mod tests {
     /// The kernel's sums over these words, by the emulated device, with this number of blocks.
     fn sums(words: &[u32], key: u64, blocks: u32) -> HostBuffer {
         let mut plan = Plan::new("digest");
-        let from = plan.buffer("words", Element::U32, words.len() as u64);
+        let from = plan.buffer("words", Element::U32, words.len());
         let to = plan.buffer("sums", Element::U64, 2);
         plan.fill(to, 0).unwrap();
         let config = LaunchConfig::new(blocks, 64);

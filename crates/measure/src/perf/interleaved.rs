@@ -250,7 +250,8 @@ impl<'p> Turn<'p> {
         match self {
             Turn::Failed(error) => Err(error),
             Turn::Long(Long { sampled, whole }) => {
-                let mut timed = sampled.finish(own_processes)?;
+                // One whole run by both clocks: its parts need not be alike.
+                let mut timed = sampled.finish(own_processes, Some(whole.0))?;
                 let figures = &mut timed.figures;
                 (figures.by, figures.segments) = (Some(whole.1), Some(SEGMENTS));
                 if are_apart(figures.run.median_s, whole.0) {
@@ -267,7 +268,7 @@ impl<'p> Turn<'p> {
                 batched,
             }) => {
                 let (by, no_graph) = (sampled.launching(), sampled.no_graph.clone());
-                let mut timed = sampled.finish(own_processes)?;
+                let mut timed = sampled.finish(own_processes, None)?;
                 timed.turns_s = turns_s;
                 timed.figures.batched = batched.map(|(runs, run)| Batched {
                     by,
@@ -509,7 +510,8 @@ impl<'p> Sampled<'p> {
         self.energy_per_run_j = joule.map(|(after_j, before_j)| (after_j - before_j) / runs as f64);
     }
 
-    fn finish(self, own_processes: u32) -> Result<Timed, RunError> {
+    /// `whole_s` is the time of the last run by the device's events, where samples are of its parts.
+    fn finish(self, own_processes: u32, whole_s: Option<f64>) -> Result<Timed, RunError> {
         let by = self.isolated_by();
         let mut isolated = self.isolated.finish();
         let mut conditions = watch::conditions(&self.readings);
@@ -521,9 +523,10 @@ impl<'p> Sampled<'p> {
             }
         }
         let host_median_s = Summary::new(self.host_s).median_s;
-        if self.clock == Clock::Device && disagree(isolated.median_s, host_median_s) {
+        let device_s = whole_s.unwrap_or(isolated.median_s);
+        if self.clock == Clock::Device && disagree(device_s, host_median_s) {
             isolated.doubt(Doubt::Clocks {
-                device_s: isolated.median_s,
+                device_s,
                 host_s: host_median_s,
             });
         }
