@@ -19,7 +19,7 @@ use super::watch::{self, Watch};
 const MAX_RUNS: f64 = 10_000.0;
 /// A run of this number of times the least time of a batch has no batched time: it would be that of
 /// a single run.
-const WITHOUT_BATCH: f64 = 5.0;
+const WITHOUT_BATCH: f64 = 2.0;
 /// The pause in which the device recovers after a sample under throttling.
 const RECOVERY: Duration = Duration::from_millis(50);
 /// One run that does not settle must not keep many others: the patience for a case is that of this
@@ -130,7 +130,7 @@ pub fn time(
 }
 
 /// Turns of a run in one of several allocations.
-const TURNS_ELSEWHERE: usize = 3;
+const TURNS_ELSEWHERE: usize = 2;
 
 /// The medians of a few runs each in turns: how long these take in their memory. None for a run
 /// that fails, or was never at full speed.
@@ -140,7 +140,12 @@ pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Opti
         sampled.map_or_else(Turn::Failed, |sampled| Turn::Short(Short::new(sampled)))
     });
     let mut turns: Vec<Turn<'_>> = turns.collect();
-    each(&mut turns, Short::warm_up);
+    // The first turn touches the memory, and does not count.
+    each(&mut turns, Short::isolated);
+    each(&mut turns, |short| {
+        short.turns_s.clear();
+        Ok(())
+    });
     for _ in 0..TURNS_ELSEWHERE {
         each(&mut turns, Short::isolated);
     }

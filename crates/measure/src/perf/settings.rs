@@ -60,7 +60,7 @@ impl Settings {
     /// As well as it goes within minutes for all labs.
     pub fn usual() -> Settings {
         Settings {
-            device_warm_up: Duration::from_millis(300),
+            device_warm_up: Duration::from_millis(150),
             isolated: DEVICE,
             batched: SamplingRule {
                 min_time: Duration::from_millis(60),

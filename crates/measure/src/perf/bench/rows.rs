@@ -1,6 +1,8 @@
 //! The maker of rows: contenders on a device, or on several, become timed rows. All of them take
 //! turns as far as memory holds them together.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use device::DeviceKind;
@@ -360,9 +362,10 @@ impl Bench<'_> {
             code_sha256: match contender.about() {
                 None => {
                     let capability = record.info.limits.compute_capability;
-                    let capped = contender.capped(&launched.module);
-                    let module = capped.as_ref().unwrap_or(&launched.module);
-                    Some(sha256(module.for_device(capability).ptx()))
+                    Some(match contender.capped(&launched.module) {
+                        Some(capped) => sha256(capped.for_device(capability).ptx()),
+                        None => sha256_once(launched.module.for_device(capability).ptx()),
+                    })
                 }
                 Some(about) => about.code_sha256.clone(),
             },
@@ -398,6 +401,14 @@ impl Contender<'_> {
             output: timed.and_then(|timed| timed.output),
         }
     }
+}
+
+/// The SHA-256 of a text that lives as long as the program. Megabytes, and the same for most rows.
+fn sha256_once(text: &'static str) -> String {
+    static KNOWN: Mutex<BTreeMap<(usize, usize), String>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let place = (text.as_ptr() as usize, text.len());
+    known.entry(place).or_insert_with(|| sha256(text)).clone()
 }
 
 /// The outcome that a row says; bugs of ours are not for rows.
