@@ -130,7 +130,10 @@ pub fn time(
 }
 
 /// Turns of a run in one of several allocations.
-const TURNS_ELSEWHERE: usize = 2;
+const TURNS_ELSEWHERE: usize = 3;
+/// Turns within this time come before them: memory was allocated and written meanwhile, and clocks
+/// went down.
+const SETTLE_ELSEWHERE: Duration = Duration::from_millis(50);
 
 /// The medians of a few runs each in turns: how long these take in their memory. None for a run
 /// that fails, or was never at full speed.
@@ -140,8 +143,11 @@ pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Opti
         sampled.map_or_else(Turn::Failed, |sampled| Turn::Short(Short::new(sampled)))
     });
     let mut turns: Vec<Turn<'_>> = turns.collect();
-    // The first turn touches the memory, and does not count.
-    each(&mut turns, Short::isolated);
+    let began = Instant::now();
+    while {
+        each(&mut turns, Short::isolated);
+        began.elapsed() < SETTLE_ELSEWHERE && turns.iter().any(Turn::is_short)
+    } {}
     each(&mut turns, |short| {
         short.turns_s.clear();
         Ok(())
