@@ -28,8 +28,8 @@ pub struct MembenchArgs {
     /// Where to write the plot of latency against footprint [default: membench.svg]
     #[arg(long, value_name = "FILE")]
     plot: Option<PathBuf>,
-    /// Also measure the latency of lines of L2 from every multiprocessor, and write a picture of it:
-    /// an SVG file
+    /// Also measure the latency of lines of L2 from every multiprocessor, and write a picture of
+    /// it: an SVG file
     #[arg(long, value_name = "FILE")]
     map: Option<PathBuf>,
     /// Where to measure: cuda, cuda:N; emulated checks the kernels, briefly, and measures nothing

@@ -63,8 +63,8 @@ pub struct LatencyOptions {
     pub line_bytes: u32,
     /// Timed loads per sample, a multiple of 8.
     pub loads: u32,
-    /// The largest number of warm-up loads before the timed ones, of a chain that L2 may hold. These
-    /// go once around the chain if it has fewer nodes.
+    /// The largest number of warm-up loads before the timed ones, of a chain that L2 may hold.
+    /// These go once around the chain if it has fewer nodes.
     pub most_warm_loads: u32,
     /// Samples; their median counts. One sample before them does not count.
     pub samples: u32,

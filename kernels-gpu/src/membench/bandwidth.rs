@@ -47,8 +47,8 @@ pub unsafe fn membench_read_cg(src: *const u64, sum: *mut u32, words: u32, passe
     }
 }
 
-/// Each block reads its own region of `src` `passes` times by 16-byte loads, which L1 answers if the
-/// regions of a multiprocessor's blocks fit in it, and adds all to `sum`.
+/// Each block reads its own region of `src` `passes` times by 16-byte loads, and adds all to `sum`.
+/// L1 answers if the regions of a multiprocessor's blocks fit in it.
 ///
 /// Block: a power of two of threads along x, at least 32, with [`SHARED_VECTORS_PER_THREAD`] * 16
 /// bytes of `src` each.

@@ -20,9 +20,9 @@ macro_rules! lines {
         /// Grid: any along x, one thread each. `accesses` is a multiple of [`ACCESSES_PER_TURN`].
         ///
         /// # Safety
-        /// `lines` was made by `membench_link`, every node its own successor; `cycles` points to
-        /// `count` numbers for each block, `on` and `strays` to one each. Nothing else accesses them
-        /// during the launch.
+        /// `lines` was made by `membench_link`, every node its own successor. `cycles` points to
+        /// `count` numbers for each block, `on` and `strays` to one each. Nothing else accesses
+        /// them during the launch.
         #[kernel]
         pub unsafe fn $name(
             lines: *mut u64,

@@ -128,7 +128,7 @@ mod tests {
         let of = |words: &[u32]| sums(words, 7, 3);
         let whole = of(&words);
         assert_eq!(whole, expected(&words, 7));
-        // Neither the number of blocks nor the order of their sums counts.
+        // The number of blocks does not count, and so not the order of their sums.
         assert_eq!(sums(&words, 7, 16), whole);
         assert_ne!(sums(&words, 8, 3), whole);
         for (at, bit) in [(0, 0), (0, 31), (499, 7), (999, 31)] {

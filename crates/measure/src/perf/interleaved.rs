@@ -521,7 +521,8 @@ impl<'p> Sampled<'p> {
         self.energy_per_run_j = joule.map(|(after_j, before_j)| (after_j - before_j) / runs as f64);
     }
 
-    /// `whole_s` is the time of the last run by the device's events, where samples are of its parts.
+    /// `whole_s` is the time of the last run by the device's events, where samples are of its
+    /// parts.
     fn finish(self, own_processes: u32, whole_s: Option<f64>) -> Result<Timed, RunError> {
         let by = self.isolated_by();
         let mut isolated = self.isolated.finish();

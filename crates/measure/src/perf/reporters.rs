@@ -90,8 +90,8 @@ struct State {
     written: Option<(Instant, Duration)>,
 }
 
-/// The results so far are written again after this number of times the time that it takes: a
-/// document of many cases is megabytes, and they wait for it.
+/// The results so far are written again after 20 times the time that writing takes. A document of
+/// all cases is megabytes, and measuring waits for it.
 const BETWEEN_WRITINGS: u32 = 20;
 
 impl<'o, 'w> Reporters<'o, 'w> {

@@ -52,8 +52,8 @@ const CPU: SamplingRule = SamplingRule {
     patience: Duration::from_millis(700),
 };
 
-/// For how long energy is counted where it is asked for. NVML's counter of an H100 moves in steps of
-/// 0.1 s, and sees a quarter of the time: over 0.2 s, it was 25 % off.
+/// For how long energy is counted where it is asked for. NVML's counter of an H100 moves in steps
+/// of 0.1 s, and sees a quarter of the time: over 0.2 s, it was 25 % off.
 pub const ENERGY: Duration = Duration::from_secs(3);
 
 impl Settings {

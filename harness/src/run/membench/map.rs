@@ -1,5 +1,5 @@
-//! The latency of lines of L2 from every multiprocessor, as SVG: a picture whose points are pairs of
-//! a multiprocessor and a line.
+//! The latency of lines of L2 from every multiprocessor, as SVG: a picture whose points are pairs
+//! of a multiprocessor and a line.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -10,8 +10,8 @@ const SCALE: usize = 3;
 /// Space around each picture, and above it for its title.
 const MARGIN: usize = 60;
 
-/// A picture for each way to access, one below the other. Multiprocessors run downwards in the order
-/// of their numbers; lines run to the right, in the order of their latency from the first one.
+/// A picture for each way to access, one below the other. Multiprocessors run downwards in the
+/// order of their numbers; lines run to the right, in the order of their latency from the first.
 ///
 /// # Errors
 ///
@@ -54,7 +54,7 @@ pub fn summary(maps: &[LineMap]) -> String {
     maps.iter().map(of).collect::<Vec<String>>().join(", ")
 }
 
-/// The least and the most cycles, but for one in a hundred at each end.
+/// The least and the most cycles, without one in a hundred at each end.
 fn ends(map: &LineMap) -> [f32; 2] {
     let mut all = map.cycles.concat();
     all.sort_by(f32::total_cmp);

@@ -41,7 +41,7 @@ fn address(file: &Path) -> String {
     format!("file://{}", file.display())
 }
 
-/// What `script` returns on the page.
+/// The value that `script` returns on the page.
 fn asked(html: &str, flags: &[&str], script: &str) -> Option<serde_json::Value> {
     let policy = html.find("<meta http-equiv=").unwrap();
     let end = policy + html[policy..].find('>').unwrap() + 1;
