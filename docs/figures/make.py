@@ -485,7 +485,7 @@ def memory():
     rows = [
         ("registers", "256 KiB per multiprocessor", "0", "", 120, "violet"),
         ("shared memory", "227 KiB per block at most", "12 ns (23.5 cycles)", "32.4 TB/s", 190, "green"),
-        ("L1", "192 KiB of 256 KiB", "16 ns (32 cycles)", "26.2 TB/s", 260, "green"),
+        ("L1", "192 KiB of 256 KiB", "16 ns (32 cycles)", "33.0 TB/s", 260, "green"),
         ("L2", "50 MiB, in two halves", "137 ns (271 cycles)", "7.6 TB/s", 330, "orange"),
         ("device memory", "79 GiB", "341 ns (675 cycles)", "2.94 TB/s (copy)", 400, "red"),
     ]

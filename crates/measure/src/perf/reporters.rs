@@ -90,7 +90,7 @@ struct State {
     written: Option<(Instant, Duration)>,
 }
 
-/// The results so far are written again after 20 times the time that writing takes. A document of
+/// The finished results are written again after 20 times the time that writing takes. A document of
 /// all cases is megabytes, and measuring waits for it.
 const BETWEEN_WRITINGS: u32 = 20;
 
