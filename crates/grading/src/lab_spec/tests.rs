@@ -205,13 +205,13 @@ zero = 20000
         lab_spec.counted
     );
     let refused = |from: &str, to: &str| parse(&COUNT.replace(from, to)).unwrap_err().to_string();
-    insta::assert_snapshot!(refused("odd-37x53", "odd"), @"lab.toml:33: unknown case `odd`; there are: odd-37x53, large-3201");
-    insta::assert_snapshot!(refused("odd-37x53", "large-3201"), @r#"lab.toml:33: case `large-3201` is in group "large"; only cases of group "small" are counted: students can count these, and every grade has the same"#);
-    insta::assert_snapshot!(refused("global_sectors", "sectors"), @"lab.toml:34: unknown count `sectors`; there are: launches, thread_instructions, warp_instructions, global_sectors, ideal_global_sectors, bank_conflicts, divergent_branches, barriers, local_bytes");
-    insta::assert_snapshot!(refused("zero = 20000", "zero = 12000"), @"lab.toml:37: zero is 12000; it must be above full = 12000, the count that earns everything");
-    insta::assert_snapshot!(refused("points = 5", "points = -5"), @"lab.toml:35: points are -5; they are 0 or more");
-    insta::assert_snapshot!(refused("full = 12000", "full = 0.5"), @"lab.toml:36: invalid type: floating point `0.5`, expected a whole number, 0 or more");
-    insta::assert_snapshot!(parse(&COUNT.repeat(2)).unwrap_err(), @"lab.toml:41: `global_sectors` of case `odd-37x53` earns points already; once is enough");
+    insta::assert_snapshot!(refused("odd-37x53", "odd"), @"lab.toml:32: unknown case `odd`; there are: odd-37x53, large-3201");
+    insta::assert_snapshot!(refused("odd-37x53", "large-3201"), @r#"lab.toml:32: case `large-3201` is in group "large"; only cases of group "small" are counted: students can count these, and every grade has the same"#);
+    insta::assert_snapshot!(refused("global_sectors", "sectors"), @"lab.toml:33: unknown count `sectors`; there are: launches, thread_instructions, warp_instructions, global_sectors, ideal_global_sectors, bank_conflicts, divergent_branches, barriers, local_bytes");
+    insta::assert_snapshot!(refused("zero = 20000", "zero = 12000"), @"lab.toml:36: zero is 12000; it must be above full = 12000, the count that earns everything");
+    insta::assert_snapshot!(refused("points = 5", "points = -5"), @"lab.toml:34: points are -5; they are 0 or more");
+    insta::assert_snapshot!(refused("full = 12000", "full = 0.5"), @"lab.toml:35: invalid type: floating point `0.5`, expected a whole number, 0 or more");
+    insta::assert_snapshot!(parse(&COUNT.repeat(2)).unwrap_err(), @"lab.toml:40: `global_sectors` of case `odd-37x53` earns points already; once is enough");
 }
 
 #[test]

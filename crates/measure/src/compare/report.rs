@@ -3,7 +3,7 @@
 use stats::BETWEEN_RUNS;
 use units::three;
 
-use super::change::Change;
+use super::change::{Change, Margin};
 use super::rows::{Compared, Foretold, Pair};
 
 use terminal::look::Look;
@@ -34,7 +34,7 @@ pub fn render(compared: &Compared, look: Look) -> String {
     list("differs: ", &compared.differences);
     let Foretold { within, of } = compared.foretold;
     if of > 0 {
-        let percent = three(100.0 * BETWEEN_RUNS);
+        let percent = Margin(BETWEEN_RUNS);
         parts.push(look.wrapped(
             &format!("new medians within the old interval, widened by {percent} %: {within} of {of} times of devices"),
             0,

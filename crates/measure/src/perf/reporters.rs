@@ -7,7 +7,7 @@
 use std::io::{Write, stderr};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use exit::{CommandError, Ending};
 use output_files::OutputDocument;
@@ -86,13 +86,7 @@ struct State {
     outputs: Outputs,
     /// When the program was started.
     began: Instant,
-    /// The end of the last writing, and how long it took.
-    written: Option<(Instant, Duration)>,
 }
-
-/// The finished results are written again after 20 times the time that writing takes. A document of
-/// all cases is megabytes, and measuring waits for it.
-const BETWEEN_WRITINGS: u32 = 20;
 
 impl<'o, 'w> Reporters<'o, 'w> {
     /// Shows what is measured on. `results` have no cases yet, and `began` is when the program was
@@ -210,12 +204,9 @@ impl State {
     /// The document, if it goes to a file: even a program that is killed keeps it.
     fn write_so_far(&mut self) -> Result<(), CommandError> {
         self.results.wall_s = self.began.elapsed().as_secs_f64();
-        let is_recent = |(at, took): (Instant, Duration)| at.elapsed() < BETWEEN_WRITINGS * took;
-        if matches!(self.outputs.json, JsonOut::File(_)) && !self.written.is_some_and(is_recent) {
-            let begun = Instant::now();
+        if matches!(self.outputs.json, JsonOut::File(_)) {
             let text = self.results.to_json()?;
             self.outputs.json.write_text(&text, &mut Out::stdout())?;
-            self.written = Some((Instant::now(), begun.elapsed()));
         }
         Ok(())
     }
@@ -242,7 +233,6 @@ impl Documents {
             results,
             outputs,
             began,
-            written: None,
         })));
         let shared = Arc::clone(&state);
         Documents {
