@@ -113,11 +113,11 @@ mod tests {
         let mut sums = [0_u64; 2];
         for (place, word) in (0_u64..).zip(words) {
             let mut x = place.wrapping_mul(GOLDEN).wrapping_add(key);
-            x = (x ^ x >> 30).wrapping_mul(ONE);
-            x = (x ^ x >> 27 ^ u64::from(*word)).wrapping_mul(TWO);
-            x = (x ^ x >> 31).wrapping_mul(ONE);
+            x = (x ^ (x >> 30)).wrapping_mul(ONE);
+            x = (x ^ (x >> 27) ^ u64::from(*word)).wrapping_mul(TWO);
+            x = (x ^ (x >> 31)).wrapping_mul(ONE);
             sums[0] = sums[0].wrapping_add(x);
-            sums[1] = sums[1].wrapping_add((x ^ x >> 29).wrapping_mul(GOLDEN));
+            sums[1] = sums[1].wrapping_add((x ^ (x >> 29)).wrapping_mul(GOLDEN));
         }
         sums.to_vec().into()
     }
