@@ -37,7 +37,7 @@ pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
     })
 }
 
-/// Refuses a path that is no folder; `remedy` says what to name.
+/// Refuses a path unless it is a folder; `remedy` says what to name.
 ///
 /// # Errors
 ///

@@ -103,8 +103,8 @@ pub struct CaseGrade {
 pub enum Checks {
     /// At every access of every launch.
     Whole,
-    /// At some blocks of the first launch of each kernel and shape, for races, barriers, and reads of
-    /// unwritten memory of the block or thread.
+    /// At some blocks of the first launch of each kernel and shape, for races, barriers, and reads
+    /// of unwritten memory of the block or thread.
     Sampled,
     /// It could not, through no fault of the submission's.
     NotMade {

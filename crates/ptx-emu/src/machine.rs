@@ -437,7 +437,7 @@ impl Machine {
         let sanitize = options.sanitize;
         let schedule = launch::schedule(options.schedule, self.started_blocks);
         self.started_blocks = self.started_blocks.wrapping_add(blocks as u32);
-        // What blocks that do not run would write is missing.
+        // Blocks that do not run leave memory unwritten.
         if !sanitize.uninitialized || options.most_blocks.is_some() {
             self.memory.assume_written();
         }

@@ -46,7 +46,7 @@ pub type GradeOne<'g> = dyn Fn(usize, &Path) -> Result<GradeReport, CommandError
 pub struct Class<'c> {
     /// The folder of the submissions: its subfolders, and its files that end in `.bundle`.
     pub submissions: &'c Path,
-    /// What is in it.
+    /// Its content.
     pub found: &'c Found,
     /// The folder for the results, made where there is none.
     pub results: &'c Path,

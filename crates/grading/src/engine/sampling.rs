@@ -127,7 +127,7 @@ impl Series {
         unreachable!("a series ends")
     }
 
-    /// The outcome where the clocks disagree in most samples, the last of which took this time.
+    /// The outcome where the clocks disagree in most samples; the last sample took this time.
     fn clocks_disagree(&self, last: &Timing, sample: u32) -> Outcome {
         let (discarded, samples) = (self.discarded, sample + 1);
         // A submission that hides work does not slow the reference. On a busy host either of a pair

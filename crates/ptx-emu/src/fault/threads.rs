@@ -80,7 +80,7 @@ pub enum RaceBetween {
     Lanes,
     /// Warps of one block.
     Warps,
-    /// Threads of which the earlier one stored asynchronously, or one such thread.
+    /// Any two threads, or one: the earlier access is an asynchronous store.
     AsyncStore,
     /// Blocks of one cluster.
     Cluster,
