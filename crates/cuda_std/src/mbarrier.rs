@@ -209,8 +209,8 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 ///
 /// # Safety
 /// - `T` is a plain value of 4 or 8 bytes. `to` is aligned.
-/// - The cluster has two blocks or more. `to` and `barrier` are [mapped](crate::cluster::map_shared)
-///   to one of them, which has started, and ends only after it has waited for the bytes.
+/// - Clusters have several blocks. `to`, `barrier` are [mapped](crate::cluster::map_shared) to one
+///   of them, which has started, and ends only after it has waited for the bytes.
 /// - `barrier` is a barrier of that block ([`init`], [`fence_init`]), whose current phase expects
 ///   these bytes, before or after they arrive, and cannot complete without them.
 /// - From this call on, no thread accesses `to` before it has waited for the phase.
