@@ -86,7 +86,7 @@ impl Executable {
             })
             .collect();
         let infos = code.infos.iter_mut().zip(&marks);
-        look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.is_branch, mark.is_target)));
+        look_ahead(infos.map(|(info, mark)| (&mut info.position, mark.leaves, mark.is_target)));
         Ok(Executable {
             program,
             code,
@@ -152,8 +152,10 @@ struct Mark {
     is_branch: bool,
     strength: Strength,
     array: Option<ArrayBounds>,
-    /// Whether a branch leads here.
+    /// Whether a branch or a call leads here.
     is_target: bool,
+    /// Whether control may go elsewhere from here.
+    leaves: bool,
     ptx_line: u32,
     loc: Option<SourceLocId>,
 }
@@ -210,6 +212,7 @@ impl Builder {
                 strength: Strength::default(),
                 array: None,
                 is_target: false,
+                leaves: true,
                 ptx_line,
                 loc,
             };
@@ -303,6 +306,7 @@ impl Builder {
             strength: facts.strength.unwrap_or_default(),
             array: None,
             is_target: false,
+            leaves: !matches!(flow, Flow::Next),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
         };
@@ -352,8 +356,11 @@ impl Builder {
     }
 }
 
-/// Says of a function's instructions where branches lead.
+/// Says of a function's instructions where branches lead, and the call of it.
 fn mark_targets(marks: &mut [Mark], facts: &[Facts]) {
+    if let Some(entry) = marks.first_mut() {
+        entry.is_target = true;
+    }
     for facts in facts {
         let targets = match &facts.flow {
             Flow::Branch(target) => std::slice::from_ref(target),

@@ -158,13 +158,13 @@ impl<'p> Positions<'p> {
 }
 
 /// Gives instructions that have no line before them the next one that control must reach. Each
-/// position comes with whether it is a branch, and whether one leads there.
+/// position comes with whether control may go elsewhere from there, and come from elsewhere.
 pub(crate) fn look_ahead<'i>(
     positions: impl DoubleEndedIterator<Item = (&'i mut CodePosition, bool, bool)>,
 ) {
     let mut next: Option<SourcePosition> = None;
-    for (position, is_branch, is_target) in positions.rev() {
-        if is_branch {
+    for (position, leaves, is_target) in positions.rev() {
+        if leaves {
             next = None;
         }
         if let Some(source) = &position.source {

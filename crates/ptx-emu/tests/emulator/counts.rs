@@ -374,6 +374,13 @@ fn code_without_a_line_belongs_to_one_that_runs_with_it() {
         ".loc 1 5 1\nbra.uni $next;\n$next:\n.loc 1 0 0\n{add}{add}bra.uni $last;\n$last:\n.loc 1 6 1\n{add}"
     ));
     assert_eq!(alone, [(None, 3), (Some(5), 11), (Some(6), 2)]);
+    // A function's last instructions do not run with the next function's first line.
+    let scope = ".func other()\n{\n.reg .b32 %q;\nmov.u32 %q, 0;\nret;\n}";
+    let body = ".loc 1 5 1\ncall.uni other, ();";
+    let lines = launch(body).module_scope(scope).report().lines();
+    let warps = lines.iter().map(|line| line.counts.instructions.warp);
+    assert_eq!(warps.collect::<Vec<_>>(), [2, 12]);
+    assert_eq!(lines[0].source, None);
 }
 
 #[test]
