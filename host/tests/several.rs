@@ -59,7 +59,11 @@ fn poisson_is_equal_on_any_number_of_devices() {
     for (n, iterations) in [(6, 3), (9, 4), (14, 5), (35, 2)] {
         for count in 1..=4 {
             let case = poisson(n, iterations);
-            for (variant, used) in [("dual", count.min(2)), ("split", count)] {
+            for (variant, used) in [
+                ("dual", count.min(2)),
+                ("split", count),
+                ("split_single", count),
+            ] {
                 let plan = compared("poisson", &case, variant, count).unwrap();
                 assert_eq!(devices(&plan), used as usize, "{variant}");
             }
@@ -137,7 +141,7 @@ fn a_source_is_in_the_slab_that_has_its_point() {
 #[test]
 fn the_labs_cases_are_equal_on_three_devices() {
     for (lab, variants) in [
-        ("poisson", &["dual", "split"][..]),
+        ("poisson", &["dual", "split", "split_single"][..]),
         ("wave3d", &["split"]),
         ("stencil25", &["split"]),
     ] {
@@ -238,7 +242,7 @@ proptest! {
         let shape = [planes, others.0, others.1];
         compared("wave3d", &wave3d(shape, steps), "split", count).unwrap();
         compared("stencil25", &stencil25(shape, steps, 1), "split", count).unwrap();
-        for variant in ["dual", "split"] {
+        for variant in ["dual", "split", "split_single"] {
             compared("poisson", &poisson(planes + 2, steps), variant, count).unwrap();
         }
     }

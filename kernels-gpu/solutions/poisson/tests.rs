@@ -69,7 +69,9 @@ fn plans_have_the_launches_that_the_iterations_need() {
     assert_eq!(launches("computes_source"), (7, 2 * field));
     assert_eq!(launches("fast_single"), (7, 2 * field));
     assert_eq!(launches("fast"), (3, 2 * field));
-    assert_eq!(launches("dual"), (7, 2 * field));
+    for on_one_device in ["dual", "split_single"] {
+        assert_eq!(launches(on_one_device), (7, 2 * field));
+    }
     assert_eq!(launches("split"), (3, 2 * field));
 }
 #[test]
@@ -82,10 +84,12 @@ fn the_largest_grid_fits_every_launch() {
     }
 }
 #[test]
-fn dual_takes_larger_cubes_in_launches_that_32_bits_number() {
-    use super::computes_source::dual;
-    let solutions: [(&str, &dyn plan::Solution<plan::poisson::Poisson>); 1] =
-        [("dual", &dual::launch::Submission)];
+fn slabs_take_larger_cubes_in_launches_that_32_bits_number() {
+    use super::computes_source::{dual, split};
+    let solutions: [(&str, &dyn plan::Solution<plan::poisson::Poisson>); 2] = [
+        ("dual", &dual::launch::Submission),
+        ("split_single", &split::launch::Submission),
+    ];
     for n in [Grid::MAX_N, Grid::MAX_N + 1, 4000, Grid::MAX_N_IN_LAYERS] {
         let problem = plan::poisson::Problem { n, iterations: 1 };
         for (name, solution) in solutions {

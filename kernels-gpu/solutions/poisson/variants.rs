@@ -3,7 +3,7 @@
 use plan::Solution;
 
 use super::computes_source::launch::Shape as ComputesSource;
-use super::computes_source::{self, dual};
+use super::computes_source::{self, dual, split};
 use super::fast::launch::Shape as Fast;
 use super::fast_single::launch::Shape as FastSingle;
 use super::resident;
@@ -87,6 +87,13 @@ pub fn variants() -> Vec<Variant> {
         .on_request()
         .tuned_as("fast")
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
+        variant::<Poisson>(
+            "split_single",
+            "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",
+            |_| Box::new(split::launch::Submission),
+        )
+        .moving(computing_source)
+        .on_request(),
     ]
 }
 
