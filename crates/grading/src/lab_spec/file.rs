@@ -35,6 +35,7 @@ struct TomlFile {
     /// The timed cases, `[[performance]]`.
     #[serde(default)]
     performance: Vec<TomlPerformance>,
+    /// Exact counts that earn points, `[[count]]`.
     #[serde(default)]
     count: Vec<TomlCount>,
 }
@@ -85,13 +86,20 @@ struct TomlPerformance {
     full: Spanned<f64>,
 }
 
+/// `[[count]]`: a count of the emulated device that earns points.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TomlCount {
+    /// A case of group `small` that is counted.
     case: Spanned<String>,
+    /// `global_sectors`, `warp_instructions`, `bank_conflicts` or another of the emulated device's
+    /// counts.
     count: Spanned<String>,
+    /// For few of them.
     points: Spanned<f64>,
+    /// The count up to which everything is earned.
     full: Spanned<u64>,
+    /// The count from which nothing is earned.
     zero: Spanned<u64>,
 }
 
