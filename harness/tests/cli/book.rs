@@ -81,7 +81,7 @@ fn why_not(command: &str) -> Option<&'static str> {
     } else if has(&["compare ", "report "]) {
         Some("reads what `perf` left")
     } else if has(&["--large", "--peers", "launch ", "1000,1000,1000"])
-        || has(&["--gpus", "tune ", "--registers none"]) && !is_emulated
+        || has(&["--gpus", "tune ", "--registers none", "--map"]) && !is_emulated
     {
         Some("needs a GPU")
     } else {

@@ -283,7 +283,9 @@ mod tests {
                     bytes if bytes <= 28 * MIB => 270.0,
                     bytes if bytes < 38 * MIB => 270.0 + 230.0 * bytes as f64 / (38 * MIB) as f64,
                     bytes if bytes <= 54 * MIB => 495.0,
-                    bytes if bytes < 75 * MIB => 560.0,
+                    bytes if bytes < 75 * MIB => {
+                        495.0 + 125.0 * (bytes - 54 * MIB) as f64 / (21 * MIB) as f64
+                    }
                     bytes if bytes <= 105 * MIB => 620.0,
                     _ => 720.0,
                 };
