@@ -74,9 +74,14 @@ macro_rules! lines {
 
 lines! {
     /// By `ld.global.cg`.
-    membench_lines_load = |address: u64| unsafe { mem::load_cg(address as *const u64) };
+    membench_lines_load = |address: u64| {
+        // SAFETY: it is the address of a line's first word, or what that word holds: the same.
+        unsafe { mem::load_cg(address as *const u64) }
+    };
     /// By `atom.add` of 0.
-    membench_lines_atomic = |address: u64| unsafe {
-        AtomicU64::from_ptr(address as *mut u64).fetch_add(0, Ordering::Relaxed)
+    membench_lines_atomic = |address: u64| {
+        // SAFETY: it is the address of a line's first word, or what that word holds: the same. All
+        // blocks access the word atomically.
+        unsafe { AtomicU64::from_ptr(address as *mut u64).fetch_add(0, Ordering::Relaxed) }
     };
 }

@@ -216,7 +216,7 @@ fn performance(report: &GradeReport, look: Look) -> String {
 
 fn counted(report: &GradeReport, look: Look) -> String {
     Table::new(&report.counted)
-        .left("count", |counted| figures::count_of(counted))
+        .left("count", figures::count_of)
         .right("points", |counted| {
             Some(figures::earned(counted.earned, counted.points))
         })

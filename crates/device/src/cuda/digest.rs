@@ -59,11 +59,12 @@ impl Digesting {
         let blocks = count.div_ceil(u64::from(BLOCK)).clamp(1, u64::from(BLOCKS));
         let config = LaunchConfig::new(blocks as u32, BLOCK);
         let params = [
-            (&raw mut address).cast::<c_void>(),
-            (&raw mut count).cast::<c_void>(),
-            (&raw mut key).cast::<c_void>(),
-            (&raw mut sums).cast::<c_void>(),
+            &raw mut address,
+            &raw mut count,
+            &raw mut key,
+            &raw mut sums,
         ];
+        let params = params.map(|param| param.cast::<c_void>());
         let kernel = self.module.kernel("digest")?;
         // SAFETY: the kernel has these four parameters, of 8 bytes each. It reads this number of
         // words of `memory`, and adds to two numbers in `sums`. Both live until the stream has

@@ -228,18 +228,14 @@ impl Opened {
         if !is_whole_words(memory.bytes()) {
             return Ok(None);
         }
-        let mut digesting = self
-            .digesting
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let lock = self.digesting.lock();
+        let mut digesting = lock.unwrap_or_else(PoisonError::into_inner);
         let digesting = match &mut *digesting {
             Some(digesting) => digesting,
             none => none.insert(Digesting::new(info)?),
         };
-        let digesting = digesting.as_ref();
-        digesting
-            .map(|digesting| digesting.of(memory, StreamRef::from(&self.stream)))
-            .transpose()
+        let of = |digesting: &Digesting| digesting.of(memory, StreamRef::from(&self.stream));
+        digesting.as_ref().map(of).transpose()
     }
 }
 

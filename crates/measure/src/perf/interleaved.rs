@@ -140,7 +140,9 @@ const SETTLE_ELSEWHERE: Duration = Duration::from_millis(50);
 pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Option<f64>> {
     let turns = runs.into_iter().map(|(run, watch)| {
         let sampled = Sampled::new(run, watch, rule);
-        sampled.map_or_else(Turn::Failed, |sampled| Turn::Short(Short::new(sampled)))
+        sampled.map_or_else(Turn::Failed, |sampled| {
+            Turn::Short(Box::new(Short::new(sampled)))
+        })
     });
     let mut turns: Vec<Turn<'_>> = turns.collect();
     let began = Instant::now();
@@ -179,9 +181,9 @@ fn each<'p>(turns: &mut [Turn<'p>], mut step: impl FnMut(&mut Short<'p>) -> Resu
 /// A run while it is timed.
 enum Turn<'p> {
     /// It takes turns with the others.
-    Short(Short<'p>),
+    Short(Box<Short<'p>>),
     /// It was timed alone, in parts.
-    Long(Long<'p>),
+    Long(Box<Long<'p>>),
     Failed(RunError),
 }
 
@@ -232,13 +234,13 @@ impl<'p> Turn<'p> {
         let before_j = settings.energy.and_then(|_| sampled.energy_j());
         let Some(segments) = sampled.run.run_segments(SEGMENTS)? else {
             sampled.run.run_times(1, Launching::Stream)?;
-            return Ok(Turn::Short(Short::new(sampled)));
+            return Ok(Turn::Short(Box::new(Short::new(sampled))));
         };
         let whole = segments.whole.device.unwrap_or(segments.whole.host);
         let commands = sampled.run.commands().try_into().unwrap_or(u32::MAX);
         let waits = segments.by == Launching::Stream && whole < COMMAND.saturating_mul(commands);
         if whole < settings.long || waits {
-            return Ok(Turn::Short(Short::new(sampled)));
+            return Ok(Turn::Short(Box::new(Short::new(sampled))));
         }
         let warm_up = settings.device_warm_up;
         let energy = settings.energy.unwrap_or_default();
@@ -246,7 +248,7 @@ impl<'p> Turn<'p> {
             sampled.in_segments(segments, before_j, warm_up, energy)
         })?;
         stopwatch.time(Phase::Results, || sampled.read(distinct))?;
-        Ok(Turn::Long(Long { sampled, whole }))
+        Ok(Turn::Long(Box::new(Long { sampled, whole })))
     }
 
     fn is_short(&self) -> bool {
@@ -260,7 +262,8 @@ impl<'p> Turn<'p> {
     fn finish(self, own_processes: u32) -> Result<Timed, RunError> {
         match self {
             Turn::Failed(error) => Err(error),
-            Turn::Long(Long { sampled, whole }) => {
+            Turn::Long(long) => {
+                let Long { sampled, whole } = *long;
                 // One whole run by both clocks: its parts need not be alike.
                 let mut timed = sampled.finish(own_processes, Some(whole.0))?;
                 let figures = &mut timed.figures;
@@ -273,11 +276,12 @@ impl<'p> Turn<'p> {
                 }
                 Ok(timed)
             }
-            Turn::Short(Short {
-                sampled,
-                turns_s,
-                batched,
-            }) => {
+            Turn::Short(short) => {
+                let Short {
+                    sampled,
+                    turns_s,
+                    batched,
+                } = *short;
                 let (by, no_graph) = (sampled.launching(), sampled.no_graph.clone());
                 let mut timed = sampled.finish(own_processes, None)?;
                 timed.turns_s = turns_s;

@@ -129,8 +129,9 @@ impl Shape {
         let kernel = format!("poisson_fast_{}", self.kernel());
         let h2_f = Grid { n }.h2() * Grid::SOURCE;
         let descends = pass % 2;
-        let args =
-            args![u, u_next, n, first_z, planes, iterations, chunk, descends, h2_f];
+        let args = args![
+            u, u_next, n, first_z, planes, iterations, chunk, descends, h2_f
+        ];
         plan.launch(&kernel, config, args)
     }
 }
@@ -178,7 +179,10 @@ impl Solution for Shape {
         for (pass, iterations) in (0..).zip(self.passes(problem.iterations)) {
             slabs.step(plan, &[&u_next], |plan, device, written| {
                 let around = written.start.saturating_sub(halo)..(written.end + halo).min(planes);
-                let fields = [u.read(device, around), u_next.write(device, written.clone())];
+                let fields = [
+                    u.read(device, around),
+                    u_next.write(device, written.clone()),
+                ];
                 self.launch(plan, n, fields, written, (iterations, pass))
             })?;
             (u, u_next) = (u_next, u);

@@ -8,7 +8,9 @@ use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, reach, shared_mem_bytes, tiles};
+use super::kernels::{
+    FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, reach, shared_mem_bytes, tiles,
+};
 
 /// The number of multiprocessors that the chunks are made for. Each runs one block at a time. With
 /// other numbers the results are the same.
@@ -141,7 +143,8 @@ impl Solution for Shape {
         }
         let c2 = slabs.copies(plan, c2)?;
         let sites = columns * n_z as usize;
-        let [out_prev, out] = ["out_prev", "out"].map(|name| plan.scratch(name, Element::F64, sites));
+        let [out_prev, out] =
+            ["out_prev", "out"].map(|name| plan.scratch(name, Element::F64, sites));
         let mut from = [slabs.scatter(plan, u_prev)?, slabs.scatter(plan, u)?];
         let mut to = [slabs.scatter(plan, out_prev)?, slabs.scatter(plan, out)?];
         for values in problem.source_values.chunks(most as usize) {
