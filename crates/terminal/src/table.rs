@@ -1,7 +1,7 @@
 //! Tables: aligned columns, a line under the header, nothing else.
 
+use comfy_table::{CellAlignment, ColumnConstraint, LineStyle, TableStyle, Width};
 use page::Page;
-use textwrap::core::display_width;
 
 use crate::look::Look;
 
@@ -30,7 +30,6 @@ pub enum Align {
 }
 
 /// A cell: text, normal unless it comes with a [`Tone`].
-#[derive(Debug, Clone)]
 pub struct TableCell(String, Tone);
 
 impl From<String> for TableCell {
@@ -56,13 +55,13 @@ impl<T: Into<String>> From<(T, Tone)> for TableCell {
 pub struct Columns {
     look: Look,
     aligns: Vec<Align>,
-    /// The texts of the header, if there is one.
+    /// The texts of the header, if there is one, painted as those of the rows are.
     header: Option<Vec<String>>,
-    rows: Vec<Vec<TableCell>>,
+    rows: Vec<Vec<String>>,
 }
 
 /// Blanks between columns.
-const GAP: usize = 2;
+const GAP: u16 = 2;
 
 /// The fewest columns that the text of a last column is wrapped to.
 const MIN_TEXT: usize = 12;
@@ -70,7 +69,7 @@ const MIN_TEXT: usize = 12;
 impl Columns {
     /// A table with these headers; a line break in a header starts its second line.
     pub fn with_header<T: AsRef<str>>(look: Look, headers: &[(T, Align)]) -> Columns {
-        let texts = headers.iter().map(|(text, _)| text.as_ref().to_owned());
+        let texts = headers.iter().map(|(text, _)| look.title(text.as_ref()));
         Columns {
             header: Some(texts.collect()),
             ..Columns::new(look, headers.iter().map(|(_, align)| *align))
@@ -89,88 +88,57 @@ impl Columns {
 
     /// Adds a row; cells that are left out are empty.
     pub fn row<T: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
-        let mut cells: Vec<TableCell> = cells.into_iter().map(Into::into).collect();
-        cells.resize(self.aligns.len(), "".into());
-        self.rows.push(cells);
+        let cells = cells.into_iter().map(Into::into);
+        let texts = cells.map(|TableCell(text, tone)| tone.paint(self.look, &text));
+        let mut texts: Vec<String> = texts.collect();
+        texts.resize(self.aligns.len(), String::new());
+        self.rows.push(texts);
     }
 
     /// The lines, each with `indent` spaces in front and none at its end. Where they are wider than
     /// the look allows, the text of the last column is wrapped, if there is room for some words;
     /// else the columns that do not fit follow below, beside the first column again.
     pub fn render(&self, indent: usize) -> String {
-        let mut widths = self.widths();
+        let mut table = self.layout();
+        let widths = table.column_max_content_widths();
         let room = self.look.columns.saturating_sub(indent);
-        let beside_last = total(&widths) - widths.last().copied().unwrap_or(0);
         if total(&widths) > room {
-            let left = room.saturating_sub(beside_last);
-            if let (Some(width), Some(Align::Left), MIN_TEXT..) =
-                (widths.last_mut(), self.aligns.last(), left)
-            {
-                *width = left;
+            let last = widths.last().copied().unwrap_or(0);
+            let left = (room + usize::from(last)).saturating_sub(total(&widths));
+            if self.aligns.last() == Some(&Align::Left) && left >= MIN_TEXT {
+                let width = Width::Fixed(left.try_into().unwrap_or(last));
+                let column = table.column_mut(widths.len() - 1).expect("the last");
+                column.set_constraint(ColumnConstraint::Absolute(width));
             } else if let groups @ [_, _, ..] = &groups(&widths, room)[..] {
                 let parts = groups.iter().map(|group| self.part(group).render(indent));
                 return parts.collect::<Vec<_>>().join("\n\n");
             }
         }
-        self.lines(&widths, indent).join("\n")
-    }
-
-    /// The width of each column's widest line.
-    fn widths(&self) -> Vec<usize> {
-        let texts = |column: usize| {
-            let header = self.header.iter().map(move |header| &header[column]);
-            header.chain(self.rows.iter().map(move |row| &row[column].0))
-        };
-        let width = |column| {
-            let lines = texts(column).flat_map(|text| text.lines());
-            lines.map(display_width).max().unwrap_or(0)
-        };
-        (0..self.aligns.len()).map(width).collect()
-    }
-
-    fn lines(&self, widths: &[usize], indent: usize) -> Vec<String> {
-        let look = self.look;
-        let mut lines = Vec::new();
-        if let Some(header) = &self.header {
-            let texts: Vec<&str> = header.iter().map(String::as_str).collect();
-            lines = self.row_lines(&texts, widths, |_, text| look.title(text));
-            let fill = if look.unicode { "\u{2500}" } else { "-" };
-            lines.push(fill.repeat(total(widths)));
-        }
-        for row in &self.rows {
-            let texts: Vec<&str> = row.iter().map(|TableCell(text, _)| text.as_str()).collect();
-            let paint = |column: usize, text: &str| row[column].1.paint(look, text);
-            lines.extend(self.row_lines(&texts, widths, paint));
-        }
-        let lines = lines.iter();
+        let lines = table.lines();
         let lines = lines.map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
-        lines.collect()
+        lines.collect::<Vec<_>>().join("\n")
     }
 
-    /// The lines of a row, which is as high as its highest cell.
-    fn row_lines(
-        &self,
-        texts: &[&str],
-        widths: &[usize],
-        paint: impl Fn(usize, &str) -> String,
-    ) -> Vec<String> {
-        let cells = texts.iter().zip(widths);
-        let cells: Vec<Vec<String>> = cells.map(|(text, width)| wrapped(text, *width)).collect();
-        let height = cells.iter().map(Vec::len).max().unwrap_or(0).max(1);
-        let line = |line: usize| {
-            let columns = cells.iter().zip(widths).enumerate();
-            let columns = columns.map(|(column, (cell, width))| {
-                let text = cell.get(line).map_or("", String::as_str);
-                let blanks = " ".repeat(width.saturating_sub(display_width(text)));
-                let text = paint(column, text);
-                match self.aligns[column] {
-                    Align::Left => text + &blanks,
-                    Align::Right => blanks + &text,
-                }
+    /// The table with columns as wide as their texts.
+    fn layout(&self) -> comfy_table::Table {
+        let fill = if self.look.unicode { '\u{2500}' } else { '-' };
+        let line = LineStyle::none().fill(fill).junction(fill);
+        let mut table = comfy_table::Table::new();
+        table.load_style(TableStyle::new().header_separator(line));
+        if let Some(header) = &self.header {
+            table.set_header(header);
+        }
+        table.add_rows(&self.rows);
+        let last = self.aligns.len().saturating_sub(1);
+        for (index, (column, align)) in table.column_iter_mut().zip(&self.aligns).enumerate() {
+            // With the style's one character between columns, the gap.
+            column.set_padding((0, if index == last { 0 } else { GAP - 1 }));
+            column.set_cell_alignment(match align {
+                Align::Left => CellAlignment::Left,
+                Align::Right => CellAlignment::Right,
             });
-            columns.collect::<Vec<_>>().join(&" ".repeat(GAP))
-        };
-        (0..height).map(line).collect()
+        }
+        table
     }
 
     /// Some of the columns, without the rows that have nothing beside the first.
@@ -182,9 +150,9 @@ impl Columns {
             ..Columns::new(self.look, columns.iter().map(|&column| self.aligns[column]))
         };
         for row in &self.rows {
-            let cells: Vec<TableCell> = columns.iter().map(|&column| row[column].clone()).collect();
-            if cells[1..].iter().any(|TableCell(text, _)| !text.is_empty()) {
-                part.rows.push(cells);
+            let texts: Vec<String> = columns.iter().map(|&column| row[column].clone()).collect();
+            if texts[1..].iter().any(|text| !text.is_empty()) {
+                part.rows.push(texts);
             }
         }
         part
@@ -204,28 +172,18 @@ impl Tone {
 }
 
 /// Columns of the terminal that columns of these widths take.
-fn total(widths: &[usize]) -> usize {
-    widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1)
-}
-
-/// The lines of a cell.
-fn wrapped(text: &str, width: usize) -> Vec<String> {
-    let whole_words = textwrap::WordSplitter::NoHyphenation;
-    let options = textwrap::Options::new(width).word_splitter(whole_words);
-    let lines = text.lines().map(|line| match display_width(line) <= width {
-        true => vec![line.into()],
-        false => textwrap::wrap(line, &options),
-    });
-    lines.flatten().map(|line| line.into_owned()).collect()
+fn total(widths: &[u16]) -> usize {
+    let texts: usize = widths.iter().map(|&width| usize::from(width)).sum();
+    texts + usize::from(GAP) * widths.len().saturating_sub(1)
 }
 
 /// The columns of each part of a table whose lines have this room: the first one in every part,
 /// with as many others as fit, and one at least.
-fn groups(widths: &[usize], room: usize) -> Vec<Vec<usize>> {
+fn groups(widths: &[u16], room: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut used = 0;
     for column in 1..widths.len() {
-        used += GAP + widths[column];
+        used += usize::from(GAP + widths[column]);
         match groups.last_mut() {
             Some(group) if used <= room => group.push(column),
             _ => {

@@ -1,6 +1,7 @@
 //! Numbers for readers: few digits, well-known units.
 
-use std::time::Duration;
+use std::fmt::Write;
+use std::time::{Duration, UNIX_EPOCH};
 
 /// About `digits` significant digits, never in exponent form: `189`, `54.1`, `0.0213`.
 pub fn significant(value: f64, digits: i32) -> String {
@@ -86,34 +87,17 @@ pub fn waited(time: Duration) -> String {
 /// A time that a clock shows: `2026-03-01 09:05 UTC`. A number beyond the year 9999, as in a
 /// damaged document, is shown itself.
 pub fn utc(unix_s: u64) -> String {
-    let (day, minute) = (unix_s / 86_400, unix_s / 60 % 1440);
-    let (year, month, day) = date(day);
-    if year > 9999 {
-        return format!("{unix_s} s after 1970");
+    let time = UNIX_EPOCH.checked_add(Duration::from_secs(unix_s));
+    // Formatting fails beyond the year 9999.
+    let text = time.and_then(|time| {
+        let mut text = String::new();
+        write!(text, "{}", humantime::format_rfc3339_seconds(time)).ok()?;
+        Some(text)
+    });
+    match text.as_deref().and_then(|text| text.rsplit_once(':')) {
+        Some((to_the_minute, _)) => format!("{} UTC", to_the_minute.replace('T', " ")),
+        None => format!("{unix_s} s after 1970"),
     }
-    let (hour, minute) = (minute / 60, minute % 60);
-    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-/// Year, month and day of the Gregorian calendar, this number of days after 1970-01-01.
-fn date(days: u64) -> (u64, u64, u64) {
-    // Years begin in March here, so that a leap day is the last of its year; 400 of them have
-    // 146,097 days. The first of these cycles began 719,468 days before 1970.
-    let days = days + 719_468;
-    let (cycle, day) = (days / 146_097, days % 146_097);
-    // Without the leap days of earlier years.
-    let year = (day - day / 1460 + day / 36_524 - day / 146_096) / 365;
-    let day = day - (365 * year + year / 4 - year / 100);
-    // Five months of 153 days, again and again.
-    let month = (5 * day + 2) / 153;
-    let day_of_month = day - (153 * month + 2) / 5 + 1;
-    let is_next_year = month >= 10;
-    let month = if is_next_year { month - 9 } else { month + 3 };
-    (
-        400 * cycle + year + u64::from(is_next_year),
-        month,
-        day_of_month,
-    )
 }
 
 /// A share in percent, with one decimal; a dash if there is none.
@@ -200,27 +184,6 @@ mod tests {
         assert_eq!(utc(253_402_300_799), "9999-12-31 23:59 UTC");
         assert_eq!(utc(253_402_300_800), "253402300800 s after 1970");
         assert_eq!(utc(u64::MAX), "18446744073709551615 s after 1970");
-    }
-
-    /// Each day of more than 400 years follows the one before, and months have their lengths.
-    #[test]
-    fn each_day_follows_the_one_before() {
-        let mut expected = (1970, 1, 1);
-        for days in 0..150_000 {
-            assert_eq!(date(days), expected);
-            let (year, month, day) = expected;
-            let is_leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
-            let length = match month {
-                2 => 28 + u64::from(is_leap),
-                4 | 6 | 9 | 11 => 30,
-                _ => 31,
-            };
-            expected = match (day == length, month) {
-                (false, _) => (year, month, day + 1),
-                (true, 12) => (year + 1, 1, 1),
-                (true, _) => (year, month + 1, 1),
-            };
-        }
     }
 
     #[test]
