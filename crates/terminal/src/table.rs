@@ -183,7 +183,7 @@ fn groups(widths: &[u16], room: usize) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     let mut used = 0;
     for column in 1..widths.len() {
-        used += usize::from(GAP + widths[column]);
+        used += usize::from(GAP) + usize::from(widths[column]);
         match groups.last_mut() {
             Some(group) if used <= room => group.push(column),
             _ => {
