@@ -58,11 +58,21 @@ pub unsafe fn membench_read_cg(src: *const u64, sum: *mut u32, words: u32, passe
 /// nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
 pub unsafe fn membench_read_l1(src: *const u32, sum: *mut u32, passes: u32) {
-    let threads = thread::block_dim_x();
-    let first = thread::thread_idx_x();
-    let words = 4 * SHARED_VECTORS_PER_THREAD as usize * threads as usize;
+    let words = 4 * SHARED_VECTORS_PER_THREAD as usize * thread::block_dim_x() as usize;
     // SAFETY: the region is the block's.
     let region = unsafe { src.add(thread::block_idx_x() as usize * words) };
+    // SAFETY: the region has the block's vectors; the whole block is here.
+    unsafe { total::add_to(sum, sum_of_vectors(region, passes)) }
+}
+
+/// Reads the block's vectors of 16 bytes `passes` times, and adds up this thread's.
+///
+/// # Safety
+/// `words` is aligned to 16 bytes and has [`SHARED_VECTORS_PER_THREAD`] initialised vectors for
+/// each thread of the block, whose number is a power of two.
+#[inline(always)]
+unsafe fn sum_of_vectors(words: *const u32, passes: u32) -> u32 {
+    let (threads, first) = (thread::block_dim_x(), thread::thread_idx_x());
     let mut part = 0_u32;
     let mut pass = 0;
     while pass < passes {
@@ -71,14 +81,13 @@ pub unsafe fn membench_read_l1(src: *const u32, sum: *mut u32, passes: u32) {
         for j in 0..SHARED_VECTORS_PER_THREAD {
             // SAFETY: vector turned + j * threads is one of SHARED_VECTORS_PER_THREAD * threads.
             let vector: [u32; 4] =
-                unsafe { mem::load_vector(region.add(4 * (turned + j * threads) as usize)) };
+                unsafe { mem::load_vector(words.add(4 * (turned + j * threads) as usize)) };
             part = part.wrapping_add(vector[0]).wrapping_add(vector[1]);
             part = part.wrapping_add(vector[2]).wrapping_add(vector[3]);
         }
         pass += 1;
     }
-    // SAFETY: the whole block is here.
-    unsafe { total::add_to(sum, part) }
+    part
 }
 
 #[inline(always)]
@@ -108,30 +117,15 @@ fn add_halves(mut sum: u32, words: [u64; 4]) -> u32 {
 pub unsafe fn membench_read_shared(sum: *mut u32, passes: u32, seed: u32) {
     let words = shared::dynamic_shared_mem::<u32>();
     let threads = thread::block_dim_x();
-    let first = thread::thread_idx_x();
-    let mut i = first;
+    let mut i = thread::thread_idx_x();
     while i < 4 * SHARED_VECTORS_PER_THREAD * threads {
         // SAFETY: the launch has room for 4 * SHARED_VECTORS_PER_THREAD words per thread.
         unsafe { *words.add(i as usize) = value(i, seed) };
         i += threads;
     }
     thread::sync_threads();
-    let mut part = 0_u32;
-    let mut pass = 0;
-    while pass < passes {
-        // The addresses change with the pass: the compiler cannot keep values that it has read.
-        let turned = (first + pass) & (threads - 1);
-        for j in 0..SHARED_VECTORS_PER_THREAD {
-            // SAFETY: vector turned + j * threads is one of SHARED_VECTORS_PER_THREAD * threads.
-            let vector: [u32; 4] =
-                unsafe { mem::load_vector(words.add(4 * (turned + j * threads) as usize)) };
-            part = part.wrapping_add(vector[0]).wrapping_add(vector[1]);
-            part = part.wrapping_add(vector[2]).wrapping_add(vector[3]);
-        }
-        pass += 1;
-    }
-    // SAFETY: the whole block is here.
-    unsafe { total::add_to(sum, part) }
+    // SAFETY: the vectors were written before the barrier; the whole block is here.
+    unsafe { total::add_to(sum, sum_of_vectors(words, passes)) }
 }
 
 /// Adds every element of `src` to `sum`. Block: a multiple of 32 threads along x. Grid: as for

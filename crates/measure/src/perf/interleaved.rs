@@ -140,9 +140,7 @@ const SETTLE_ELSEWHERE: Duration = Duration::from_millis(50);
 pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Option<f64>> {
     let turns = runs.into_iter().map(|(run, watch)| {
         let sampled = Sampled::new(run, watch, rule);
-        sampled.map_or_else(Turn::Failed, |sampled| {
-            Turn::Short(Box::new(Short::new(sampled)))
-        })
+        sampled.map_or_else(Turn::Failed, Turn::short)
     });
     let mut turns: Vec<Turn<'_>> = turns.collect();
     let began = Instant::now();
@@ -234,13 +232,13 @@ impl<'p> Turn<'p> {
         let before_j = settings.energy.and_then(|_| sampled.energy_j());
         let Some(segments) = sampled.run.run_segments(SEGMENTS)? else {
             sampled.run.run_times(1, Launching::Stream)?;
-            return Ok(Turn::Short(Box::new(Short::new(sampled))));
+            return Ok(Turn::short(sampled));
         };
         let whole = segments.whole.device.unwrap_or(segments.whole.host);
         let commands = sampled.run.commands().try_into().unwrap_or(u32::MAX);
         let waits = segments.by == Launching::Stream && whole < COMMAND.saturating_mul(commands);
         if whole < settings.long || waits {
-            return Ok(Turn::Short(Box::new(Short::new(sampled))));
+            return Ok(Turn::short(sampled));
         }
         let warm_up = settings.device_warm_up;
         let energy = settings.energy.unwrap_or_default();
@@ -249,6 +247,11 @@ impl<'p> Turn<'p> {
         })?;
         stopwatch.time(Phase::Results, || sampled.read(distinct))?;
         Ok(Turn::Long(Box::new(Long { sampled, whole })))
+    }
+
+    /// It takes turns.
+    fn short(sampled: Sampled<'p>) -> Turn<'p> {
+        Turn::Short(Box::new(Short::new(sampled)))
     }
 
     fn is_short(&self) -> bool {
