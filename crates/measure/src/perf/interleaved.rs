@@ -15,6 +15,10 @@ use super::spent::{Phase, Stopwatch};
 use super::timed_run::{RunError, TimedRun};
 use super::watch::{self, Watch};
 
+mod elsewhere;
+
+pub use elsewhere::medians;
+
 /// The highest number of runs in a batch.
 const MAX_RUNS: f64 = 10_000.0;
 /// A run of this number of times the least time of a batch has no batched time: it would be that of
@@ -127,42 +131,6 @@ pub fn time(
     });
     let turns = turns.into_iter();
     turns.map(|turn| turn.finish(own_processes)).collect()
-}
-
-/// Turns of a run in one of several allocations.
-const TURNS_ELSEWHERE: usize = 3;
-/// Turns within this time come before them: memory was allocated and written meanwhile, and clocks
-/// went down.
-const SETTLE_ELSEWHERE: Duration = Duration::from_millis(50);
-
-/// The medians of a few runs each in turns: how long these take in their memory. None for a run
-/// that fails, or was never at full speed.
-pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Option<f64>> {
-    let turns = runs.into_iter().map(|(run, watch)| {
-        let sampled = Sampled::new(run, watch, rule);
-        sampled.map_or_else(Turn::Failed, Turn::short)
-    });
-    let mut turns: Vec<Turn<'_>> = turns.collect();
-    let began = Instant::now();
-    while {
-        each(&mut turns, Short::isolated);
-        began.elapsed() < SETTLE_ELSEWHERE && turns.iter().any(Turn::is_short)
-    } {}
-    each(&mut turns, |short| {
-        short.turns_s.clear();
-        Ok(())
-    });
-    for _ in 0..TURNS_ELSEWHERE {
-        each(&mut turns, Short::isolated);
-    }
-    let medians = turns.into_iter().map(|turn| match turn {
-        Turn::Short(short) => {
-            let counted: Vec<f64> = short.turns_s.into_iter().flatten().collect();
-            (!counted.is_empty()).then(|| Summary::new(counted).median_s)
-        }
-        Turn::Long(_) | Turn::Failed(_) => None,
-    });
-    medians.collect()
 }
 
 /// Gives every short run a turn.
