@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Draws the figures of the handouts: `python3 docs/figures/make.py` writes an SVG for each function.
 
-The same script always writes the same bytes. A figure has a transparent background and two sets of
-colours, and follows the reader's light or dark theme. `--theme dark` writes the dark set alone, for
+The same script always writes the same bytes. A figure has two sets of colours, and follows the
+reader's system. It has a ground of its own: a page's theme may be another than the system's. `--theme dark` writes the dark set alone, for
 a renderer that does not know the media query; `--out DIR` names another folder.
 """
 
@@ -11,6 +11,7 @@ import math
 from pathlib import Path
 
 LIGHT = {
+    "ground": "#ffffff",
     "ink": "#1f2328",
     "soft": "#59636e",
     "plain": "#e6eaef",
@@ -21,6 +22,7 @@ LIGHT = {
     "violet": "#d9c2ff",
 }
 DARK = {
+    "ground": "#12161b",
     "ink": "#e6edf3",
     "soft": "#9da7b3",
     "plain": "#30363d",
@@ -35,7 +37,7 @@ FILLS = ["plain", "blue", "orange", "green", "red", "violet"]
 
 def rules(colours):
     """The style sheet of one set of colours."""
-    lines = [f"text{{fill:{colours['ink']}}}", f".soft{{fill:{colours['soft']}}}"]
+    lines = [f".ground{{fill:{colours['ground']}}}", f"text{{fill:{colours['ink']}}}", f".soft{{fill:{colours['soft']}}}"]
     lines += [f".{name}{{fill:{colours[name]}}}" for name in FILLS]
     lines += [
         f".edge{{stroke:{colours['soft']};stroke-width:1}}",
@@ -111,7 +113,8 @@ class Figure:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{self.width}" height="{self.height}" '
             f'viewBox="0 0 {self.width} {self.height}" role="img" font-family="system-ui, sans-serif">'
         )
-        body = "\n".join(self.parts)
+        ground = f'<rect width="{self.width}" height="{self.height}" class="ground"/>'
+        body = "\n".join([ground, *self.parts])
         return f"{head}\n<title>{self.title}</title>\n<style>{style}</style>\n{body}\n</svg>\n"
 
 
@@ -131,8 +134,8 @@ def grid():
     for bx in range(2):
         f.label(left + (4 * bx + 2) * cell, 34, f"block_idx_x() = {bx}")
     for by in range(3):
-        f.label(34, top + (2 * by + 1) * cell - 9, "idx_y", 12, soft=True)
-        f.label(34, top + (2 * by + 1) * cell + 9, f"= {by}")
+        for line, text in enumerate(["block_", "idx_y()", f"= {by}"]):
+            f.label(36, top + (2 * by + 1) * cell + 17 * (line - 1), text)
     f.text(left, top + 6 * cell + 22, "The number in a cell is its element: y * n_x + x.", 13, soft=True)
     x0 = 440
     f.text(x0, 70, "One thread", 14, bold=True)

@@ -1,7 +1,7 @@
 //! A module whose kernels may use fewer registers: each entry gets a `.maxnreg` (PTX ISA,
 //! "Performance-tuning directives").
 //!
-//! With fewer registers a thread, a multiprocessor holds more threads; what does not fit into them
+//! With fewer registers per thread, a multiprocessor holds more threads; what does not fit into them
 //! is spilled to local memory. How a kernel's time answers to that is an experiment of its own.
 
 use std::str::FromStr;

@@ -451,7 +451,7 @@ fn occupancy_of_what_no_gpu_holds() {
     insta::assert_snapshot!(run(&["occupancy", "--registers", "300", "--threads", "32", "--gpu", "h100"]), @r"
     exit code: 2
     --- stderr ---
-    error: --registers 300: 300 registers a thread: it has at most 255
+    error: --registers 300: 300 registers per thread: it has at most 255
     ");
 }
 

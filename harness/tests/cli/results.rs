@@ -84,7 +84,7 @@ const ROWS: [(&str, &str, &str, &[&str]); 7] = [
     ),
     (
         "membench",
-        "268435456 elements, 32 a thread, blocks of 256",
+        "268435456 elements, 32 per thread, blocks of 256",
         "membench, 2^28 elements",
         &["vector_load"],
     ),

@@ -121,7 +121,7 @@ pub(super) fn sum(elements: &[u32], cpu: Cpu) -> u32 {
 impl std::fmt::Display for MemBench {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let MemBench { n, x, block, .. } = self;
-        write!(f, "{n} elements, {x} a thread, blocks of {block}")
+        write!(f, "{n} elements, {x} per thread, blocks of {block}")
     }
 }
 

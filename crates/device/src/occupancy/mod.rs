@@ -99,7 +99,7 @@ pub enum OccupancyError {
         threads: u32,
     },
     /// More registers than a thread can have.
-    #[error("{registers} registers a thread: it has at most {most}")]
+    #[error("{registers} registers per thread: it has at most {most}")]
     Registers {
         /// As asked.
         registers: u32,

@@ -98,7 +98,7 @@ fn what_fits_no_block_is_refused() {
     let refusal = |needs: BlockNeeds| -> OccupancyError { occupancy(h100, needs).unwrap_err() };
     insta::assert_snapshot!(refusal(BlockNeeds { threads: 0, ..fits }), @"a block of 0 threads: it has 1 to 1024");
     insta::assert_snapshot!(refusal(BlockNeeds { threads: 1025, ..fits }), @"a block of 1025 threads: it has 1 to 1024");
-    insta::assert_snapshot!(refusal(BlockNeeds { registers: 256, ..fits }), @"256 registers a thread: it has at most 255");
+    insta::assert_snapshot!(refusal(BlockNeeds { registers: 256, ..fits }), @"256 registers per thread: it has at most 255");
     insta::assert_snapshot!(refusal(BlockNeeds { shared_mem_bytes: 232_449, ..fits }), @"232449 bytes of shared memory: a block of h100 has at most 232448");
     insta::assert_snapshot!(Gpu::named("h1000").unwrap_err(), @"unknown GPU `h1000`; did you mean `h100`?");
 }

@@ -125,7 +125,7 @@ impl Report {
             let more = match limiter {
                 Limiter::Registers => {
                     with_more_blocks(gpu, held, fewer_registers(*needs)).map(|(needs, blocks)| {
-                        (format!("{} registers a thread", needs.registers), blocks)
+                        (format!("{} registers per thread", needs.registers), blocks)
                     })
                 }
                 Limiter::SharedMemory => {
@@ -231,13 +231,13 @@ impl Report {
                 let names: Vec<&str> = held.limiters().map(Limiter::name).collect();
                 (names.join(", "), tone(*threads))
             });
-        let title = "other blocks, with the same registers a thread and shared memory a block:";
+        let title = "other blocks, with the same registers per thread and shared memory per block:";
         let title = look.wrapped(title, 2);
         format!("{title}\n\n{}", table.render(look, 2))
     }
 }
 
-/// The same block with fewer and fewer registers a thread.
+/// The same block with fewer and fewer registers per thread.
 pub fn fewer_registers(needs: BlockNeeds) -> impl Iterator<Item = BlockNeeds> {
     (1..needs.registers)
         .rev()

@@ -3,12 +3,15 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use host::membench::{LineMap, Measured};
+use host::membench::LineMap;
 
 /// Pixels of a pair, along each side.
 const SCALE: usize = 3;
 /// Space around each picture, and above it for its title.
 const MARGIN: usize = 60;
+
+/// Black on white, or the other way round where the reader's screen is dark.
+const STYLE: &str = "rect{fill:#fff}text{fill:#1a1a1a}@media (prefers-color-scheme:dark){rect{fill:#12161b}text{fill:#e8eaed}}";
 
 /// A picture for each way to access, one below the other. Multiprocessors run downwards in the
 /// order of their numbers; lines run to the right, in the order of their latency from the first.
@@ -16,25 +19,24 @@ const MARGIN: usize = 60;
 /// # Errors
 ///
 /// The encoder's.
-pub fn svg(measured: &Measured) -> Result<String, png::EncodingError> {
+pub fn svg(device: &str, maps: &[LineMap]) -> Result<String, png::EncodingError> {
     let size = |map: &LineMap| (map.cycles[0].len() * SCALE, map.cycles.len() * SCALE);
-    let width = measured.lines.iter().map(|map| size(map).0).max();
-    let height: usize = measured.lines.iter().map(|map| size(map).1 + MARGIN).sum();
+    let width = maps.iter().map(|map| size(map).0).max();
+    let height: usize = maps.iter().map(|map| size(map).1 + MARGIN).sum();
     let (width, height) = (width.unwrap_or(0) + 2 * MARGIN, height + MARGIN);
     let mut svg = format!(
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13"><rect width="{width}" height="{height}" fill="#fff"/>"##
+        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" font-family="sans-serif" font-size="13"><style>{STYLE}</style><rect width="{width}" height="{height}"/>"##
     );
     let mut top = MARGIN;
-    for map in &measured.lines {
+    for map in maps {
         let (wide, high) = size(map);
         let [least, most] = ends(map);
         let picture = STANDARD.encode(png(map)?);
         let (left, title, middle) = (MARGIN, top - 10, top + high / 2);
         svg += &format!(
-            r#"<text x="{left}" y="{title}">{}, {}: {least:.0} cycles dark, {most:.0} bright</text><image x="{left}" y="{top}" width="{wide}" height="{high}" style="image-rendering:pixelated" href="data:image/png;base64,{picture}"/><text x="{}" y="{middle}" transform="rotate(-90 {0} {middle})" text-anchor="middle">multiprocessor</text>"#,
-            MARGIN - 12,
-            measured.device,
-            map.access.name(),
+            r#"<text x="{left}" y="{title}">{device}, {access}: {least:.0} cycles dark, {most:.0} bright</text><image x="{left}" y="{top}" width="{wide}" height="{high}" style="image-rendering:pixelated" href="data:image/png;base64,{picture}"/><text x="{side}" y="{middle}" transform="rotate(-90 {side} {middle})" text-anchor="middle">multiprocessor</text>"#,
+            access = map.access.name(),
+            side = MARGIN - 12,
         );
         top += high + MARGIN;
     }
@@ -120,7 +122,13 @@ mod tests {
         assert_eq!((info.width, info.height), (3, 2));
         // Lines in the order of the first row.
         assert_eq!(pixels[..6], [0, 127, 255, 255, 127, 0]);
-        assert_eq!(summary(&[map]), "atom 200 to 300 cycles");
+        assert_eq!(
+            summary(std::slice::from_ref(&map)),
+            "atom 200 to 300 cycles"
+        );
+        let picture = svg("H100", &[map]).unwrap();
+        assert!(picture.contains(">H100, atom: 200 cycles dark, 300 bright<"));
+        assert!(picture.contains(r#"<text x="48" y="64" transform="rotate(-90 48 64)""#));
         assert_eq!(palette().len(), 3 * 256);
         assert_eq!(
             (&palette()[..3], &palette()[765..]),

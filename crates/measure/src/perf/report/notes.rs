@@ -87,7 +87,7 @@ fn spills(row: &Row) -> Option<String> {
     let kernel = kernels.find(|kernel| kernel.local_bytes > 0)?;
     let (name, bytes) = (&kernel.name, kernel.local_bytes);
     Some(format!(
-        "kernel `{name}` keeps {bytes} bytes a thread there"
+        "kernel `{name}` keeps {bytes} bytes per thread there"
     ))
 }
 
@@ -302,7 +302,7 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
         .filter(|kernel| kernel.local_bytes > 0)
     {
         remarks.push(format!(
-            "kernel `{}` keeps {} bytes a thread in local memory, which is slow",
+            "kernel `{}` keeps {} bytes per thread in local memory, which is slow",
             kernel.name, kernel.local_bytes
         ));
     }

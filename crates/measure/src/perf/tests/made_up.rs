@@ -307,11 +307,11 @@ pub fn membench() -> Vec<CaseResults> {
         bytes: 32,
         variants: names.map(|name| (name, 7.2e11 / name.len() as f64)).into(),
         peers: Vec::new(),
-        cpu_case: "16777216 elements, 8 a thread, blocks of 256",
+        cpu_case: "16777216 elements, 8 per thread, blocks of 256",
         cpu_rates: [1.5e9, 6.2e9],
     };
     let sizes = [1, 8, 32].map(|x| {
-        let label = format!("268435456 elements, {x} a thread, blocks of 256");
+        let label = format!("268435456 elements, {x} per thread, blocks of 256");
         (label, 268_435_456, None)
     });
     lab.results(&sizes)

@@ -151,7 +151,7 @@ fn three_lines_of_notes_at_most() {
     for note in [
         "naive on cuda: `x` is wrong in 1 of 100000",
         "shmem on cuda: compared with the CPU over 3 + 3 of 200 steps",
-        "kernel `wave2d_shmem` keeps 8 bytes a thread in local memory, which is slow",
+        "kernel `wave2d_shmem` keeps 8 bytes per thread in local memory, which is slow",
         "limit: memory",
         "cpu: timed on 1001x1001, 200 steps, point-source, compared by rate",
     ] {
