@@ -2,7 +2,7 @@
 
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
-use clap::error::{ContextKind, ContextValue};
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
@@ -82,6 +82,10 @@ impl Cli {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
             }
+        }
+        let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+        if let Some(remedy) = json_with_a_space(&typed.collect::<Vec<_>>()) {
+            command.error(ErrorKind::InvalidValue, remedy).exit();
         }
         let matches = command.clone().try_get_matches();
         let read = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
@@ -163,6 +167,14 @@ fn moved(error: &clap::Error) -> Option<String> {
     };
     let moved = MOVED.iter().find(|(old, _)| old == name);
     moved.map(|(_, to)| (*to).to_owned())
+}
+
+/// `--json FILE` names no file, since the flag may be without one.
+fn json_with_a_space(words: &[String]) -> Option<String> {
+    let ours = words.split(|word| word == "--").next()?;
+    let is_file = |pair: &&[String]| pair[0] == "--json" && pair[1].ends_with(".json");
+    let file = &ours.windows(2).find(is_file)?[1];
+    Some(format!("write --json={file}, with `=`"))
 }
 
 /// The same error, which proposes no command that `--help` does not show.

@@ -17,7 +17,7 @@ pub fn main() -> ExitCode {
         Ok(Err(failure)) => {
             // It may quote a submission.
             let words = escape::plain(&failure.to_string());
-            eprintln!("{} {words}", Look::of_stderr().bad("error:"));
+            eprintln!("{}", Look::of_stderr().message("error:", &words));
             failure.exit_code()
         }
         Err(_panic) => exit::codes::BUG,

@@ -91,6 +91,49 @@ fn the_line_that_the_readme_deletes_is_a_barrier() {
     assert_eq!(deleted.trim(), "thread::sync_threads();");
 }
 
+/// The text's words one blank apart, without numbers, quoted names, and whether it is a load.
+fn masked(text: &str) -> String {
+    let is_part = |letter: char| letter.is_ascii_alphanumeric() || "_:".contains(letter);
+    let word = |word: &str| match word {
+        "load" | "store" => "#".to_owned(),
+        _ if word.contains(|letter: char| letter.is_ascii_digit() || letter == '`') => {
+            word.replace(is_part, "")
+        }
+        _ => word.to_owned(),
+    };
+    let words: Vec<String> = text.split_whitespace().map(word).collect();
+    words.join(" ")
+}
+
+/// The twelve faults that the page explains are messages that tests of the program hold.
+#[test]
+fn the_messages_of_the_page_on_faults_are_the_programs() {
+    let page = read("docs/reading-a-grade.md");
+    let (_, faults) = page.split_once("## Twelve faults").unwrap();
+    let (faults, _) = faults.split_once("\n## ").unwrap();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut held = String::new();
+    for folder in ["tests/tests/kernels", "crates/ptx-emu/tests/faults"] {
+        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
+            held += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
+        }
+    }
+    let held = masked(&held);
+    let mut count = 0;
+    for line in faults.lines() {
+        // Further lines of a message are indented more.
+        let Some(message) = line.strip_prefix("    ").filter(|it| !it.starts_with(' ')) else {
+            continue;
+        };
+        count += 1;
+        for part in message.split("...") {
+            let part = masked(part);
+            assert!(held.contains(part.trim()), "no test has: {message}");
+        }
+    }
+    assert_eq!(count, 12);
+}
+
 /// Instructors see every lab's thresholds in one table.
 #[test]
 fn the_table_of_thresholds_is_that_of_the_lab_files() {

@@ -83,12 +83,9 @@ pub fn lab_file_here(
     let Some(edited) = edited.map_err(|error| CommandError::Input(error.to_string()))? else {
         return Ok(Cow::Borrowed(own));
     };
-    let look = Look::of_stderr();
-    eprintln!(
-        "{} {} counts; the lab file inside this program is another",
-        look.caution("note:"),
-        escape::line(&edited.file)
-    );
+    let file = escape::line(&edited.file);
+    let words = format!("{file} counts; the lab file inside this program is another");
+    eprintln!("{}", Look::of_stderr().message("note:", &words));
     Ok(Cow::Owned(edited))
 }
 
@@ -110,9 +107,11 @@ pub fn course_root(given: Option<&Path>) -> Result<PathBuf, CommandError> {
             && here != root.canonicalize().unwrap_or_else(|_| root.clone())
         {
             TOLD.call_once(|| {
-                let (note, root) = (Look::of_stderr().caution("note:"), root.display());
-                let variable = course_root::COURSE_VARIABLE;
-                eprintln!("{note} the course that counts is this program's, {root}; {variable} names another");
+                let (root, variable) = (root.display(), course_root::COURSE_VARIABLE);
+                let words = format!(
+                    "the course that counts is this program's, {root}; {variable} names another"
+                );
+                eprintln!("{}", Look::of_stderr().message("note:", &words));
             });
         }
         return Ok(root);

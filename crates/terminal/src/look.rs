@@ -47,18 +47,18 @@ impl Look {
 
     /// As standard output can show it.
     pub fn of_stdout() -> Look {
-        let columns = terminal_size::terminal_size_of(std::io::stdout());
         Look {
-            columns: columns.map_or(WIDTH, |(width, _)| {
-                usize::from(width.0).clamp(MIN_WIDTH, WIDTH)
-            }),
+            columns: columns_of(std::io::stdout()).unwrap_or(WIDTH),
             ..Look::of(&std::io::stdout())
         }
     }
 
-    /// As standard error can show it.
+    /// As standard error can show it. A file's lines have any width.
     pub fn of_stderr() -> Look {
-        Look::of(&std::io::stderr())
+        Look {
+            columns: columns_of(std::io::stderr()).unwrap_or(usize::MAX),
+            ..Look::of(&std::io::stderr())
+        }
     }
 
     /// Colours as [`anstream`] decides: on a terminal that has them, unless `NO_COLOR` or
@@ -75,6 +75,21 @@ impl Look {
     /// two to the right of it. Lines of its own stay apart.
     pub fn wrapped(self, text: &str, indent: usize) -> String {
         lines(text, indent, self.columns).join("\n")
+    }
+
+    /// A message after its kind, such as `error:`, in lines as wide as the terminal. A path or a
+    /// command longer than a line stays whole, and can be copied.
+    pub fn message(self, kind: &str, words: &str) -> String {
+        let options = textwrap::Options::new(self.columns)
+            .word_splitter(textwrap::WordSplitter::NoHyphenation)
+            .break_words(false)
+            .subsequent_indent("  ");
+        let text = textwrap::fill(&format!("{kind} {words}"), options);
+        let painted = match kind {
+            "error:" => self.bad(kind),
+            _ => self.caution(kind),
+        };
+        painted + &text[kind.len()..]
     }
 
     /// The first lines of a wrapped text; the last of them ends in dots if there are more.
@@ -125,6 +140,12 @@ impl Look {
     }
 }
 
+/// The columns of a stream that is a terminal.
+fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
+    let (width, _) = terminal_size::terminal_size_of(stream)?;
+    Some(usize::from(width.0).clamp(MIN_WIDTH, WIDTH))
+}
+
 /// Whether the locale is UTF-8: the first of these variables that is set decides.
 fn is_utf8(variable: impl Fn(&str) -> Option<String>) -> bool {
     let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -150,6 +171,33 @@ mod tests {
         assert!(with(&[("LANG", "en_GB.UTF-8")]) && with(&[("LANG", "C.utf8")]));
         assert!(with(&[("LC_ALL", ""), ("LANG", "C.utf8")]));
         assert!(!with(&[("LC_ALL", "C"), ("LANG", "en_GB.UTF-8")]) && !with(&[]));
+    }
+
+    #[test]
+    fn a_message_is_as_wide_as_the_terminal_and_its_words_stay_whole() {
+        let path = "/".repeat(70);
+        let words = format!("{path}: has no kernels.rs; did you mean {path}/starter?\nwrite it");
+        let look = Look {
+            columns: 60,
+            ..Look::PLAIN
+        };
+        assert_eq!(
+            look.message("error:", &words),
+            format!(
+                "error:\n  {path}:\n  has no kernels.rs; did you mean\n  {path}/starter?\nwrite it"
+            )
+        );
+        let wide = Look {
+            columns: usize::MAX,
+            ..look
+        };
+        assert_eq!(wide.message("error:", &words), format!("error: {words}"));
+        let colour = Look {
+            colour: true,
+            ..look
+        };
+        let painted = colour.message("note:", "a b");
+        assert_eq!(painted, format!("{} a b", colour.caution("note:")));
     }
 
     #[test]

@@ -67,6 +67,16 @@ fn a_folder_is_no_variant() {
 }
 
 #[test]
+fn json_with_a_space() {
+    let said = "exit code: 2\n--- stderr ---\nerror: write --json=a.json, with `=`\n";
+    for command in ["perf", "perf wave2d", "list", "counts wave2d"] {
+        let args: Vec<&str> = command.split(' ').chain(["--json", "a.json"]).collect();
+        let text = run(&args);
+        assert!(text.starts_with(said), "{command}: {text}");
+    }
+}
+
+#[test]
 fn values_that_are_no_numbers() {
     let said = |args: &str| {
         let text = run(&args.split(' ').collect::<Vec<_>>());

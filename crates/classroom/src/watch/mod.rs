@@ -41,7 +41,7 @@ use super::grade::{Bars, GradeSettings, Grader, folder_within};
 use super::report;
 use grading::engine::job::{Answer, CaseJob};
 use grading::engine::open::{OpenJob, Opened};
-use grading::engine::{CaseRunner, GradeError, Quiet, Seeds, Workers};
+use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
 use grading::lab_spec;
 use grading::report::GradeReport;
 use grading::worker::{self, Deadlines, WorkerEnd};
@@ -176,8 +176,20 @@ fn once(
 enum Event {
     /// A key of the terminal.
     Key(u8),
+    /// The grading at hand compiles the kernels once more, for the message of a panic.
+    CompilesMessages,
     /// A grading ended, after this time.
     Graded(Box<Result<GradeReport, CommandError>>, Duration),
+}
+
+/// Sends what takes long.
+struct Tells<'e>(&'e Sender<Event>);
+
+impl Show for Tells<'_> {
+    fn compiling_messages(&mut self) {
+        // If nothing receives it, the session has ended.
+        let _ = self.0.send(Event::CompilesMessages);
+    }
 }
 
 /// Grades on every save, until the user ends it.
@@ -201,7 +213,8 @@ fn watch(
             let runner = Until(&is_stopped);
             for () in requested {
                 let began = Instant::now();
-                let graded = grader.grade(folder, grader.first_device(), &runner, &mut Quiet);
+                let show = &mut Tells(&events);
+                let graded = grader.grade(folder, grader.first_device(), &runner, show);
                 if events
                     .send(Event::Graded(Box::new(graded), began.elapsed()))
                     .is_err()
@@ -217,6 +230,10 @@ fn watch(
             };
             let action = match happened.recv_timeout(wait) {
                 Ok(Event::Key(key)) => session.key(key, began.elapsed()),
+                Ok(Event::CompilesMessages) => {
+                    session.screen.compiling_messages();
+                    None
+                }
                 Ok(Event::Graded(graded, took)) => {
                     let first = session.screen.is_empty();
                     match *graded {

@@ -57,6 +57,8 @@ pub struct Screen {
     /// How many hints are shown.
     hints: usize,
     with_counts: bool,
+    /// Whether the grading at hand compiles the kernels once more, for the message of a panic.
+    is_compiling_messages: bool,
 }
 
 impl Screen {
@@ -68,6 +70,7 @@ impl Screen {
             trouble: None,
             hints: 0,
             with_counts: false,
+            is_compiling_messages: false,
         }
     }
 
@@ -102,6 +105,16 @@ impl Screen {
     /// The last save could not be graded.
     pub fn trouble(&mut self, why: String) {
         self.trouble = Some(why);
+    }
+
+    /// A kernel panics: it is compiled once more, so that its message is known.
+    pub fn compiling_messages(&mut self) {
+        self.is_compiling_messages = true;
+    }
+
+    /// The grading at hand has ended.
+    pub fn ended(&mut self) {
+        self.is_compiling_messages = false;
     }
 
     /// Shows one hint more.
@@ -224,6 +237,10 @@ impl Screen {
             None => "waiting for a save".to_owned(),
             Some(time) if self.is_empty() && time > Duration::from_secs(4) => format!(
                 "grading, {} s: the first time, the crates are built that your files use",
+                time.as_secs()
+            ),
+            Some(time) if self.is_compiling_messages => format!(
+                "grading, {} s: a kernel panics; the first time, its message takes a minute",
                 time.as_secs()
             ),
             Some(time) => format!("grading, {} s", time.as_secs()),

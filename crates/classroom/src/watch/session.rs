@@ -111,6 +111,7 @@ impl Session {
         now: Duration,
     ) -> Option<Action> {
         self.grading = None;
+        self.screen.ended();
         if std::mem::take(&mut self.again) {
             return self.wanted(now);
         }

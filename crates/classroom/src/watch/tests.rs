@@ -288,7 +288,15 @@ fn what_goes_on_is_said() {
         below(&screen(), 20),
         "grading, 20 s: the first time, the crates are built that your files use"
     );
-    assert_eq!(below(&shown([report(&[])]), 20), "grading, 20 s");
+    let mut screen = shown([report(&[])]);
+    assert_eq!(below(&screen, 20), "grading, 20 s");
+    screen.compiling_messages();
+    assert_eq!(
+        below(&screen, 20),
+        "grading, 20 s: a kernel panics; the first time, its message takes a minute"
+    );
+    screen.ended();
+    assert_eq!(below(&screen, 20), "grading, 20 s");
 }
 
 #[test]
