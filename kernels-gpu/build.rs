@@ -49,7 +49,7 @@ fn main() -> std::io::Result<()> {
          pub(crate) use built_in;\n\
          /// Programs in other languages that do what a variant does: each file's name and text.\n\
          pub static PROGRAMS: &[(&str, &str)] = &[{programs}];\n\
-         /// Every `kernels.rs` and `launch.rs`: its path from the folder of all solutions, and its text.\n\
+         /// Every `kernels.rs` and `launch.rs`: its path from the solutions, and its text.\n\
          pub static SOURCES: &[(&str, &str)] = &[{sources}];"
     )
     .unwrap();

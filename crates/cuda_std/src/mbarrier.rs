@@ -124,7 +124,7 @@ barrier! {
 #[inline(always)]
 #[allow(
     named_asm_labels,
-    reason = "the label is of the block in braces, of which each copy has its own"
+    reason = "each copy of the block in braces has a label of its own"
 )]
 pub unsafe fn wait(barrier: *mut u64, phase: u32) {
     #[cfg(target_arch = "nvptx64")]

@@ -1,8 +1,8 @@
 //! A module whose kernels may use fewer registers: each entry gets a `.maxnreg` (PTX ISA,
 //! "Performance-tuning directives").
 //!
-//! With fewer registers per thread, a multiprocessor holds more threads; what does not fit into them
-//! is spilled to local memory. How a kernel's time answers to that is an experiment of its own.
+//! With fewer registers per thread, a multiprocessor holds more threads; what does not fit into
+//! them is spilled to local memory. How a kernel's time answers to that is an experiment.
 
 use std::str::FromStr;
 
@@ -17,7 +17,7 @@ pub struct RegisterCap(u32);
 /// A number of registers that no GPU can keep to.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error(
-    "`{text}` is no number of registers: a thread has {} to {}",
+    "`{text}` is not a number of registers: a thread has {} to {}",
     RegisterCap::LEAST,
     RegisterCap::MOST
 )]
@@ -124,7 +124,7 @@ mod tests {
             [16, 255].map(|number| cap(&number.to_string()).unwrap().get()),
             [16, 255]
         );
-        insta::assert_snapshot!(cap("15").unwrap_err(), @"`15` is no number of registers: a thread has 16 to 255");
+        insta::assert_snapshot!(cap("15").unwrap_err(), @"`15` is not a number of registers: a thread has 16 to 255");
         assert!(
             ["256", "-1", "", "many", "4294967312"]
                 .iter()

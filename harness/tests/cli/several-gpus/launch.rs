@@ -22,8 +22,8 @@ impl Solution for Submission {
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, layers, 1..layers - 1, 1, "between the walls")?;
 
-        // Both fields in parts: `u.part(device)` is a buffer on that device, which begins with layer
-        // `slabs.held(device).start`. A layer has n^2 elements.
+        // Both fields in parts: `u.part(device)` is a buffer on that device, and begins with
+        // layer `slabs.held(device).start`. A layer has n^2 elements.
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
