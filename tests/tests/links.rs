@@ -35,7 +35,9 @@ fn targets(text: &str, folders: &[String]) -> (Vec<String>, Vec<String>) {
         match event {
             Event::Start(Tag::Link { dest_url, .. } | Tag::Image { dest_url, .. }) => {
                 let file = dest_url.split('#').next().unwrap_or_default();
-                if !file.is_empty() && !file.contains(':') {
+                // The README's badge is a page beside the repository, wherever that is published.
+                let is_beside = file.starts_with("../../actions/");
+                if !file.is_empty() && !file.contains(':') && !is_beside {
                     links.push(file.to_owned());
                 }
             }

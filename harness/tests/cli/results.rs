@@ -176,3 +176,61 @@ fn the_table_of_results_is_made_from_the_committed_measurements() {
     let new = format!("{before}{begin}\n{}\n{end}{after}", table(&cases.concat()));
     is("docs/measure/results.md", &new);
 }
+
+/// The rows of the README's table: a problem, its plain variant and its best.
+const README_ROWS: [[&str; 3]; 5] = [
+    ["wave2d 3201 x 3201", "naive", "wavefront"],
+    ["poisson 512^3", "reads_source", "fast"],
+    ["wave3d 384^3", "single", "fast"],
+    ["stencil25 1000^3", "gmem", "two_steps"],
+    [
+        "matadd 32768^2",
+        "grid2d_block2d_32x32",
+        "grid_stride_vector4_256",
+    ],
+];
+
+/// The README's table follows from that of the page of results, row by row.
+#[test]
+fn the_table_of_the_readme_is_made_from_the_same_measurements() {
+    let cases = MEASURED.map(|name| {
+        let document: Value = serde_json::from_str(&read(name)).unwrap();
+        document["cases"].as_array().unwrap().clone()
+    });
+    let full = table(&cases.concat());
+    let mut problem = String::new();
+    let mut rows = Vec::new();
+    for line in full.lines().skip(2) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if !cells[1].is_empty() {
+            problem = cells[1].to_owned();
+        }
+        rows.push((problem.clone(), cells[2].replace('`', ""), cells[3..7].to_vec()));
+    }
+    let mut new = String::from(
+        "| lab | plain, us | best, us | gain | CUDA C++ / ours | of the memory limit |\n\
+         |---|---:|---:|---:|---:|---:|\n",
+    );
+    for [name, plain, best] in README_ROWS {
+        let of = |variant: &str| {
+            let mut rows = rows.iter();
+            let row = rows.find(|row| row.0 == name && row.1 == variant);
+            &row.unwrap_or_else(|| panic!("{name}: no row of {variant}")).2
+        };
+        let time = |cells: &[&str]| cells[0].split(' ').next().unwrap().parse::<f64>().unwrap();
+        let (plain, best) = (of(plain), of(best));
+        let gain = time(plain) / time(best);
+        let digits = usize::from(gain < 10.0);
+        let share = 100.0 * best[2].parse::<f64>().unwrap();
+        new += &format!(
+            "| {name} | {} | {} | {gain:.digits$} | {} | {share:.0} % |\n",
+            time(plain),
+            best[0],
+            best[3],
+        );
+    }
+    let readme = read("README.md");
+    let (before, rest) = readme.split_once("| lab | plain").unwrap();
+    let (_, after) = rest.split_once("\n\n").unwrap();
+    is("README.md", &format!("{before}{new}\n{after}"));
+}
