@@ -185,14 +185,16 @@ fn alone(cache: &Path, files: &[PathBuf]) -> Result<PathBuf, PackError> {
     })
 }
 
-/// A package that depends on the first `count` of [`CRATES`], and does nothing.
+/// A package that depends on the first `count` of [`CRATES`], and does nothing. Each course has its
+/// own: several may share a target folder.
 fn template(
     course_root: &Path,
     cache: &Path,
     name: &str,
     count: usize,
 ) -> Result<PathBuf, PackError> {
-    let folder = cache.join("pack/templates").join(name);
+    let course = &sha256(course_root.as_os_str().as_encoded_bytes())[..16];
+    let folder = cache.join("pack/templates").join(course).join(name);
     let dependencies: String = CRATES[..count]
         .iter()
         .map(|(name, path, more)| {
@@ -343,4 +345,24 @@ fn libraries(messages: &str) -> Vec<(String, PathBuf)> {
         Some((name, file))
     };
     messages.lines().filter_map(artifact).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn courses_that_share_a_target_folder_have_their_own_crates() {
+        let shared = tempfile::tempdir().unwrap();
+        let courses = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let made = courses.each_ref().map(|course| {
+            fs::write(course.path().join("Cargo.lock"), "version = 4\n").unwrap();
+            template(course.path(), shared.path(), "recorder", CRATES.len()).unwrap()
+        });
+        for (course, folder) in courses.iter().zip(&made) {
+            let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+            let plan = course.path().join("crates/plan");
+            assert!(manifest.contains(&format!("plan = {{ path = {plan:?} }}")));
+        }
+    }
 }
