@@ -11,7 +11,7 @@ fn read(name: &str) -> String {
 }
 
 /// Each step of a handout says how a reader finds out whether the answer is right: by a command, by
-/// a grade, by a number to check against, or by a table of measured values.
+/// a grade, by a number to check against, or by a table of measured values. Later steps have a hint.
 #[test]
 fn every_step_of_a_handout_can_be_checked() {
     let checks = [
@@ -30,6 +30,13 @@ fn every_step_of_a_handout_can_be_checked() {
         let Ok(text) = std::fs::read_to_string(&page) else {
             continue;
         };
+        // After the checkpoint, a reader who is stuck unfolds a hint.
+        let (_, later) = text.split_once("**Checkpoint.**").unwrap();
+        for section in later.split("\n### ").skip(1) {
+            let step = section.split("\n## ").next().unwrap();
+            let has_hint = step.contains("<details><summary>Hint</summary>");
+            assert!(has_hint, "{}: no hint: {step}", page.display());
+        }
         let sections = text.split("\n### ").skip(1);
         for section in sections.filter(|it| it.starts_with(|c: char| c.is_ascii_digit())) {
             steps += 1;
