@@ -11,7 +11,8 @@ fn read(name: &str) -> String {
 }
 
 /// Each step of a handout says how a reader finds out whether the answer is right: by a command, by
-/// a grade, by a number to check against, or by a table of measured values. Later steps have a hint.
+/// a grade, by a number to check against, or by a table of measured values. Later steps have a
+/// hint.
 #[test]
 fn every_step_of_a_handout_can_be_checked() {
     let checks = [
