@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 
 use crate::run::describe;
 
-const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+pub const ROOT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
 /// How a line begins that this program runs, or that prepares such a line.
 const BEGINNINGS: [&str; 7] = [
@@ -91,7 +91,7 @@ fn why_not(command: &str) -> Option<&'static str> {
 
 /// A folder as a reader has it: the course's folders, and `harness` and `cargo` that run this
 /// program.
-fn workplace() -> (tempfile::TempDir, String) {
+pub fn workplace() -> (tempfile::TempDir, String) {
     let folder = tempfile::tempdir().unwrap();
     // The students' copy is written beside the course.
     let path = folder.path().join("course");
@@ -119,7 +119,7 @@ fn workplace() -> (tempfile::TempDir, String) {
 }
 
 /// Runs a command in `course`, with `search` as the `PATH`.
-fn typed(command: &str, course: &Path, search: &str) -> Output {
+pub fn typed(command: &str, course: &Path, search: &str) -> Output {
     // `/tmp` is everybody's.
     let command = command.replace("/tmp/", "");
     Command::new("sh")

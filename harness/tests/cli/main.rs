@@ -12,6 +12,8 @@ mod help;
 #[cfg(target_os = "linux")]
 mod kept;
 #[cfg(target_os = "linux")]
+mod lab0;
+#[cfg(target_os = "linux")]
 mod lacking;
 #[cfg(target_os = "linux")]
 mod launch;
