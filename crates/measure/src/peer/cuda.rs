@@ -243,6 +243,8 @@ mod tests {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measure/peers.md");
         let page = std::fs::read_to_string(page).unwrap();
         for source in SOURCES {
+            let file = format!("kernels-gpu/solutions/{}/{}", source.lab, source.file);
+            assert!(page.contains(&file), "the page lacks {file}");
             for kernel in source.kernels {
                 let (lab, variant, language) = (source.lab, kernel.variant, kernel.language);
                 let row = format!("| {lab} | `{variant}` | {language} |");
