@@ -129,7 +129,7 @@ impl EmulatedDevice {
 
     /// The orders that a plan runs in if what it computes may depend on them: that of the options,
     /// and one of each kind of random ones (see [`Schedule::Random`]).
-    const ORDERS: u32 = 7;
+    const ORDERS: u32 = 9;
 
     /// The orders of a plan whose kernels update memory by atomics that give the same in any order:
     /// that of the options, and a random one. Other accesses beside them may not.

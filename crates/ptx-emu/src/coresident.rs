@@ -29,7 +29,7 @@ use crate::fault::Stop;
 use crate::order::Order;
 use crate::runner::LaunchContext;
 use crate::tally::Tallies;
-use crate::turn::Turns;
+use crate::turn::{Turns, laggard, laggards};
 
 /// Polls that end a turn of a warp; `LONG_PATIENCE` of them do so now and then in a sequential
 /// order, where a cluster that polls without waiting for another is to end before others come
@@ -85,13 +85,15 @@ struct Coresident<'a> {
 
 /// Runs every cluster of the order.
 pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop> {
-    let seed = match launch.schedule {
-        Schedule::InOrder => 0,
-        Schedule::Random { seed } => seed,
+    let turns = Turns::of(launch.schedule);
+    let (seed, number) = match launch.schedule {
+        Schedule::InOrder => (0, 0),
+        Schedule::Random { seed } if turns == Turns::Laggard => laggards(seed),
+        Schedule::Random { seed } => (seed, 0),
     };
     let mut random = fastrand::Rng::with_seed(seed);
-    let turns = Turns::of(launch.schedule);
-    let laggard = (turns == Turns::Laggard).then(|| random.u64(0..order.len()));
+    let blocks = order.len();
+    let laggard = (turns == Turns::Laggard).then(|| laggard(number, random.u64(0..blocks), blocks));
     let mut coresident = Coresident {
         launch,
         order,

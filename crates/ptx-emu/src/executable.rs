@@ -8,7 +8,7 @@ use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
 use crate::counts::InstructionClass;
-use crate::frame::FunctionCode;
+use crate::frame::{Exchange, FunctionCode};
 use crate::instructions::{self, Decoded};
 use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
@@ -16,6 +16,7 @@ use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
 use crate::shared_arrays::{self, ArrayBounds, Makes};
 use crate::tally::InstructionInfo;
+use crate::together::{Company, stay_together};
 use crate::unset_values::{
     self, Spaces,
     facts::{Facts, Flow, Rule},
@@ -81,6 +82,7 @@ impl Executable {
                     is_branch: mark.is_branch,
                     strength: mark.strength,
                     array: mark.array,
+                    stays_together: mark.stays_together,
                     position: positions.of(mark.ptx_line, mark.loc),
                 }
             })
@@ -154,6 +156,7 @@ struct Mark {
     array: Option<ArrayBounds>,
     /// Whether a branch or a call leads here.
     is_target: bool,
+    stays_together: bool,
     /// Whether control may go elsewhere from here.
     leaves: bool,
     ptx_line: u32,
@@ -212,14 +215,19 @@ impl Builder {
                 strength: Strength::default(),
                 array: None,
                 is_target: false,
+                stays_together: true,
                 leaves: true,
                 ptx_line,
                 loc,
             };
             self.push(inst, mark);
         }
-        self.settle_strengths(entry as usize, &facts, &mut function);
+        self.settle_strengths(entry as usize, &mut facts, &mut function);
         let source = body.function();
+        let stay = stay_together(&facts, source.is_kernel);
+        for (mark, stays) in self.marks[entry as usize..].iter_mut().zip(stay) {
+            mark.stays_together = stays;
+        }
         let exchange = function.exchange();
         let parameters = source.params.iter().chain(&source.returns);
         let parameters = parameters.filter_map(|param| param.register);
@@ -272,7 +280,14 @@ impl Builder {
             }
             None => (ALWAYS, false),
         };
+        let (exchange, returning) = (
+            std::mem::take(&mut function.exchange),
+            function.returning.len(),
+        );
         let decoded = instructions::read(Reader::new(body, function, syntax));
+        let exchanges =
+            function.exchange != Exchange::default() || function.returning.len() != returning;
+        function.exchange = exchange.and(function.exchange);
         let mut facts = std::mem::take(&mut function.facts);
         let sums = std::mem::take(&mut function.sums);
         let decoded = match decoded {
@@ -306,6 +321,7 @@ impl Builder {
             strength: facts.strength.unwrap_or_default(),
             array: None,
             is_target: false,
+            stays_together: true,
             leaves: !matches!(flow, Flow::Next),
             ptx_line: syntax.opcode.pos.line,
             loc: instruction.loc,
@@ -318,6 +334,15 @@ impl Builder {
             unset: None,
         };
         self.push(inst, mark);
+        let sees_others = exchanges
+            || matches!(
+                class,
+                InstructionClass::Warp | InstructionClass::Barrier | InstructionClass::Other
+            );
+        if facts.company == Company::None && (sees_others || syntax.opcode.text.starts_with("call"))
+        {
+            facts.company = Company::Order;
+        }
         facts.makes = Makes::of(syntax, facts.reads_launch);
         (facts.flow, facts.rule) = (flow, rule);
         let names_opcode = matches!(rule, Rule::Strict | Rule::Shuffled);
@@ -327,8 +352,13 @@ impl Builder {
 
     /// Says of the instructions of a function, from `entry` on, how they make strong accesses, once
     /// all are read.
-    fn settle_strengths(&mut self, entry: usize, facts: &[Facts], function: &mut FunctionBuilder) {
-        for (mark, facts) in self.marks[entry..].iter_mut().zip(facts) {
+    fn settle_strengths(
+        &mut self,
+        entry: usize,
+        facts: &mut [Facts],
+        function: &mut FunctionBuilder,
+    ) {
+        for (mark, facts) in self.marks[entry..].iter_mut().zip(&*facts) {
             // An update whose old value nothing reads tells the program nothing.
             let old = facts.writes.first().copied().flatten();
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
@@ -345,6 +375,7 @@ impl Builder {
                 ..Strength::default()
             };
             self.marks[entry + load].strength = strength;
+            facts[load].company = Company::Order;
             function.exchange.note(word.space);
             function.exchange.note_strength(strength);
         }

@@ -147,6 +147,7 @@ mod special;
 mod spin;
 mod step;
 mod tally;
+mod together;
 mod turn;
 mod unset_values;
 mod warp;

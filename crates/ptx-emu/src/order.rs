@@ -1,6 +1,7 @@
 //! The order in which the blocks of a launch start.
 
 use crate::config::Schedule;
+use crate::turn::{Turns, laggards};
 
 /// `most` of the blocks (or clusters), if there are more: pairs of neighbours at equal distances,
 /// from the first to the last.
@@ -32,7 +33,13 @@ impl Order {
         let len = chosen.as_ref().map_or(blocks, |chosen| chosen.len() as u64);
         let shuffle = match schedule {
             Schedule::InOrder => None,
-            Schedule::Random { seed } => Some(Shuffle::new(len, seed)),
+            Schedule::Random { seed } => Some(Shuffle::new(
+                len,
+                match Turns::of(schedule) {
+                    Turns::Laggard => laggards(seed).0,
+                    _ => seed,
+                },
+            )),
         };
         Self {
             len,
@@ -146,8 +153,8 @@ mod tests {
             (2, None, vec![0, 1]),
             (1000, None, (0..1000).collect()),
         ] {
-            let mut order = in_order(6, blocks, most);
-            let mut opposite = in_order(7, blocks, most);
+            let mut order = in_order(2, blocks, most);
+            let mut opposite = in_order(3, blocks, most);
             opposite.reverse();
             assert_eq!(order, opposite);
             assert!(blocks < 3 || order != all && order != in_order(8, blocks, most));

@@ -106,6 +106,12 @@ impl Span {
         span
     }
 
+    /// True if each lane is a piece of its own.
+    #[inline(always)]
+    pub(crate) fn is_apart(&self) -> bool {
+        self.follows | self.repeats == 0
+    }
+
     /// The first piece of the lanes of a mask, which is not empty, and part of the span's.
     #[inline(always)]
     pub(crate) fn piece(&self, mask: u32) -> Piece {

@@ -1,9 +1,11 @@
 //! Whose turn it is.
 
+use std::cmp::Ordering;
+
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::registers::LANES;
-use crate::runner::BlockRunner;
+use crate::runner::{BlockRunner, Code};
 use crate::special::RESERVED_SHARED_BYTES;
 use crate::turn::Turns;
 use crate::warp::{Group, State, Warp};
@@ -135,9 +137,9 @@ impl BlockRunner<'_> {
         }
         loop {
             if warp.groups.len() > 1 {
-                warp.merge();
+                warp.merge(self.launch.code);
             }
-            let Some(index) = pick(warp, gives_way_since) else {
+            let Some(index) = pick(warp, self.launch.code, gives_way_since) else {
                 return Ok(());
             };
             if let Some(seed) = apart.filter(|_| !warp.spin.is_settled())
@@ -162,7 +164,8 @@ impl BlockRunner<'_> {
                 return Err(self.fault(warp.first_thread(mask), pc, kind));
             }
             warp.choose(warp.groups[index].mask);
-            self.step_group(warp, index, limit(warp, index))?;
+            let limit = limit(warp, self.launch.code, index);
+            self.step_group(warp, index, limit)?;
         }
     }
 }
@@ -185,38 +188,37 @@ impl BlockRunner<'_> {
     fn is_to_split(&self, warp: &Warp, index: usize) -> bool {
         let group = &warp.groups[index];
         let ahead = group.mask & warp.ahead;
-        let class = self.launch.code.infos[group.pc as usize].class;
-        ahead != 0 && ahead != group.mask && class != InstructionClass::Warp
+        let info = &self.launch.code.infos[group.pc as usize];
+        let is_together = info.class == InstructionClass::Warp || info.stays_together;
+        ahead != 0 && ahead != group.mask && !is_together
     }
 }
 
 /// The group to run: of those that have not given way the one at the lowest position, else the one
 /// that did so first, unless it has done so since `gives_way_since`. Where lanes run apart, one of
-/// those ahead, at any position.
-fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
-    let ready = |group: &&(usize, Group)| group.1.state == State::Ready;
+/// those ahead, at any position; those that stay together only when no other can run.
+fn pick(warp: &mut Warp, code: &Code, gives_way_since: Option<u64>) -> Option<usize> {
     let index = if let [only] = warp.groups[..] {
         (only.state == State::Ready).then_some(0)?
     } else {
-        let groups: Vec<_> = warp.groups.iter().copied().enumerate().collect();
-        let fresh = groups
-            .iter()
-            .filter(ready)
-            .filter(|(_, group)| group.gave_way == 0);
         let apart = warp.lane_splits > 0;
+        let stays = |group: &Group| apart && code.infos[group.pc as usize].stays_together;
         let from_leader = |group: &Group| {
             let first = group.mask.rotate_right(warp.leader).trailing_zeros();
             (!warp.is_ahead(group), first)
         };
-        let compare = |a: &Group, b: &Group| match apart {
-            true => from_leader(a).cmp(&from_leader(b)),
-            false => warp.compare(a, b),
+        let compare = |a: &Group, b: &Group| {
+            let by_way = a.gave_way.cmp(&b.gave_way);
+            by_way.then_with(|| match (apart, stays(a), stays(b)) {
+                _ if a.gave_way != 0 => Ordering::Equal,
+                (true, false, false) => from_leader(a).cmp(&from_leader(b)),
+                (true, a_stays, b_stays) if a_stays != b_stays => a_stays.cmp(&b_stays),
+                _ => warp.compare(a, b),
+            })
         };
-        if let Some(&(index, _)) = fresh.min_by(|(_, a), (_, b)| compare(a, b)) {
-            return Some(index);
-        }
-        let ready = groups.iter().filter(ready);
-        ready.min_by_key(|(_, group)| group.gave_way)?.0
+        let ready = warp.groups.iter().enumerate();
+        let ready = ready.filter(|(_, group)| group.state == State::Ready);
+        ready.min_by(|(_, a), (_, b)| compare(a, b))?.0
     };
     let gave_way = &mut warp.groups[index].gave_way;
     if gives_way_since.is_some_and(|since| *gave_way > since) {
@@ -228,15 +230,20 @@ fn pick(warp: &mut Warp, gives_way_since: Option<u64>) -> Option<usize> {
 
 /// Position at which a group may meet another: it must stop there. `u32::MAX` if there is no other,
 /// or lanes run apart and none waits for others.
-fn limit(warp: &Warp, index: usize) -> u32 {
+fn limit(warp: &Warp, code: &Code, index: usize) -> u32 {
     let ours = &warp.groups[index];
     let mut limit = u32::MAX;
     let waits = |group: &Group| matches!(group.state, State::Lanes { .. });
-    if warp.lane_splits > 0 && !warp.groups.iter().any(waits) {
+    let apart = warp.lane_splits > 0;
+    let stays = |group: &Group| code.infos[group.pc as usize].stays_together;
+    let stays_together = apart && stays(ours);
+    if apart && !stays_together && !warp.groups.iter().any(waits) {
         return limit;
     }
     for (other, group) in warp.groups.iter().enumerate() {
-        if other == index || group.state.is_met_elsewhere() {
+        // Those that run apart are not met by those that stay together, which wait for them.
+        let comes_later = stays_together && !stays(group);
+        if other == index || comes_later || group.state.is_met_elsewhere() {
             continue;
         }
         if group.frame != ours.frame {

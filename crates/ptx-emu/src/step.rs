@@ -21,6 +21,9 @@ impl BlockRunner<'_> {
             true if warp.lane_splits == 0 => self.turn.patience,
             _ => self.turn.patience.min(PATIENCE),
         };
+        let stays_together = |pc: u32| code.infos[pc as usize].stays_together;
+        // Where lanes that run apart come to a place at which they stay together, they wait.
+        let apart = warp.lane_splits > 0 && !stays_together(pc);
         let in_kernel = warp.groups[index].frame == 0;
         warp.registers.bases = warp.frames[warp.groups[index].frame as usize].bases;
         loop {
@@ -54,7 +57,7 @@ impl BlockRunner<'_> {
                             warp.groups[index].way.jump(pc, *target);
                         }
                         pc = *target;
-                        if !alone {
+                        if !alone || apart && stays_together(pc) {
                             // Others may be on the way: choose again.
                             self.leave(warp, index, pc);
                             return Ok(());
@@ -64,6 +67,10 @@ impl BlockRunner<'_> {
                             warp.groups[index].way.pass(pc);
                         }
                         pc += 1;
+                        if apart && stays_together(pc) {
+                            self.leave(warp, index, pc);
+                            return Ok(());
+                        }
                     } else {
                         self.tallies.execution(pc).divergent += 1;
                         if in_kernel {
@@ -92,6 +99,10 @@ impl BlockRunner<'_> {
                         }
                     }
                     pc += 1;
+                    if apart && stays_together(pc) {
+                        self.leave(warp, index, pc);
+                        return Ok(());
+                    }
                 }
             }
             if pc >= limit || self.turn.executed >= self.turn.end || warp.spins >= patience {

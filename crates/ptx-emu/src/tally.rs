@@ -20,6 +20,8 @@ pub(crate) struct InstructionInfo {
     pub(crate) strength: Strength,
     /// The shared array that its address was computed from, if one is known.
     pub(crate) array: Option<ArrayBounds>,
+    /// Lanes need not run apart here.
+    pub(crate) stays_together: bool,
     pub(crate) position: CodePosition,
 }
 

@@ -4,6 +4,8 @@ use crate::config::Schedule;
 
 /// The bits of a seed that say how turns are dealt.
 pub(crate) const KIND: u64 = 7;
+/// Kinds of order with a laggard, the last ones.
+const LAGGARDS: u64 = 3;
 
 /// How turns are dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,11 +29,24 @@ impl Turns {
             Schedule::Random { seed } => match seed & KIND {
                 0 | 1 => Self::Sequential,
                 2 | 3 => Self::Stepwise,
-                5 => Self::Laggard,
-                _ => Self::Short,
+                4 => Self::Short,
+                _ => Self::Laggard,
             },
         }
     }
+}
+
+/// Seeds that differ in the last bits alone give three orders with a laggard, which have the rest in
+/// common: this is the seed of that, and the number of the order.
+pub(crate) fn laggards(seed: u64) -> (u64, u64) {
+    let first = KIND - (LAGGARDS - 1);
+    (seed | KIND, (seed & KIND).saturating_sub(first))
+}
+
+/// The laggard of `count` blocks or warps in an order of this number, if `first` is that of the
+/// first order: one of three that are far apart.
+pub(crate) fn laggard(number: u64, first: u64, count: u64) -> u64 {
+    (first + (number * count).div_ceil(LAGGARDS)) % count
 }
 
 /// The turn of a block: how far it is, when it ends, and what others wait for.
@@ -79,13 +94,22 @@ impl Turn {
             return;
         };
         let of_block = block.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        let turns = Turns::of(schedule);
+        let (seed, number) = match turns {
+            Turns::Laggard => laggards(seed),
+            _ => (seed, 0),
+        };
         self.warp_order.clear();
-        if Turns::of(schedule) != Turns::Short {
+        if turns != Turns::Short {
             self.random = fastrand::Rng::with_seed(seed >> 1 ^ of_block);
             self.warp_order.extend(0..warps);
             self.random.shuffle(&mut self.warp_order);
             if seed & 1 == 1 {
                 self.warp_order.reverse();
+            }
+            if turns == Turns::Laggard {
+                let last = laggard(number, warps as u64 - 1, warps as u64);
+                self.warp_order.swap(last as usize, warps - 1);
             }
         }
         self.random = fastrand::Rng::with_seed(seed ^ of_block);

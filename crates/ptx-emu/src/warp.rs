@@ -9,6 +9,7 @@ use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::polls::{Parked, Spin};
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
+use crate::runner::Code;
 
 /// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
 /// its warp could run gives way to them: it may be waiting for what they do.
@@ -429,8 +430,8 @@ impl Warp {
     }
 
     /// Joins groups that can step and are at the same position. Those that run apart meet only
-    /// where one waits for the other.
-    pub(crate) fn merge(&mut self) {
+    /// where one waits for the other, or where all stay together.
+    pub(crate) fn merge(&mut self, code: &Code) {
         let mut i = 0;
         while i < self.groups.len() {
             let mut j = i + 1;
@@ -439,9 +440,12 @@ impl Warp {
                 let mergeable = a.pc == b.pc && a.frame == b.frame;
                 let retry = |state: State| !state.is_met_elsewhere();
                 let both_wait = a.state != State::Ready && b.state != State::Ready;
-                let apart = self.is_ahead(&a) != self.is_ahead(&b)
-                    && (a.state, b.state) == (State::Ready, State::Ready);
-                if mergeable && retry(a.state) && retry(b.state) && !apart && !both_wait {
+                let apart = || {
+                    self.is_ahead(&a) != self.is_ahead(&b)
+                        && (a.state, b.state) == (State::Ready, State::Ready)
+                        && !code.infos[a.pc as usize].stays_together
+                };
+                if mergeable && retry(a.state) && retry(b.state) && !both_wait && !apart() {
                     self.groups[i].mask |= b.mask;
                     // A waiting group tries again now that it has grown.
                     self.groups[i].state = State::Ready;

@@ -88,6 +88,11 @@ pub(crate) trait Region: Words {
         }
     }
 
+    /// True if all of it is known to have been written.
+    fn is_whole(&self) -> bool {
+        false
+    }
+
     /// True if all of a range has been written.
     fn is_written(&self, _offset: u64, _bytes: u64) -> bool {
         true
@@ -250,6 +255,11 @@ impl Region for GlobalRegion<'_> {
             word[0].store(*value as u32, Relaxed);
             word[1].store((*value >> 32) as u32, Relaxed);
         }
+    }
+
+    #[inline(always)]
+    fn is_whole(&self) -> bool {
+        self.buffer.written.is_whole()
     }
 
     #[inline(always)]

@@ -22,6 +22,8 @@ pub(super) struct Segments<'r> {
     granule: u32,
     /// The same of a lane's granules; `None` if those of a lane may lie in several lines.
     shift: Option<u32>,
+    /// The granules of a lane, moved to the start of a line.
+    unit: u32,
     span: Span,
     /// The lanes that are left.
     rest: u32,
@@ -34,12 +36,13 @@ impl<'r> Segments<'r> {
         let granules = request.width / granule;
         let is_simple = granules.is_power_of_two() && u64::from(granules) <= LINE;
         let is_aligned = request.width.is_power_of_two() && span.is_aligned(request.width);
+        let is_one = is_simple && is_aligned && !request.strong;
         Self {
             request,
             base,
             granule: granule.trailing_zeros(),
-            shift: (is_simple && is_aligned && !request.strong)
-                .then_some(granules.trailing_zeros()),
+            shift: is_one.then_some(granules.trailing_zeros()),
+            unit: u32::MAX >> (32 - granules.clamp(1, 32)),
             span: *span,
             rest: request.mask,
         }
@@ -70,11 +73,22 @@ impl Iterator for Segments<'_> {
                 part: None,
             });
         };
+        if self.span.is_apart() {
+            self.rest &= self.rest - 1;
+            return Some(Segment {
+                lanes: 1 << first,
+                line,
+                part: Some(Part {
+                    granules: self.unit << at,
+                    map: LaneMap::same(1 << first),
+                }),
+            });
+        }
         let piece = self.span.piece(self.rest);
         let (mut lanes, mut part) = (
             piece.mask(),
             Part {
-                granules: spread(1, shift) << at,
+                granules: self.unit << at,
                 map: LaneMap::same(piece.mask()),
             },
         );

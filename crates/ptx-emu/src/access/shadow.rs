@@ -16,9 +16,10 @@ const WIDEST: u32 = 32;
 /// True if all that a request is of has been written.
 fn are_written<R: Region>(request: &Request, region: &R, span: &Span) -> bool {
     let base = region.base();
-    request.all_ranges(span, |address, bytes| {
-        region.is_written(address - base, bytes)
-    })
+    region.is_whole()
+        || request.all_ranges(span, |address, bytes| {
+            region.is_written(address - base, bytes)
+        })
 }
 
 impl BlockRunner<'_> {
@@ -120,7 +121,7 @@ impl BlockRunner<'_> {
 
     /// Counts what a store writes as written, if that is checked.
     pub(crate) fn mark_written<R: Region>(&self, request: &Request, region: &mut R, span: &Span) {
-        if !self.launch.sanitize.uninitialized {
+        if !self.launch.sanitize.uninitialized || region.is_whole() {
             return;
         }
         let base = region.base();
@@ -237,6 +238,8 @@ impl BlockRunner<'_> {
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
         let epoch = R::epoch(self);
+        // Lanes whose store is checked, and not made yet.
+        let mut checked = 0;
         for segment in Segments::new(request, span, region.base(), self.launch.granule) {
             if let Some(part) = segment.part
                 && let Some(line) = region.line(segment.line, epoch)
@@ -245,15 +248,21 @@ impl BlockRunner<'_> {
                 // Lanes that store to one granule are looked at one by one.
                 if part.map.has_one_lane() && line.access(Kind::Store, &now, part) {
                     region.save(self.launch, segment.line);
-                    store(region, segment.lanes);
+                    checked |= segment.lanes;
                     continue;
                 }
+            }
+            if checked != 0 {
+                store(region, std::mem::take(&mut checked));
             }
             for lane in lanes(segment.lanes) {
                 now.record.lanes = 1 << lane;
                 self.check_lane_store(request, region, &now, lane, &changes)?;
                 store(region, 1 << lane);
             }
+        }
+        if checked != 0 {
+            store(region, checked);
         }
         region.release_lines();
         Ok(())

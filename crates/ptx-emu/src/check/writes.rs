@@ -1,7 +1,7 @@
 //! Which bytes have been written: one bit each.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 
 /// A mask of `count` bits from bit `first`; `first + count <= 32`.
 #[inline(always)]
@@ -31,6 +31,9 @@ fn for_each_word(offset: u64, bytes: u64, mut f: impl FnMut(usize, u32) -> bool)
 #[derive(Debug)]
 pub(crate) struct WrittenShadow {
     bits: Box<[AtomicU32]>,
+    bytes: u64,
+    /// All of it is known to have been written.
+    is_whole: AtomicBool,
 }
 
 impl WrittenShadow {
@@ -39,12 +42,15 @@ impl WrittenShadow {
         let words = usize::try_from(bytes.div_ceil(32)).unwrap_or(0);
         Self {
             bits: bytemuck::try_zeroed_slice_box(words).unwrap_or_default(),
+            bytes,
+            is_whole: AtomicBool::new(false),
         }
     }
 
     /// Counts everything as written, from now on.
     pub(crate) fn assume_all(&mut self) {
         self.bits = Box::default();
+        self.is_whole = AtomicBool::new(true);
     }
 
     /// Counts a range as written.
@@ -58,10 +64,20 @@ impl WrittenShadow {
             }
             true
         });
+        if offset == 0 && bytes >= self.bytes {
+            self.is_whole.store(true, Relaxed);
+        }
+    }
+
+    /// True if all is known to have been written: then no range need be looked at, or marked.
+    #[inline]
+    pub(crate) fn is_whole(&self) -> bool {
+        self.is_whole.load(Relaxed)
     }
 
     /// Counts a byte as not written.
     pub(crate) fn unmark(&self, offset: u64) {
+        self.is_whole.store(false, Relaxed);
         if let Some(word) = self.bits.get((offset / 32) as usize) {
             word.fetch_and(!(1 << (offset % 32)), Relaxed);
         }
@@ -75,6 +91,7 @@ impl WrittenShadow {
 
     /// Sets them again.
     pub(crate) fn set_words(&self, range: Range<u64>, bits: &[u32]) {
+        self.is_whole.store(false, Relaxed);
         for (word, &bits) in self.word_range(range).iter().zip(bits) {
             word.store(bits, Relaxed);
         }
@@ -194,8 +211,12 @@ mod tests {
         shadow.mark(0, 1);
         shadow.mark(96, 4);
         assert_eq!(shadow.ranges(), [0..1, 30..70, 96..100]);
+        assert!(!shadow.is_whole());
         shadow.mark(0, 100);
         assert_eq!(shadow.ranges(), vec![0..100; 1]);
+        assert!(shadow.is_whole());
+        shadow.unmark(99);
+        assert!(!shadow.is_whole() && !shadow.covers(99, 1));
         assert_eq!(WrittenShadow::new(64).ranges(), []);
     }
 }

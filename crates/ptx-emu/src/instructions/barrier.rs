@@ -7,6 +7,7 @@ use crate::fault::{FaultKind, Stop, Waiting};
 use crate::read::{Read, Reader, other};
 use crate::registers::{LANES, Slot};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::together::Company;
 use crate::unset_values::facts::Rule;
 use crate::warp::{BarrierWait, Group, Reduction, ReductionOp, State, Warp};
 
@@ -62,6 +63,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
             id
         }
     };
+    if kind != Kind::Arrive {
+        r.function.facts.company = Company::Barrier;
+    }
     other(Barrier {
         aligned,
         arrives_only: kind == Kind::Arrive,

@@ -13,6 +13,7 @@ use crate::registers::{
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
+use crate::together::Company;
 use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
@@ -124,6 +125,7 @@ fn mov_one<'a>(
     let dst = r.register(d, ty, Width::Exact)?;
     if let Some(special @ (Special::Clock(shift) | Special::GlobalTimer(shift))) = r.special(s)? {
         let is_global = matches!(special, Special::GlobalTimer(_));
+        r.function.facts.company = Company::Order;
         return other(Clock {
             dst,
             shift,

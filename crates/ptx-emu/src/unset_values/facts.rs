@@ -7,6 +7,7 @@ use ptx::{RegClass, ScalarType, Space};
 use crate::check::race::Strength;
 use crate::registers::{Address, Slot};
 use crate::shared_arrays::{ArrayBounds, Makes, Place};
+use crate::together::Company;
 
 /// How the unset bits of an instruction's results follow from those of its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -80,6 +81,7 @@ pub(crate) struct Facts {
     pub(crate) rule: Rule,
     /// Its opcode, for the messages of strict ones.
     pub(crate) opcode: Option<Box<str>>,
+    pub(crate) company: Company,
     /// How it makes strong accesses.
     pub(crate) strength: Option<Strength>,
     /// The word that it accesses, if it is one that others may update.

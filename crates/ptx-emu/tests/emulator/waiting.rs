@@ -106,6 +106,49 @@ fn a_wait_that_gives_up() {
     }
 }
 
+/// True if some of the three orders with a laggard that a seed gives shows what a launch waits for too
+/// short a time.
+fn some_laggard_shows(seed: u64, kernel: impl Fn() -> Launch, right: &[u32]) -> bool {
+    (5..8).any(|kind| {
+        let schedule = Schedule::Random {
+            seed: 8 * seed + kind,
+        };
+        let ran = kernel().schedule(schedule).run();
+        ran.result.is_err() || ran.out[..right.len()] != *right
+    })
+}
+
+#[test]
+fn each_of_three_lags_in_turn() {
+    for seed in 0..8 {
+        for waits in 1..3 {
+            let only = format!(
+                "{COUNTS}\nsetp.ne.u32 %p3, %r7, %r5;\nsetp.ne.u32 %p4, %r5, {waits};\n\
+                                and.pred %p3, %p3, %p4;\nor.pred %p2, %p2, %p3;"
+            );
+            assert!(
+                some_laggard_shows(seed, || pipeline(&only, 32, 3), &[3, 1, 2, 3]),
+                "{seed} {waits}"
+            );
+        }
+        // Warp `sets` sets a flag; the first of the others gives up.
+        for sets in 0..3 {
+            let body = format!(
+                ".shared .align 4 .b8 flag[4];\nst.volatile.shared.u32 [flag], 0;\nbar.sync 0;\n\
+                 and.b32 %r9, %r2, 31;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 ret;\nshr.u32 %r9, %r2, 5;\n\
+                 setp.ne.u32 %p1, %r9, {sets};\n@%p1 bra $wait;\nst.volatile.shared.u32 [flag], 5;\nret;\n\
+                 $wait:\nmov.u32 %r8, 0;\n$again:\nld.volatile.shared.u32 %r7, [flag];\nadd.u32 %r8, %r8, 1;\n\
+                 setp.ne.u32 %p2, %r7, 5;\nsetp.lt.u32 %p3, %r8, 500;\nand.pred %p2, %p2, %p3;\n@%p2 bra $again;\n\
+                 shl.b32 %r9, %r9, 2;\ncvt.u64.u32 %rd5, %r9;\nadd.u64 %rd5, %rd5, %rd1;\nst.global.u32 [%rd5], %r7;"
+            );
+            let mut right = [5; 3];
+            right[sets] = 0;
+            let kernel = || launch(&body).block(96).out_words(3);
+            assert!(some_laggard_shows(seed, kernel, &right), "{seed} {sets}");
+        }
+    }
+}
+
 #[test]
 fn waits_in_vain_are_found_at_once() {
     let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\n$wait:\nld.volatile.global.u32 %r5, [%rd1];\nsetp.eq.u32 %p1, %r5, 0;\n\

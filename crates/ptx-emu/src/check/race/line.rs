@@ -113,9 +113,10 @@ impl Run {
 
 /// The runs of a line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C)]
 struct Runs {
-    runs: [Run; RUNS],
     count: usize,
+    runs: [Run; RUNS],
 }
 
 impl Default for Runs {
@@ -157,6 +158,22 @@ impl Runs {
             }
         }
         self.count = count;
+    }
+
+    /// Notes what the line's only access does again, to other granules; false if it is another.
+    #[inline(always)]
+    fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
+        let run = &mut self.runs[0];
+        let is_same = self.count == 1
+            && run.kind == kind
+            && run.record == *record
+            && run.map() == part.map
+            && run.second == 0
+            && (kind == Kind::Load || part.map.has_one_lane());
+        if is_same {
+            run.first |= part.granules;
+        }
+        is_same
     }
 
     /// Notes an access of the lanes that all others are of, and of one time with them: it races
@@ -339,7 +356,10 @@ enum Form {
 }
 
 /// The memory of a line.
+///
+/// What most accesses look at comes first.
 #[derive(Clone, Debug, Default)]
+#[repr(C)]
 pub(crate) struct Line {
     /// The launch or the cluster of blocks that accessed it last, by its first block: all accesses
     /// before are ordered before those since.
@@ -347,11 +367,11 @@ pub(crate) struct Line {
     form: Form,
     /// Epochs that have begun since cells were made.
     age: u8,
-    runs: Runs,
     /// Made where it is needed first.
     alone: Option<Box<Alone>>,
     /// The same.
     cells: Option<Box<[Cell; LINE as usize]>>,
+    runs: Runs,
 }
 
 // SAFETY: each field may be zeros: numbers, `Form::Runs` and `Kind::Load`, which are 0, and boxes
@@ -388,6 +408,11 @@ impl Line {
     /// it. False, and nothing is noted, if that takes the cells: it may race.
     #[inline(always)]
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        self.form == Form::Runs && self.runs.note_same(kind, &now.record, part)
+            || self.access_another(kind, now, part)
+    }
+
+    fn access_another<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
         if self.form == Form::Cells || now.record.strong {
             return false;
         }
