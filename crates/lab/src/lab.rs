@@ -131,6 +131,11 @@ impl Lab {
         self.submitted.get().map_or(&[], Vec::as_slice)
     }
 
+    /// The built-in variant for several devices, if there is one.
+    pub fn for_several(&self) -> Option<&Variant> {
+        self.variants.iter().find(|variant| variant.is_for_several)
+    }
+
     /// The variant of this name, or of `NAME@LABEL`: that variant in one of its shapes.
     ///
     /// # Errors

@@ -51,8 +51,8 @@ pub struct Variant {
     /// The same in each shape in which it may be launched, the default one first. `NAME` is
     /// launched in the default shape, too. None for a variant without a choice.
     pub shapes: Vec<Variant>,
-    /// The variant whose best shapes are its own best ones.
-    pub tuned_as: Option<&'static str>,
+    /// Whether it computes where several devices are asked for, and no variant is named.
+    pub is_for_several: bool,
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
@@ -76,7 +76,7 @@ impl Variant {
             has_parts: true,
             module,
             shapes: Vec::new(),
-            tuned_as: None,
+            is_for_several: false,
             record: Box::new(record),
             bytes: None,
         }
@@ -130,10 +130,9 @@ impl Variant {
         self
     }
 
-    /// The same with the shapes that `harness tune` found for this variant: both launch the same
-    /// kernels.
-    pub fn tuned_as(mut self, variant: &'static str) -> Variant {
-        self.tuned_as = Some(variant);
+    /// The same as the lab's variant for several devices: it uses as many as it is given.
+    pub fn for_several(mut self) -> Variant {
+        self.is_for_several = true;
         self
     }
 

@@ -228,14 +228,13 @@ impl Table {
         }
         let label = case.label();
         let generation = compute_capability(info);
-        let name = variant.tuned_as.unwrap_or(&variant.name);
         // In powers of two.
         let size = |cells: u64| (cells.max(1) as f64).log2();
         let own = size(cells(case) / u64::from(devices));
         let mut found: Vec<_> = self
             .entries
             .iter()
-            .filter(|entry| entry.lab == lab.name && entry.variant == name)
+            .filter(|entry| entry.lab == lab.name && entry.variant == variant.name)
             .filter_map(|entry| Some((entry, entry.shape.as_ref()?)))
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;

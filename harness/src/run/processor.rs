@@ -21,7 +21,7 @@ use terminal::stdout::Out;
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
     /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: a
-    /// plain one; split on several GPUs]
+    /// plain one; on several GPUs a fast one that uses them]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
@@ -37,9 +37,6 @@ pub struct DeviceArg {
     #[arg(long)]
     pub no_check: bool,
 }
-
-/// The variant that runs on several devices, of each lab that has one.
-const SPLIT: &str = "split";
 
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
@@ -62,7 +59,7 @@ impl DeviceArg {
     }
 
     /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
-    /// that is named, or else `usual`, and on several GPUs `split`.
+    /// that is named, or else `usual`, and on several GPUs the lab's variant for them.
     ///
     /// # Errors
     ///
@@ -93,12 +90,10 @@ impl DeviceArg {
             ));
         }
         if is_several && !is_own {
-            self.needs_split(lab)?;
+            self.needs_several(lab)?;
         }
-        let usual = match is_several {
-            true => SPLIT,
-            false => usual,
-        };
+        let several = lab.for_several().filter(|_| is_several);
+        let usual = several.map_or(usual, |variant| &variant.name);
         let (variant, wanted) = variant_of_run(lab, name.unwrap_or(usual), self.device)?;
         #[cfg(target_os = "linux")]
         if let Some(world) = world {
@@ -117,10 +112,23 @@ impl DeviceArg {
             let wanted = wanted.unwrap_or(Wanted::Cuda(0));
             let (device, session) =
                 super::ranks::meet(&world, wanted, self.gpus.as_ref(), &lab.module, facts)?;
-            return Ok(Processor {
-                ranks: Some(session),
-                ..Processor::of(device, lab, variant)
-            });
+            let chosen = variant
+                .map(|variant| {
+                    let own = shaped(lab, variant, case, device.as_ref())?;
+                    super::ranks::firsts_shape(&session, variant, own)
+                })
+                .transpose();
+            return match chosen {
+                Ok(variant) => Ok(Processor {
+                    ranks: Some(session),
+                    ..Processor::of(device, lab, variant)
+                }),
+                Err(failure) => {
+                    drop(device);
+                    super::ranks::end(session, Err(&failure))?;
+                    Err(failure)
+                }
+            };
         }
         if let Some(gpus) = &self.gpus {
             let device = gpus.group(wanted)?;
@@ -180,9 +188,9 @@ impl DeviceArg {
     }
 
     /// Refuses several GPUs for a lab that has no variant for them.
-    fn needs_split(&self, lab: &Lab) -> Result<(), CommandError> {
+    fn needs_several(&self, lab: &Lab) -> Result<(), CommandError> {
         let (name, variants) = (lab.name, &lab.variants);
-        if variants.is_empty() || variants.iter().any(|variant| variant.name == SPLIT) {
+        if variants.is_empty() || lab.for_several().is_some() {
             return Ok(());
         }
         Err(CommandError::Input(match &self.gpus {

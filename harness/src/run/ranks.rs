@@ -10,6 +10,7 @@ use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanit
 use device::{Device, Error, Module};
 
 use exit::CommandError;
+use lab::Variant;
 use lab::devices::{Gpus, Wanted};
 use output_files::digest::sha256;
 use output_files::interrupt;
@@ -77,6 +78,26 @@ pub fn meet(
             Err(failure)
         }
     }
+}
+
+/// The shape of the variant that the first process has chosen: all processes run one plan, and
+/// their tables of shapes may differ, as may their GPUs. `own` is this one's choice.
+///
+/// # Errors
+///
+/// Another process that failed or died.
+pub fn firsts_shape(
+    session: &Session,
+    variant: &'static Variant,
+    own: &'static Variant,
+) -> Result<&'static Variant, CommandError> {
+    let name = session
+        .broadcast(own.name.as_bytes())
+        .map_err(Error::from)?;
+    let mut shapes = variant.shapes.iter();
+    Ok(shapes
+        .find(|shape| shape.name.as_bytes() == name)
+        .unwrap_or(variant))
 }
 
 /// How long a process that is told of a loss may go on with what it is doing.

@@ -349,7 +349,7 @@ fn uses_several(
     })?;
     match plan.devices() {
         1 => Err(CommandError::Input(format!(
-            "--variant {}: it computes on one GPU; with --gpus leave --variant out, which takes `split`, or see `harness list {}`",
+            "--variant {}: it computes on one GPU; with --gpus leave --variant out, or see `harness list {}`",
             variant.name, lab.name
         ))),
         _ => Ok(()),

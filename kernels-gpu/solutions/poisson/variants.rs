@@ -63,6 +63,7 @@ pub fn variants() -> Vec<Variant> {
             "several iterations per launch, on tiles that stream through the planes",
             |_| Box::new(fast::launch::Submission),
         )
+        .for_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Poisson>(
             "resident",
@@ -79,14 +80,6 @@ pub fn variants() -> Vec<Variant> {
         )
         .moving(computing_source)
         .on_request(),
-        variant::<Poisson>(
-            "split",
-            "fast in slabs, one for each device, their layers at the seams sent while the rest is computed",
-            |_| Box::new(fast::launch::Submission),
-        )
-        .on_request()
-        .tuned_as("fast")
-        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Poisson>(
             "split_single",
             "computes_source in slabs, one for each device, their layers at the seams sent while the rest is computed",

@@ -65,7 +65,8 @@ pub fn variants() -> Vec<Variant> {
             "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
             |_| Box::new(fast::split::launch::Submission),
         )
-        .on_request(),
+        .on_request()
+        .for_several(),
         in_clusters!(
             "gmem_cluster_1x3x1",
             Inner::GMEM.in_clusters([1, 3, 1]),

@@ -35,6 +35,7 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::Shape::DEFAULT),
         )
         .fused()
+        .for_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Wave2d>(
             "fast_exact",

@@ -34,6 +34,7 @@ pub fn variants() -> Vec<Variant> {
             "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
             |_| Box::new(fast::launch::Submission),
         )
+        .for_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Wave3d>(
             "resident",
@@ -42,14 +43,6 @@ pub fn variants() -> Vec<Variant> {
         )
         .on_request()
         .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
-        variant::<Wave3d>(
-            "split",
-            "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
-            |_| Box::new(fast::launch::Submission),
-        )
-        .on_request()
-        .tuned_as("fast")
-        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
     ]
 }
 

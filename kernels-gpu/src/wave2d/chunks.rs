@@ -77,14 +77,14 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Divides strips into chunks of equal time, as short as possible, without the blank rows that they
+/// Divides the `len` rows of strips from row `first` on into chunks of equal time, as short as possible, without the blank rows that they
 /// would begin or end with. Writes `most` entries of [`NUMBERS`] to `chunks`. Chunks with rough
 /// rows come first, strip by strip, then all others. Empty entries between the two kinds fill a
 /// group of `together` entries: either all or none of a group have rough rows. Empty entries are
 /// last, too.
 ///
-/// `before` counts, before each row, the strip's rows that are not blank, and the rough ones among
-/// these: 2 (n_y + 1) numbers for each strip.
+/// `before` counts, before each of these rows, those of the strip that are not blank, and the rough
+/// ones among these: 2 (`len` + 1) numbers for each strip.
 ///
 /// # Safety
 /// - All [`THREADS`] threads of the launch's only block call.
@@ -97,7 +97,8 @@ pub unsafe fn divide(
     before: &[u32],
     counts: *mut u32,
     chunks: *mut u32,
-    (strips, n_y): (u32, u32),
+    strips: u32,
+    [first_y, n_y]: [u32; 2],
     most: u32,
     costs: Costs,
     together: u32,
@@ -209,7 +210,7 @@ pub unsafe fn divide(
             for i in 0..2 {
                 if lanes[i] & 1 << lane != 0 {
                     let before = (lanes[i] & ((1 << lane) - 1)).count_ones();
-                    write(at[i] + before, [strip, y, end, 0]);
+                    write(at[i] + before, [strip, first_y + y, first_y + end, 0]);
                 }
                 at[i] += lanes[i].count_ones();
             }

@@ -42,24 +42,33 @@ pub const IS_CHANGED: u32 = 4;
 /// A bit of a row of a strip: some cell is not plain and not zero.
 pub const IS_OTHER: u32 = 8;
 
-/// Writes the code of each of the domain's cells to `kinds`, with padding. Writes the bits of each
-/// row of each strip to `rough`, rows of the padding included.
+/// Writes the code of each of the layout's cells to `kinds`, with padding. Writes the bits of each
+/// row of each strip to `rough`, rows of the padding included: those that are in the domain have
+/// the bits that they have there. The layout's rows are those of a domain of `rows` rows from
+/// `first` on.
 ///
 /// Block: 32 x any. Grid: strips, and rows with margins / the block's y, rounded up.
 ///
 /// # Safety
 /// - `kinds` points to a plane of the [`Layout`], `rough` to a number for each of its rows and
 ///   strips, which nothing else accesses during the launch.
-/// - n_x and n_y are at least 2, n_x * n_y is at most 2^31.
+/// - n_x and `rows` are at least 2, n_x * `rows` is at most 2^31. The domain has the layout's rows.
 #[inline(always)]
-pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32, exact: bool) {
+pub unsafe fn write(
+    kinds: *mut f32,
+    rough: *mut u32,
+    layout: Layout,
+    [first_y, rows]: [u32; 2],
+    scene: u32,
+    exact: bool,
+) {
     let (strip, lane) = (thread::block_idx_x(), thread::thread_idx_x());
     let row = thread::block_idx_y() * thread::block_dim_y() + thread::thread_idx_y();
     let Layout { n_x, n_y, halo } = layout;
     if row >= layout.rows() {
         return;
     }
-    let domain = Domain { n_x, n_y };
+    let domain = Domain { n_x, n_y: rows };
     let scene = AnyScene::new(scene, domain);
     // Outside the domain these wrap around.
     let y = row.wrapping_sub(MARGIN);
@@ -68,7 +77,8 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
     let (mut all_plain, mut all_zero, mut all_same, mut any_other) = (true, true, true, false);
     // Cells outside the domain count as border.
     let code = |x: u32, y: u32| {
-        if x < n_x && y < n_y {
+        let y = y.wrapping_add(first_y);
+        if x < n_x && y < rows {
             encode(update::kind(&scene, domain, x, y), exact)
         } else {
             ZERO
@@ -80,7 +90,7 @@ pub unsafe fn write(kinds: *mut f32, rough: *mut u32, layout: Layout, scene: u32
         let x = first.wrapping_add(column);
         let [above, code] = [y.wrapping_sub(1), y].map(|y| code(x, y));
         if x < n_x && y < n_y && column.wrapping_sub(halo) < layout.own() {
-            // SAFETY: (x, y) is in the domain, and in the part of this strip that no other strip
+            // SAFETY: (x, y) is in the layout, and in the part of this strip that no other strip
             // has.
             unsafe { *kinds.add(layout.row(y) + (x + layout.before()) as usize) = code }
         }

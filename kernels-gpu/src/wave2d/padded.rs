@@ -16,14 +16,14 @@ pub const STRIP: u32 = 128;
 /// Rows of padding before the domain's first row and after its last.
 pub const MARGIN: u32 = 32;
 
-/// The layout of the cells in such fields. Rows have at least `halo` floats of padding before the
+/// The layout of the cells in such fields, of a domain or of some of its rows. Rows have at least `halo` floats of padding before the
 /// domain's first column, and after its last. Two fields follow each other: the last, then the
 /// second-last, a [`plane`](Self::plane) behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
-    /// The domain's extents, 1 or more.
+    /// Columns of the domain, 1 or more.
     pub n_x: u32,
-    /// Rows.
+    /// Its rows that are in the fields, 1 or more.
     pub n_y: u32,
     /// Columns that strips overlap by on each side: a multiple of 4, below 64.
     pub halo: u32,
@@ -91,7 +91,7 @@ impl Layout {
     }
 }
 
-/// Copies two fields to a padded layout: writes the domain's cells, and leaves the padding
+/// Copies two fields to a padded layout: writes the layout's cells, and leaves the padding
 /// unchanged.
 ///
 /// Block: any. Grid: a thread for each cell.
@@ -112,26 +112,27 @@ pub unsafe fn pad(u0: &[f32], u1: &[f32], fields: *mut f32, layout: Layout) {
     }
 }
 
-/// Copies two fields back from the padded layout. If `skips`, kernels have not written rows far
-/// inside walls: cells of border and walls are then 0.
+/// Copies `len` rows from row `first` on back from the padded layout. If `skips`, kernels have not
+/// written rows far inside walls: cells of border and walls are then 0.
 ///
 /// Block: any. Grid: a thread for each cell.
 ///
 /// # Safety
-/// - `fields` has two planes of the [`Layout`], `kinds` one; `u0` and `u1` point to n_x * n_y
-///   elements, at most 2^31, which nothing else accesses during the launch.
+/// - The rows are the layout's. `fields` has two planes of the [`Layout`], `kinds` one; `u0` and
+///   `u1` point to the rows, at most 2^31 elements, which nothing else accesses during the launch.
 #[inline(always)]
 pub unsafe fn unpad(
     fields: &[f32],
     kinds: &[f32],
     [u0, u1]: [*mut f32; 2],
     layout: Layout,
+    [first, len]: [u32; 2],
     skips: bool,
 ) {
     let cell = thread::index_1d();
-    if cell < layout.n_x * layout.n_y {
-        let at = layout.cell(cell);
-        // SAFETY: the cell is one of the domain's.
+    if cell < layout.n_x * len {
+        let at = layout.cell(layout.n_x * first + cell);
+        // SAFETY: the cell is one of the layout's.
         unsafe {
             let is_zero = skips && kinds::is_zero(*kinds.get_unchecked(at));
             let value = |at| {

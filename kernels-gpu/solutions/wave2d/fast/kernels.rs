@@ -51,7 +51,7 @@ pub unsafe fn wave2d_fast_pad(
     unsafe { padded::pad(u0, u1, fields, Layout { n_x, n_y, halo }) }
 }
 
-/// Removes the padding, as [`padded::unpad`] does.
+/// Removes the padding of `len` rows from row `first` on, as [`padded::unpad`] does.
 ///
 /// # Safety
 /// As there.
@@ -64,14 +64,17 @@ pub unsafe fn wave2d_fast_unpad(
     n_x: u32,
     n_y: u32,
     halo: u32,
+    first: u32,
+    len: u32,
     skips: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
     // SAFETY: the caller's.
-    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
+    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, [first, len], skips != 0) }
 }
 
-/// Writes the kinds of cells and rows, as [`kinds::write`] does.
+/// Writes the kinds of cells and rows, as [`kinds::write`] does. The n_y rows are those of a domain
+/// of `rows` rows from row `first` on.
 ///
 /// # Safety
 /// As there.
@@ -84,20 +87,22 @@ pub unsafe fn wave2d_fast_kinds(
     scene: u32,
     halo: u32,
     exact: u32,
+    first: u32,
+    rows: u32,
 ) {
     let layout = Layout { n_x, n_y, halo };
     // SAFETY: the caller's.
-    unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
+    unsafe { kinds::write(kinds, rough, layout, [first, rows], scene, exact != 0) }
 }
 
 /// The bit of a group's flags that says that its rows are in the pipeline together with a rough
 /// row.
 const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 
-/// Writes the flags of each row of each strip, from the output of [`wave2d_fast_kinds`]. It also
-/// counts, before each row and in all, the strip's rows that are not blank, and those of them near
-/// rough ones: 2 (n_y + 1) numbers for each strip. If `skips`, a row is blank where all cells up to
-/// `reach` rows away are zero.
+/// Writes the flags of each row of each strip, from the output of [`wave2d_fast_kinds`]. Of the
+/// `len` rows from row `first` on it also counts, before each row and in all, the strip's rows that
+/// are not blank, and those of them near rough ones: 2 (`len` + 1) numbers for each strip. If
+/// `skips`, a row is blank where all cells up to `reach` rows away are zero.
 ///
 /// A row's flags are for the group that ends with the row. Bits 0 and 1 say whether the row and the
 /// one above are rough. [`IS_NEAR_ROUGH`] says whether some row up to `reach` from the row is.
@@ -105,8 +110,8 @@ const IS_NEAR_ROUGH: u32 = 1 << GROUP;
 /// Block: 32. Grid: strips.
 ///
 /// # Safety
-/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (n_y + 1) *
-///   strips.
+/// - `rough` and `flags` have (n_y + 2 * MARGIN) * strips numbers, `before` has 2 * (`len` + 1) *
+///   strips. The rows are among the n_y.
 /// - Nothing else accesses `flags` and `before` during the launch. `reach` is less than MARGIN.
 #[kernel]
 pub unsafe fn wave2d_fast_flags(
@@ -114,6 +119,8 @@ pub unsafe fn wave2d_fast_flags(
     flags: *mut u32,
     before: *mut u32,
     n_y: u32,
+    first: u32,
+    len: u32,
     reach: u32,
     skips: u32,
 ) {
@@ -127,9 +134,9 @@ pub unsafe fn wave2d_fast_flags(
         false => IS_ZERO,
     };
     let mut count = [0; 2];
-    let mut first = 0;
-    while first < rows {
-        let row = first + lane;
+    let mut group = 0;
+    while group < rows {
+        let row = group + lane;
         let (mut is_near, mut is_blank) = (false, skips != 0);
         let mut other = row.saturating_sub(reach);
         while other <= row + reach {
@@ -146,25 +153,25 @@ pub unsafe fn wave2d_fast_flags(
             // SAFETY: as in `is`.
             unsafe { *flags.add(of_strip + row as usize) = flag }
         }
-        let y = row.wrapping_sub(MARGIN);
-        let counted = [!is_blank, !is_blank && is_near].map(|is| y < n_y && is);
+        let y = row.wrapping_sub(MARGIN + first);
+        let counted = [!is_blank, !is_blank && is_near].map(|is| y < len && is);
         for i in 0..2 {
             // SAFETY: all lanes are here; the array has two numbers for each y of the strip, and
             // for one more.
             unsafe {
                 let lanes = warp::warp_vote_ballot(FULL_MASK, counted[i]);
-                if y <= n_y {
-                    let at = 2 * (strip as usize * (n_y as usize + 1) + y as usize) + i;
+                if y <= len {
+                    let at = 2 * (strip as usize * (len as usize + 1) + y as usize) + i;
                     *before.add(at) = count[i] + (lanes & ((1 << lane) - 1)).count_ones();
                 }
                 count[i] += lanes.count_ones();
             }
         }
-        first += 32;
+        group += 32;
     }
 }
 
-/// Divides strips into chunks, from the output of [`wave2d_fast_flags`].
+/// Divides the `len` rows of strips from row `first` on into chunks, from the output of [`wave2d_fast_flags`].
 ///
 /// Block: [`chunks::THREADS`]. Grid: 1.
 ///
@@ -176,15 +183,16 @@ pub unsafe fn wave2d_fast_chunks(
     counts: *mut u32,
     chunks: *mut u32,
     strips: u32,
-    n_y: u32,
+    first: u32,
+    len: u32,
     most: u32,
     t: u32,
     rough: u32,
     together: u32,
 ) {
-    let (extents, costs) = ((strips, n_y), chunks::Costs { t, rough });
+    let (rows, costs) = ([first, len], chunks::Costs { t, rough });
     // SAFETY: the caller's.
-    unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
+    unsafe { chunks::divide(before, counts, chunks, strips, rows, most, costs, together) }
 }
 
 /// A lane's view of its warp's pipeline over the chunk. The number of a row is that of the step
@@ -402,7 +410,10 @@ impl Pipeline {
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     fields: &'a [f32],
+    /// The rows to write, the first of which is `first`.
     out: *mut f32,
+    out_behind: *mut f32,
+    first: u32,
     kinds: &'a [f32],
     flags: &'a [u32],
     chunks: &'a [u32],
@@ -416,7 +427,8 @@ struct Arrays<'a> {
 unsafe fn pass<const T: usize, const EXACT: bool>(
     arrays: Arrays,
     layout: Layout,
-    (scene, k): (u32, f32),
+    scene: &AnyScene,
+    k: f32,
     t: u32,
 ) {
     let (lane, warp) = (thread::thread_idx_x(), thread::thread_idx_y());
@@ -445,13 +457,13 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
             rows: end - first,
             is_own,
             pitch,
-            plane: (layout.plane() / 4) as u32,
+            plane: ((arrays.out_behind.addr() - arrays.out.addr()) / 16) as u32,
             next: arrays.fields.as_ptr().wrapping_add(next),
             // Level T of step s is at row s - T.
             out: arrays
                 .out
                 .wrapping_add(next)
-                .wrapping_sub(pitch as usize * T),
+                .wrapping_sub(layout.row(arrays.first) + pitch as usize * T),
             to_kinds: (arrays.kinds.as_ptr() as isize)
                 .wrapping_sub(arrays.fields.as_ptr() as isize),
             flags: *arrays.flags.get_unchecked(first_flags),
@@ -461,26 +473,26 @@ unsafe fn pass<const T: usize, const EXACT: bool>(
                 cells: shared.add(column as usize),
             },
         };
-        let domain = Domain {
-            n_x: layout.n_x,
-            n_y: layout.n_y,
-        };
-        pipeline.run::<T, EXACT>(&AnyScene::new(scene, domain), t);
+        pipeline.run::<T, EXACT>(scene, t);
     }
 }
 
 macro_rules! passes {
     ($($name:ident: $steps:literal, $exact:literal;)*) => {$(
         /// Computes the number of timesteps in the kernel's name, from `fields` and timestep `t`
-        /// on, and writes the result to `out`.
+        /// on, in the rows of `chunks`. Writes the last field to `out`, the second-last to
+        /// `out_behind`; both begin with row `first` and its padding.
+        ///
+        /// The fields have n_y rows of a domain of `rows` rows.
         ///
         /// Block: 32 x up to 8, with [`WARP_FLOATS`] of dynamic shared memory for each warp. Grid:
         /// at least a warp for each chunk.
         ///
         /// # Safety
         /// - `fields` has two planes of the [`Layout`], and `kinds` has one. A plane has fewer than
-        ///   2^34 floats. n_x * n_y is at most 2^31, and n_x and n_y are at least 2.
-        /// - `out` points to two planes, which nothing else accesses during the launch.
+        ///   2^34 floats. n_x * `rows` is at most 2^31, and n_x and `rows` are at least 2.
+        /// - `out` and `out_behind` point to the rows of the chunks, a plane apart, which nothing
+        ///   else accesses during the launch.
         /// - The kernels above wrote `kinds`, `flags` and `chunks` for this layout, scene and
         ///   arithmetic, with a reach of at least the timesteps plus 2. `halo` is at least the
         ///   timesteps.
@@ -488,20 +500,24 @@ macro_rules! passes {
         pub unsafe fn $name(
             fields: &[f32],
             out: *mut f32,
+            out_behind: *mut f32,
             kinds: &[f32],
             flags: &[u32],
             chunks: &[u32],
             n_x: u32,
             n_y: u32,
             halo: u32,
+            first: u32,
+            rows: u32,
             scene: u32,
             k: f32,
             t: u32,
         ) {
-            let arrays = Arrays { fields, out, kinds, flags, chunks };
+            let arrays = Arrays { fields, out, out_behind, first, kinds, flags, chunks };
             let layout = Layout { n_x, n_y, halo };
+            let scene = AnyScene::new(scene, Domain { n_x, n_y: rows });
             // SAFETY: the caller's.
-            unsafe { pass::<$steps, $exact>(arrays, layout, (scene, k), t) }
+            unsafe { pass::<$steps, $exact>(arrays, layout, &scene, k, t) }
         }
     )*};
 }

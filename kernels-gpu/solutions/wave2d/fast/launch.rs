@@ -1,8 +1,15 @@
 //! Launches of many timesteps, then of four and of one for the rest. Before them, one launch pads
 //! the fields and three prepare tables for all; after them, one removes the padding.
+//!
+//! On several devices, each has a slab of rows, and T rows of each neighbour. A pass computes the T
+//! rows at each seam first, and sends them while it computes the others. Both launches run at once:
+//! together they have as many warps as a pass on one device.
 
+use std::ops::Range;
+
+use plan::slabs::{Field, Slabs};
 use plan::wave2d::{Buffers, Outputs, Problem, Solution};
-use plan::{Element, LaunchConfig, Plan, PlanError, args};
+use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
 use kernels_gpu::wave2d::chunks;
 use kernels_gpu::wave2d::levels::{self, WARP_FLOATS};
@@ -112,41 +119,129 @@ impl Solution for Shape {
         if problem.steps == 0 {
             return Ok(Outputs { u0, u1 });
         }
-        let (n_x, n_y, halo) = (problem.n_x, problem.n_y, self.steps);
+        let (rows, halo) = (u64::from(problem.n_y), u64::from(self.steps));
+        let slabs = Slabs::new(plan.available_devices(), rows, 0..rows, halo, "of one row")?;
+        let unpadded = [slabs.scatter(plan, u0)?, slabs.scatter(plan, u1)?];
+        let run = Run {
+            shape: *self,
+            problem,
+            slabs: &slabs,
+        };
+        let parts = slabs.devices();
+        let parts = parts.map(|device| run.prepare(plan, device, &unpadded));
+        let mut parts = parts.collect::<Result<Vec<SlabOfRows>, PlanError>>()?;
+        let mut t = problem.first_step;
+        for steps in self.launches(problem.steps) {
+            for part in &parts {
+                for window in &part.seams {
+                    run.launch(plan, part, window, (steps, t))?;
+                }
+            }
+            run.exchange(plan, &parts)?;
+            for part in &mut parts {
+                if let Some(window) = &part.interior {
+                    run.launch(plan, part, window, (steps, t))?;
+                }
+                (part.fields, part.out) = (part.out, part.fields);
+            }
+            t = t.wrapping_add(steps);
+        }
+        for (device, part) in slabs.devices().zip(&parts) {
+            run.unpad(plan, device, part, &unpadded)?;
+        }
+        Ok(Outputs { u0, u1 })
+    }
+}
+
+/// What all launches of a run have in common.
+struct Run<'s> {
+    shape: Shape,
+    problem: &'s Problem,
+    slabs: &'s Slabs,
+}
+
+/// A device's rows in memory, with padding.
+struct SlabOfRows {
+    held: Range<u64>,
+    layout: Layout,
+    /// The last two fields, and two planes for the next ones.
+    fields: BufferId,
+    out: BufferId,
+    kinds: BufferId,
+    flags: BufferId,
+    /// The rows that others have as halo, and the rest.
+    seams: Vec<Window>,
+    interior: Option<Window>,
+}
+
+/// Rows that a launch writes.
+struct Window {
+    rows: Range<u64>,
+    /// The table of the launch's chunks, and their number with the empty ones.
+    chunks: BufferId,
+    most: u32,
+}
+
+impl SlabOfRows {
+    /// The place of a row in each of two planes.
+    fn places(&self, row: u64) -> [u64; 2] {
+        let at = self.layout.row(self.local(row)) as u64;
+        [at, at + self.layout.plane() as u64]
+    }
+
+    /// The elements of these rows in a plane.
+    fn elements(&self, rows: &Range<u64>) -> u64 {
+        (rows.end - rows.start) * u64::from(self.layout.pitch())
+    }
+
+    /// A row's number in this device's memory.
+    fn local(&self, row: u64) -> u32 {
+        (row - self.held.start) as u32
+    }
+}
+
+impl Run<'_> {
+    /// Whether rows far inside walls are left out. Cells that stay zero are zero in both fields
+    /// after two timesteps. Nothing else need be done there.
+    fn skips(&self) -> u32 {
+        u32::from(self.problem.steps >= 2)
+    }
+
+    /// Records what comes before the first pass on a device.
+    fn prepare(
+        &self,
+        plan: &mut Plan,
+        device: u32,
+        unpadded: &[Field; 2],
+    ) -> Result<SlabOfRows, PlanError> {
+        let (Shape { steps: halo, .. }, n_x) = (self.shape, self.problem.n_x);
+        let held = self.slabs.held(device);
+        let n_y = (held.end - held.start) as u32;
         let layout = Layout { n_x, n_y, halo };
         let (strips, rows) = (layout.strips(), layout.rows());
-        let most_chunks = strips * n_y.div_ceil(FEWEST_ROWS);
-        // At least one chunk for each strip, and the empty places between chunks with rough rows
-        // and others.
-        let least_chunks = strips + self.block_warps - 1;
-        let most_chunks = most_chunks.min(self.warps).max(least_chunks);
         // Five planes in all. The kernels count up to 2^34 floats; no GPU has memory for five
         // planes of that size.
-        let mut fields = plan.scratch("fields", Element::F32, 2 * layout.plane());
-        let mut out = plan.scratch("out", Element::F32, 2 * layout.plane());
-        let kinds = plan.scratch("kinds", Element::F32, layout.plane());
-        let rough = plan.scratch("rough", Element::U32, rows as usize * strips as usize);
-        let flags = plan.scratch("flags", Element::U32, rows as usize * strips as usize);
-        let before = plan.scratch(
-            "before",
-            Element::U32,
-            2 * (n_y as usize + 1) * strips as usize,
-        );
-        let counts = plan.scratch("counts", Element::U32, 2 * strips as usize);
-        let chunk_table = plan.scratch(
-            "chunks",
-            Element::U32,
-            (chunks::NUMBERS * most_chunks) as usize,
-        );
+        let mut scratch = |name: &str, element, len| {
+            let name = match self.slabs.devices().len() {
+                1 => name.to_owned(),
+                _ => format!("{name}.{device}"),
+            };
+            plan.scratch_on(device, name, element, len)
+        };
+        let [fields, out] =
+            ["fields", "out"].map(|name| scratch(name, Element::F32, 2 * layout.plane()));
+        let kinds = scratch("kinds", Element::F32, layout.plane());
+        let of_strips = rows as usize * strips as usize;
+        let [rough, flags] = ["rough", "flags"].map(|name| scratch(name, Element::U32, of_strips));
         // Kernels read padding, but do not use values computed from it: zeros suffice.
         for padded in [fields, out, kinds] {
             plan.fill(padded, 0)?;
         }
-        let of_cells = LaunchConfig::new((n_x * n_y).div_ceil(256), 256);
+        let [u0, u1] = [0, 1].map(|i| unpadded[i].read(device, held.clone()));
         plan.launch(
             "wave2d_fast_pad",
-            of_cells,
-            args![u0.slice(), u1.slice(), fields, n_x, n_y, halo],
+            LaunchConfig::new((n_x * n_y).div_ceil(256), 256),
+            args![u0, u1, fields, n_x, n_y, halo],
         )?;
         plan.launch(
             "wave2d_fast_kinds",
@@ -156,21 +251,81 @@ impl Solution for Shape {
                 rough,
                 n_x,
                 n_y,
-                problem.scene,
+                self.problem.scene,
                 halo,
-                u32::from(self.exact)
+                u32::from(self.shape.exact),
+                held.start as u32,
+                self.problem.n_y,
             ],
         )?;
-        // Cells that stay zero are zero in both fields after two timesteps. Nothing else need be
-        // done there.
-        let skips = u32::from(problem.steps >= 2);
+        let mut part = SlabOfRows {
+            held,
+            layout,
+            fields,
+            out,
+            kinds,
+            flags,
+            seams: Vec::new(),
+            interior: None,
+        };
+        let interior = self.slabs.interior(device);
+        let mut left = self.shape.warps;
+        for rows in self.slabs.seams(device) {
+            // One chunk per strip leaves the most warps to the rest.
+            let wanted = if interior.is_empty() { left } else { 0 };
+            let window = self.divide(plan, device, &part, rough, rows, wanted)?;
+            left = left.saturating_sub(window.most);
+            part.seams.push(window);
+        }
+        if !interior.is_empty() {
+            part.interior = Some(self.divide(plan, device, &part, rough, interior, left)?);
+        }
+        Ok(part)
+    }
+
+    /// Records the division of a launch's rows into chunks, for `wanted` warps if possible.
+    fn divide(
+        &self,
+        plan: &mut Plan,
+        device: u32,
+        part: &SlabOfRows,
+        rough: BufferId,
+        rows: Range<u64>,
+        wanted: u32,
+    ) -> Result<Window, PlanError> {
+        let shape = self.shape;
+        let (strips, n_y) = (part.layout.strips(), part.layout.n_y);
+        let (first, len) = (part.local(rows.start), (rows.end - rows.start) as u32);
+        // At least one chunk for each strip, and the empty places between chunks with rough rows
+        // and others.
+        let least = strips + shape.block_warps - 1;
+        let most = (strips * len.div_ceil(FEWEST_ROWS)).min(wanted).max(least);
+        let mut numbers = |name: &str, count: usize| {
+            let name = match self.slabs.devices().len() {
+                1 => name.to_owned(),
+                _ => format!("{name}.{}", rows.start),
+            };
+            plan.scratch_on(device, name, Element::U32, count)
+        };
+        let before = numbers("before", 2 * (len as usize + 1) * strips as usize);
+        let counts = numbers("counts", 2 * strips as usize);
+        let chunks = numbers("chunks", (chunks::NUMBERS * most) as usize);
         // A group of two steps computes cells of T + 2 rows: this is their largest distance from
         // the group's last row.
-        let reach = self.steps + 2;
+        let reach = shape.steps + 2;
         plan.launch(
             "wave2d_fast_flags",
             LaunchConfig::new(strips, 32),
-            args![rough.slice(), flags, before, n_y, reach, skips],
+            args![
+                rough.slice(),
+                part.flags,
+                before,
+                n_y,
+                first,
+                len,
+                reach,
+                self.skips()
+            ],
         )?;
         plan.launch(
             "wave2d_fast_chunks",
@@ -178,47 +333,103 @@ impl Solution for Shape {
             args![
                 before.slice(),
                 counts,
-                chunk_table,
+                chunks,
                 strips,
-                n_y,
-                most_chunks,
-                self.steps,
-                self.rough,
-                self.block_warps
+                first,
+                len,
+                most,
+                shape.steps,
+                shape.rough,
+                shape.block_warps
             ],
         )?;
+        Ok(Window { rows, chunks, most })
+    }
 
-        let config = LaunchConfig::new(
-            most_chunks.div_ceil(self.block_warps),
-            (32, self.block_warps),
-        )
-        .with_shared_mem_bytes(4 * WARP_FLOATS * self.block_warps);
-        let exact = if self.exact { "exact_" } else { "" };
-        let mut t = problem.first_step;
-        for steps in self.launches(problem.steps) {
-            let kernel = format!("wave2d_fast_{exact}t{steps}");
-            let args = args![
-                fields.slice(),
-                out,
-                kinds.slice(),
-                flags.slice(),
-                chunk_table.slice(),
+    /// Records a launch of `steps` timesteps from `t` on.
+    fn launch(
+        &self,
+        plan: &mut Plan,
+        part: &SlabOfRows,
+        window: &Window,
+        (steps, t): (u32, u32),
+    ) -> Result<(), PlanError> {
+        let (shape, problem) = (self.shape, self.problem);
+        let warps = shape.block_warps;
+        let config = LaunchConfig::new(window.most.div_ceil(warps), (32, warps))
+            .with_shared_mem_bytes(4 * WARP_FLOATS * warps);
+        let exact = if shape.exact { "exact_" } else { "" };
+        let [last, behind] = part.places(window.rows.start);
+        let len = part.elements(&window.rows);
+        let args = args![
+            part.fields.slice(),
+            part.out.range(last, len),
+            part.out.range(behind, len),
+            part.kinds.slice(),
+            part.flags.slice(),
+            window.chunks.slice(),
+            problem.n_x,
+            part.layout.n_y,
+            part.layout.halo,
+            part.local(window.rows.start),
+            problem.n_y,
+            problem.scene,
+            problem.k,
+            t,
+        ];
+        plan.launch(&format!("wave2d_fast_{exact}t{steps}"), config, args)
+    }
+
+    /// Records the copies of the rows at the seams to those who have them as halo.
+    fn exchange(&self, plan: &mut Plan, parts: &[SlabOfRows]) -> Result<(), PlanError> {
+        let pairs = |to: u32| {
+            let others = self.slabs.devices().filter(move |&from| from != to);
+            others.map(move |from| (from, to))
+        };
+        plan.independent(|plan| {
+            for (from, to) in self.slabs.devices().flat_map(pairs) {
+                let (share, held) = (self.slabs.share(from), self.slabs.held(to));
+                let rows = share.start.max(held.start)..share.end.min(held.end);
+                if rows.is_empty() {
+                    continue;
+                }
+                let [from, to] = [from, to].map(|device| &parts[device as usize]);
+                let len = from.elements(&rows);
+                for (src, dst) in from.places(rows.start).into_iter().zip(to.places(rows.start)) {
+                    plan.copy_range(from.out, src, to.out, dst, len)?;
+                }
+            }
+            Ok(())
+        })
+    }
+
+    /// Records the removal of the padding from the rows that a device computes.
+    fn unpad(
+        &self,
+        plan: &mut Plan,
+        device: u32,
+        part: &SlabOfRows,
+        unpadded: &[Field; 2],
+    ) -> Result<(), PlanError> {
+        let Layout { n_x, n_y, halo } = part.layout;
+        let rows = self.slabs.share(device);
+        let (first, len) = (part.local(rows.start), (rows.end - rows.start) as u32);
+        let [u0, u1] = [0, 1].map(|i| unpadded[i].write(device, rows.clone()));
+        plan.launch(
+            "wave2d_fast_unpad",
+            LaunchConfig::new((n_x * len).div_ceil(256), 256),
+            args![
+                part.fields.slice(),
+                part.kinds.slice(),
+                u0,
+                u1,
                 n_x,
                 n_y,
                 halo,
-                problem.scene,
-                problem.k,
-                t,
-            ];
-            plan.launch(&kernel, config, args)?;
-            (fields, out) = (out, fields);
-            t = t.wrapping_add(steps);
-        }
-        plan.launch(
-            "wave2d_fast_unpad",
-            of_cells,
-            args![fields.slice(), kinds.slice(), u0, u1, n_x, n_y, halo, skips],
-        )?;
-        Ok(Outputs { u0, u1 })
+                first,
+                len,
+                self.skips()
+            ],
+        )
     }
 }

@@ -88,7 +88,7 @@ pub unsafe fn wave2d_wavefront_unpad(
 ) {
     let layout = Layout { n_x, n_y, halo };
     // SAFETY: the caller's.
-    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, skips != 0) }
+    unsafe { padded::unpad(fields, kinds, [u0, u1], layout, [0, n_y], skips != 0) }
 }
 
 /// Writes the kinds of cells and rows, as [`kinds::write`] does.
@@ -107,7 +107,7 @@ pub unsafe fn wave2d_wavefront_kinds(
 ) {
     let layout = Layout { n_x, n_y, halo };
     // SAFETY: the caller's.
-    unsafe { kinds::write(kinds, rough, layout, scene, exact != 0) }
+    unsafe { kinds::write(kinds, rough, layout, [0, n_y], scene, exact != 0) }
 }
 
 /// Writes the paths for the strips' rows, as [`strips::paths`] does.

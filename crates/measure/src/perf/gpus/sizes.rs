@@ -12,9 +12,6 @@ use lab::catalogue;
 use crate::perf::bench::OnGpus;
 use crate::perf::room::{Room, host_has};
 
-/// The variant that is taken where none is named, of each lab that has it.
-const USUAL: &str = "split";
-
 /// The time that a run should take on one GPU, and the bytes that this GPU moves in a second.
 const RUN_S: f64 = 0.2;
 const BYTES_PER_S: f64 = 3e12;
@@ -97,9 +94,8 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
             others.join(", ")
         )));
     }
-    let usual = several.iter().find(|variant| variant.name == USUAL);
     let wanted = match names {
-        [] => return Ok(usual.unwrap_or(&several[0])),
+        [] => return Ok(lab.for_several().unwrap_or(several[0])),
         [one] => one,
         _ => {
             let reason = "--variant: with --gpus one variant is timed; name one";
