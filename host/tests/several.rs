@@ -46,7 +46,8 @@ fn compared(lab: &str, case: &dyn LabCase, variant: &str, devices: u32) -> Resul
     let got = run::run_once(session.as_mut(), &plan, &inputs)?.outputs;
     let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress)?;
     let checked = variant.check(case, &inputs, &expected, &got)?;
-    checked.unwrap_or_else(|error| panic!("{} of {case} on {devices} devices: {error}", variant.name));
+    checked
+        .unwrap_or_else(|error| panic!("{} of {case} on {devices} devices: {error}", variant.name));
     Ok(plan)
 }
 

@@ -139,7 +139,8 @@ fn run_on(
         out.line(format!("\n  wrote {}", path.display()))?;
     }
     if let Some((file, path)) = map {
-        let svg = map::svg(&measured.device, &measured.lines).map_err(|error| CommandError::not_written(path, &error))?;
+        let svg = map::svg(&measured.device, &measured.lines)
+            .map_err(|error| CommandError::not_written(path, &error))?;
         file.write_all(svg.as_bytes())?;
         if json.wants_text() {
             out.line(format!(

@@ -205,7 +205,11 @@ fn the_table_of_the_readme_is_made_from_the_same_measurements() {
         if !cells[1].is_empty() {
             problem = cells[1].to_owned();
         }
-        rows.push((problem.clone(), cells[2].replace('`', ""), cells[3..7].to_vec()));
+        rows.push((
+            problem.clone(),
+            cells[2].replace('`', ""),
+            cells[3..7].to_vec(),
+        ));
     }
     let mut new = String::from(
         "| lab | plain, us | best, us | gain | CUDA C++ / ours | of the memory limit |\n\
@@ -215,7 +219,8 @@ fn the_table_of_the_readme_is_made_from_the_same_measurements() {
         let of = |variant: &str| {
             let mut rows = rows.iter();
             let row = rows.find(|row| row.0 == name && row.1 == variant);
-            &row.unwrap_or_else(|| panic!("{name}: no row of {variant}")).2
+            &row.unwrap_or_else(|| panic!("{name}: no row of {variant}"))
+                .2
         };
         let time = |cells: &[&str]| cells[0].split(' ').next().unwrap().parse::<f64>().unwrap();
         let (plain, best) = (of(plain), of(best));

@@ -27,7 +27,7 @@ const ROW: u32 = 32;
 /// The fields that the host holds at once: inputs and results, and a little more.
 const HOST_COPIES: u64 = 2;
 
-/// Points along each axis, of a lab's cubes.
+/// Points along each axis, of a lab's cubes or squares.
 struct Series {
     short: &'static [u32],
     long: &'static [u32],
@@ -36,6 +36,7 @@ struct Series {
 
 fn series(lab: &str) -> Series {
     let (short, long, emulated): (&[u32], &[u32], &[u32]) = match lab {
+        "wave2d" => (&[3201, 8192], &[3201, 8192, 16384], &[24, 40]),
         "poisson" => (&[256, 512], &[512, 640, 800, 992, 1024, 1290], &[12, 24]),
         "wave3d" => (&[256, 512], &[384, 512, 768], &[12, 24]),
         "stencil25" => (&[256, 512], &[512, 768, 1000], &[33, 36]),
@@ -249,8 +250,10 @@ impl Sizes<'_> {
                     extent.map(u64::from).map_err(of_param)
                 };
                 sizes.push(("n_x", along("n_x")? * u64::from(growth)));
-                sizes.push(("n_y", along("n_y")?));
-                sizes.push(("n_z", along("n_z")?));
+                let others = ["n_y", "n_z"].into_iter();
+                for name in others.filter(|name| self.default(name).is_some()) {
+                    sizes.push((name, along(name)?));
+                }
             }
         }
         for (name, size) in sizes {
