@@ -84,7 +84,13 @@ impl Look {
             .word_splitter(textwrap::WordSplitter::NoHyphenation)
             .break_words(false)
             .subsequent_indent("  ");
-        let text = textwrap::fill(&format!("{kind} {words}"), options);
+        let text = format!("{kind} {words}");
+        // Lines of the message's own stay as they are indented.
+        let lines: Vec<String> = text
+            .lines()
+            .map(|line| textwrap::fill(line, &options))
+            .collect();
+        let text = lines.join("\n");
         let painted = match kind {
             "error:" => self.bad(kind),
             _ => self.caution(kind),
