@@ -129,7 +129,7 @@ impl Document {
         const REMEDY: &str =
             "write one with `harness perf --json=FILE` or `harness run membench --json=FILE`";
         let head = Head::of(text).map_err(|error| {
-            CommandError::Input(format!("{error}: no results of ours; {REMEDY}"))
+            CommandError::Input(format!("{error}: not a file of results; {REMEDY}"))
         })?;
         match head.command.as_str() {
             COMMAND | earlier::SCALING => Ok(Document::Perf(Box::new(Results::parse(text)?))),

@@ -229,7 +229,7 @@ fn other_files_are_refused() {
             .context("a.json")
             .to_string()
     };
-    insta::assert_snapshot!(refusal("[1]"), @"a.json: does not begin with `schema_version` and `command`: no results of ours; write one with `harness perf --json=FILE` or `harness run membench --json=FILE`");
+    insta::assert_snapshot!(refusal("[1]"), @"a.json: does not begin with `schema_version` and `command`: not a file of results; write one with `harness perf --json=FILE` or `harness run membench --json=FILE`");
     insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`; write one with `harness perf --json=FILE` or `harness run membench --json=FILE`");
     insta::assert_snapshot!(refusal(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 4; measure again with this one");
     insta::assert_snapshot!(refusal(r#"{"schema_version": 2, "command": "run membench"}"#), @"a.json: has schema version 2, this program reads version 1; read it with the program that wrote it, or a newer one");

@@ -119,7 +119,7 @@ impl Results {
     pub fn parse(text: &str) -> Result<Results, CommandError> {
         let remedy = "write one with `harness perf --json=FILE`";
         let head = Head::of(text).map_err(|error| {
-            CommandError::Input(format!("{error}: no results of `harness perf`; {remedy}"))
+            CommandError::Input(format!("{error}: not a file of results; {remedy}"))
         })?;
         match (head.command.as_str(), head.schema_version) {
             (COMMAND, 2) => earlier::without_references(text),
@@ -145,8 +145,8 @@ mod tests {
     #[test]
     fn what_cannot_be_read_is_explained() {
         let error = |text: &str| Results::parse(text).unwrap_err().context("a.json");
-        insta::assert_snapshot!(error("{"), @"a.json: ends early, in line 1: no results of `harness perf`; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error("[1]"), @"a.json: does not begin with `schema_version` and `command`: no results of `harness perf`; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("{"), @"a.json: ends early, in line 1: not a file of results; write one with `harness perf --json=FILE`");
+        insta::assert_snapshot!(error("[1]"), @"a.json: does not begin with `schema_version` and `command`: not a file of results; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 4; measure again with this one");
         insta::assert_snapshot!(error(r#"{"schema_version": 5, "command": "perf"}"#), @"a.json: has schema version 5, this program reads version 4; read it with the program that wrote it, or a newer one");
