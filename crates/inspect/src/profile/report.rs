@@ -8,7 +8,7 @@ use super::kernel::KernelProfile;
 use exit::Ending;
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};
-use units::{indented, percent, three};
+use units::{percent, three};
 
 /// A lab's variants on one case.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -181,7 +181,7 @@ impl VariantProfile {
             Outcome::Counted { kernels, mismatch } => {
                 let mut parts = vec![title];
                 if let Some(mismatch) = mismatch {
-                    parts.push(format!("  {}: {}", look.bad("WRONG"), indented(mismatch)));
+                    parts.push(said("WRONG", &look.bad("WRONG"), mismatch, look));
                 }
                 if kernels.is_empty() {
                     parts.push("  launches nothing".to_owned());
@@ -191,12 +191,19 @@ impl VariantProfile {
                 parts.join("\n")
             }
             Outcome::Failed { message } => {
-                format!("{title}\n  {}: {}\n", look.bad("FAILED"), indented(message))
+                let message = said("FAILED", &look.bad("FAILED"), message, look);
+                format!("{title}\n{message}\n")
             }
             Outcome::Lacking { message } => {
-                let word = look.caution("lacking");
-                format!("{title}\n  {word}: {}\n", indented(message))
+                let message = said("lacking", &look.caution("lacking"), message, look);
+                format!("{title}\n{message}\n")
             }
         }
     }
+}
+
+/// A verdict, painted, and its message, in lines as wide as the terminal.
+fn said(verdict: &str, painted: &str, message: &str, look: Look) -> String {
+    let text = look.wrapped(&format!("{verdict}: {message}"), 2);
+    text.replacen(verdict, painted, 1)
 }

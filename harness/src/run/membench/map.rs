@@ -128,7 +128,7 @@ mod tests {
         );
         let picture = svg("H100", &[map]).unwrap();
         assert!(picture.contains(">H100, atom: 200 cycles dark, 300 bright<"));
-        assert!(picture.contains(r#"<text x="48" y="64" transform="rotate(-90 48 64)""#));
+        assert!(picture.contains(r#"<text x="48" y="63" transform="rotate(-90 48 63)""#));
         assert_eq!(palette().len(), 3 * 256);
         assert_eq!(
             (&palette()[..3], &palette()[765..]),
