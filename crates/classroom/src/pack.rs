@@ -102,6 +102,7 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         CommandError::Environment(format!("cannot read {}: {error}", file.display()))
     })?;
     output.write_all(&packed)?;
+    let look = out.look();
     out.line(format_args!(
         "{}: {}, {}, {} in {:.1} s",
         args.output.display(),
@@ -110,19 +111,19 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         bytes(bundle.bytes),
         elapsed.as_secs_f64()
     ))?;
-    out.line(summary(&bundle))?;
+    for line in summary(&bundle).lines() {
+        out.line(look.wrapped(line, 0))?;
+    }
     out.line(format_args!("SHA-256    {}", bundle.sha256))?;
     for (case, fault) in bundle.failed.iter().chain(&bundle.timed_failed) {
         let message = escape::at_most(&fault.message, LONGEST_MESSAGE);
-        out.line(format_args!(
-            "no plan    {case} [{}]: {message}",
-            fault.kind
-        ))?;
+        let words = format!("no plan    {case} [{}]: {message}", fault.kind);
+        out.line(look.wrapped(&words, 0))?;
     }
     if let Some(draw) = bundle.draw {
-        out.line(format_args!(
-            "draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too"
-        ))?;
+        let words =
+            format!("draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too");
+        out.line(look.wrapped(&words, 0))?;
     }
     Ok(match bundle.failed.is_empty() {
         true => Ending::Fine,
