@@ -67,6 +67,18 @@ fn a_folder_is_no_variant() {
 }
 
 #[test]
+fn a_students_copy_is_not_checked() {
+    let copy = tempfile::tempdir().unwrap();
+    for part in ["crates/plan", "kernels-gpu", "labs"] {
+        std::fs::create_dir_all(copy.path().join(part)).unwrap();
+    }
+    let args = ["check-course", "--course", "."];
+    let text = describe(&harness(copy.path(), &args).output().unwrap());
+    assert!(text.starts_with("exit code: 2"), "{text}");
+    assert!(text.contains("is a students' copy, without solutions to check"), "{text}");
+}
+
+#[test]
 fn json_with_a_space() {
     let said = "exit code: 2\n--- stderr ---\nerror: write --json=a.json, with `=`\n";
     for command in ["perf", "perf wave2d", "list", "counts wave2d"] {

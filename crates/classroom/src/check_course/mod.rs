@@ -64,6 +64,7 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
         "`cargo test` grades your starters",
     )?;
     let root = course_root::find(args.course.as_deref(), Path::new("."))?;
+    has_solutions(&root)?;
     if let Some(name) = &args.lab {
         knows(&root, name)?;
     }
@@ -110,6 +111,17 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     } else {
         Ending::Wrong
     })
+}
+
+/// Refuses a students' copy.
+fn has_solutions(root: &Path) -> Result<(), CommandError> {
+    match root.join("kernels-gpu/solutions").is_dir() {
+        true => Ok(()),
+        false => Err(CommandError::Input(format!(
+            "{}: is a students' copy, without solutions to check; go to the course's folder, or name it with --course DIR",
+            root.display()
+        ))),
+    }
 }
 
 /// Refuses a lab that the course has and this program has not, and says what is left to fill.
