@@ -90,7 +90,8 @@ pub enum Kind {
 
 /// Codes of the kinds that have no damping.
 const ZERO: f32 = -1.0;
-const SOURCE: f32 = -2.0;
+/// The code of a source.
+pub const SOURCE: f32 = -2.0;
 
 impl Kind {
     /// The kind in one float, for tables: a free cell's damping, which is 0 or more, or a negative

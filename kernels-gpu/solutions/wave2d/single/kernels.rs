@@ -4,18 +4,17 @@
 //! warp's cells fill a whole line, of u0 and of u1. A row's threads are thus shifted against those
 //! of the row before, and a cell's neighbours come from L1 and not from registers.
 //!
-//! A block first asks the scene whether all of its cells are free and undamped. If they are, a
-//! thread starts all of its loads before it waits for the first. Otherwise it starts the loads of
-//! two rows at a time, after it has computed their cells' kinds.
+//! A block first asks the scene whether all of its cells are free and undamped. If they are not, it
+//! reads their kinds from a table, which is written once for all launches. A thread starts all of
+//! its loads before it waits for the first.
 //!
 //! Blocks go through the domain in one direction in even launches and in the other in odd ones. A
 //! launch thus begins with the cells that the last one has left in L2.
 
-use cuda_std::hint;
 use cuda_std::prelude::*;
 
 use kernels_gpu::cache_line;
-use kernels_gpu::wave2d::update::{self, Kind, Neighbours};
+use kernels_gpu::wave2d::update::{self, Kind, Neighbours, SOURCE};
 use kernels_gpu::wave2d::{AnyScene, Domain, Region, Scene};
 
 /// Cells in a cache line.
@@ -23,6 +22,24 @@ const LINE: u32 = cache_line::len::<f32>();
 
 /// Rows of a thread.
 pub const ROWS: u32 = 4;
+
+/// Writes the code of every cell's kind: see [`Kind::encode`].
+///
+/// Block: any. Grid: a thread for each of n_x * n_y cells.
+///
+/// # Safety
+/// `codes` points to n_x * n_y elements that nothing else accesses during the launch; that is at
+/// most 2^31. n_x and n_y are at least 2.
+#[kernel]
+pub unsafe fn wave2d_single_codes(codes: *mut f32, n_x: u32, n_y: u32, scene: u32) {
+    let domain = Domain { n_x, n_y };
+    let i = thread::index_1d();
+    if i < n_x * n_y {
+        let kind = update::kind(&AnyScene::new(scene, domain), domain, i % n_x, i / n_x);
+        // SAFETY: the caller's.
+        unsafe { *codes.add(i as usize) = kind.encode() }
+    }
+}
 
 /// Computes timestep `t` of every cell: the new field replaces `u0`. If `backwards` is not 0, the
 /// last blocks have the first cells.
@@ -32,11 +49,13 @@ pub const ROWS: u32 = 4;
 ///
 /// # Safety
 /// - `u0` points to n_x * n_y initialised values that nothing else accesses during the launch.
-/// - `u1` has n_x * n_y elements; n_x * n_y is at most 2^31; n_x and n_y are at least 2.
+/// - `u1` and `codes` have n_x * n_y elements; n_x * n_y is at most 2^31; n_x and n_y are at least
+///   2. [`wave2d_single_codes`] wrote `codes`.
 #[kernel(max_threads = 256, min_blocks = 6)]
 pub unsafe fn wave2d_single(
     u0: *mut f32,
     u1: &[f32],
+    codes: &[f32],
     n_x: u32,
     n_y: u32,
     scene: u32,
@@ -70,81 +89,56 @@ pub unsafe fn wave2d_single(
         y_first: y_first + thread::thread_idx_y() * ROWS,
     };
     if !AnyScene::new(scene, domain).is_plain(region) {
-        let mut column = column;
-        let y_end = hint::opaque(column.y_first + ROWS);
-        while column.y_first < y_end {
-            // SAFETY: the caller's.
-            unsafe { advance_any::<2>(column, u1, domain, scene, k, t) }
-            column.y_first += 2;
-        }
+        // SAFETY: the caller's.
+        unsafe { advance_any(column, u1, codes, domain, scene, k, t) }
         return;
     }
     // SAFETY: all cells of the block are inside the border and have four neighbours. Each thread
     // touches its own elements of u0.
     unsafe {
         let u1 = |i: u32| *u1.get_unchecked(i as usize);
-        let values = Values::<{ ROWS as usize }>::load(|row| *column.cell(row), u1, column);
+        let values = Values::load(|row| *column.cell(row), u1, column);
         for row in 0..ROWS as usize {
             *column.cell(row) = values.advance(row, k, 0.0);
         }
     }
 }
 
-/// Computes the first `ROWS` cells of a column, of any kind. Some or all of them may be outside the
-/// domain.
+/// Computes the cells of a column, of any kind. Some or all of them may be outside the domain.
 ///
 /// # Safety
-/// As the kernels'.
+/// As the kernel's.
 #[inline(always)]
 #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
-unsafe fn advance_any<const ROWS: usize>(
+unsafe fn advance_any(
     column: Column,
     u1: &[f32],
+    table: &[f32],
     domain: Domain,
     scene: u32,
     k: f32,
     t: u32,
 ) {
-    // The constants of the five scenes stay out of registers: a loop that is not unrolled computes
-    // each cell's kind.
-    let mut codes = [0.0; ROWS];
-    let mut has_source = false;
-    let (mut row, rows) = (0, hint::opaque(ROWS as u32) as usize);
-    while row < rows {
-        let domain = Domain {
-            n_x: hint::opaque(domain.n_x),
-            n_y: hint::opaque(domain.n_y),
-        };
-        let scene = AnyScene::new(scene, domain);
-        let kind = update::kind(&scene, domain, column.x_in(row), column.y(row));
-        has_source |= kind == Kind::Source;
-        for row in 1..ROWS {
-            codes[row - 1] = codes[row];
-        }
-        codes[ROWS - 1] = kind.encode();
-        row += 1;
-    }
-    let source = if has_source {
-        AnyScene::new(scene, domain).source_value(t)
-    } else {
-        0.0
-    };
-    // Cells that are not free load too, without a branch: all loads are in flight together here
-    // too.
+    // All cells load, without a branch: all loads are in flight together here too.
     let end = domain.n_x * domain.n_y - 1;
-    // SAFETY: free cells are in the domain; each thread touches its own elements of u0.
+    let is_in = |row: usize| column.x_in(row) < domain.n_x && column.y(row) < domain.n_y;
+    // SAFETY: indices are in the domain; each thread touches its own elements of u0.
     unsafe {
-        let u0 = |row: usize| {
-            if codes[row] >= 0.0 {
-                *column.cell(row)
-            } else {
-                0.0
-            }
-        };
+        let mut codes = [0.0; ROWS as usize];
+        for row in 0..ROWS as usize {
+            codes[row] = *table.get_unchecked(column.index(row).min(end) as usize);
+        }
+        let u0 = |row: usize| if is_in(row) { *column.cell(row) } else { 0.0 };
         let u1 = |i: u32| *u1.get_unchecked(i.min(end) as usize);
-        let values = Values::<ROWS>::load(u0, u1, column);
-        for row in 0..ROWS {
-            if column.x_in(row) < domain.n_x && column.y(row) < domain.n_y {
+        let values = Values::load(u0, u1, column);
+        let has_source = codes.iter().any(|&code| code == SOURCE);
+        let source = if has_source {
+            AnyScene::new(scene, domain).source_value(t)
+        } else {
+            0.0
+        };
+        for row in 0..ROWS as usize {
+            if is_in(row) {
                 let free = values.advance(row, k, codes[row]);
                 *column.cell(row) = Kind::choose(codes[row], free, source);
             }
@@ -190,13 +184,13 @@ impl Column {
 }
 
 /// The values that a thread loads.
-struct Values<const ROWS: usize> {
-    u0: [f32; ROWS],
-    u1: [f32; ROWS],
-    around: [Neighbours<f32>; ROWS],
+struct Values {
+    u0: [f32; ROWS as usize],
+    u1: [f32; ROWS as usize],
+    around: [Neighbours<f32>; ROWS as usize],
 }
 
-impl<const ROWS: usize> Values<ROWS> {
+impl Values {
     /// Loads cells of u1 by index, and those of u0 by row.
     #[inline(always)]
     #[allow(clippy::needless_range_loop, reason = "arrays stay in registers")]
@@ -208,14 +202,14 @@ impl<const ROWS: usize> Values<ROWS> {
             south: 0.0,
         };
         let mut values = Self {
-            u0: [0.0; ROWS],
-            u1: [0.0; ROWS],
-            around: [zero; ROWS],
+            u0: [0.0; ROWS as usize],
+            u1: [0.0; ROWS as usize],
+            around: [zero; ROWS as usize],
         };
-        for row in 0..ROWS {
+        for row in 0..ROWS as usize {
             values.u1[row] = u1(column.index(row));
         }
-        for row in 0..ROWS {
+        for row in 0..ROWS as usize {
             let i = column.index(row);
             values.around[row] = Neighbours {
                 west: u1(i.wrapping_sub(1)),
@@ -224,7 +218,7 @@ impl<const ROWS: usize> Values<ROWS> {
                 south: u1(i.wrapping_add(column.n_x)),
             };
         }
-        for row in 0..ROWS {
+        for row in 0..ROWS as usize {
             values.u0[row] = u0(row);
         }
         values
