@@ -21,11 +21,12 @@
 //!
 //! 1. `case`: a case, its reference and its work;
 //! 2. `variant`: a solution, its shapes, and how its results are compared;
-//! 3. `lab`: a lab, and lookups by name;
-//! 4. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 5. [`run`]: a variant's case on a device;
-//! 6. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
-//! 7. [`memory_advice`]: the case that would fit where memory is short.
+//! 3. `demand`: what a shape asks of a GPU, and how long that takes about;
+//! 4. `lab`: a lab, and lookups by name;
+//! 5. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
+//! 6. [`run`]: a variant's case on a device;
+//! 7. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
+//! 8. [`memory_advice`]: the case that would fit where memory is short.
 //!
 //! # Limits
 //!
@@ -33,6 +34,7 @@
 
 mod case;
 pub mod catalogue;
+mod demand;
 pub mod devices;
 mod lab;
 pub mod memory_advice;
@@ -42,6 +44,7 @@ mod seed;
 mod variant;
 
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
+pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, boxed, find_lab, find_variant};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use seed::Seed;

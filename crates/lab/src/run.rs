@@ -34,7 +34,7 @@ pub fn run_from(
     variant: &Variant,
     inputs: &NamedBuffers,
 ) -> Result<Outcome, Error> {
-    let plan = variant.record_for(case, device.count())?;
+    let plan = variant.record_on(case, device)?;
     let mut session = device.prepare(&variant.module, &plan)?;
     run_once(session.as_mut(), &plan, inputs)
 }

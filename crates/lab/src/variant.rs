@@ -7,10 +7,12 @@ use std::sync::Arc;
 use device::buffer::NamedBuffers;
 use device::check::{self, CheckError};
 use device::error::Error;
+use device::Device;
 use device::module::Module;
-use plan::{Interface, Plan, Solution};
+use plan::{Interface, Plan, Solution, Target};
 
 use crate::case::{InterfaceCase, LabCase, Work};
+use crate::demand::{Demand, target};
 
 /// The character between a variant's name and a shape's label.
 pub const SHAPE: char = '@';
@@ -27,7 +29,9 @@ pub enum Arithmetic {
     Reordered,
 }
 
-type Record = Box<dyn Fn(&dyn LabCase, u32) -> Result<Plan, Error> + Send + Sync>;
+type Record = Box<dyn Fn(&dyn LabCase, Target) -> Result<Plan, Error> + Send + Sync>;
+type Demands = Box<dyn Fn(&dyn LabCase, Target) -> Demand + Send + Sync>;
+type Wins = Box<dyn Fn(&dyn LabCase) -> bool + Send + Sync>;
 type Bytes = Arc<dyn Fn(&dyn LabCase) -> u64 + Send + Sync>;
 
 /// A solution of a lab: its name, its kernels, and the plans that it records.
@@ -56,17 +60,21 @@ pub struct Variant {
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
+    /// What it asks of a GPU, where its lab says so.
+    demand: Option<Demands>,
+    /// The cases for which it is the fastest of its lab, if there are any that are known before.
+    wins: Option<Wins>,
 }
 
 impl Variant {
-    /// A variant whose plans this function records, for a case and a number of devices; it may use
-    /// fewer. Its results equal the reference's to the last bit, and it must move the bytes of
+    /// A variant whose plans this function records, for a case and a machine; it may use fewer
+    /// devices. Its results equal the reference's to the last bit, and it must move the bytes of
     /// [`LabCase::work`].
     pub fn recorded(
         name: impl Into<String>,
         summary: &'static str,
         module: Arc<Module>,
-        record: impl Fn(&dyn LabCase, u32) -> Result<Plan, Error> + Send + Sync + 'static,
+        record: impl Fn(&dyn LabCase, Target) -> Result<Plan, Error> + Send + Sync + 'static,
     ) -> Variant {
         Variant {
             name: name.into(),
@@ -79,6 +87,8 @@ impl Variant {
             is_for_several: false,
             record: Box::new(record),
             bytes: None,
+            demand: None,
+            wins: None,
         }
     }
 
@@ -90,9 +100,9 @@ impl Variant {
         solution: fn(&C) -> Box<dyn Solution<C::Interface>>,
     ) -> Variant {
         let own = name.to_owned();
-        Variant::recorded(name, summary, module, move |case, devices| {
+        Variant::recorded(name, summary, module, move |case, target| {
             let case: &C = downcast(&own, case);
-            record(&own, case, solution(case).as_ref(), devices)
+            record(&own, case, solution(case).as_ref(), target)
         })
     }
 
@@ -112,6 +122,35 @@ impl Variant {
     pub fn on_request(mut self) -> Variant {
         self.on_request = true;
         self
+    }
+
+    /// The same that is the fastest of its lab for cases for which `wins` holds. For these it is
+    /// measured without being asked for, and `harness run` takes it on a GPU that can run it.
+    pub fn winning<C: LabCase>(
+        mut self,
+        wins: impl Fn(&C) -> bool + Send + Sync + 'static,
+    ) -> Variant {
+        let own = self.name.clone();
+        self.wins = Some(Box::new(move |case| wins(downcast(&own, case))));
+        self
+    }
+
+    /// Whether it is the fastest of its lab for this case, as far as that is known before.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn wins(&self, case: &dyn LabCase) -> bool {
+        self.wins.as_ref().is_some_and(|wins| wins(case))
+    }
+
+    /// Whether cases like this one are its own: those that it wins, where some are known.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn is_for(&self, case: &dyn LabCase) -> bool {
+        self.wins.as_ref().is_none_or(|wins| wins(case))
     }
 
     /// The same that records whole cases alone, and no parts of them.
@@ -153,14 +192,13 @@ impl Variant {
         if let Some(bytes) = bytes {
             self = self.moving(move |case| bytes(case, &default));
         }
-        let others = space.iter().copied().filter(|shape| *shape != default);
-        for shape in std::iter::once(default).chain(others) {
+        for shape in in_order(default, space) {
             let own = format!("{}{SHAPE}{}", self.name, label(&shape));
             let record = Variant::recorded(
                 own.clone(),
                 self.summary,
                 Arc::clone(&self.module),
-                move |case, devices| record::<C>(&own, downcast(&own, case), &shape, devices),
+                move |case, target| record::<C>(&own, downcast(&own, case), &shape, target),
             );
             let shaped = Variant {
                 arithmetic: self.arithmetic,
@@ -174,6 +212,35 @@ impl Variant {
             });
         }
         self
+    }
+
+    /// The same with what each shape of [`Variant::tuned`] asks of a GPU, so that one can be chosen
+    /// where none was timed.
+    pub fn modelled<C: LabCase, S>(
+        mut self,
+        default: S,
+        space: &[S],
+        demand: fn(&C, &S, Target) -> Demand,
+    ) -> Variant
+    where
+        S: Copy + PartialEq + Send + Sync + 'static,
+    {
+        for (variant, shape) in self.shapes.iter_mut().zip(in_order(default, space)) {
+            let own = variant.name.clone();
+            variant.demand = Some(Box::new(move |case, target| {
+                demand(downcast(&own, case), &shape, target)
+            }));
+        }
+        self
+    }
+
+    /// What a shape asks of a GPU for this case, where its lab says so.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn demand(&self, case: &dyn LabCase, target: Target) -> Option<Demand> {
+        Some(self.demand.as_ref()?(case, target))
     }
 
     /// Whether its results equal the reference's to the last bit. Those of a fused variant equal
@@ -207,7 +274,7 @@ impl Variant {
         self.record_for(case, 1)
     }
 
-    /// The same for `devices` devices; a variant may use fewer.
+    /// The same for a number of devices, or a [`Target`]; a variant may use fewer devices.
     ///
     /// # Errors
     ///
@@ -216,8 +283,25 @@ impl Variant {
     /// # Panics
     ///
     /// As there.
-    pub fn record_for(&self, case: &dyn LabCase, devices: u32) -> Result<Plan, Error> {
-        (self.record)(case, devices)
+    pub fn record_for(
+        &self,
+        case: &dyn LabCase,
+        target: impl Into<Target>,
+    ) -> Result<Plan, Error> {
+        (self.record)(case, target.into())
+    }
+
+    /// The same for this device, or these: with launches cut for their multiprocessors.
+    ///
+    /// # Errors
+    ///
+    /// As [`Variant::record`].
+    ///
+    /// # Panics
+    ///
+    /// As there.
+    pub fn record_on(&self, case: &dyn LabCase, device: &dyn Device) -> Result<Plan, Error> {
+        self.record_for(case, target(device.info(), device.count()))
     }
 
     /// The work of a case with the bytes that this variant must move.
@@ -283,16 +367,22 @@ impl fmt::Debug for Variant {
     }
 }
 
+/// The shapes, the default one first.
+fn in_order<S: Copy + PartialEq>(default: S, space: &[S]) -> impl Iterator<Item = S> {
+    let others = space.iter().copied().filter(move |shape| *shape != default);
+    std::iter::once(default).chain(others)
+}
+
 /// A solution's plan of a case.
 fn record<C: InterfaceCase>(
     variant: &str,
     case: &C,
     solution: &dyn Solution<C::Interface>,
-    devices: u32,
+    target: Target,
 ) -> Result<Plan, Error> {
     let name = format!("{} {variant}, {case}", C::Interface::NAME);
     let problem = case.problem();
-    Ok(C::Interface::record_for(devices, name, &problem, solution)?)
+    Ok(C::Interface::record_for(target, name, &problem, solution)?)
 }
 
 /// The case as the type of a variant's lab.

@@ -8,8 +8,8 @@ use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use device::DeviceInfo;
-use device::{Device, DeviceKind};
-use lab::{Lab, LabCase, Variant, find_variant};
+use device::{Device, DeviceKind, validate};
+use lab::{Lab, LabCase, Speed, Variant, find_variant, target};
 use output_files::input::unreadable;
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
@@ -212,8 +212,10 @@ impl Table {
 
     /// The variant in the shape that is best for the case on this number of `devices` like this
     /// one: what was found for this case, or else for that with the number of cells nearest to a
-    /// device's share; on this GPU, or else on others of its generation. As it is where nothing was
-    /// found, where a shape was named, and on the emulated device.
+    /// device's share; on this GPU, or else on others of its generation. Where nothing was found,
+    /// it is the one that is fastest by the shapes' [`Demand`](lab::Demand), or else what other
+    /// generations found, if it can run here. As it is where nothing is known, where a shape was
+    /// named, and on the emulated device.
     pub fn choose(
         &self,
         lab: &Lab,
@@ -239,10 +241,16 @@ impl Table {
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;
         let has_own = found.iter().any(|(entry, _)| is_own(entry));
-        found.retain(|(entry, _)| match has_own {
-            true => is_own(entry),
-            false => generation.is_some() && entry.compute_capability == generation,
-        });
+        let is_alike = |entry: &Entry| {
+            generation.is_some() && entry.compute_capability == generation
+        };
+        if has_own {
+            found.retain(|(entry, _)| is_own(entry));
+        } else if found.iter().any(|(entry, _)| is_alike(entry)) {
+            found.retain(|(entry, _)| is_alike(entry));
+        } else if let Some(fastest) = by_demand(variant, case, info, devices) {
+            return fastest;
+        }
         let distance = |entry: &Entry| match devices == 1 && entry.case == label {
             true => -1.0,
             false => (size(entry.cells) - own).abs(),
@@ -253,6 +261,7 @@ impl Table {
             let mut shapes = variant.shapes.iter();
             shapes.find(|shape| shape.label() == Some(label))
         });
+        let shape = shape.filter(|shape| has_own || runs(shape, case, info, devices));
         shape.unwrap_or(variant)
     }
 
@@ -264,6 +273,30 @@ impl Table {
         }
         text
     }
+}
+
+/// The shape that is fastest on devices like this one by what the shapes ask of them, of those that
+/// can run; if they say so. Of equals the first.
+pub(crate) fn by_demand(
+    variant: &'static Variant,
+    case: &dyn LabCase,
+    info: &DeviceInfo,
+    devices: u32,
+) -> Option<&'static Variant> {
+    let speed = Speed::of(info)?;
+    let timed = variant.shapes.iter().filter_map(|shape| {
+        let demand = shape.demand(case, target(info, devices))?;
+        Some((shape, speed.step_s(&demand)))
+    });
+    let can_run = timed.filter(|(shape, _)| runs(shape, case, info, devices));
+    let fastest = can_run.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    Some(fastest?.0)
+}
+
+/// Whether devices like this one have what the variant's launches need: shared memory, clusters.
+pub fn runs(variant: &Variant, case: &dyn LabCase, info: &DeviceInfo, devices: u32) -> bool {
+    let plan = variant.record_for(case, target(info, devices));
+    plan.is_ok_and(|plan| validate::validate(&variant.module, &plan, &info.limits).is_ok())
 }
 
 /// The entries with their lines, and the file's name for messages.

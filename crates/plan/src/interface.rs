@@ -5,7 +5,7 @@ use std::fmt::Debug;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::{Plan, PlanError};
+use crate::{Plan, PlanError, Target};
 
 /// The interface of a lab: the problem that a solution gets, and the buffers of its plans. Each
 /// lab's module has a type that implements it.
@@ -48,18 +48,18 @@ pub trait Interface: Sized {
         Self::record_for(1, name, problem, solution)
     }
 
-    /// The same for `devices` devices; the solution may use fewer.
+    /// The same for a number of devices, or a [`Target`]; the solution may use fewer devices.
     ///
     /// # Errors
     ///
     /// As [`Interface::record`].
     fn record_for(
-        devices: u32,
+        target: impl Into<Target>,
         name: impl Into<String>,
         problem: &Self::Problem,
         solution: &(impl Solution<Self> + ?Sized),
     ) -> Result<Plan, PlanError> {
-        let mut plan = Plan::new(name).with_available_devices(devices);
+        let mut plan = Plan::new(name).for_target(target.into());
         let buffers = Self::declare(problem, &mut plan);
         let outputs = solution.record_into(problem, buffers, &mut plan)?;
         Self::finish(outputs, &mut plan);

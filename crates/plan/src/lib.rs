@@ -70,6 +70,7 @@ mod scatter;
 mod serial;
 pub mod slabs;
 pub mod stencil25;
+mod target;
 pub mod wave2d;
 pub mod wave3d;
 
@@ -84,3 +85,4 @@ pub use nearest::{nearest, suggestion};
 pub use record::Plan;
 pub use recorder::{Recording, Task, record_all};
 pub use scatter::{Part, Rect, Scattered};
+pub use target::Target;

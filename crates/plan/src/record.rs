@@ -10,7 +10,9 @@ use crate::Element;
 use crate::command::Stored;
 use crate::independent;
 use crate::serial::SavedPlan;
-use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered};
+use crate::{
+    Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered, Target,
+};
 
 /// Buffers, launches and copies, in order. See the [crate]'s documentation.
 #[derive(Debug, Clone, Deserialize)]
@@ -26,8 +28,8 @@ pub struct Plan {
     kernel_index: HashMap<String, u32>,
     pub(crate) commands: Vec<Stored>,
     pub(crate) args: Vec<Arg>,
-    /// The number of devices to run on.
-    available_devices: u32,
+    /// The machine to run on.
+    target: Target,
     /// Buffers that have no memory of their own.
     pub(crate) scattered: Vec<Scattered>,
     /// Ranges of commands that are independent of each other; each of two at least, in order,
@@ -70,7 +72,7 @@ impl Plan {
             kernel_index: HashMap::new(),
             commands: Vec::new(),
             args: Vec::new(),
-            available_devices: 1,
+            target: Target::from(1),
             scattered: Vec::new(),
             groups: Vec::new(),
             group_start: None,
@@ -79,15 +81,33 @@ impl Plan {
 
     /// The same for a machine with this number of devices.
     pub fn with_available_devices(self, devices: u32) -> Plan {
+        let target = Target {
+            devices,
+            ..self.target
+        };
+        self.for_target(target)
+    }
+
+    /// The same for this machine.
+    pub(crate) fn for_target(self, target: Target) -> Plan {
         Plan {
-            available_devices: devices.max(1),
+            target: Target {
+                devices: target.devices.max(1),
+                multiprocessors: target.multiprocessors.max(1),
+            },
             ..self
         }
     }
 
     /// The number of devices to run on: at least 1. A solution may use all of them, or fewer.
     pub fn available_devices(&self) -> u32 {
-        self.available_devices
+        self.target.devices
+    }
+
+    /// The number of multiprocessors of a device. A solution may cut its launches so that blocks
+    /// fill them; a plan that is recorded without a GPU at hand is for those of an H100.
+    pub fn multiprocessors(&self) -> u32 {
+        self.target.multiprocessors
     }
 
     /// Declares a buffer that the caller writes before a run and reads after it.
@@ -439,7 +459,7 @@ impl Plan {
             tag: self.tag,
             buffers: self.buffers.clone(),
             outputs: self.outputs.clone(),
-            available_devices: self.available_devices,
+            target: self.target,
             scattered: self.scattered.clone(),
             ..Plan::new(self.name.clone())
         };

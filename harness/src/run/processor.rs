@@ -14,14 +14,14 @@ use exit::{CommandError, Ending};
 use lab::catalogue::{self, SubmissionArg, variant_of_run};
 use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
-use measure::tuned::Table;
+use measure::tuned::{self, Table};
 use terminal::stdout::Out;
 
 /// The flags that say what computes, and whether the CPU computes the same.
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
     /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: a
-    /// plain one; on several GPUs a fast one that uses them]
+    /// plain one; on a GPU resident where the problem fits; on several GPUs a fast one that uses them]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]
@@ -147,7 +147,11 @@ impl DeviceArg {
         if device.is_none() {
             self.needs_device()?;
         }
-        let variant = match variant.zip(device) {
+        let winner = match name {
+            None if !is_own => device.and_then(|device| winner(lab, case, device)),
+            _ => None,
+        };
+        let variant = match winner.or(variant).zip(device) {
             Some((variant, device)) => Some(shaped(lab, variant, case, device)?),
             None => variant,
         };
@@ -160,6 +164,14 @@ impl DeviceArg {
             ranks: None,
         })
     }
+}
+
+/// The variant that is known to be the fastest for the case, if there is one and this GPU runs it.
+fn winner(lab: &'static Lab, case: &dyn LabCase, device: &dyn Device) -> Option<&'static Variant> {
+    let info = device.info();
+    let runs = |variant: &&Variant| variant.wins(case) && tuned::runs(variant, case, info, 1);
+    let mut winners = lab.variants.iter().filter(runs);
+    winners.next().filter(|_| info.kind == DeviceKind::Cuda)
 }
 
 /// The variant in the shape that was found for the case on this device, or on these.

@@ -196,7 +196,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         let variant = self.processor.device_variant();
         let steps = part.timesteps().unwrap_or(0) as u32;
         let plan = match &self.receivers {
-            None => variant.record_for(part, device.count())?,
+            None => variant.record_on(part, device)?,
             Some(receivers) => receivers.record(&self.problem, variant, self.steps_done, steps)?,
         };
         let energy_j = || self.telemetry.as_ref()?.read().energy_j;
@@ -260,7 +260,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
             if device.info().kind == DeviceKind::Cuda {
                 let (time, steps) = GPU_WARM_UP;
                 let variant = self.processor.device_variant();
-                let plan = variant.record_for(part(steps).as_ref(), device.count())?;
+                let plan = variant.record_on(part(steps).as_ref(), device)?;
                 let mut session = device.prepare(&variant.module, &plan)?;
                 reset(session.as_mut(), &plan, &self.fields)?;
                 let began = Instant::now();

@@ -198,7 +198,7 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
 fn blocks_of_fast_cover_the_cube() {
     for shape in fast::Shape::SPACE {
         for n in (3..=Grid::MAX_N).step_by(7) {
-            let ([x, y, z], chunk) = shape.blocks(n, n - 2);
+            let ([x, y, z], chunk) = shape.blocks(n, n - 2, 132);
             let rows = shape.rows * shape.warps;
             assert!(
                 (x - 1) * 56 + 64 >= n && (x == 1 || (x - 2) * 56 + 64 < n),
@@ -213,7 +213,7 @@ fn blocks_of_fast_cover_the_cube() {
         }
     }
     // Eleven waves of 132 blocks, the last nearly full.
-    let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512, 510);
+    let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512, 510, 132);
     insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 8 blocks, 64 planes");
 }
 /// The lines of a kernel's body.

@@ -1,9 +1,10 @@
 //! The variants of the solutions.
 
-use plan::Solution;
+use plan::{Solution, Target};
 
 use super::computes_source::launch::Shape as ComputesSource;
 use super::computes_source::{self, dual, split};
+use super::fast::kernels::{COLUMNS, MARGIN};
 use super::fast::launch::Shape as Fast;
 use super::fast_single::launch::Shape as FastSingle;
 use super::resident;
@@ -12,7 +13,7 @@ use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_til
 use super::{fast, fast_single};
 use crate::kernels::variant;
 use crate::poisson::Poisson;
-use lab::Variant;
+use lab::{Demand, Precision, Variant};
 
 pub fn variants() -> Vec<Variant> {
     vec![
@@ -64,7 +65,8 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::Submission),
         )
         .for_several()
-        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
+        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
+        .modelled(Fast::DEFAULT, Fast::SPACE, demand),
         variant::<Poisson>(
             "resident",
             "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
@@ -72,6 +74,7 @@ pub fn variants() -> Vec<Variant> {
         )
         .moving(computing_source)
         .on_request()
+        .winning(|case: &Poisson| Resident::DEFAULT.fits(case.n()))
         .tuned::<Poisson, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
         variant::<Poisson>(
             "dual",
@@ -94,6 +97,26 @@ pub fn variants() -> Vec<Variant> {
 fn of_fast(case: &Poisson, shape: &Fast) -> u64 {
     let launches = shape.launches(case.iterations());
     computing_source(&case.clone().with_iterations(launches))
+}
+
+/// Tiles in chunks of planes: a round is a plane of a tile. Two more begin and end a chunk.
+fn demand(case: &Poisson, shape: &Fast, target: Target) -> Demand {
+    let planes = case.n() - 2;
+    let Fast { levels, .. } = *shape;
+    let rows = shape.rows * shape.warps;
+    let (blocks, chunk) = shape.blocks(case.n(), planes, target.multiprocessors);
+    let before = 2 * levels;
+    let read = u64::from(COLUMNS * rows);
+    let written = u64::from((COLUMNS - 2 * MARGIN) * (rows - before) * chunk);
+    Demand {
+        steps: levels,
+        blocks: blocks.map(u64::from).iter().product(),
+        rounds: u64::from(chunk + before + 2),
+        updates: u64::from(levels) * read,
+        lane_cycles: 17.0,
+        precision: Precision::F64,
+        bytes: 8 * (read + written / u64::from(chunk + before)),
+    }
 }
 
 /// The bytes that a variant must move if it computes f from the point's position.

@@ -4,10 +4,12 @@ use super::fast;
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
 use super::two_steps;
+use super::two_steps::kernels::POINTS;
 use super::two_steps::launch::Shape as TwoSteps;
 use crate::kernels::variant;
 use crate::stencil25::Stencil25;
-use lab::Variant;
+use lab::{Demand, InterfaceCase, Precision, Variant};
+use plan::Target;
 
 /// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
 /// which are the points' z, y and x.
@@ -59,7 +61,8 @@ pub fn variants() -> Vec<Variant> {
             TwoSteps::SPACE,
             TwoSteps::label,
             Some(of_two_steps),
-        ),
+        )
+        .modelled(TwoSteps::DEFAULT, TwoSteps::SPACE, demand),
         variant::<Stencil25>(
             "split",
             "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
@@ -161,4 +164,27 @@ fn of_two_steps(case: &Stencil25, _: &TwoSteps) -> u64 {
     let passes = u64::from(case.steps() / 4 * 2);
     let [inner, shell] = case.parts();
     (16 * inner + 28 * shell) * singles + (20 * inner + 32 * shell) * passes
+}
+
+/// A pass, whose launches run side by side: its tiles' planes, spread over the multiprocessors.
+fn demand(case: &Stencil25, shape: &TwoSteps, target: Target) -> Demand {
+    let (mut rounds, mut updates, mut bytes) = (0, 0, 0);
+    for (instance, of_launch) in shape.rounds(&case.problem(), target.multiprocessors) {
+        let [y, z] = instance.tile.map(u64::from);
+        let first = POINTS as u64 * u64::from(instance.threads);
+        let blocks = of_launch * u64::from(instance.blocks);
+        rounds += of_launch;
+        updates += blocks * (first + y * z);
+        // u around the points of the first timestep, v and vp for it, and the two results.
+        bytes += 4 * blocks * ((y + 16) * (z + 16) + 2 * first + 2 * y * z);
+    }
+    Demand {
+        steps: 2,
+        blocks: target.multiprocessors.into(),
+        rounds,
+        updates: updates / rounds,
+        lane_cycles: 200.0,
+        precision: Precision::F32,
+        bytes: bytes / rounds,
+    }
 }

@@ -114,6 +114,7 @@ fn strips_and_chunks_are_right_at_their_edges() {
         ] {
             let problem = Wave2d::new(n_x, n_y, steps, "double-slit").unwrap();
             let problem = problem.with_start(Start::Random { seed: 3.into() });
+            let warps = Some(warps);
             check(Shape { warps, ..shape }, &problem);
         }
     }
@@ -158,7 +159,7 @@ fn chunks_have_all_rows_with_something_to_do() {
         for (number, name) in (0..).zip(AnyScene::NAMES) {
             let problem = Wave2d::new(n_x, n_y, 2, name).unwrap();
             let shape = Shape {
-                warps: 40,
+                warps: Some(40),
                 ..*shape
             };
             let plan = recorded(shape.label(), &shape, &problem);
@@ -230,7 +231,7 @@ fn a_plain_middle_is_right_beside_rough_edges() {
         let problem = Wave2d::new(300, 330, 33, scene).unwrap();
         let problem = problem.with_start(Start::Random { seed: 4.into() });
         for shape in [Shape::DEFAULT, Shape::EXACT] {
-            check(Shape { warps: 11, ..shape }, &problem);
+            check(Shape { warps: Some(11), ..shape }, &problem);
         }
     }
 }
@@ -252,7 +253,8 @@ proptest! {
             .with_k(k).unwrap()
             .with_first_step(first_step)
             .with_start(Start::Random { seed: Seed::Number(seed) });
-        check(Shape { warps, ..shape }, &problem);
+        let warps = Some(warps);
+            check(Shape { warps, ..shape }, &problem);
         check_wavefront(wavefront::launch::Shape::SPACE[seed as usize % 2], &problem);
     }
 

@@ -62,6 +62,7 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(resident::launch::Submission),
         )
         .on_request()
+        .winning(|case: &Wave2d| Resident::DEFAULT.fits(case.domain().n_x, case.domain().n_y))
         .tuned::<Wave2d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]
 }

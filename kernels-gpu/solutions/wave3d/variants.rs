@@ -1,12 +1,14 @@
 //! The variants of the solutions.
 
+use super::fast::kernels::{MARGIN, WIDTH};
 use super::fast::launch::Shape as Fast;
 use super::kernels::{BLOCK, PLANES};
 use super::resident::launch::Shape as Resident;
 use super::{fast, resident, single, split2, split3};
 use crate::kernels::variant;
 use crate::wave3d::{MOST_SITES, Wave3d};
-use lab::Variant;
+use lab::{Demand, Precision, Variant};
+use plan::Target;
 
 // A grid has at most 65535 blocks along y and z.
 const _: () =
@@ -35,13 +37,18 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::Submission),
         )
         .for_several()
-        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
+        .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
+        .modelled(Fast::DEFAULT, Fast::SPACE, demand),
         variant::<Wave3d>(
             "resident",
             "many timesteps in each launch of one cluster, fields in its shared memory and registers; one launch per timestep where the domain does not fit",
             |_| Box::new(resident::launch::Submission),
         )
         .on_request()
+        .winning(|case: &Wave3d| {
+            let kernels_gpu::wave3d::Domain { n_x, n_y, n_z } = case.domain();
+            Resident::DEFAULT.fits([n_x, n_y, n_z])
+        })
         .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]
 }
@@ -50,4 +57,25 @@ pub fn variants() -> Vec<Variant> {
 fn of_fast(case: &Wave3d, shape: &Fast) -> u64 {
     let launches = case.steps().div_ceil(shape.depth);
     32 * case.sites() as u64 * u64::from(launches)
+}
+
+/// Tiles in chunks of planes: a round is a plane of a tile.
+fn demand(case: &Wave3d, shape: &Fast, target: Target) -> Demand {
+    let kernels_gpu::wave3d::Domain { n_x, n_y, n_z } = case.domain();
+    let Fast { depth, .. } = *shape;
+    let tile_rows = shape.rows * shape.threads;
+    let tiles = Fast::tiles([n_x, n_y, n_z], depth, tile_rows);
+    let chunk = shape.planes(tiles, depth, n_x, target.multiprocessors);
+    let rounds = u64::from(chunk + 2 * depth);
+    let read = u64::from(WIDTH * tile_rows);
+    let written = u64::from((WIDTH - 2 * MARGIN) * (tile_rows - 2 * depth) * chunk) / rounds;
+    Demand {
+        steps: depth,
+        blocks: tiles.map(u64::from).iter().product::<u64>() * u64::from(n_x.div_ceil(chunk)),
+        rounds,
+        updates: u64::from(depth) * read,
+        lane_cycles: 41.0,
+        precision: Precision::F64,
+        bytes: 16 * (read + written),
+    }
 }

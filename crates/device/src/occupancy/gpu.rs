@@ -22,7 +22,7 @@ impl From<UnknownGpu> for CommandError {
 /// The resources of a multiprocessor, and the units in which they are allocated.
 ///
 /// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the
-/// sections on shared memory of each capability; for the units (allocation granularities), NVIDIA's
+/// sections on shared memory of each capability, "Arithmetic Instructions" for lanes; for the units (allocation granularities), NVIDIA's
 /// occupancy calculator, `cuda_occupancy.h` of the CUDA toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
@@ -55,6 +55,10 @@ pub struct Gpu {
     pub shared_mem_unit_bytes: u32,
     /// Size of the memory that shared memory and L1 cache divide between them.
     pub l1_and_shared_bytes: u32,
+    /// `f32` operations of a multiprocessor per cycle.
+    pub f32_lanes: u32,
+    /// `f64` operations of a multiprocessor per cycle.
+    pub f64_lanes: u32,
 }
 
 const KIB: u32 = 1024;
@@ -75,6 +79,8 @@ const COMMON: Gpu = Gpu {
     reserved_shared_mem_bytes: KIB,
     shared_mem_unit_bytes: 128,
     l1_and_shared_bytes: 0,
+    f32_lanes: 128,
+    f64_lanes: 2,
 };
 
 static KNOWN: [Gpu; 7] = [
@@ -89,6 +95,7 @@ static KNOWN: [Gpu; 7] = [
         reserved_shared_mem_bytes: 0,
         shared_mem_unit_bytes: 256,
         l1_and_shared_bytes: 96 * KIB,
+        f32_lanes: 64,
         ..COMMON
     },
     Gpu {
@@ -98,6 +105,8 @@ static KNOWN: [Gpu; 7] = [
         shared_mem_bytes: 164 * KIB,
         shared_mem_per_block_bytes: 163 * KIB,
         l1_and_shared_bytes: 192 * KIB,
+        f32_lanes: 64,
+        f64_lanes: 32,
         ..COMMON
     },
     Gpu {
@@ -129,6 +138,7 @@ static KNOWN: [Gpu; 7] = [
         shared_mem_bytes: 228 * KIB,
         shared_mem_per_block_bytes: 227 * KIB,
         l1_and_shared_bytes: 256 * KIB,
+        f64_lanes: 64,
         ..COMMON
     },
     Gpu {
@@ -138,6 +148,7 @@ static KNOWN: [Gpu; 7] = [
         shared_mem_bytes: 228 * KIB,
         shared_mem_per_block_bytes: 227 * KIB,
         l1_and_shared_bytes: 256 * KIB,
+        f64_lanes: 64,
         ..COMMON
     },
     Gpu {

@@ -13,7 +13,7 @@ use device::{Error, LaunchLimits, Module};
 use exit::CommandError;
 use lab::{Lab, LabCase, Variant};
 use output_files::ScratchFolder;
-use plan::{Plan, Task};
+use plan::{Plan, Target, Task};
 use sandbox::InForce;
 use thiserror::Error as ThisError;
 use units::count;
@@ -100,9 +100,9 @@ impl Packer {
             folder: workshop.record,
             options: self.options.clone(),
         };
-        let record = move |case: &dyn LabCase, devices| {
+        let record = move |case: &dyn LabCase, target: Target| {
             recorder
-                .plan(case, devices)
+                .plan(case, target.devices)
                 .map_err(|error| Error::Input(Box::new(error)))
         };
         let variant = Variant::recorded(name, "a submission", module, record);
@@ -141,9 +141,9 @@ fn of_bundle(lab: &'static Lab, file: &Path, name: &str) -> Result<Variant, Comm
         .map_err(|error| refused(format!("{}: {error}; pack it again", file.display())))?;
     let own = Arc::clone(&module);
     let submission = name.to_owned();
-    let record = move |case: &dyn LabCase, devices| {
+    let record = move |case: &dyn LabCase, target: Target| {
         let cases = bundle.timed.iter().chain(&bundle.cases);
-        let plan = in_bundle(lab.name, cases, &own, case, devices);
+        let plan = in_bundle(lab.name, cases, &own, case, target.devices);
         plan.map_err(|message| {
             Error::Input(Box::new(NotRecorded {
                 submission: submission.clone(),

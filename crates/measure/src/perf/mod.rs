@@ -52,7 +52,7 @@ use device::Sanitize;
 use device::registers::RegisterCap;
 use exit::{CommandError, Ending};
 use host::labs;
-use lab::Lab;
+use lab::{Lab, LabCase, Variant};
 use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Chosen, Machine, Wanted};
 use terminal::json::JsonArg;
@@ -287,7 +287,7 @@ fn benches<'b>(
         let peers: Vec<_> = peers.filter(|peer| peer.about().lab == lab.name).collect();
         benches.extend(cases.into_iter().map(|case| Bench {
             lab,
-            variants: variants.clone(),
+            variants: with_winners(lab, &variants, case.as_ref(), args),
             caps: caps.clone(),
             peers: peers.clone(),
             tuned: environment.tuned,
@@ -299,6 +299,18 @@ fn benches<'b>(
         }));
     }
     Ok(benches)
+}
+
+/// The variants of a case: those of all cases, and unless some are named those that win this one.
+fn with_winners(
+    lab: &'static Lab,
+    variants: &[&'static Variant],
+    case: &dyn LabCase,
+    args: &PerfArgs,
+) -> Vec<&'static Variant> {
+    let is_usual = args.variant.is_empty();
+    let winners = lab.variants.iter().filter(|variant| is_usual && variant.wins(case));
+    variants.iter().copied().chain(winners).collect()
 }
 
 /// The chosen devices with their limits, and results that have nothing else yet.

@@ -1,5 +1,8 @@
 //! Trying a shape: whether its results are right, then what it takes beside the default shape.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use device::BufferPool;
 use device::run::run_once;
 use device::{Device, DeviceKind, Error, Launching, NamedBuffers};
@@ -25,6 +28,11 @@ const HOPELESS: f64 = 2.0;
 /// repeated.
 const LONG_S: f64 = 0.1;
 
+/// A run of this time is long enough to compare shapes by. One of twice as much takes fewer timesteps.
+const ENOUGH_S: f64 = 0.03;
+/// Shapes take 1 to 4, 12 or 16 timesteps per launch: a multiple of this number leaves no rest.
+const NO_REST: u32 = 48;
+
 /// Of the small cases, the emulated device, which is slow, takes every fourth.
 const EVERY_EMULATED: usize = 4;
 
@@ -35,6 +43,8 @@ pub struct Explorer<'e> {
     watch: Watch,
     settings: Settings,
     small: Vec<Expected>,
+    /// Whether a shape's results on these are right, by its name: they are the same for every case.
+    checked: RefCell<HashMap<String, Result<(), PassedOver>>>,
 }
 
 /// A small case, and what the reference makes of it.
@@ -91,12 +101,43 @@ impl<'e> Explorer<'e> {
             watch,
             settings,
             small,
+            checked: RefCell::default(),
         })
     }
 
     /// Whether times on the device mean something. Otherwise instructions are counted.
     pub fn has_times(&self) -> bool {
         self.device.info().kind != DeviceKind::Emulated
+    }
+
+    /// A case of the same size with fewer timesteps, where a run of all of them takes long in the
+    /// `default` shape.
+    ///
+    /// # Errors
+    ///
+    /// As [`Explorer::try_shape`]'s.
+    pub fn shortened(
+        &self,
+        case: &dyn LabCase,
+        inputs: &NamedBuffers,
+        default: &Variant,
+    ) -> Result<Option<Box<dyn LabCase>>, CommandError> {
+        let steps = case.timesteps().and_then(|steps| u32::try_from(steps).ok());
+        let Some(steps) = steps.filter(|steps| self.has_times() && *steps > NO_REST) else {
+            return Ok(None);
+        };
+        let plan = default.record_on(case, self.device);
+        let run = plan.map_err(RunError::Host).and_then(|plan| {
+            let memory = BufferPool::default();
+            let mut run =
+                TimedRun::prepare(self.device, &default.module, plan, inputs, &memory)?;
+            first_run_s(&mut run)
+        });
+        // What is wrong with it is found once more where it is tried.
+        let share = run.map_or(1.0, |run_s| ENOUGH_S / run_s);
+        let enough = (share * f64::from(steps)) as u32;
+        let enough = enough.next_multiple_of(NO_REST);
+        Ok((2 * enough <= steps).then(|| case.part(0, enough)).flatten())
     }
 
     /// Tries a shape.
@@ -122,14 +163,23 @@ impl<'e> Explorer<'e> {
         ))
     }
 
-    /// Whether the shape can be recorded for the case, and gives right results on every small case
-    /// for which it can be.
+    /// Whether the shape can be recorded for the case, and gives right results on small cases.
     fn plans(
         &self,
         timed: &Timed<'_>,
         shape: &Variant,
     ) -> Result<Result<(), PassedOver>, RunError> {
-        shape.record(timed.case)?;
+        shape.record_on(timed.case, self.device)?;
+        if let Some(known) = self.checked.borrow().get(&shape.name) {
+            return Ok(known.clone());
+        }
+        let checked = self.check(shape)?;
+        let mut known = self.checked.borrow_mut();
+        Ok(known.entry(shape.name.clone()).or_insert(checked).clone())
+    }
+
+    /// Whether the shape gives right results on every small case for which it can be recorded.
+    fn check(&self, shape: &Variant) -> Result<Result<(), PassedOver>, RunError> {
         let _bar = Bar::spinner(format!("{}: small cases", shape.name));
         let mut right = 0;
         for Expected {
@@ -174,7 +224,7 @@ impl<'e> Explorer<'e> {
     ) -> Result<Result<Measured, PassedOver>, RunError> {
         let memory = BufferPool::default();
         let prepare = |shape: &Variant| {
-            let plan = shape.record(timed.case)?;
+            let plan = shape.record_on(timed.case, self.device)?;
             TimedRun::prepare(self.device, &shape.module, plan, timed.inputs, &memory)
         };
         let mut own = prepare(shape)?;

@@ -7,12 +7,14 @@
 //!
 //! The results are in `tuned.toml`, which other commands use: [`tuned`](crate::tuned).
 
+#[cfg(test)]
+mod demand_tests;
 mod explore;
 #[cfg(test)]
 mod tests;
 
 use std::path::PathBuf;
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use device::Device;
@@ -39,8 +41,7 @@ use terminal::stdout::Out;
 pub struct TuneArgs {
     /// The lab
     lab: String,
-    /// Its variant, which has shapes to choose from
-    #[arg(required_unless_present = "submission")]
+    /// Its variant, which has shapes to choose from [default: all that have]
     variant: Option<String>,
     /// A submission, which has one shape: the command says what to do instead.
     #[arg(long, value_name = "DIR", hide = true)]
@@ -113,10 +114,17 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
-    let name = args.variant.as_deref().unwrap_or_default();
-    let variant = find_variant(&lab.variants, name)?;
-    if variant.shapes.is_empty() {
-        return Err(CommandError::Input(nothing_to_choose(labs, lab, variant)));
+    let variants = match &args.variant {
+        Some(name) => vec![find_variant(&lab.variants, name)?],
+        // Those that take other variants' shapes have none of their own.
+        None => {
+            let own = |variant: &&Variant| variant.tuned_as.is_none() && !variant.shapes.is_empty();
+            lab.variants.iter().filter(own).collect()
+        }
+    };
+    let without = variants.iter().find(|variant| variant.shapes.is_empty());
+    if variants.is_empty() || without.is_some() {
+        return Err(CommandError::Input(nothing_to_choose(labs, lab, without.copied())));
     }
     let params = catalogue::params(&args.param)?;
     let is_emulated = args.device == Wanted::Emulated;
@@ -158,31 +166,39 @@ fn run_on(
     let mut tuning = Tuning {
         lab,
         device,
-        variant,
         explorer,
         driver: driver.unwrap_or_else(|| "unknown".to_owned()),
         table,
         file,
         name: path.display().to_string(),
     };
-    for case in cases {
-        tuning.tune(case.as_ref(), args.again, out)?;
+    for variant in variants {
+        // One that is for certain cases is tuned for these, unless it is named.
+        let is_for = |case: &dyn LabCase| args.variant.is_some() || variant.is_for(case);
+        for case in cases.iter().filter(|case| is_for(case.as_ref())) {
+            tuning.tune(variant, case.as_ref(), args.again, out)?;
+        }
     }
     Ok(Ending::Fine)
 }
 
-fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: &Variant) -> String {
+fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: Option<&Variant>) -> String {
     let names = labs.iter().flat_map(|lab| {
         let variants = lab.variants.iter();
         let with_shapes = variants.filter(|variant| !variant.shapes.is_empty());
         with_shapes.map(|variant| format!("{} {}", lab.name, variant.name))
     });
-    format!(
-        "{} {} has one shape, so there is nothing to choose; with shapes: {}",
-        lab.name,
-        variant.name,
-        names.collect::<Vec<_>>().join(", ")
-    )
+    let names = names.collect::<Vec<_>>().join(", ");
+    match variant {
+        Some(variant) => format!(
+            "{} {} has one shape, so there is nothing to choose; with shapes: {names}",
+            lab.name, variant.name
+        ),
+        None => format!(
+            "no variant of {} has shapes to choose from; with shapes: {names}",
+            lab.name
+        ),
+    }
 }
 
 /// The small case with most work.
@@ -195,7 +211,6 @@ fn most_work(lab: &Lab) -> Option<Box<dyn LabCase>> {
 struct Tuning<'t> {
     lab: &'static Lab,
     device: &'t dyn Device,
-    variant: &'static Variant,
     explorer: Explorer<'t>,
     driver: String,
     table: Table,
@@ -208,21 +223,22 @@ impl Tuning<'_> {
     /// Tries the shapes that the table does not have, and names the best.
     fn tune(
         &mut self,
+        variant: &'static Variant,
         case: &dyn LabCase,
         again: bool,
         out: &mut Out<'_>,
     ) -> Result<(), CommandError> {
-        let at = self.entry(case);
+        let at = self.entry(variant, case);
         if again {
             self.table.entries[at].tried.clear();
         }
         let gpu = &self.device.info().name;
-        let title = format!("{} {}, {}", self.lab.name, self.variant.name, case.label());
+        let title = format!("{} {}, {}", self.lab.name, variant.name, case.label());
         out.line(format!("{} on {gpu}", out.look().title(&title)))?;
         let entry = &self.table.entries[at];
-        let known = { self.variant.shapes.iter() }.filter(|shape| entry.has(shape));
+        let known = { variant.shapes.iter() }.filter(|shape| entry.has(shape));
         let known = known.count();
-        let all = self.variant.shapes.len();
+        let all = variant.shapes.len();
         if known > 0 {
             out.line(match known == all {
                 true => format!(
@@ -235,15 +251,34 @@ impl Tuning<'_> {
                 ),
             })?;
         }
-        let columns = self.columns();
+        let columns = Columns::of(variant);
         out.line(columns.header(&entry.unit))?;
         for tried in &entry.tried {
             out.line(columns.row(tried))?;
         }
 
-        let default = &self.variant.shapes[0];
+        if known < all {
+            self.try_missing(variant, case, at, out)?;
+        }
+        let default = variant.shapes[0].label().unwrap_or_default();
+        self.table.entries[at].settle(default);
+        self.save()?;
+        out.line(self.verdict(&self.table.entries[at], default) + "\n")
+    }
+
+    /// Tries the shapes that entry `at` of the table does not have.
+    fn try_missing(
+        &mut self,
+        variant: &'static Variant,
+        case: &dyn LabCase,
+        at: usize,
+        out: &mut Out<'_>,
+    ) -> Result<(), CommandError> {
+        let (default, columns) = (&variant.shapes[0], Columns::of(variant));
         let inputs = case.inputs()?;
-        for shape in &self.variant.shapes {
+        let shortened = self.explorer.shortened(case, &inputs, default)?;
+        let case = shortened.as_deref().unwrap_or(case);
+        for shape in &variant.shapes {
             let entry = &self.table.entries[at];
             if entry.has(shape) {
                 continue;
@@ -270,16 +305,13 @@ impl Tuning<'_> {
             entry.tried.push(tried);
             self.save()?;
         }
-        let default = default.label().unwrap_or_default();
-        self.table.entries[at].settle(default);
-        self.save()?;
-        out.line(self.verdict(&self.table.entries[at], default) + "\n")
+        Ok(())
     }
 
     /// Which entry of the table is the case's.
-    fn entry(&mut self, case: &dyn LabCase) -> usize {
+    fn entry(&mut self, variant: &Variant, case: &dyn LabCase) -> usize {
         let info = self.device.info();
-        let (lab, variant, label) = (self.lab.name, &*self.variant.name, case.label());
+        let (lab, variant, label) = (self.lab.name, &*variant.name, case.label());
         let is_own = |entry: &Entry| {
             let entry = (&*entry.gpu, &*entry.lab, &*entry.variant, &*entry.case);
             entry == (&*info.name, lab, variant, &*label)
@@ -320,13 +352,6 @@ impl Tuning<'_> {
         Ok(())
     }
 
-    fn columns(&self) -> Columns {
-        let labels = self.variant.shapes.iter().filter_map(|shape| shape.label());
-        Columns {
-            first: labels.map(str::len).max().unwrap_or(0).max("shape".len()),
-        }
-    }
-
     fn verdict(&self, entry: &Entry, default: &str) -> String {
         let saved = match self.file {
             Some(_) => format!("; {} has it", self.name),
@@ -352,10 +377,16 @@ impl TuneArgs {
             true => Settings::quick(),
             false => Settings::usual(),
         };
-        // Single runs are compared.
+        // Single runs are compared. The shape before has warmed the device up.
         Settings {
             energy: None,
             batched: SamplingRule::exactly(1),
+            isolated: SamplingRule {
+                min_time: Duration::from_millis(30),
+                patience: Duration::from_millis(250),
+                ..settings.isolated
+            },
+            device_warm_up: Duration::from_millis(40),
             ..settings
         }
     }
@@ -373,6 +404,13 @@ struct Columns {
 }
 
 impl Columns {
+    fn of(variant: &Variant) -> Columns {
+        let labels = variant.shapes.iter().filter_map(|shape| shape.label());
+        Columns {
+            first: labels.map(str::len).max().unwrap_or(0).max("shape".len()),
+        }
+    }
+
     fn header(&self, unit: &str) -> String {
         let width = self.first;
         format!(

@@ -25,7 +25,7 @@ pub struct Shape {
     pub warps: u32,
     /// Planes of u in shared memory: 3 or 6.
     pub slots: u32,
-    /// Planes that a block computes. `None` means as few as fill an H100 with blocks.
+    /// Planes that a block computes. `None` means as few as fill the GPU with blocks.
     pub planes: Option<u32>,
 }
 
@@ -33,7 +33,7 @@ impl Shape {
     /// The shape that GPUs with 99 KB of shared memory per block can run.
     pub const DEFAULT: Shape = Shape::new(3, 4, 8, 3);
 
-    /// Every kernel, and chunks of other lengths than those that fill an H100.
+    /// Every kernel, and chunks of other lengths than those that fill the GPU.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
         Shape::new(2, 4, 8, 6),
@@ -93,8 +93,9 @@ impl Shape {
         })
     }
 
-    /// The grid of blocks for this number of planes of a cube, and the planes of each block.
-    pub fn blocks(&self, n: u32, planes: u32) -> ([u32; 3], u32) {
+    /// The grid of blocks for this number of planes of a cube, and the planes of each block, which
+    /// fill this number of multiprocessors.
+    pub fn blocks(&self, n: u32, planes: u32, multiprocessors: u32) -> ([u32; 3], u32) {
         let rows = self.rows * self.warps;
         let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, self.levels)];
         if let Some(chunk) = self.planes {
@@ -104,7 +105,7 @@ impl Shape {
         // source take longer, and some of them are last. It is multiplied by the time of a block in
         // planes: those of the chunk, those before it, and the time to begin and end.
         let cost = |chunks: u32| {
-            let tenths = 10 * (x * y * chunks).div_ceil(MULTIPROCESSORS) + 7;
+            let tenths = 10 * (x * y * chunks).div_ceil(multiprocessors) + 7;
             tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)
         };
         let chunks = (1..=planes.min(MAX_CHUNKS)).min_by_key(|&chunks| cost(chunks));
@@ -123,7 +124,7 @@ impl Shape {
         (iterations, pass): (u32, u32),
     ) -> Result<(), PlanError> {
         let (first_z, planes) = (planes.start as u32, (planes.end - planes.start) as u32);
-        let (blocks, chunk) = self.blocks(n, planes);
+        let (blocks, chunk) = self.blocks(n, planes, plan.multiprocessors());
         let shared = shared_mem_bytes(self.levels, self.rows, self.warps, self.slots);
         let config = LaunchConfig::new(blocks, [32, self.warps, 1]).with_shared_mem_bytes(shared);
         let kernel = format!("poisson_fast_{}", self.kernel());
@@ -136,8 +137,6 @@ impl Shape {
     }
 }
 
-/// The number of an H100, which the chunks should fill.
-const MULTIPROCESSORS: u32 = 132;
 /// The largest number of chunks. In shorter ones, blocks would spend most of their time on the
 /// beginning.
 const MAX_CHUNKS: u32 = 64;

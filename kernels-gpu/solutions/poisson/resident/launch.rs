@@ -73,6 +73,11 @@ impl Shape {
         (bytes <= MAX_SHARED_MEM_BYTES).then_some((name, config, [layers, rows]))
     }
 
+    /// Whether all iterations are one launch for this cube, in clusters of eight blocks at most.
+    pub fn fits(&self, n: u32) -> bool {
+        self.fitting(n).is_some()
+    }
+
     /// The launch of this shape, or of the first shape of eight boxes that the cube fits.
     fn fitting(&self, n: u32) -> Option<(&'static str, LaunchConfig, [u32; 2])> {
         let portable = Self::SPACE.iter().filter(|s| s.boxes[0] * s.boxes[1] <= 8);

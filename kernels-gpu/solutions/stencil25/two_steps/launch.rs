@@ -11,11 +11,8 @@ use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, Instance, deep, reaches, tiles};
 
-/// The number of multiprocessors that tiles are cut for. With other numbers the results are the
-/// same.
-const MULTIPROCESSORS: u64 = 132;
 /// The least number of planes of a part of a tile, if the grid has as many. A part needs 16 more.
-const FEWEST_PLANES: u64 = 8;
+const FEWEST_PLANES: u32 = 8;
 
 /// The shape of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,6 +64,17 @@ impl Shape {
         instance(|instance| !instance.has_shell && of(instance) == *self)
     }
 
+    /// The launches of a pass: of each the kernel, and the planes of tiles that a multiprocessor takes
+    /// one after another.
+    pub fn rounds(
+        &self,
+        problem: &Problem,
+        multiprocessors: u32,
+    ) -> impl Iterator<Item = (Instance, u64)> {
+        let parts = self.parts(&task(problem), problem.shell).into_iter();
+        parts.map(move |part| (part.instance, part.rounds(part.cut(multiprocessors), multiprocessors)))
+    }
+
     /// The launches of a pass. Those whose blocks take longest come first, and those whose blocks
     /// are done soonest last.
     fn parts(&self, task: &Task, shell: u32) -> Vec<Part> {
@@ -96,6 +104,16 @@ impl Shape {
             (false, false) => [24, 40],
         };
         instance(|instance| instance.has_shell && instance.tile == tile)
+    }
+}
+
+fn task(problem: &Problem) -> Task {
+    let grid = Grid::new([problem.n_x, problem.n_y, problem.n_z]);
+    Task {
+        grid,
+        region: grid.inner(problem.shell),
+        coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
+        source: problem.source,
     }
 }
 
@@ -153,26 +171,39 @@ impl Part {
 
     /// The number of tiles that a block each takes whole, and the number of parts of each of the
     /// others, with which the multiprocessors finish first.
-    fn cut(&self) -> [u32; 2] {
-        let [along_y, along_z] = tiles(self.area, self.instance.tile).map(u64::from);
-        let tiles = along_y * along_z;
-        let [planes, ..] = self.area.shape().map(u64::from);
-        let at_once = MULTIPROCESSORS * u64::from(self.instance.blocks);
-        let rounds = tiles / at_once;
+    fn cut(&self, multiprocessors: u32) -> [u32; 2] {
+        let at_once = self.at_once(multiprocessors);
+        let rounds = self.tiles() / at_once;
+        let [planes, ..] = self.area.shape();
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
         let cuts = wholes.flat_map(|rounds| {
-            (1..=planes.div_ceil(FEWEST_PLANES)).map(move |parts| [rounds, parts])
+            (1..=planes.div_ceil(FEWEST_PLANES)).map(move |parts| [(rounds * at_once) as u32, parts])
         });
-        // A block loads eight planes before its first, and eight after its last. Beyond the points
-        // it loads none, but takes the time of four.
-        let time = |&[rounds, parts]: &[u64; 2]| {
-            let blocks = (tiles - rounds * at_once) * parts;
-            let of_block = planes.div_ceil(parts) + 16;
-            rounds * (planes + 8) + blocks.div_ceil(at_once) * of_block
-        };
-        let [rounds, parts] = cuts.min_by_key(time).expect("there are some");
-        [(rounds * at_once) as u32, parts as u32]
+        let cut = cuts.min_by_key(|&cut| self.rounds(cut, multiprocessors));
+        cut.expect("there are some")
+    }
+
+    /// The planes that a multiprocessor takes one after another. A block loads eight planes before
+    /// its first, and eight after its last. Beyond the points it loads none, but takes the time of
+    /// four.
+    fn rounds(&self, [whole, parts]: [u32; 2], multiprocessors: u32) -> u64 {
+        let at_once = self.at_once(multiprocessors);
+        let (whole, parts) = (u64::from(whole), u64::from(parts));
+        let planes = u64::from(self.area.shape()[0]);
+        let blocks = (self.tiles() - whole) * parts;
+        whole / at_once * (planes + 8) + blocks.div_ceil(at_once) * (planes.div_ceil(parts) + 16)
+    }
+
+    /// Tiles of the points.
+    fn tiles(&self) -> u64 {
+        let [along_y, along_z] = tiles(self.area, self.instance.tile).map(u64::from);
+        along_y * along_z
+    }
+
+    /// Blocks that run at once.
+    fn at_once(&self, multiprocessors: u32) -> u64 {
+        u64::from(multiprocessors) * u64::from(self.instance.blocks)
     }
 }
 
@@ -194,7 +225,7 @@ impl Fixed {
         values: &[f32],
     ) -> Result<(), PlanError> {
         let Part { instance, area } = part;
-        let [whole, parts] = part.cut();
+        let [whole, parts] = part.cut(plan.multiprocessors());
         let [along_y, along_z] = tiles(area, instance.tile);
         let blocks = whole + (along_y * along_z - whole) * parts;
         let config = LaunchConfig::new(blocks, instance.threads)
@@ -249,14 +280,8 @@ impl Solution for Shape {
             eta,
             mut phi,
         } = buffers;
-        let Problem { n_x, n_y, n_z, .. } = *problem;
-        let grid = Grid::new([n_x, n_y, n_z]);
-        let task = Task {
-            grid,
-            region: grid.inner(problem.shell),
-            coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
-            source: problem.source,
-        };
+        let task = task(problem);
+        let grid = task.grid;
         let all = Part::new(self.any(false), grid.all());
         let parts = self.parts(&task, problem.shell);
         let fixed = Fixed { task, vp, eta };

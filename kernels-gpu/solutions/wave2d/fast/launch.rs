@@ -38,17 +38,16 @@ pub struct Shape {
     pub steps: u32,
     /// Warps of a block, 1 to 8. They do not share data.
     pub block_warps: u32,
-    /// Warps of a launch: the number that the device runs at once.
-    pub warps: u32,
+    /// Warps of a launch. `None` means as many as the GPU runs at once.
+    pub warps: Option<u32>,
     /// The cost of a row near rough ones, in hundredths of a plain row's.
     pub rough: u32,
     /// Whether the order of operations is that of `free_cell`, not of `fused_cell`.
     pub exact: bool,
 }
 
-/// Warps that run at once on an H100 or H200: 8 on each of 132 multiprocessors, where a lane has
-/// more than 168 registers.
-const RESIDENT: u32 = 132 * 8;
+/// Warps that a multiprocessor runs at once, where a lane has more than 168 registers.
+const RESIDENT: u32 = 8;
 
 /// The least number of rows of a chunk, except the domain's last. With fewer, a chunk would repeat
 /// more rows than it has.
@@ -83,7 +82,7 @@ impl Shape {
         Shape {
             steps,
             block_warps,
-            warps: RESIDENT,
+            warps: None,
             rough,
             exact: false,
         }
@@ -269,7 +268,8 @@ impl Run<'_> {
             interior: None,
         };
         let interior = self.slabs.interior(device);
-        let mut left = self.shape.warps;
+        let resident = RESIDENT * plan.multiprocessors();
+        let mut left = self.shape.warps.unwrap_or(resident);
         for rows in self.slabs.seams(device) {
             // One chunk per strip leaves the most warps to the rest.
             let wanted = if interior.is_empty() { left } else { 0 };

@@ -60,6 +60,11 @@ impl Shape {
         (bytes <= MAX_SHARED_MEM_BYTES).then_some((*name, config, rows))
     }
 
+    /// Whether all timesteps are one launch for this domain, in clusters of eight blocks at most.
+    pub fn fits(&self, n_x: u32, n_y: u32) -> bool {
+        self.fitting(n_x, n_y).is_some()
+    }
+
     /// The launch of this shape, or of the first shape of eight blocks that the domain fits.
     fn fitting(&self, n_x: u32, n_y: u32) -> Option<(&'static str, LaunchConfig, u32)> {
         let portable = Self::SPACE.iter().filter(|shape| shape.blocks <= 8);

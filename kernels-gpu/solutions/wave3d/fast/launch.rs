@@ -12,10 +12,6 @@ use super::kernels::{
     FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, reach, shared_mem_bytes, tiles,
 };
 
-/// The number of multiprocessors that the chunks are made for. Each runs one block at a time. With
-/// other numbers the results are the same.
-const MULTIPROCESSORS: u64 = 132;
-
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
@@ -80,18 +76,18 @@ impl Shape {
     }
 
     /// The numbers of tiles along k and j for `depth` timesteps and tiles of `tile_rows` rows.
-    fn tiles([_, n_y, n_z]: [u32; 3], depth: u32, tile_rows: u32) -> [u32; 2] {
+    pub fn tiles([_, n_y, n_z]: [u32; 3], depth: u32, tile_rows: u32) -> [u32; 2] {
         [tiles(n_z, WIDTH, MARGIN), tiles(n_y, tile_rows, depth)]
     }
 
     /// The number of planes of a chunk with which the multiprocessors finish `len` planes first.
     /// Each takes one block after another, and a block takes `depth` planes more on each side than
     /// it writes.
-    fn planes(&self, tiles: [u32; 2], depth: u32, len: u32) -> u32 {
+    pub fn planes(&self, tiles: [u32; 2], depth: u32, len: u32, multiprocessors: u32) -> u32 {
         let [along_k, along_j] = tiles.map(u64::from);
         let time = |planes: u32| {
             let blocks = along_k * along_j * u64::from(len.div_ceil(planes));
-            blocks.div_ceil(MULTIPROCESSORS) * u64::from(planes + 2 * depth)
+            blocks.div_ceil(multiprocessors.into()) * u64::from(planes + 2 * depth)
         };
         let planes = (1..=self.chunks.clamp(1, 65_535)).map(|chunks| len.div_ceil(chunks));
         planes.min_by_key(|&planes| time(planes)).unwrap_or(len)
@@ -155,7 +151,7 @@ impl Solution for Shape {
             let tiles = Shape::tiles(n, depth, tile_rows);
             slabs.step(plan, &[&to[0], &to[1]], |plan, device, some| {
                 let (first, len) = (some.start as u32, (some.end - some.start) as u32);
-                let chunk = self.planes(tiles, depth, len);
+                let chunk = self.planes(tiles, depth, len, plan.multiprocessors());
                 let grid = (tiles[0], tiles[1], len.div_ceil(chunk));
                 let config = LaunchConfig::new(grid, (WIDTH, threads))
                     .with_shared_mem_bytes(shared_mem_bytes(depth, tile_rows));

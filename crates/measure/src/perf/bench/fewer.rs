@@ -84,7 +84,8 @@ impl Bench<'_> {
         fields: &mut Fields,
     ) -> Result<(TimedRun<'d>, First), RunError> {
         let gpus = contender.gpus().unwrap_or(1);
-        let plan = contender.launched.record_for(contender.case, gpus)?;
+        let target = lab::target(device.info(), gpus);
+        let plan = contender.launched.record_for(contender.case, target)?;
         if !room.has_all(others.iter().copied().chain([&plan])) {
             return Err(RunError::DoesNotFit);
         }

@@ -323,7 +323,7 @@ impl Bench<'_> {
         match contender.peer {
             Some(peer) => peer.prepare(named.device, case, launched, inputs, memory),
             None => {
-                let plan = launched.record_for(case, named.device.count())?;
+                let plan = launched.record_on(case, named.device)?;
                 let capped = contender.capped(&launched.module);
                 let module = capped.as_ref().unwrap_or(&launched.module);
                 TimedRun::prepare(named.device, module, plan, inputs, memory)

@@ -145,7 +145,7 @@ fn benches<'b>(
 /// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed
 /// again.
 fn load(sizes: &Sizes<'_>, case: &dyn LabCase, device: &dyn Device) -> Result<(), Error> {
-    let plan = sizes.variant.record_for(case, device.count())?;
+    let plan = sizes.variant.record_on(case, device)?;
     device.prepare(&sizes.variant.module, &plan)?;
     Ok(())
 }

@@ -1,0 +1,28 @@
+//! The machine that a plan is recorded for.
+
+/// How many devices a plan is recorded for, and how large they are.
+///
+/// A solution divides its work by these. Its results are the same for all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The number of devices, at least 1.
+    pub devices: u32,
+    /// Multiprocessors of each device, at least 1.
+    pub multiprocessors: u32,
+}
+
+impl Target {
+    /// The multiprocessors of an H100 or H200. Plans that are recorded without a GPU at hand are for
+    /// as many.
+    pub const MULTIPROCESSORS: u32 = 132;
+}
+
+/// This number of devices, each like an H100.
+impl From<u32> for Target {
+    fn from(devices: u32) -> Target {
+        Target {
+            devices,
+            multiprocessors: Target::MULTIPROCESSORS,
+        }
+    }
+}
