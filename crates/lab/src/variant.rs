@@ -4,10 +4,10 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
+use device::Device;
 use device::buffer::NamedBuffers;
 use device::check::{self, CheckError};
 use device::error::Error;
-use device::Device;
 use device::module::Module;
 use plan::{Interface, Plan, Solution, Target};
 
@@ -283,11 +283,7 @@ impl Variant {
     /// # Panics
     ///
     /// As there.
-    pub fn record_for(
-        &self,
-        case: &dyn LabCase,
-        target: impl Into<Target>,
-    ) -> Result<Plan, Error> {
+    pub fn record_for(&self, case: &dyn LabCase, target: impl Into<Target>) -> Result<Plan, Error> {
         (self.record)(case, target.into())
     }
 

@@ -147,7 +147,7 @@ impl DeviceArg {
         if device.is_none() {
             self.needs_device()?;
         }
-        let winner = match name {
+        let winner = match self.variant {
             None if !is_own => device.and_then(|device| winner(lab, case, device)),
             _ => None,
         };

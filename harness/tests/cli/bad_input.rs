@@ -75,7 +75,10 @@ fn a_students_copy_is_not_checked() {
     let args = ["check-course", "--course", "."];
     let text = describe(&harness(copy.path(), &args).output().unwrap());
     assert!(text.starts_with("exit code: 2"), "{text}");
-    assert!(text.contains("is a students' copy, without solutions to check"), "{text}");
+    assert!(
+        text.contains("is a students' copy, without solutions to check"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -109,9 +109,15 @@ fn laptop() -> Vec<Poisson> {
 
 fn large() -> Vec<Poisson> {
     // The first fits into one cluster.
-    [(32, 10_000), (128, 1000), (256, 1000), (512, 200), (640, 200)]
-        .map(|(n, iterations)| valid(n, iterations, Start::Uniform(0.0)))
-        .into()
+    [
+        (32, 10_000),
+        (128, 1000),
+        (256, 1000),
+        (512, 200),
+        (640, 200),
+    ]
+    .map(|(n, iterations)| valid(n, iterations, Start::Uniform(0.0)))
+    .into()
 }
 
 impl InterfaceCase for Poisson {

@@ -118,7 +118,11 @@ fn laptop() -> Vec<Wave2d> {
 fn large() -> Vec<Wave2d> {
     // The second fits into one cluster.
     let sizes = [(3201, 12_800), (201, 10_000)];
-    numbered(sizes.map(|(n, steps)| (n, n, steps, "point-source", 0.25)).into())
+    numbered(
+        sizes
+            .map(|(n, steps)| (n, n, steps, "point-source", 0.25))
+            .into(),
+    )
 }
 
 impl InterfaceCase for Wave2d {

@@ -52,9 +52,9 @@ use device::Sanitize;
 use device::registers::RegisterCap;
 use exit::{CommandError, Ending};
 use host::labs;
-use lab::{Lab, LabCase, Variant};
 use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Chosen, Machine, Wanted};
+use lab::{Lab, LabCase, Variant};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
@@ -309,7 +309,10 @@ fn with_winners(
     args: &PerfArgs,
 ) -> Vec<&'static Variant> {
     let is_usual = args.variant.is_empty();
-    let winners = lab.variants.iter().filter(|variant| is_usual && variant.wins(case));
+    let winners = lab
+        .variants
+        .iter()
+        .filter(|variant| is_usual && variant.wins(case));
     variants.iter().copied().chain(winners).collect()
 }
 

@@ -33,7 +33,12 @@ fn gpu(
 }
 
 fn h100() -> DeviceInfo {
-    gpu("NVIDIA H100 80GB HBM3", (9, 0), 132, [1980, 2619, 5120, 227])
+    gpu(
+        "NVIDIA H100 80GB HBM3",
+        (9, 0),
+        132,
+        [1980, 2619, 5120, 227],
+    )
 }
 
 fn h200() -> DeviceInfo {
@@ -52,7 +57,9 @@ fn case(lab: &str, label: &str) -> Box<dyn LabCase> {
         _ => &["n_x", "n_y", "n_z", "steps"],
     };
     let params = names.iter().zip(numbers);
-    let params: Vec<String> = params.map(|(name, number)| format!("{name}={number}")).collect();
+    let params: Vec<String> = params
+        .map(|(name, number)| format!("{name}={number}"))
+        .collect();
     let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
     find_lab(labs(), lab).unwrap().case(&params).unwrap()
 }
@@ -70,7 +77,13 @@ fn timed() -> Vec<TimedCase> {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tuned.toml");
     let (table, _) = Table::usable(file.as_ref(), labs()).unwrap();
     let timed = table.entries.iter().filter_map(|entry| {
-        let Entry { gpu, lab, variant, case: label, .. } = entry;
+        let Entry {
+            gpu,
+            lab,
+            variant,
+            case: label,
+            ..
+        } = entry;
         let lab = find_lab(labs(), lab).unwrap();
         let variant = find_variant(&lab.variants, variant).unwrap();
         let measured = entry.tried.iter().filter_map(Tried::measured);
@@ -119,14 +132,21 @@ impl TimedCase {
     fn loss(&self, factor: f64) -> f64 {
         let key = |shape: &Variant| self.predicted(shape, factor);
         let shapes = || self.shapes.iter();
-        let chosen = shapes().min_by(|(a, _), (b, _)| key(a).total_cmp(&key(b))).unwrap();
+        let chosen = shapes()
+            .min_by(|(a, _), (b, _)| key(a).total_cmp(&key(b)))
+            .unwrap();
         let best = shapes().map(|(_, us)| *us).reduce(f64::min).unwrap();
         chosen.1 / best
     }
 
     /// The default shape's.
     fn loss_of_default(&self) -> f64 {
-        let best = self.shapes.iter().map(|(_, us)| *us).reduce(f64::min).unwrap();
+        let best = self
+            .shapes
+            .iter()
+            .map(|(_, us)| *us)
+            .reduce(f64::min)
+            .unwrap();
         self.shapes[0].1 / best
     }
 }
@@ -162,8 +182,11 @@ fn the_model_of_one_gpu_chooses_well_on_the_other() {
                 shapes.sum()
             };
             let factors = (-20..=20).map(|step| 1.02_f64.powi(step));
-            let factor = factors.min_by(|a, b| error(*a).total_cmp(&error(*b))).unwrap();
-            let (mean, worst) = summary(&own.iter().map(|case| case.loss(factor)).collect::<Vec<_>>());
+            let factor = factors
+                .min_by(|a, b| error(*a).total_cmp(&error(*b)))
+                .unwrap();
+            let (mean, worst) =
+                summary(&own.iter().map(|case| case.loss(factor)).collect::<Vec<_>>());
             let of_default: Vec<f64> = own.iter().map(|case| case.loss_of_default()).collect();
             let (default_mean, default_worst) = summary(&of_default);
             writeln!(
@@ -172,15 +195,24 @@ fn the_model_of_one_gpu_chooses_well_on_the_other() {
                 own.len()
             )
             .unwrap();
-            assert!((0.85..1.18).contains(&factor), "the constant in use is another: {text}");
+            assert!(
+                (0.85..1.18).contains(&factor),
+                "the constant in use is another: {text}"
+            );
             assert!(mean < 1.10 && worst < 1.25, "{text}");
             assert!(mean <= default_mean + 0.02, "{text}");
         }
         let losses: Vec<f64> = cases.iter().map(|case| case.loss(1.0)).collect();
         let (mean, worst) = summary(&losses);
         let rows = cases.iter().zip(&losses).filter(|(_, loss)| **loss > 1.1);
-        let rows: Vec<String> = rows.map(|(case, loss)| format!("{} {}: {loss:.3}", case.gpu, case.label)).collect();
-        writeln!(text, "{variant} in use: mean {mean:.3}, worst {worst:.3} {rows:?}").unwrap();
+        let rows: Vec<String> = rows
+            .map(|(case, loss)| format!("{} {}: {loss:.3}", case.gpu, case.label))
+            .collect();
+        writeln!(
+            text,
+            "{variant} in use: mean {mean:.3}, worst {worst:.3} {rows:?}"
+        )
+        .unwrap();
         assert!(mean < 1.10, "{text}");
     }
     insta::assert_snapshot!(text, @"");

@@ -129,15 +129,16 @@ impl<'e> Explorer<'e> {
         let plan = default.record_on(case, self.device);
         let run = plan.map_err(RunError::Host).and_then(|plan| {
             let memory = BufferPool::default();
-            let mut run =
-                TimedRun::prepare(self.device, &default.module, plan, inputs, &memory)?;
+            let mut run = TimedRun::prepare(self.device, &default.module, plan, inputs, &memory)?;
             first_run_s(&mut run)
         });
         // What is wrong with it is found once more where it is tried.
         let share = run.map_or(1.0, |run_s| ENOUGH_S / run_s);
         let enough = (share * f64::from(steps)) as u32;
         let enough = enough.next_multiple_of(NO_REST);
-        Ok((2 * enough <= steps).then(|| case.part(0, enough)).flatten())
+        Ok((2 * enough <= steps)
+            .then(|| case.part(0, enough))
+            .flatten())
     }
 
     /// Tries a shape.

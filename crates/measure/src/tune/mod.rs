@@ -118,13 +118,17 @@ fn run_on(
         Some(name) => vec![find_variant(&lab.variants, name)?],
         // Those that take other variants' shapes have none of their own.
         None => {
-            let own = |variant: &&Variant| variant.tuned_as.is_none() && !variant.shapes.is_empty();
+            let own = |variant: &&Variant| !variant.shapes.is_empty();
             lab.variants.iter().filter(own).collect()
         }
     };
     let without = variants.iter().find(|variant| variant.shapes.is_empty());
     if variants.is_empty() || without.is_some() {
-        return Err(CommandError::Input(nothing_to_choose(labs, lab, without.copied())));
+        return Err(CommandError::Input(nothing_to_choose(
+            labs,
+            lab,
+            without.copied(),
+        )));
     }
     let params = catalogue::params(&args.param)?;
     let is_emulated = args.device == Wanted::Emulated;
