@@ -68,7 +68,8 @@ fn poisson_is_equal_on_any_number_of_devices() {
             let case = poisson(n, iterations);
             for (variant, used) in [
                 ("dual", count.min(2)),
-                ("split", count),
+                ("fast", count),
+                ("fast_at_once", count),
                 ("split_single", count),
             ] {
                 let plan = compared("poisson", &case, variant, count).unwrap();
@@ -81,9 +82,9 @@ fn poisson_is_equal_on_any_number_of_devices() {
 #[test]
 fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
     for lab in ["poisson", "wave3d"] {
-        let split = find_lab(lab).unwrap().find("split").unwrap();
-        assert!(!split.shapes.is_empty(), "{lab}");
-        for (at, shape) in split.shapes.iter().enumerate() {
+        let fast = find_lab(lab).unwrap().for_several().unwrap();
+        assert!(!fast.shapes.is_empty(), "{lab}");
+        for (at, shape) in fast.shapes.iter().enumerate() {
             // Slabs as thick as a pass has timesteps, thinner, and with an inside. The last pass is
             // shorter.
             let (planes, steps) = [(12, 7), (9, 6), (27, 5)][at % 3];
@@ -100,6 +101,51 @@ fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
 }
 
 #[test]
+fn devices_that_wait_for_each_other_are_equal_to_one() {
+    // Slabs of three planes, which are halo as a whole, of different lengths, with an inside; walls
+    // at odd places; a source in one slab and in two.
+    for (n, iterations) in [(14, 8), (21, 9), (33, 7)] {
+        for count in 1..=4 {
+            let case = poisson(n, iterations);
+            let plan = compared("poisson", &case, "fast_at_once", count).unwrap();
+            assert_eq!(devices(&plan), count as usize);
+            let launches = plan.commands();
+            let launches = launches.filter(|command| matches!(command, Command::Launch(_)));
+            assert_eq!(launches.count(), count as usize);
+        }
+    }
+}
+
+/// The error of a run on two devices of `fast_at_once` whose kernel is changed.
+fn changed(from: &str, to: &str) -> String {
+    let case = poisson(14, 8);
+    let variant = host::poisson::LAB.find("fast_at_once").unwrap();
+    let plan = variant.record_for(&case, 2).unwrap();
+    let ptx = variant.module.for_device((9, 0)).ptx();
+    let (before, rest) = ptx.split_once(".entry poisson_fast_at_once(").unwrap();
+    let (kernel, after) = rest.split_once("\n}\n").unwrap();
+    assert!(kernel.contains(from), "no {from} in {kernel}");
+    let kernel = kernel.replace(from, to);
+    let ptx = format!("{before}.entry poisson_fast_at_once({kernel}\n}}\n{after}");
+    let module = device::Module::new("changed", ptx);
+    let device = EmulatedDevice::default().with_devices(2);
+    let mut session = device.prepare(&module, &plan).unwrap();
+    let inputs = case.inputs().unwrap();
+    let ended = run::run_once(session.as_mut(), &plan, &inputs);
+    ended.map(drop).unwrap_err().to_string()
+}
+
+#[test]
+fn devices_that_do_not_wait_for_each_other_are_found() {
+    // A neighbour is told nothing, too early, or at the scope of the device that tells it.
+    insta::assert_snapshot!(changed("st.release.sys", "// st.release.sys"), @"");
+    insta::assert_snapshot!(changed("st.release.sys", "st.relaxed.sys"), @"");
+    insta::assert_snapshot!(changed("st.release.sys", "st.release.gpu"), @"");
+    // A device reads its halo without having seen what it waited for.
+    insta::assert_snapshot!(changed("ld.acquire.sys", "ld.relaxed.sys"), @"");
+}
+
+#[test]
 fn wave3d_is_equal_on_any_number_of_devices() {
     // The source is in one slab or at a seam; slabs of one plane.
     for (shape, steps) in [
@@ -110,7 +156,7 @@ fn wave3d_is_equal_on_any_number_of_devices() {
     ] {
         for count in 1..=4 {
             let case = wave3d(shape, steps);
-            let plan = compared("wave3d", &case, "split", count).unwrap();
+            let plan = compared("wave3d", &case, "fast", count).unwrap();
             assert_eq!(devices(&plan), count as usize);
         }
     }
@@ -169,8 +215,12 @@ fn a_source_is_in_the_slab_that_has_its_point() {
 #[test]
 fn the_labs_cases_are_equal_on_three_devices() {
     for (lab, variants) in [
-        ("poisson", &["dual", "split", "split_single"][..]),
-        ("wave3d", &["split"]),
+        (
+            "poisson",
+            &["dual", "fast", "fast_at_once", "split_single"][..],
+        ),
+        ("wave2d", &["fast"]),
+        ("wave3d", &["fast"]),
         ("stencil25", &["split"]),
     ] {
         let mut cases = find_lab(lab).unwrap().small_cases();
@@ -198,18 +248,19 @@ fn more_devices_than_planes_are_refused() {
             .unwrap_err();
         refused.to_string()
     };
-    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(5, 1), "split", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
+    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(5, 1), "fast", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
     insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
-    insta::assert_snapshot!(refused(&host::wave3d::LAB, &wave3d([3, 4, 5], 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&host::wave3d::LAB, &wave3d([3, 4, 5], 1), "fast", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&host::wave2d::LAB, &wave2d([9, 3], 1, "empty-box"), "fast", 4), @"the solution refuses this problem: 4 devices for 3 planes of one row: use at most 3");
     insta::assert_snapshot!(refused(&host::stencil25::LAB, &stencil25([3, 4, 5], 1, 1), "split", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
 }
 
 #[test]
 fn no_device_has_the_whole() {
     let case = poisson(200, 1);
-    let split = host::poisson::LAB.find("split").unwrap();
-    let whole = split.record(&case).unwrap().memory_bytes().unwrap();
-    let plan = split.record_for(&case, 4).unwrap();
+    let fast = host::poisson::LAB.find("fast").unwrap();
+    let whole = fast.record(&case).unwrap().memory_bytes().unwrap();
+    let plan = fast.record_for(&case, 4).unwrap();
     for device in 0..4 {
         let bytes = plan.bytes_on(device);
         assert!((bytes as f64) < 0.3 * whole as f64, "{bytes} of {whole}");
@@ -242,7 +293,8 @@ fn the_rest_of_a_slab_waits_for_no_exchange() {
         (&host::stencil25::LAB, &stencil25([60, 9, 10], 2, 2)),
     ];
     for (lab, case) in cases {
-        let plan = lab.find("split").unwrap().record_for(case, 4).unwrap();
+        let variant = lab.for_several().unwrap();
+        let plan = variant.record_for(case, 4).unwrap();
         let all = waits_for(&plan);
         let exchanges = plan.groups()[plan.groups().len() - 2..].to_vec();
         // The last launches are those of the interiors.
@@ -268,9 +320,9 @@ proptest! {
         steps in 1_u32..4,
     ) {
         let shape = [planes, others.0, others.1];
-        compared("wave3d", &wave3d(shape, steps), "split", count).unwrap();
+        compared("wave3d", &wave3d(shape, steps), "fast", count).unwrap();
         compared("stencil25", &stencil25(shape, steps, 1), "split", count).unwrap();
-        for variant in ["dual", "split", "split_single"] {
+        for variant in ["dual", "fast", "split_single"] {
             compared("poisson", &poisson(planes + 2, steps), variant, count).unwrap();
         }
     }

@@ -326,24 +326,41 @@ impl<'d> EmulatedSession<'d> {
             }
             _ => {}
         }
-        if self.modules.len() == 1 || !self.device.options.sanitize.races {
-            return Ok(self.execute(position, command)?);
+        match self.modules.len() {
+            1 => self.execute(&[(position, command)])?,
+            _ => drop(self.execute_watched(&[(position, command)])?),
         }
-        self.machine.watch_accesses();
-        let executed = self.execute(position, command);
-        let accessed = self.machine.take_accesses();
-        executed?;
-        Ok(self.check_stated(position, command, &accessed)?)
+        Ok(())
     }
 
-    /// Checks that a launch has accessed no other elements than its arguments state.
+    /// The same of launches at once, or of one command. What they have accessed, where races are
+    /// looked for.
+    fn execute_watched(
+        &mut self,
+        commands: &[(usize, Command<'_>)],
+    ) -> Result<Vec<(u64, Accessed)>, DeviceError> {
+        if !self.device.options.sanitize.races {
+            self.execute(commands)?;
+            return Ok(Vec::new());
+        }
+        self.machine.watch_accesses();
+        let executed = self.execute(commands);
+        let accessed = self.machine.take_accesses();
+        executed?;
+        if self.modules.len() > 1 {
+            self.check_stated(commands, &accessed)?;
+        }
+        Ok(accessed)
+    }
+
+    /// Checks that a launch, or launches at once, have accessed no other elements than their
+    /// arguments state.
     fn check_stated(
         &self,
-        position: usize,
-        command: Command<'_>,
+        commands: &[(usize, Command<'_>)],
         accessed: &[(u64, Accessed)],
     ) -> Result<(), DeviceError> {
-        let Command::Launch(launch) = command else {
+        let (position, Command::Launch(launch)) = commands[0] else {
             return Ok(());
         };
         for (address, Accessed { read, written }) in accessed {
@@ -352,7 +369,8 @@ impl<'d> EmulatedSession<'d> {
                 continue;
             };
             let buffer = &self.plan.buffers()[id.index()];
-            let bounds = command.bounds(self.plan.buffers());
+            let all = commands.iter();
+            let bounds = all.flat_map(|(_, command)| command.bounds(self.plan.buffers()));
             let stated: Vec<_> = bounds.filter(|bound| bound.0 == id).collect();
             let size = buffer.element.size() as u64;
             for (ranges, writes) in [(read, false), (written, true)] {
@@ -393,7 +411,6 @@ impl<'d> EmulatedSession<'d> {
         &mut self,
         commands: &mut Vec<(usize, Command<'_>)>,
     ) -> Result<(), Error> {
-        let options = &self.device.options;
         let (first, _) = commands[0];
         // Sends before receives, so that no two processes wait for each other.
         for sends in [true, false] {
@@ -411,26 +428,37 @@ impl<'d> EmulatedSession<'d> {
         if let Schedule::Random { seed } = self.machine.options().schedule {
             fastrand::Rng::with_seed(seed ^ first as u64).shuffle(commands);
         }
-        let watches = options.sanitize.races;
+        if self.may_wait(commands) {
+            self.execute_watched(commands)?;
+            return Ok(());
+        }
         let mut group = Group::default();
         for &mut (position, command) in commands {
-            if watches {
-                self.machine.watch_accesses();
-            }
-            let executed = self.execute(position, command);
-            let mut accessed = self.machine.take_accesses();
-            executed?;
-            if watches {
-                if self.modules.len() > 1 {
-                    self.check_stated(position, command, &accessed)?;
-                }
+            let mut accessed = self.execute_watched(&[(position, command)])?;
+            if self.device.options.sanitize.races {
                 accessed.extend(self.moved(command));
-                for (address, Accessed { read, written }) in accessed {
-                    self.add(&mut group, position, address, &read, &written)?;
-                }
+            }
+            for (address, Accessed { read, written }) in accessed {
+                self.add(&mut group, position, address, &read, &written)?;
             }
         }
         Ok(())
+    }
+
+    /// Whether commands are launches of one kernel that may wait for each other. They run at once,
+    /// and the check of races is the only one of what they access in common.
+    fn may_wait(&self, commands: &[(usize, Command<'_>)]) -> bool {
+        let launched = |(_, command): &(usize, Command<'_>)| match command {
+            Command::Launch(launch) => Some((launch.kernel.to_owned(), launch.config)),
+            _ => None,
+        };
+        let mut launches = commands.iter().map(launched);
+        launches.next().flatten().is_some_and(|first| {
+            let executable = self.modules[0].executable();
+            commands.len() > 1
+                && executable.depends_on_order(&first.0)
+                && launches.all(|other| other.as_ref() == Some(&first))
+        })
     }
 
     /// The accesses of a copy or fill, by the buffer's address.
@@ -501,31 +529,36 @@ impl<'d> EmulatedSession<'d> {
         self.reports = self.plan.kernels().iter().map(empty).collect();
     }
 
-    /// Executes the command at this position of the plan.
-    fn execute(&mut self, position: usize, command: Command<'_>) -> Result<(), DeviceError> {
+    /// Executes a command, or launches of one kernel and configuration at once.
+    fn execute(&mut self, commands: &[(usize, Command<'_>)]) -> Result<(), DeviceError> {
+        let (position, command) = commands[0];
         match command {
-            Command::Launch(launch) => {
-                let params = self.params(&launch);
-                let config = ptx_emu::LaunchConfig {
-                    grid: launch.config.grid,
-                    block: launch.config.block,
-                    shared_mem_bytes: launch.config.shared_mem_bytes,
-                    cluster: launch.config.cluster,
-                };
-                let device = command.device(self.plan.buffers()) as usize;
-                let ended =
-                    self.machine
-                        .launch(&self.modules[device], launch.kernel, &config, params);
-                self.device.show(self.machine.take_printed());
-                let report = ended.map_err(|fault| {
-                    let what = format_args!("launch of `{}`", launch.kernel);
-                    DeviceError::Emulated {
-                        place: self.plan.place(position, what),
-                        fault: Box::new(fault),
+            Command::Launch(first) => {
+                let launches = commands.iter().filter_map(|(_, command)| match command {
+                    Command::Launch(launch) => {
+                        let device = command.device(self.plan.buffers()) as usize;
+                        Some((self.modules[device].clone(), self.params(launch)))
                     }
+                    _ => None,
+                });
+                let launches: Vec<_> = launches.collect();
+                let config = ptx_emu::LaunchConfig {
+                    grid: first.config.grid,
+                    block: first.config.block,
+                    shared_mem_bytes: first.config.shared_mem_bytes,
+                    cluster: first.config.cluster,
+                };
+                let kernel = first.kernel;
+                let ended = self.machine.launch_together(&launches, kernel, &config);
+                self.device.show(self.machine.take_printed());
+                let report = ended.map_err(|fault| DeviceError::Emulated {
+                    place: self
+                        .plan
+                        .place(position, format_args!("launch of `{kernel}`")),
+                    fault: Box::new(fault),
                 })?;
-                let kernel = &mut self.reports[launch.kernel_index];
-                kernel.launches += 1;
+                let kernel = &mut self.reports[first.kernel_index];
+                kernel.launches += commands.len() as u64;
                 kernel.total.add(&report);
             }
             Command::Copy(copy) => {

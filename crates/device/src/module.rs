@@ -40,14 +40,8 @@ pub struct Module {
     name: Cow<'static, str>,
     ptx: Cow<'static, str>,
     /// The same kernels and more, for newer devices.
-    newer: Option<Newer>,
+    newer: Option<Box<Module>>,
     executable: OnceLock<Result<Arc<Executable>, ModuleError>>,
-}
-
-#[derive(Debug)]
-enum Newer {
-    Static(&'static Module),
-    Own(Box<Module>),
 }
 
 impl Module {
@@ -72,33 +66,16 @@ impl Module {
     }
 
     /// The same, with a module for newer devices.
-    pub const fn from_static_with_newer(
-        name: &'static str,
-        ptx: &'static str,
-        newer: &'static Module,
-    ) -> Module {
-        Module {
-            name: Cow::Borrowed(name),
-            ptx: Cow::Borrowed(ptx),
-            newer: Some(Newer::Static(newer)),
-            executable: OnceLock::new(),
-        }
-    }
-
-    /// The same, with a module for newer devices.
     pub fn with_newer(self, newer: Module) -> Module {
         Module {
-            newer: Some(Newer::Own(Box::new(newer))),
+            newer: Some(Box::new(newer)),
             ..self
         }
     }
 
     /// The module for newer devices, if there is one.
     pub fn newer(&self) -> Option<&Module> {
-        Some(match self.newer.as_ref()? {
-            Newer::Static(newer) => newer,
-            Newer::Own(newer) => newer,
-        })
+        self.newer.as_deref()
     }
 
     /// The module that a device of this compute capability runs: the newest one that is not newer

@@ -136,14 +136,6 @@ impl LaunchConfig {
         }
     }
 
-    /// Blocks of a cluster.
-    pub fn blocks_per_cluster(&self) -> u128 {
-        self.cluster
-            .iter()
-            .map(|&extent| u128::from(extent))
-            .product()
-    }
-
     /// Threads of a block.
     pub fn threads_per_block(&self) -> u128 {
         self.block

@@ -120,11 +120,11 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
     ended.map(|()| coresident.tallies)
 }
 
-/// Clusters that the device holds at once.
+/// Clusters that the devices hold at once.
 fn resident_clusters(launch: &LaunchContext) -> u64 {
     let threads = launch.block_threads();
     let blocks = launch.limits.resident_blocks(threads, launch.shared_bytes);
-    (blocks / u64::from(launch.cluster_blocks())).max(1)
+    (blocks / u64::from(launch.cluster_blocks())).max(1) * launch.devices()
 }
 
 impl<'a> Coresident<'a> {

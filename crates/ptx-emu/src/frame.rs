@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use ptx::{GlobalId, Reg, RegClass, Space};
 
-use crate::check::race::{Scope, Strength};
+use crate::check::race::Strength;
 use crate::registers::{ALWAYS, Bases, NEVER, Slot};
 use crate::special::Special;
 
@@ -105,7 +105,7 @@ impl Exchange {
     /// Notes how an instruction makes strong accesses.
     pub(crate) fn note_strength(&mut self, strength: Strength) {
         self.widths |= strength.bytes;
-        self.has_scopes |= strength.scope != Scope::Device;
+        self.has_scopes |= !strength.scope.has_blocks();
     }
 
     /// True if two strong accesses may not suit each other.

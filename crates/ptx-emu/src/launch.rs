@@ -20,18 +20,19 @@ use crate::turn::KIND;
 /// Most blocks of a launch: each has a number among all that the machine ever ran.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
 
-/// Checks a launch against the kernel and the device's limits.
+/// Checks a launch with a parameter block for each device against the kernel and a device's limits.
 pub(crate) fn validate(
     kernel: &Function,
     config: &LaunchConfig,
-    params: &[u8],
+    params: &[&[u8]],
     limits: &DeviceLimits,
 ) -> Result<(), LaunchError> {
-    if params.len() != kernel.kernel_param_bytes as usize {
+    let mut lens = params.iter().map(|params| params.len());
+    if let Some(given) = lens.find(|len| *len != kernel.kernel_param_bytes as usize) {
         return Err(LaunchError::Parameters {
             kernel: kernel.name.clone(),
             expected: kernel.kernel_param_bytes,
-            given: params.len(),
+            given,
         });
     }
     let shape = LaunchShape {
@@ -55,7 +56,7 @@ pub(crate) fn validate(
         error,
     })?;
     let blocks = config.grid.into_iter().map(u128::from).product::<u128>();
-    if blocks > MAX_BLOCKS.into() {
+    if blocks * params.len() as u128 > MAX_BLOCKS.into() {
         return Err(LaunchError::Blocks {
             shape: config.grid,
             limit: MAX_BLOCKS,
@@ -77,9 +78,9 @@ pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
 }
 
 /// The publications of each block, if they are kept.
-pub(crate) fn fences(config: &LaunchConfig, are_kept: bool) -> Fences {
+pub(crate) fn fences(blocks: u64, config: &LaunchConfig, are_kept: bool) -> Fences {
     let threads: u32 = config.block.iter().product();
-    let blocks = if are_kept { blocks(config) } else { 0 };
+    let blocks = if are_kept { blocks } else { 0 };
     Fences::new(blocks, (threads as usize).div_ceil(LANES))
 }
 

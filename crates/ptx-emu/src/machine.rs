@@ -385,6 +385,48 @@ impl Machine {
         params: impl Params,
     ) -> Result<LaunchReport, Fault> {
         self.is_undone = false;
+        let id = self.find(module, kernel)?;
+        let params = params
+            .block(&module.program().functions[id.0 as usize])
+            .map_err(|error| LaunchError::Arguments {
+                kernel: kernel.to_owned(),
+                error,
+            })?;
+        self.run(&[module], id, config, &[&params])
+    }
+
+    /// Launches a kernel on several devices at once, which may wait for each other: a grid for each
+    /// of `launches`, with the device's module and parameter block. The modules are one executable,
+    /// loaded for each device. Their memory is this machine's.
+    ///
+    /// A device's accesses and fences at the scope `.gpu` are for its own blocks; but what a fence
+    /// of that scope publishes counts as published to all. Faults do not name the device.
+    ///
+    /// # Errors
+    /// As [`Machine::launch`].
+    pub fn launch_together(
+        &mut self,
+        launches: &[(LoadedModule, Vec<u8>)],
+        kernel: &str,
+        config: &LaunchConfig,
+    ) -> Result<LaunchReport, Fault> {
+        let modules: Vec<&LoadedModule> = launches.iter().map(|(module, _)| module).collect();
+        let params: Vec<&[u8]> = launches.iter().map(|(_, params)| &**params).collect();
+        self.is_undone = false;
+        let is_own = |module: &&LoadedModule| {
+            module.machine == self.id && Arc::ptr_eq(&module.executable, &modules[0].executable)
+        };
+        match modules.iter().all(is_own) && !modules.is_empty() {
+            true => {
+                let id = self.find(modules[0], kernel)?;
+                self.run(&modules, id, config, &params)
+            }
+            false => Err(LaunchError::ForeignModule.into()),
+        }
+    }
+
+    /// The kernel of this name.
+    fn find(&self, module: &LoadedModule, kernel: &str) -> Result<FunctionId, Fault> {
         if module.machine != self.id {
             return Err(LaunchError::ForeignModule.into());
         }
@@ -410,29 +452,24 @@ impl Machine {
             }
             .into());
         }
-        let params = params
-            .block(function)
-            .map_err(|error| LaunchError::Arguments {
-                kernel: kernel.to_owned(),
-                error,
-            })?;
-        self.run(module, id, config, &params)
+        Ok(id)
     }
 
-    /// Runs a kernel of the module with this parameter block.
+    /// Runs a kernel of each device's module with its parameter block.
     fn run(
         &mut self,
-        module: &LoadedModule,
+        modules: &[&LoadedModule],
         id: FunctionId,
         config: &LaunchConfig,
-        params: &[u8],
+        params: &[&[u8]],
     ) -> Result<LaunchReport, Fault> {
-        let (program, code) = (module.program(), module.executable.code());
+        let (program, code) = (modules[0].program(), modules[0].executable.code());
+        let globals: Vec<&[u64]> = modules.iter().map(|module| &*module.globals).collect();
         let function = &program.functions[id.0 as usize];
         launch::validate(function, config, params, &self.limits)?;
         self.prepare(code, id.0)
             .map_err(LaunchError::SystemMemory)?;
-        let blocks = launch::blocks(config);
+        let blocks = launch::blocks(config) * params.len() as u64;
         let options = &self.options;
         let sanitize = options.sanitize;
         let schedule = launch::schedule(options.schedule, self.started_blocks);
@@ -454,7 +491,7 @@ impl Machine {
             let context = LaunchContext {
                 code,
                 program,
-                globals: &module.globals,
+                globals: &globals,
                 kernel: id.0,
                 memory: &self.memory,
                 params,
@@ -476,9 +513,9 @@ impl Machine {
                 dynamic_shared_offset: function.dynamic_shared_offset,
                 granule: code.narrowest(id.0),
                 first_block,
-                proxies: launch::fences(config, sanitize.races && exchange.bulk),
+                proxies: launch::fences(blocks, config, sanitize.races && exchange.bulk),
                 proxied_until: AtomicU32::new(0),
-                fences: launch::fences(config, sanitize.races && code.orders_blocks),
+                fences: launch::fences(blocks, config, sanitize.races && code.orders_blocks),
                 printed: LaunchText::after(&self.printed),
                 attempt: Attempt::new(is_parallel, undoes),
             };

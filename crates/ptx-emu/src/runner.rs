@@ -30,6 +30,7 @@ use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
 use crate::frame::{Constant, Exchange, FunctionCode};
+use crate::launch;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
@@ -202,12 +203,15 @@ impl Code {
 pub(crate) struct LaunchContext<'a> {
     pub(crate) code: &'a Code,
     pub(crate) program: &'a ptx::Program,
-    /// Addresses of the module's variables.
-    pub(crate) globals: &'a [u64],
+    /// Addresses of the module's variables, of each device.
+    pub(crate) globals: &'a [&'a [u64]],
     /// The kernel's index.
     pub(crate) kernel: u32,
     pub(crate) memory: &'a GlobalMemory,
-    pub(crate) params: &'a [u8],
+    /// The parameter block of each device. Blocks of the second device have the numbers after those
+    /// of the first one, and so on.
+    pub(crate) params: &'a [&'a [u8]],
+    /// That of each device.
     pub(crate) config: LaunchConfig,
     /// Blocks of a cluster in x, y, z.
     pub(crate) cluster: [u32; 3],
@@ -259,6 +263,33 @@ impl LaunchContext<'_> {
             Some(start) => u64::from(start) + u64::from(RESERVED_SHARED_BYTES),
             None => self.shared_bytes,
         }
+    }
+
+    /// The devices that the kernel runs on at once.
+    pub(crate) fn devices(&self) -> u64 {
+        self.params.len() as u64
+    }
+
+    /// Blocks of each device.
+    fn device_blocks(&self) -> u64 {
+        launch::blocks(&self.config)
+    }
+
+    fn device_of(&self, block: u64) -> usize {
+        match self.params.len() {
+            1 => 0,
+            _ => (block / self.device_blocks()) as usize,
+        }
+    }
+
+    /// The addresses of the module's variables on a block's device.
+    pub(crate) fn globals(&self, block: u64) -> &[u64] {
+        self.globals[self.device_of(block)]
+    }
+
+    /// True if two strong accesses may not suit each other.
+    pub(crate) fn mixes_strengths(&self) -> bool {
+        self.exchange.mixes_strengths() || self.devices() > 1
     }
 
     pub(crate) fn kernel_name(&self) -> &str {
@@ -331,11 +362,11 @@ impl LaunchContext<'_> {
 
     /// x, y, z of a block.
     fn block_index(&self, block: u64) -> [u32; 3] {
-        let [x, y, _] = self.config.grid.map(u64::from);
+        let [x, y, z] = self.config.grid.map(u64::from);
         [
             (block % x) as u32,
             (block / x % y) as u32,
-            (block / x / y) as u32,
+            (block / x / y % z) as u32,
         ]
     }
 
@@ -399,6 +430,11 @@ impl<'a> BlockRunner<'a> {
         }
     }
 
+    /// The parameter block of the running block.
+    pub(crate) fn params(&self) -> &'a [u8] {
+        self.launch.params[self.launch.device_of(self.block.index)]
+    }
+
     /// The number of the running block in race records.
     pub(crate) fn block_number(&self) -> u32 {
         self.launch.first_block + self.block.index as u32
@@ -422,6 +458,7 @@ impl<'a> BlockRunner<'a> {
     pub(crate) fn device_order(&self, warp: usize) -> DeviceOrder<'a> {
         DeviceOrder {
             first_block: self.launch.first_block,
+            device_blocks: self.launch.device_blocks() as u32,
             fences: &self.launch.fences,
             synchronized: self.sanitizer.clocks.synchronized(self.warp_number(warp)),
         }

@@ -29,7 +29,7 @@ fn processes_have_the_result_of_one() {
                 "--gpus",
                 "2",
                 "--variant",
-                "split",
+                "fast",
             ],
         ),
         (

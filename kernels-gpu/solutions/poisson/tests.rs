@@ -69,10 +69,10 @@ fn plans_have_the_launches_that_the_iterations_need() {
     assert_eq!(launches("computes_source"), (7, 2 * field));
     assert_eq!(launches("fast_single"), (7, 2 * field));
     assert_eq!(launches("fast"), (3, 2 * field));
+    assert_eq!(launches("fast_at_once"), (1, 2 * field + 12));
     for on_one_device in ["dual", "split_single"] {
         assert_eq!(launches(on_one_device), (7, 2 * field));
     }
-    assert_eq!(launches("split"), (3, 2 * field));
 }
 #[test]
 fn the_largest_grid_fits_every_launch() {

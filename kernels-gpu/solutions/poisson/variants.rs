@@ -68,6 +68,13 @@ pub fn variants() -> Vec<Variant> {
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
         .modelled(Fast::DEFAULT, Fast::SPACE, demand),
         variant::<Poisson>(
+            "fast_at_once",
+            "fast in one launch per device for all iterations, blocks of several devices wait for each other by flags; passes of fast where a GPU has too few multiprocessors",
+            |_| Box::new(fast::launch::AtOnce),
+        )
+        .moving(|case: &Poisson| of_fast(case, &Fast::DEFAULT))
+        .on_request(),
+        variant::<Poisson>(
             "resident",
             "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
             |_| Box::new(resident::launch::Submission),

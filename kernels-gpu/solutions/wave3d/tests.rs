@@ -18,7 +18,7 @@ fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
 
 /// Whether a launch of this variant takes several timesteps.
 fn takes_several(variant: &Variant) -> bool {
-    ["resident", "fast", "split"].contains(&&*variant.name)
+    ["resident", "fast"].contains(&&*variant.name)
 }
 
 #[test]

@@ -183,7 +183,7 @@ impl BlockRunner<'_> {
         let mut groups = warp.groups.iter();
         let group = groups.find(|group| group.mask & request.mask != 0);
         let frame = warp.frames[group.map_or(0, |group| group.frame) as usize];
-        let params = self.launch.params;
+        let params = self.params();
         let in_frame = lanes_where(request.mask, |lane| {
             space == Space::Param && request.addresses[lane] >= PARAM_FRAMES
         });

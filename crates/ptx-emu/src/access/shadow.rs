@@ -153,7 +153,7 @@ impl BlockRunner<'_> {
             blocks: R::order(self, request.warp),
             rank: self.block.rank,
             cluster: &self.cluster.numbers,
-            strengths: (request.strong && self.launch.exchange.mixes_strengths())
+            strengths: (request.strong && self.launch.mixes_strengths())
                 .then_some(&self.launch.code.infos[..]),
             is_last: request.kind == AccessKind::Atomic
                 && self.launch.code.infos[request.pc as usize].strength.is_last,

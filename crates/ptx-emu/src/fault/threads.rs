@@ -116,7 +116,7 @@ impl fmt::Display for RaceBetween {
             }
             Self::Blocks => "by another block: nothing orders the blocks of one launch",
             Self::Scopes => {
-                "by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster"
+                "by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster, `.gpu` for those of one device"
             }
             Self::Widths => {
                 "by another thread, of another width: atomic operations of different widths are not atomic for each other"

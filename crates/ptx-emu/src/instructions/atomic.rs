@@ -7,7 +7,7 @@ use ptx::{ScalarType, Space};
 use super::float::{atomic_add32, atomic_add64};
 use super::half::{self, Half};
 use crate::access::{Action, MemoryAccess, Region};
-use crate::check::race::{Scope, Strength};
+use crate::check::race::Strength;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
@@ -54,7 +54,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let (acquires, releases) = order.unwrap_or_default();
     r.function.exchange.orders |= acquires || releases;
     let scope = r.exact_scope();
-    let device = scope == Scope::Device;
+    let device = scope.has_blocks();
     let space = r.space().unwrap_or(Space::Generic);
     let op = r.need(
         "operation",

@@ -539,13 +539,13 @@ impl BlockRunner<'_> {
         for &(slot, constant) in &function.constants {
             let depends_on_block =
                 matches!(constant, Constant::Special(special) if special.depends_on_block());
-            if again && !depends_on_block {
+            if again && !depends_on_block && launch.devices() == 1 {
                 continue;
             }
             let value = match constant {
                 Constant::Bits(bits) => bits,
                 Constant::Global(id, offset) => {
-                    launch.globals[id.0 as usize].wrapping_add_signed(offset)
+                    launch.globals(self.block.index)[id.0 as usize].wrapping_add_signed(offset)
                 }
                 Constant::DynamicShared(offset) => {
                     u64::from(launch.dynamic_shared_offset).wrapping_add_signed(offset)

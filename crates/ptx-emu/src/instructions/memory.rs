@@ -52,8 +52,11 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
         ("acquire", Order::Acquire),
         ("release", Order::Release),
     ]);
-    let scope = r.exact_scope();
-    let device = scope == Scope::Device;
+    let scope = match order {
+        Some(Order::Volatile) => Scope::System,
+        _ => r.exact_scope(),
+    };
+    let device = scope.has_blocks();
     let space = r.space().unwrap_or(Space::Generic);
     // Caches are coherent here.
     r.choice(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"].map(|cache| (cache, ())));
@@ -655,7 +658,7 @@ struct LoadParam {
 
 impl Execute for LoadParam {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let params = runner.launch.params;
+        let params = runner.params();
         let (size, width) = (params.len() as u64, self.elements.width());
         if u64::from(self.offset) + u64::from(width) > size {
             let offset = self.offset.into();

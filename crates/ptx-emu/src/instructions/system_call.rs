@@ -178,10 +178,10 @@ impl Memory<'_, '_> {
                 runner.check_shared(&request, &span)?;
                 runner.block.shared.load(self.lane, offset, 1) as u8
             }
-            Space::Param => match runner.launch.params.get(offset as usize) {
+            Space::Param => match runner.params().get(offset as usize) {
                 Some(byte) => *byte,
                 None => {
-                    let size = runner.launch.params.len() as u64;
+                    let size = runner.params().len() as u64;
                     return stray(Stray::Param { size, offset });
                 }
             },

@@ -358,7 +358,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             ("cta", Scope::Block),
             ("cluster", Scope::Cluster),
             ("gpu", Scope::Device),
-            ("sys", Scope::Device),
+            ("sys", Scope::System),
         ]);
         scope.unwrap_or_default()
     }

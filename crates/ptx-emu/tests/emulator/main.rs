@@ -17,6 +17,7 @@ mod orders;
 mod prints;
 mod random;
 mod seeds;
+mod several_devices;
 mod shared_with_host;
 mod system;
 mod verdicts;

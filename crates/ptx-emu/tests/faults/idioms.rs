@@ -155,7 +155,7 @@ fn atomics_for_a_part_of_the_threads() {
         )
     };
     assert_snapshot!(launch(&count("cta")).block(1).grid(2).fault(), @r"
-    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster
+    race in global memory: atomic operation of byte 0 of buffer `out` and an earlier atomic operation by another block, beyond the scope of one of the two: `.cta` (or `_block`) is for the threads of one block, `.cluster` for those of one cluster, `.gpu` for those of one device
       in kernel `k` at src/lab.rs:1 (PTX line 25), block (1, 0, 0), thread (0, 0, 0)
       earlier atomic operation at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (0, 0, 0)
     ");

@@ -23,7 +23,12 @@
 //!
 //! Launches take the chunks upwards and downwards in turns. A launch thus begins with the planes
 //! that the one before wrote last, which are in L2.
+//!
+//! [`poisson_fast_at_once`] takes all passes in one launch per device. Blocks store the planes at a
+//! seam in the neighbour's memory too, and between passes they wait for all blocks of their device
+//! and of both neighbours.
 
+use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::hint;
 use cuda_std::prelude::*;
 use cuda_std::warp::FULL_MASK;
@@ -69,6 +74,10 @@ struct Task {
     descends: bool,
     /// h^2 f in the source.
     h2_f: f64,
+    /// The planes of u_next of both neighbours, as `u_next` is, and the planes that they have as
+    /// halo: those before the first of these z, and those from the second on.
+    neighbours: [*mut f64; 2],
+    seams: [u32; 2],
 }
 
 /// A lane's two points of a row.
@@ -117,9 +126,11 @@ macro_rules! fast {
                 chunk,
                 descends: descends != 0,
                 h2_f,
+                neighbours: [u_next; 2],
+                seams: [0, u32::MAX],
             };
             // SAFETY: the caller's.
-            unsafe { run::<$t, $r, $w, $s>(&task) }
+            unsafe { run::<$t, $r, $w, $s, false>(&task) }
         }
     };
 }
@@ -130,14 +141,150 @@ fast!(poisson_fast_t3_r4_w8_s6, 3, 4, 8, 6, 256);
 fast!(poisson_fast_t3_r3_w12_s6, 3, 3, 12, 6, 384);
 fast!(poisson_fast_t4_r3_w8_s6, 4, 3, 8, 6, 256);
 
+/// T of [`poisson_fast_at_once`].
+pub const LEVELS_AT_ONCE: u32 = 3;
+
+/// Computes `iterations` iterations, one or more, in `planes` planes along z from `first_z` on,
+/// together with launches on other devices that do so in the planes before and after. See the
+/// module. Passes of T iterations come first, then one of the rest but one, then one of one.
+///
+/// `u` begins T planes before `first_z`, or with plane 0, as does `u_next`. They change places
+/// after each pass. `below` and `above` are those of the neighbours, which begin with planes
+/// `below_z` and `above_z`; `beside` has bit 0 if there is a neighbour below, and bit 1 if above.
+///
+/// `own` has three numbers, 0 before the launch: a count of blocks, and the passes that the
+/// neighbours below and above have told. `tell_below` and `tell_above` are where this device tells
+/// them.
+///
+/// Block and shared memory: as [`poisson_fast_t3_r4_w8_s3`]. Grid: the same, and all blocks run at
+/// once.
+///
+/// # Safety
+/// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2; chunk at least 1.
+/// - Fields have the planes as far as T after those that are written, or as the last one, at
+///   multiples of 16 bytes. Both have the same walls. Only launches of this run access them.
+/// - `own` and the places to tell are accessed by nothing else but these launches.
+#[kernel(max_threads = 256)]
+pub unsafe fn poisson_fast_at_once(
+    u: *mut f64,
+    u_next: *mut f64,
+    below: *mut f64,
+    below_next: *mut f64,
+    above: *mut f64,
+    above_next: *mut f64,
+    own: *mut u32,
+    tell_below: *mut u32,
+    tell_above: *mut u32,
+    n: u32,
+    first_z: u32,
+    planes: u32,
+    below_z: u32,
+    above_z: u32,
+    beside: u32,
+    iterations: u32,
+    chunk: u32,
+    h2_f: f64,
+) {
+    let plane = |z: u32| (u64::from(z * n) * u64::from(n)) as usize;
+    let first = plane(first_z.saturating_sub(LEVELS_AT_ONCE));
+    let halves = [
+        [u, below, above],
+        [u_next, below_next, above_next],
+    ];
+    let mut fields = halves.map(|[own, below, above]| {
+        [
+            own.wrapping_sub(first),
+            below.wrapping_sub(plane(below_z)),
+            above.wrapping_sub(plane(above_z)),
+        ]
+    });
+    let is_beside = [beside & 1 != 0, beside & 2 != 0];
+    let end = first_z + planes;
+    let (mut left, mut pass) = (iterations, 0);
+    loop {
+        let [[u, ..], [u_next, below, above]] = fields;
+        let iterations = (left.max(2) - 1).min(LEVELS_AT_ONCE);
+        let task = Task {
+            u,
+            u_next,
+            n,
+            written: [first_z, end],
+            iterations,
+            chunk,
+            descends: pass % 2 == 1,
+            h2_f,
+            neighbours: [below, above],
+            seams: [
+                if is_beside[0] { first_z + LEVELS_AT_ONCE } else { 0 },
+                if is_beside[1] { end.saturating_sub(LEVELS_AT_ONCE) } else { u32::MAX },
+            ],
+        };
+        // SAFETY: the caller's. All blocks and the neighbours have ended the pass before, so that
+        // nothing reads what this one overwrites.
+        unsafe {
+            // With slabs of different lengths, the last chunk of one may have no plane.
+            if thread::block_idx_z() * chunk < planes {
+                run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, true>(&task);
+            }
+            left -= iterations;
+            pass += 1;
+            if left == 0 {
+                return;
+            }
+            meet(own, [tell_below, tell_above], is_beside, pass);
+        }
+        fields.swap(0, 1);
+    }
+}
+
+/// Waits until all blocks of this device, and of the neighbours, have ended this number of passes.
+///
+/// # Safety
+/// All threads call; the numbers are those of [`poisson_fast_at_once`].
+#[inline(always)]
+unsafe fn meet(own: *mut u32, tell: [*mut u32; 2], is_beside: [bool; 2], passes: u32) {
+    // The copies behind the last plane would come to a slot of the next pass.
+    async_copy::wait::<0>();
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 && thread::thread_idx_y() == 0 {
+        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
+        // SAFETY: the caller's.
+        let number = |at: *mut u32| unsafe { AtomicU32::from_ptr(at) };
+        let ended = number(own);
+        if ended.fetch_add(1, Ordering::AcqRel) + 1 == blocks * passes {
+            for i in 0..2 {
+                if is_beside[i] {
+                    number(tell[i]).store(passes, Ordering::Release);
+                }
+            }
+        }
+        while ended.load(Ordering::Acquire) < blocks * passes {}
+        for i in 0..2 {
+            if is_beside[i] {
+                let told = number(own.wrapping_add(1 + i));
+                while told.load(Ordering::Acquire) < passes {}
+            }
+        }
+    }
+    thread::sync_threads();
+}
+
 /// # Safety
 /// As the kernels'.
 #[inline(always)]
-unsafe fn run<const T: usize, const R: usize, const W: usize, const S: usize>(task: &Task) {
-    let mut stream = Stream::<T, R, W, S>::new(task);
+unsafe fn run<
+    const T: usize,
+    const R: usize,
+    const W: usize,
+    const S: usize,
+    const HAS_NEIGHBOURS: bool,
+>(
+    task: &Task,
+) {
+    let mut stream = Stream::<T, R, W, S, HAS_NEIGHBOURS>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        for after in 0..Stream::<T, R, W, S>::AHEAD {
+        for after in 0..Stream::<T, R, W, S, HAS_NEIGHBOURS>::AHEAD {
             stream.fetch::<ANY>(S - 1, after);
         }
         stream.first_plane();
@@ -183,7 +330,14 @@ const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 
 /// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the
 /// direction of the stream.
-struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize> {
+struct Stream<
+    'a,
+    const T: usize,
+    const R: usize,
+    const W: usize,
+    const S: usize,
+    const HAS_NEIGHBOURS: bool,
+> {
     task: &'a Task,
     /// Properties of this thread's points, one bit each: one register holds all.
     flags: u32,
@@ -213,7 +367,15 @@ struct Stream<'a, const T: usize, const R: usize, const W: usize, const S: usize
     planes: [[[Pair; R]; 3]; T],
 }
 
-impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<'a, T, R, W, S> {
+impl<
+    'a,
+    const T: usize,
+    const R: usize,
+    const W: usize,
+    const S: usize,
+    const HAS_NEIGHBOURS: bool,
+> Stream<'a, T, R, W, S, HAS_NEIGHBOURS>
+{
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
     /// Planes in flight while a plane is computed. The other two slots hold that plane, and the one
@@ -607,12 +769,39 @@ impl<'a, const T: usize, const R: usize, const W: usize, const S: usize> Stream<
         // The chunk's last plane is written with plane `last`.
         let is_written = self.last.wrapping_sub(self.p) < self.written;
         let flags = if is_written { self.flags } else { 0 };
-        let first = self.first_of(self.p.wrapping_sub(T as u32));
-        let target = self.task.u_next.wrapping_add(first);
-        // The thread's first point is the one that it copies. If that is clamped, it writes none.
-        let target = target.wrapping_add(self.copied[0] as usize);
+        let at = self.p.wrapping_sub(T as u32);
         // `opaque` makes the values be computed before the branches below, not in them.
         let plane = plane.map(|pair| pair.map(hint::opaque));
+        // SAFETY: the caller's.
+        unsafe {
+            self.store_to::<PLANES>(self.task.u_next, flags, at, &plane);
+            if HAS_NEIGHBOURS {
+                let (z, [low, high]) = (self.z(at), self.task.seams);
+                if z < low {
+                    self.store_to::<PLANES>(self.task.neighbours[0], flags, at, &plane);
+                }
+                if z >= high {
+                    self.store_to::<PLANES>(self.task.neighbours[1], flags, at, &plane);
+                }
+            }
+        }
+    }
+
+    /// Writes this thread's points of a plane to a field.
+    ///
+    /// # Safety
+    /// As [`store`](Self::store)'s.
+    #[inline(always)]
+    unsafe fn store_to<const PLANES: u32>(
+        &self,
+        field: *mut f64,
+        flags: u32,
+        at: u32,
+        plane: &[Pair; R],
+    ) {
+        let target = field.wrapping_add(self.first_of(at));
+        // The thread's first point is the one that it copies. If that is clamped, it writes none.
+        let target = target.wrapping_add(self.copied[0] as usize);
         for (r, &[first, second]) in plane.iter().enumerate() {
             if flags & WRITTEN << r == 0 {
                 continue;

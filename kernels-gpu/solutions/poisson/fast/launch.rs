@@ -4,15 +4,17 @@
 //!
 //! On several devices, each has a slab of planes, and T planes of each neighbour. A pass computes
 //! the T planes at each seam first, and sends them while it computes the others.
+//!
+//! [`AtOnce`] has a launch per device for all passes, which exchange planes by themselves.
 
 use std::ops::Range;
 
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
-use plan::slabs::Slabs;
-use plan::{Arg, Element, LaunchConfig, Plan, PlanError, args};
+use plan::slabs::{Field, Slabs};
+use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{COLUMNS, MARGIN, shared_mem_bytes, tiles};
+use super::kernels::{COLUMNS, LEVELS_AT_ONCE, MARGIN, shared_mem_bytes, tiles};
 
 /// The choice of a kernel, and the parameters that it was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -187,5 +189,121 @@ impl Solution for Shape {
             (u, u_next) = (u_next, u);
         }
         Ok(Outputs { u: u.whole() })
+    }
+}
+
+/// All passes in one launch per device, where all blocks of the launch run at once. A GPU with
+/// fewer multiprocessors than an H100 may not run them, and would wait forever.
+pub struct AtOnce;
+
+impl AtOnce {
+    /// The shape that the kernel is of.
+    const SHAPE: Shape = Shape::DEFAULT;
+
+    /// The grid for this number of planes of a cube, if its blocks run at once, and the planes of
+    /// each block.
+    pub fn blocks(n: u32, planes: u32) -> Option<([u32; 3], u32)> {
+        let rows = Self::SHAPE.rows * Self::SHAPE.warps;
+        let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, LEVELS_AT_ONCE)];
+        let chunks = (MULTIPROCESSORS / (x * y)).min(planes);
+        let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
+        Some(([x, y, planes.div_ceil(chunk)], chunk))
+    }
+
+    /// Records the launches on all devices.
+    fn record_launches(
+        problem: &Problem,
+        plan: &mut Plan,
+        slabs: &Slabs,
+        fields: [&Field; 2],
+        (grid, chunk): ([u32; 3], u32),
+    ) -> Result<(), PlanError> {
+        let Problem { n, iterations } = *problem;
+        let Shape {
+            levels,
+            rows,
+            warps,
+            slots,
+            ..
+        } = Self::SHAPE;
+        let shared = shared_mem_bytes(levels, rows, warps, slots);
+        let config = LaunchConfig::new(grid, [32, warps, 1]).with_shared_mem_bytes(shared);
+        let numbers = slabs.devices().map(|device| {
+            let name = format!("passes.{device}");
+            plan.scratch_on(device, name, Element::U32, 3)
+        });
+        let numbers: Vec<BufferId> = numbers.collect();
+        for &numbers in &numbers {
+            plan.fill(numbers, 0)?;
+        }
+        let last = slabs.devices().end - 1;
+        plan.independent(|plan| {
+            for device in slabs.devices() {
+                // A device without a neighbour names itself, which the kernel does not use.
+                let [below, above] = [device.saturating_sub(1), (device + 1).min(last)];
+                let place = |at: u32| numbers[at as usize];
+                let beside = u32::from(below != device) | u32::from(above != device) << 1;
+                let share = slabs.share(device);
+                let part = |field: usize, device: u32| fields[field].part(device);
+                let args = args![
+                    part(0, device),
+                    part(1, device),
+                    part(0, below),
+                    part(1, below),
+                    part(0, above),
+                    part(1, above),
+                    place(device),
+                    // To the one below, this device is above, and the other way round.
+                    place(below).range(2, 1),
+                    place(above).range(1, 1),
+                    n,
+                    share.start as u32,
+                    (share.end - share.start) as u32,
+                    slabs.held(below).start as u32,
+                    slabs.held(above).start as u32,
+                    beside,
+                    iterations,
+                    chunk,
+                    Grid { n }.h2() * Grid::SOURCE
+                ];
+                plan.launch("poisson_fast_at_once", config, args)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+impl Solution for AtOnce {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let planes = problem.n.saturating_sub(2);
+        let devices = plan.available_devices();
+        let of_each = planes.div_ceil(devices);
+        // A slab is the halo of no others but its neighbours'.
+        let is_thick = devices == 1 || planes / devices >= LEVELS_AT_ONCE;
+        let Some(blocks) = Self::blocks(problem.n, of_each).filter(|_| is_thick) else {
+            return Self::SHAPE.record(problem, buffers, plan);
+        };
+        if problem.iterations == 0 {
+            return Ok(Outputs { u: buffers.u });
+        }
+        let (n, halo) = (u64::from(problem.n), u64::from(LEVELS_AT_ONCE));
+        let slabs = Slabs::new(devices, n, 1..n - 1, halo, "between the walls")?;
+        let u_next = plan.scratch("u_next", Element::F64, (problem.n as usize).pow(3));
+        let u = slabs.scatter(plan, buffers.u)?;
+        let u_next = slabs.scatter(plan, u_next)?;
+        for device in slabs.devices() {
+            plan.copy(u.part(device), u_next.part(device))?;
+        }
+        Self::record_launches(problem, plan, &slabs, [&u, &u_next], blocks)?;
+        let results = [u, u_next];
+        let passes = Self::SHAPE.launches(problem.iterations);
+        Ok(Outputs {
+            u: results[passes as usize % 2].whole(),
+        })
     }
 }

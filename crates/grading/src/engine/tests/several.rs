@@ -52,7 +52,10 @@ fn said(report: &GradeReport) -> Vec<String> {
 #[test]
 fn a_submission_computes_on_as_many_devices_as_the_case_has() {
     let lab_spec = lab_spec(SEVERAL);
-    let report = on_three(&lab_spec, &submitted(&lab_spec, "split", |asked| asked));
+    let report = on_three(
+        &lab_spec,
+        &submitted(&lab_spec, "split_single", |asked| asked),
+    );
     assert!(
         report
             .cases
@@ -66,7 +69,7 @@ fn a_submission_computes_on_as_many_devices_as_the_case_has() {
 #[test]
 fn one_that_leaves_devices_out_fails_those_cases() {
     let lab_spec = lab_spec(SEVERAL);
-    let report = on_three(&lab_spec, &submitted(&lab_spec, "split", |_| 1));
+    let report = on_three(&lab_spec, &submitted(&lab_spec, "split_single", |_| 1));
     insta::assert_snapshot!(said(&report).join("\n"), @r"
     one:
     two: the plan uses 1 device; this case has 2 (`Plan::available_devices`)
@@ -77,7 +80,10 @@ fn one_that_leaves_devices_out_fails_those_cases() {
 #[test]
 fn one_that_uses_more_devices_fails() {
     let lab_spec = lab_spec(SEVERAL);
-    let report = on_three(&lab_spec, &submitted(&lab_spec, "split", |asked| asked + 1));
+    let report = on_three(
+        &lab_spec,
+        &submitted(&lab_spec, "split_single", |asked| asked + 1),
+    );
     insta::assert_snapshot!(said(&report).join("\n"), @r"
     one: the plan uses 2 devices; this case has 1 (`Plan::available_devices`)
     two: the plan uses 3 devices; this case has 2 (`Plan::available_devices`)

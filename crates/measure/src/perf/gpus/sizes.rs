@@ -36,8 +36,8 @@ struct Series {
 
 fn series(lab: &str) -> Series {
     let (short, long, emulated): (&[u32], &[u32], &[u32]) = match lab {
-        "wave2d" => (&[3201, 8192], &[3201, 8192, 16384], &[24, 40]),
         "poisson" => (&[256, 512], &[512, 640, 800, 992, 1024, 1290], &[12, 24]),
+        "wave2d" => (&[3201, 8192], &[3201, 8192, 16_384], &[33, 60]),
         "wave3d" => (&[256, 512], &[384, 512, 768], &[12, 24]),
         "stencil25" => (&[256, 512], &[512, 768, 1000], &[33, 36]),
         _ => (&[128, 256], &[256, 384, 512], &[33]),
@@ -245,14 +245,14 @@ impl Sizes<'_> {
                 sizes.push(("n", grown(n, growth)));
             }
             None => {
-                let along = |name| {
-                    let extent = extent.map_or_else(|| own(name), Ok);
-                    extent.map(u64::from).map_err(of_param)
+                // The first is the slowest, which is split and grows.
+                let axes: &[&str] = match self.default("n_z") {
+                    Some(_) => &["n_x", "n_y", "n_z"],
+                    None => &["n_y", "n_x"],
                 };
-                sizes.push(("n_x", along("n_x")? * u64::from(growth)));
-                let others = ["n_y", "n_z"].into_iter();
-                for name in others.filter(|name| self.default(name).is_some()) {
-                    sizes.push((name, along(name)?));
+                for (&name, growth) in axes.iter().zip([growth, 1, 1]) {
+                    let extent = extent.map_or_else(|| own(name), Ok).map_err(of_param)?;
+                    sizes.push((name, u64::from(extent) * u64::from(growth)));
                 }
             }
         }
@@ -400,6 +400,7 @@ mod tests {
         };
         for (lab, what) in [
             ("poisson", "N ="),
+            ("wave2d", "squares of"),
             ("wave3d", "cubes of"),
             ("stencil25", "cubes of"),
         ] {

@@ -313,8 +313,8 @@ fn one_submission_is_timed_if_it_uses_several_gpus() {
             .position(|known| known.name == name)
             .unwrap()
     };
-    let [one, several] = ["reads_source", "split"].map(|name| &lab.variants[at(name)..][..1]);
-    assert_eq!(sizes::submission(lab, several).unwrap().name, "split");
+    let [one, several] = ["reads_source", "fast"].map(|name| &lab.variants[at(name)..][..1]);
+    assert_eq!(sizes::submission(lab, several).unwrap().name, "fast");
     let refused = |own| sizes::submission(lab, own).unwrap_err();
     insta::assert_snapshot!(refused(one), @"--submission: reads_source records plans for one GPU; with --gpus, its launch.rs records one for as many as it is given");
     insta::assert_snapshot!(refused(&lab.variants[..2]), @"--submission: with --gpus one solution is timed; name one");

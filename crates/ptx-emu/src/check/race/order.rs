@@ -351,6 +351,11 @@ pub(crate) trait BlockOrder {
     fn is_before_in_cluster(&self, earlier: &Record) -> bool {
         self.is_before(earlier)
     }
+
+    /// Whether two blocks run on one device.
+    fn are_of_one_device(&self, _: u32, _: u32) -> bool {
+        true
+    }
 }
 
 /// Of memory that clusters do not share: cells of other clusters' blocks are leftovers.
@@ -371,6 +376,8 @@ impl BlockOrder for Leftovers {
 pub(crate) struct DeviceOrder<'a> {
     /// Blocks below this one, in the numbering of [`Record::block`], are of an earlier launch.
     pub(crate) first_block: u32,
+    /// Blocks of each device of this launch.
+    pub(crate) device_blocks: u32,
     /// The publications of the blocks of this launch.
     pub(crate) fences: &'a Fences,
     /// [`Clocks::synchronized`] of the warp.
@@ -389,6 +396,14 @@ impl BlockOrder for DeviceOrder<'_> {
         let block = (earlier.block - self.first_block).into();
         let warp = usize::from(earlier.warp);
         self.fences.of(block, warp, self.synchronized) > earlier.clock
+    }
+
+    fn are_of_one_device(&self, one: u32, other: u32) -> bool {
+        let [one, other] = [one, other].map(|block| block.checked_sub(self.first_block));
+        match (one, other) {
+            (Some(one), Some(other)) => one / self.device_blocks == other / self.device_blocks,
+            _ => true,
+        }
     }
 }
 
@@ -495,7 +510,10 @@ impl<B: BlockOrder> Now<'_, B> {
         let reaches = |scope| match scope {
             Scope::Block => earlier.block == self.record.block,
             Scope::Cluster => is_of_cluster(),
-            Scope::Device => true,
+            Scope::Device => self
+                .blocks
+                .are_of_one_device(earlier.block, self.record.block),
+            Scope::System => true,
         };
         then.bytes == now.bytes && reaches(then.scope) && reaches(now.scope)
     }
@@ -508,6 +526,14 @@ pub(crate) enum Scope {
     Cluster,
     #[default]
     Device,
+    System,
+}
+
+impl Scope {
+    /// Whether it has all blocks of a device.
+    pub(crate) fn has_blocks(self) -> bool {
+        matches!(self, Scope::Device | Scope::System)
+    }
 }
 
 /// How an instruction makes its accesses, if they are strong.
