@@ -192,20 +192,19 @@ impl Solution for Shape {
     }
 }
 
-/// All passes in one launch per device, where all blocks of the launch run at once. A GPU with
-/// fewer multiprocessors than an H100 may not run them, and would wait forever.
+/// All passes in one launch per device, where all blocks of the launch run at once.
 pub struct AtOnce;
 
 impl AtOnce {
     /// The shape that the kernel is of.
     const SHAPE: Shape = Shape::DEFAULT;
 
-    /// The grid for this number of planes of a cube, if its blocks run at once, and the planes of
-    /// each block.
-    pub fn blocks(n: u32, planes: u32) -> Option<([u32; 3], u32)> {
+    /// The grid for this number of planes of a cube, if its blocks run at once on this number of
+    /// multiprocessors, and the planes of each block.
+    pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<([u32; 3], u32)> {
         let rows = Self::SHAPE.rows * Self::SHAPE.warps;
         let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, LEVELS_AT_ONCE)];
-        let chunks = (MULTIPROCESSORS / (x * y)).min(planes);
+        let chunks = (multiprocessors / (x * y)).min(planes);
         let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
         Some(([x, y, planes.div_ceil(chunk)], chunk))
     }
@@ -285,7 +284,7 @@ impl Solution for AtOnce {
         let of_each = planes.div_ceil(devices);
         // A slab is the halo of no others but its neighbours'.
         let is_thick = devices == 1 || planes / devices >= LEVELS_AT_ONCE;
-        let Some(blocks) = Self::blocks(problem.n, of_each).filter(|_| is_thick) else {
+        let Some(blocks) = Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick) else {
             return Self::SHAPE.record(problem, buffers, plan);
         };
         if problem.iterations == 0 {
