@@ -11,7 +11,7 @@ use device::{Capture, Device, Element, Error, HostBuffer, Launching, Module};
 use device::{DeviceError, EmulatedDevice, Options, Session, Share};
 use exit::ErrorKind;
 use plan::{BufferId, LaunchConfig, Plan, args};
-use plan::{Part, PlanError, Rect};
+use plan::{Part, Rect};
 use ranks::{Link, thread_links};
 
 static SEAM: Module = Module::from_static("seam", include_str!("seam.ptx"));
@@ -295,7 +295,7 @@ fn without_peer_access_kernels_read_their_own_device_and_copies_go_on() {
     let here = plan.buffer("here", Element::U32, 100);
     sums_of(&mut plan, there, here, 100);
     let error = device.prepare(&SEAM, &plan).err().unwrap();
-    insta::assert_snapshot!(error, @"plan `peers`, command 0 (launch of `neighbours`): it runs on device 0 and reads `there`, which is on device 1; these two have no peer access. Use a solution that copies between devices");
+    insta::assert_snapshot!(error, @"plan `peers`, command 0 (launch of `neighbours`): it runs on device 0 and uses `there`, which is on device 1; these two have no peer access. Use a solution that copies between devices");
     assert!(matches!(
         error,
         Error::Validation(ValidationError::NoPeerAccess { .. })
@@ -370,21 +370,6 @@ fn a_group_states_nothing_where_it_has_one_device() {
     let both = ["u", "v"].map(|name| (name.to_owned(), HostBuffer::from(start(12))));
     reset(session.as_mut(), &plan, &both.into()).unwrap();
     session.run().unwrap();
-}
-
-#[test]
-fn a_kernel_writes_on_one_device() {
-    let mut plan = Plan::new("two");
-    let here = plan.buffer("here", Element::U32, 12);
-    let there = plan.scratch_on(1, "there", Element::U32, 12);
-    let launched = plan.launch("neighbours", LaunchConfig::new(1, 1), args![here, there]);
-    assert!(matches!(
-        launched,
-        Err(PlanError::SeveralDevices {
-            devices: [0, 1],
-            ..
-        })
-    ));
 }
 
 /// Processes are threads here: each has some of the devices, and links to the others'.

@@ -237,8 +237,9 @@ impl Command<'_> {
         of_args.chain(self.moved(buffers))
     }
 
-    /// The device that the command runs on: that of the buffers that it may write, or else of the
-    /// first that it reads. A copy between devices is of the source's.
+    /// The device that the command runs on: that of the first buffer that it may write, or else of
+    /// the first that it reads. It accesses others' memory directly. A copy between devices is of
+    /// the source's.
     pub fn device(&self, buffers: &[Buffer]) -> u32 {
         let on = |id: BufferId| buffers[id.index()].device;
         match *self {

@@ -187,18 +187,6 @@ pub enum PlanError {
         /// The name.
         name: String,
     },
-    /// A kernel that would write on two devices.
-    #[error(
-        "{place}: it may write `{}`, on device {}, and `{}`, on device {}; a kernel writes buffers of one device, and reads others through slices", .buffers[0], .devices[0], .buffers[1], .devices[1]
-    )]
-    SeveralDevices {
-        /// The place.
-        place: String,
-        /// Two of the buffers.
-        buffers: [String; 2],
-        /// Where they live.
-        devices: [u32; 2],
-    },
     /// A command that names a buffer which has no memory of its own.
     #[error(
         "{place}: {role} is `{buffer}`, which is scattered over devices; use the part that the device has"

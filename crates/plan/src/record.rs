@@ -208,22 +208,11 @@ impl Plan {
     }
 
     fn check_args(&self, start: usize, kernel: &str) -> Result<(), PlanError> {
-        let mut written = None;
         for (position, arg) in self.args[start..].iter().enumerate() {
             let Some(id) = arg.buffer() else { continue };
             let place = || self.place(self.commands.len(), format_args!("launch of `{kernel}`"));
             let role = || format!("argument {position}");
             let buffer = self.own_in_memory(id, place, role)?;
-            if arg.may_write() {
-                let (first, first_device) = *written.get_or_insert((&buffer.name, buffer.device));
-                if first_device != buffer.device {
-                    return Err(PlanError::SeveralDevices {
-                        place: place(),
-                        buffers: [first.clone(), buffer.name.clone()],
-                        devices: [first_device, buffer.device],
-                    });
-                }
-            }
             match *arg {
                 Arg::BufferAt { offset, .. } if offset > buffer.len => {
                     return Err(PlanError::OffsetOutOfBounds {

@@ -31,7 +31,7 @@ pub enum ValidationError {
     },
     /// A kernel that reads the memory of a device which its own cannot reach.
     #[error(
-        "{place}: it runs on device {device} and reads `{buffer}`, which is on device {of}; these two have no peer access. Use a solution that copies between devices"
+        "{place}: it runs on device {device} and uses `{buffer}`, which is on device {of}; these two have no peer access. Use a solution that copies between devices"
     )]
     NoPeerAccess {
         /// Plan, command and kernel.

@@ -204,6 +204,8 @@ pub unsafe fn poisson_fast_at_once(
     loop {
         let [[u, ..], [u_next, below, above]] = fields;
         let iterations = (left.max(2) - 1).min(LEVELS_AT_ONCE);
+        // After the last pass, nothing reads a halo.
+        let sends = is_beside.map(|is| is && left > iterations);
         let task = Task {
             u,
             u_next,
@@ -215,8 +217,14 @@ pub unsafe fn poisson_fast_at_once(
             h2_f,
             neighbours: [below, above],
             seams: [
-                if is_beside[0] { first_z + LEVELS_AT_ONCE } else { 0 },
-                if is_beside[1] { end.saturating_sub(LEVELS_AT_ONCE) } else { u32::MAX },
+                match sends[0] {
+                    true => first_z + LEVELS_AT_ONCE,
+                    false => 0,
+                },
+                match sends[1] {
+                    true => end - LEVELS_AT_ONCE,
+                    false => u32::MAX,
+                },
             ],
         };
         // SAFETY: the caller's. All blocks and the neighbours have ended the pass before, so that

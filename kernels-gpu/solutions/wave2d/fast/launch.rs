@@ -2,8 +2,7 @@
 //! the fields and three prepare tables for all; after them, one removes the padding.
 //!
 //! On several devices, each has a slab of rows, and T rows of each neighbour. A pass computes the T
-//! rows at each seam first, and sends them while it computes the others. Both launches run at once:
-//! together they have as many warps as a pass on one device.
+//! rows at each seam first, and sends them while it computes the others. Both launches run at once.
 
 use std::ops::Range;
 
@@ -278,9 +277,24 @@ impl Run<'_> {
             part.seams.push(window);
         }
         if !interior.is_empty() {
-            part.interior = Some(self.divide(plan, device, &part, rough, interior, left)?);
+            let wanted = self.warps_of_rest(strips, interior.end - interior.start, left);
+            part.interior = Some(self.divide(plan, device, &part, rough, interior, wanted)?);
         }
         Ok(part)
+    }
+
+    /// Warps for the rows that are not at a seam: those that the seams `left`, or all, of which some
+    /// begin when the seams have ended. The second is faster where chunks are long.
+    fn warps_of_rest(&self, strips: u32, rows: u64, left: u32) -> u32 {
+        let Shape { steps: t, warps, .. } = self.shape;
+        let steps = |warps: u32| {
+            let rows = u64::from(strips) * rows / u64::from(warps.max(1));
+            rows + u64::from(2 * t)
+        };
+        match steps(left) <= steps(warps) + u64::from(3 * t) {
+            true => left,
+            false => warps,
+        }
     }
 
     /// Records the division of a launch's rows into chunks, for `wanted` warps if possible.
