@@ -92,12 +92,14 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
 
 // Several iterations per launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R
 // points through a chunk of planes; level s is at plane p - s. A warp owns R rows, a lane two
-// neighbouring points of each, in registers: two planes for each level except the last.
+// neighbouring points of each, in registers: two planes for each level except the last. If n is ODD,
+// every other row begins at an odd element: it is copied from one point before, and is one place
+// later in shared memory.
 
 constexpr u32 COLUMNS = 64, MARGIN = 4;
 
 // The kinds of planes for which a function is compiled. ANY: any plane. INNER: each level computes
-// a plane inside the walls along z, n is even and each iteration has a level. WALLED: inner planes
+// a plane inside the walls along z, and each iteration has a level. WALLED: inner planes
 // of a tile without the source. PLAIN: inner planes of a tile without the source and without walls.
 enum Planes { ANY, INNER, WALLED, PLAIN };
 
@@ -110,17 +112,14 @@ __device__ __forceinline__ void copy_async_16(double *to, const double *from)
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
 }
 
-__device__ __forceinline__ void copy_async_8(double *to, const double *from)
-{
-    asm volatile("cp.async.ca.shared.global [%0], [%1], 8;" ::"r"((u32)__cvta_generic_to_shared(to)), "l"(from) : "memory");
-}
-
-template <int T, int R, int W, int SLOTS> struct Stream {
+template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
     static constexpr u32 PLANE = W * R * COLUMNS, ROWS = W * R, AHEAD = SLOTS - 2;
+    // The columns of which a block has right values, at most.
+    static constexpr u32 WIDTH = COLUMNS - ODD;
 
     const double *u;
     double *u_next, *shared;
-    u32 n, iterations, lane, warp;
+    u32 n, iterations, lane, warp, shift;
     bool descends, has_second;
     Planes kind;
     double h2_f;
@@ -143,32 +142,43 @@ template <int T, int R, int W, int SLOTS> struct Stream {
 
     __device__ __forceinline__ u32 z_of(u32 plane) { return descends ? n - 1 - plane : plane; }
 
-    template <Planes P> __device__ __forceinline__ void fetch(int q, u32 after)
+    // The number of the element of memory, of 8 bytes each, where plane 0 begins.
+    __device__ __forceinline__ u32 element() { return (u32)((u64)u >> 3); }
+
+    __device__ __forceinline__ void fetch(int q, u32 after)
     {
         const u32 plane = min(p + after, min(last, n - 1));
         const double *from = u + (u64)(z_of(plane) * n) * n;
+        const u32 parity = element() + z_of(plane);
         double *to = in_ring(q + after);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            if (P != ANY || n % 2 == 0) {
-                copy_async_16(to + r * COLUMNS, from + copied[r]);
-            } else {
-                copy_async_8(to + r * COLUMNS, from + copied[r]);
-                copy_async_8(to + r * COLUMNS + 1, from + copied[r] + has_second);
-            }
+            const u32 early = ODD ? (parity + copied[r]) & 1 : 0;
+            copy_async_16(to + r * COLUMNS, from + (early > copied[r] ? early : copied[r] - early));
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
 
-    template <Planes P> __device__ __forceinline__ void arrive(int q, double2 (&plane)[R])
+    // This lane's points of a row of a plane; rows count from the warp's first.
+    __device__ __forceinline__ double2 load(const double *from, u32 plane, u32 row)
+    {
+        double2 pair = *(const double2 *)from;
+        if (ODD) {
+            const double after = __shfl_down_sync(~0u, pair.x, 1);
+            pair = (shift + z_of(plane) + row) & 1 ? make_double2(pair.y, after) : pair;
+        }
+        return pair;
+    }
+
+    __device__ __forceinline__ void arrive(int q, double2 (&plane)[R])
     {
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
         __syncthreads();
-        fetch<P>(q, AHEAD);
+        fetch(q, AHEAD);
         const double *own = in_ring(q);
 #pragma unroll
         for (int r = 0; r < R; ++r) {
-            plane[r] = *(const double2 *)(own + r * COLUMNS);
+            plane[r] = load(own + r * COLUMNS, p, r);
         }
     }
 
@@ -181,8 +191,8 @@ template <int T, int R, int W, int SLOTS> struct Stream {
         constexpr int LAST = (Q + 2) % 3;
         double2 south, north;
         if (S == 1) {
-            south = *(const double2 *)(in_ring(Q + SLOTS - 1) + before);
-            north = *(const double2 *)(in_ring(Q + SLOTS - 1) + after);
+            south = load(in_ring(Q + SLOTS - 1) + before, plane, 1);
+            north = load(in_ring(Q + SLOTS - 1) + after, plane, R);
         } else {
             south = *(const double2 *)in_edges(S - 1, LAST, 2 * warp_before - 1);
             north = *(const double2 *)in_edges(S - 1, LAST, 2 * warp_after);
@@ -229,7 +239,7 @@ template <int T, int R, int W, int SLOTS> struct Stream {
     template <Planes P, int Q> __device__ __forceinline__ void advance()
     {
         double2 above[R];
-        arrive<P>(Q, above);
+        arrive(Q, above);
         level<P, 1, Q>(above);
         if constexpr (T > 1) {
             level<P, 2, Q>(above);
@@ -246,7 +256,7 @@ template <int T, int R, int W, int SLOTS> struct Stream {
         for (int r = 0; r < R; ++r) {
             double *to = target + (u64)(r * n);
             if (rows & WRITTEN << r) {
-                if (P != ANY || n % 2 == 0) {
+                if (!ODD) {
                     *(double2 *)to = above[r];
                 } else {
                     to[0] = above[r].x;
@@ -273,26 +283,30 @@ template <int T, int R, int W, int SLOTS> struct Stream {
 
     __device__ __forceinline__ bool are_inner() { return p - (T + 1) < inner && p <= last; }
 
-    __device__ __forceinline__ void run(u32 chunk)
+    __device__ __forceinline__ void run(u32 first_z, u32 layers, u32 chunk)
     {
-        const u32 first_x = blockIdx.x * (COLUMNS - 2 * MARGIN), first_y = blockIdx.y * (ROWS - 2 * T);
+        const u32 first_x = blockIdx.x * (WIDTH - 2 * MARGIN), first_y = blockIdx.y * (ROWS - 2 * T);
         const bool has_walls = first_x == 0 || first_y == 0 || first_x + COLUMNS >= n || first_y + ROWS >= n;
         kind = is_source_column(n, first_x, first_y) ? INNER : has_walls ? WALLED : PLAIN;
         lane = threadIdx.x;
         warp = threadIdx.y;
         const u32 tile_x = 2 * lane, tile_y = warp * R, x = first_x + tile_x, y = first_y + tile_y;
-        const u32 copied_x = min(x, n - 2 + n % 2);
-        const bool is_written_x = x < n && (tile_x >= MARGIN || blockIdx.x == 0)
-            && (tile_x < COLUMNS - MARGIN || blockIdx.x + 1 == gridDim.x);
+        // Where n is odd, the first and the last point of a plane have another's value, without effect:
+        // they are at edges of the cube, and lack the point beside them in memory.
+        const auto copied_x = [&](u32 y) { return min(x, ODD && y < n - 1 ? n : n - 2); };
+        const auto is_written_x = [&](u32 e) {
+            return x + e < n && (tile_x + e >= MARGIN || blockIdx.x == 0) && (tile_x + e < WIDTH - MARGIN || blockIdx.x + 1 == gridDim.x);
+        };
         flags = 0;
-        has_second = x + 1 < n;
+        has_second = is_written_x(1);
+        shift = element() + x + y;
 #pragma unroll
         for (int r = 0; r < R; ++r) {
             const u32 row = tile_y + r;
-            const bool is_written = is_written_x && y + r - 1 < n - 2 && (row >= T || blockIdx.y == 0)
+            const bool is_written = is_written_x(0) && y + r - 1 < n - 2 && (row >= T || blockIdx.y == 0)
                 && (row < ROWS - T || blockIdx.y + 1 == gridDim.y);
             flags |= is_written * WRITTEN << r;
-            copied[r] = min(y + r, n - 1) * n + copied_x;
+            copied[r] = min(y + r, n - 1) * n + copied_x(y + r);
             for (u32 e = 0; e < 2; ++e) {
                 const bool is_wall = x + e - 1 >= n - 2 || y + r - 1 >= n - 2;
                 flags |= is_wall * WALL << (2 * r + e);
@@ -300,18 +314,19 @@ template <int T, int R, int W, int SLOTS> struct Stream {
             flags |= is_source_column(n, first_x, y + r) * SOURCE_ROW << r;
         }
         flags |= is_source_column(n, x, 0) * SOURCE | is_source_column(n, x + 1, 0) * 2 * SOURCE;
-        const u32 from = 1 + blockIdx.z * chunk, end = min(from + chunk, n - 1);
+        const u32 begin = descends ? n - (first_z + layers) : first_z;
+        const u32 from = begin + blockIdx.z * chunk, end = min(from + chunk, begin + layers);
         last = end - 1 + T;
         written = end - from;
         p = from > T ? from - T : 0;
-        inner = iterations == T && n % 2 == 0 && n > T + 3 ? n - (T + 3) : 0;
+        inner = iterations == T && n > T + 3 ? n - (T + 3) : 0;
         half = shared + tile_y * COLUMNS + tile_x;
         other_half = half + 3 * PLANE;
         before = (warp == 0 ? R - 1 : -1) * (int)COLUMNS;
         after = (warp == W - 1 ? 0 : R) * (int)COLUMNS;
 
         for (u32 after = 0; after < AHEAD; ++after) {
-            fetch<ANY>(SLOTS - 1, after);
+            fetch(SLOTS - 1, after);
         }
 #pragma unroll
         for (int s = 0; s < T; ++s) {
@@ -319,7 +334,7 @@ template <int T, int R, int W, int SLOTS> struct Stream {
                 planes[s][0][r] = planes[s][1][r] = planes[s][2][r] = make_double2(0.0, 0.0);
             }
         }
-        arrive<ANY>(SLOTS - 1, planes[0][2]);
+        arrive(SLOTS - 1, planes[0][2]);
         for (int s = 1; s < T; ++s) {
             *(double2 *)in_edges(s, 2, 2 * warp) = make_double2(0.0, 0.0);
             *(double2 *)in_edges(s, 2, 2 * warp + 1) = make_double2(0.0, 0.0);
@@ -346,20 +361,31 @@ template <int T, int R, int W, int SLOTS> struct Stream {
     }
 };
 
-#define FAST(T, R, W, SLOTS)                                                                                                       \
-    extern "C" __global__ void __launch_bounds__(32 * W) poisson_fast_t##T##_r##R##_w##W##_s##SLOTS(                               \
-        const double *__restrict__ u, u64, double *__restrict__ u_next, u32 n, u32 iterations, u32 chunk, u32 descends, double h2_f) \
-    {                                                                                                                              \
-        extern __shared__ __align__(16) double shared[];                                                                           \
-        Stream<T, R, W, SLOTS> stream;                                                                                             \
-        stream.u = u;                                                                                                              \
-        stream.u_next = u_next;                                                                                                    \
-        stream.shared = shared;                                                                                                    \
-        stream.n = n;                                                                                                              \
-        stream.iterations = iterations;                                                                                            \
-        stream.descends = descends != 0;                                                                                           \
-        stream.h2_f = h2_f;                                                                                                        \
-        stream.run(chunk);                                                                                                         \
+template <int T, int R, int W, int SLOTS, bool ODD>
+__device__ __forceinline__ void fast(const double *u, double *u_next, double *shared, u32 n, u32 first_z, u32 planes, u32 iterations, u32 chunk,
+    bool descends, double h2_f)
+{
+    Stream<T, R, W, SLOTS, ODD> stream;
+    stream.u = u - (u64)((first_z > T ? first_z - T : 0) * n) * n;
+    stream.u_next = u_next - (u64)(first_z * n) * n;
+    stream.shared = shared;
+    stream.n = n;
+    stream.iterations = iterations;
+    stream.descends = descends;
+    stream.h2_f = h2_f;
+    stream.run(first_z, planes, chunk);
+}
+
+#define FAST(T, R, W, SLOTS) \
+    extern "C" __global__ void __launch_bounds__(32 * W) poisson_fast_t##T##_r##R##_w##W##_s##SLOTS(const double *__restrict__ u, u64, \
+        double *__restrict__ u_next, u32 n, u32 first_z, u32 planes, u32 iterations, u32 chunk, u32 descends, double h2_f) \
+    { \
+        extern __shared__ __align__(16) double shared[]; \
+        if (n % 2 == 0) { \
+            fast<T, R, W, SLOTS, false>(u, u_next, shared, n, first_z, planes, iterations, chunk, descends != 0, h2_f); \
+        } else { \
+            fast<T, R, W, SLOTS, true>(u, u_next, shared, n, first_z, planes, iterations, chunk, descends != 0, h2_f); \
+        } \
     }
 
 FAST(3, 4, 8, 3)

@@ -231,7 +231,13 @@ fn a_plain_middle_is_right_beside_rough_edges() {
         let problem = Wave2d::new(300, 330, 33, scene).unwrap();
         let problem = problem.with_start(Start::Random { seed: 4.into() });
         for shape in [Shape::DEFAULT, Shape::EXACT] {
-            check(Shape { warps: Some(11), ..shape }, &problem);
+            check(
+                Shape {
+                    warps: Some(11),
+                    ..shape
+                },
+                &problem,
+            );
         }
     }
 }

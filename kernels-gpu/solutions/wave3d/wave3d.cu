@@ -123,10 +123,13 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
     // Two planes of each timestep. In phase p, plane p is the older, which the newest replaces.
     typedef double Planes[DEPTH][2][ROWS];
 
+    // Each pointer is to plane 0 of the domain, which need not be in memory.
     const double *__restrict__ u_prev, *__restrict__ u;
     double *__restrict__ out_prev, *__restrict__ out;
     const double *__restrict__ factors;
     double *shared;
+    // The last plane of u_prev and u in memory.
+    u32 last;
     u32 n_x, n_y, n_z;
     u32 source_plane, source_row;
     double values[4];
@@ -169,12 +172,12 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         }
     }
 
-    // Copies u's plane i, and plane i - 1 of u_prev and of the factors; beyond the domain, another
-    // plane.
+    // Copies u's plane i, and plane i - 1 of u_prev and of the factors; beyond what is in memory,
+    // another plane.
     __device__ __forceinline__ void fetch(u32 i)
     {
-        const u32 before = min(i - 1, n_x - 1);
-        copy(u, min(i, n_x - 1), in_u(i));
+        const u32 before = min(i - 1, last);
+        copy(u, min(i, last), in_u(i));
         copy(u_prev, before, in_u_prev(i));
         const u32 half = own % WIDTH;
         if (half < 2 * ROWS) {
@@ -317,7 +320,7 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
         return (at >= margin || from == 0) && (at < sites - margin || from + sites >= n);
     }
 
-    __device__ __forceinline__ void run(const double *__restrict__ c2, double ratio, u32 source, u32 chunk)
+    __device__ __forceinline__ void run(const double *__restrict__ c2, double ratio, u32 source, u32 from, u32 len, u32 chunk)
     {
         const u32 x = threadIdx.x, y = threadIdx.y;
         const u32 first_k = blockIdx.x * (WIDTH - 2 * MARGIN), first_j = blockIdx.y * (TILE_ROWS - 2 * DEPTH);
@@ -338,8 +341,8 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
             source_row = source_k == k ? source_j - j : ~0u;
             is_plain &= source_j - first_j >= TILE_ROWS || source_k - first_k >= WIDTH;
         }
-        first = blockIdx.z * chunk;
-        end = min(first + chunk, n_x);
+        first = from + blockIdx.z * chunk;
+        end = min(first + chunk, from + len);
         plain_from = max(first, 1u) + DEPTH;
         const u32 plain_end = is_plain ? min(end + DEPTH, n_x) : 0;
         plain = plain_end > plain_from ? plain_end - plain_from : 0;
@@ -375,15 +378,18 @@ template <int DEPTH, int ROWS, int THREADS, int RELOADED> struct Fast {
 #define WAVE3D_FAST(DEPTH, ROWS, THREADS, RELOADED) \
     extern "C" __global__ void __launch_bounds__(WIDTH * THREADS) wave3d_fast_t##DEPTH##_r##ROWS##_y##THREADS( \
         const double *__restrict__ u_prev, u64, const double *__restrict__ u, u64, double *__restrict__ out_prev, double *__restrict__ out, \
-        const double *__restrict__ c2, u64, const double *__restrict__ factors, u64, u32 n_x, u32 n_y, u32 n_z, double ratio, u32 source, \
-        double value_1, double value_2, double value_3, double value_4, u32 planes) \
+        const double *__restrict__ c2, u64, const double *__restrict__ factors, u64, u32 first, u32 len, u32 n_x, u32 n_y, u32 n_z, \
+        double ratio, u32 source, double value_1, double value_2, double value_3, double value_4, u32 planes) \
     { \
         extern __shared__ __align__(16) double shared[]; \
         Fast<DEPTH, ROWS, THREADS, RELOADED> fast; \
-        fast.u_prev = u_prev, fast.u = u, fast.out_prev = out_prev, fast.out = out, fast.factors = factors, fast.shared = shared; \
+        const u32 read = first > DEPTH + 1 ? first - (DEPTH + 1) : 0; \
+        const u64 before = u64(read) * (n_y * n_z), to_first = u64(first) * (n_y * n_z); \
+        fast.u_prev = u_prev - before, fast.u = u - before, fast.factors = factors - u64(read) * (n_y * FACTORS), fast.shared = shared; \
+        fast.out_prev = out_prev - to_first, fast.out = out - to_first, fast.last = min(first + len + DEPTH, n_x) - 1; \
         fast.n_x = n_x, fast.n_y = n_y, fast.n_z = n_z; \
         fast.values[0] = value_1, fast.values[1] = value_2, fast.values[2] = value_3, fast.values[3] = value_4; \
-        fast.run(c2, ratio, source, planes); \
+        fast.run(c2, ratio, source, first, len, planes); \
     }
 
 WAVE3D_FAST(1, 2, 10, 0)

@@ -18,8 +18,11 @@
 //!   ring has S slots, three or twice three: places in it are constants, except the order of the
 //!   halves. Three slots fit GPUs with 99 KB of shared memory per block.
 //! - Tiles without a wall and without the source run code for neither, and tiles without the source
-//!   run code without it. The first and the last planes along z, odd n, and launches of fewer
-//!   iterations than levels have separate code, for all tiles.
+//!   run code without it. The first and the last planes along z, and launches of fewer iterations
+//!   than levels, have separate code, for all tiles.
+//! - If n is odd, every other row begins at an odd element. Copies are of 16 bytes all the same, and
+//!   begin one point early there. The row is one place later in shared memory, and the tile's last
+//!   column is missing.
 //!
 //! Launches take the chunks upwards and downwards in turns. A launch thus begins with the planes
 //! that the one before wrote last, which are in L2.
@@ -48,6 +51,12 @@ const ROW: usize = COLUMNS as usize;
 /// last row for each level between the first and the last.
 pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) -> u32 {
     8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
+}
+
+/// The columns of which a block has right values, at most. If n is odd, copies may begin one point
+/// early, and lack the last one.
+pub const fn columns(n: u32) -> u32 {
+    COLUMNS - n % 2
 }
 
 /// Tiles along an axis of n points. Each tile has `points` points, and overlaps its neighbours by
@@ -80,6 +89,14 @@ struct Task {
     seams: [u32; 2],
 }
 
+impl Task {
+    /// The number of the element of memory, among those of 8 bytes, where plane 0 begins.
+    #[inline(always)]
+    fn element(&self) -> u32 {
+        (self.u.addr() >> 3) as u32
+    }
+}
+
 /// A lane's two points of a row.
 type Pair = [f64; 2];
 
@@ -92,7 +109,7 @@ macro_rules! fast {
         ///
         /// `u` begins T planes before `first_z`, or with plane 0; `u_next` begins with `first_z`.
         ///
-        /// Block: 32 x W. Grid: [`tiles`] of [`COLUMNS`] with [`MARGIN`], those of W R rows with T,
+        /// Block: 32 x W. Grid: [`tiles`] of [`columns`] with [`MARGIN`], those of W R rows with T,
         /// and `planes` / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
         /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
         /// grid's h^2 f in the source.
@@ -100,10 +117,11 @@ macro_rules! fast {
         /// # Safety
         /// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2; `iterations` is 1
         ///   to T; chunk at least 1.
-        /// - `u` has the planes as far as T after those that are written, or as the last one. It
-        ///   begins at a multiple of 16 bytes.
-        /// - `u_next` points to the planes at a multiple of 16 bytes, which nothing else accesses
-        ///   during the launch.
+        /// - `u` has the planes as far as T after those that are written, or as the last one. They
+        ///   are in an allocation that is aligned to 16 bytes. If n is even, they begin at a
+        ///   multiple of 16 bytes.
+        /// - `u_next` points to the planes, which nothing else accesses during the launch. If n is
+        ///   even, they begin at a multiple of 16 bytes.
         #[kernel(max_threads = $threads)]
         pub unsafe fn $name(
             u: &[f64],
@@ -130,7 +148,12 @@ macro_rules! fast {
                 seams: [0, u32::MAX],
             };
             // SAFETY: the caller's.
-            unsafe { run::<$t, $r, $w, $s, false>(&task) }
+            unsafe {
+                match n % 2 {
+                    0 => run::<$t, $r, $w, $s, false, false>(&task),
+                    _ => run::<$t, $r, $w, $s, true, false>(&task),
+                }
+            }
         }
     };
 }
@@ -187,10 +210,7 @@ pub unsafe fn poisson_fast_at_once(
 ) {
     let plane = |z: u32| (u64::from(z * n) * u64::from(n)) as usize;
     let first = plane(first_z.saturating_sub(LEVELS_AT_ONCE));
-    let halves = [
-        [u, below, above],
-        [u_next, below_next, above_next],
-    ];
+    let halves = [[u, below, above], [u_next, below_next, above_next]];
     let mut fields = halves.map(|[own, below, above]| {
         [
             own.wrapping_sub(first),
@@ -232,7 +252,10 @@ pub unsafe fn poisson_fast_at_once(
         unsafe {
             // With slabs of different lengths, the last chunk of one may have no plane.
             if thread::block_idx_z() * chunk < planes {
-                run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, true>(&task);
+                match n % 2 {
+                    0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, false, true>(&task),
+                    _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, true, true>(&task),
+                }
             }
             left -= iterations;
             pass += 1;
@@ -278,22 +301,23 @@ unsafe fn meet(own: *mut u32, tell: [*mut u32; 2], is_beside: [bool; 2], passes:
 }
 
 /// # Safety
-/// As the kernels'.
+/// As the kernels'. n is odd if `ODD`.
 #[inline(always)]
 unsafe fn run<
     const T: usize,
     const R: usize,
     const W: usize,
     const S: usize,
+    const ODD: bool,
     const HAS_NEIGHBOURS: bool,
 >(
     task: &Task,
 ) {
-    let mut stream = Stream::<T, R, W, S, HAS_NEIGHBOURS>::new(task);
+    let mut stream = Stream::<T, R, W, S, ODD, HAS_NEIGHBOURS>::new(task);
     // SAFETY: the caller's.
     unsafe {
-        for after in 0..Stream::<T, R, W, S, HAS_NEIGHBOURS>::AHEAD {
-            stream.fetch::<ANY>(S - 1, after);
+        for after in 0..Stream::<T, R, W, S, ODD, HAS_NEIGHBOURS>::AHEAD {
+            stream.fetch(S - 1, after);
         }
         stream.first_plane();
         // Each iteration takes three planes; those after the last have no effect. Each kind has its
@@ -313,14 +337,14 @@ unsafe fn run<
 
 /// A kind of planes of u, for which a function is compiled: any plane.
 const ANY: u32 = 0;
-/// Inner ones: each level computes a plane inside the walls along z, and n is even.
+/// Inner ones: each level computes a plane inside the walls along z.
 const INNER: u32 = 1;
 /// Inner planes of a tile without a column of the source.
 const WALLED: u32 = 2;
 /// Inner planes of a tile without a wall along x or y, too.
 const PLAIN: u32 = 3;
 
-/// A flag of a thread: whether the second point of a row is in the cube, if the first is.
+/// A flag of a thread: whether it writes the second point of a row, if it writes the first.
 const SECOND: u32 = 1;
 /// Whether the thread writes its points in row 0; the next bits are for the rows after.
 const WRITTEN: u32 = 1 << 8;
@@ -344,6 +368,7 @@ struct Stream<
     const R: usize,
     const W: usize,
     const S: usize,
+    const ODD: bool,
     const HAS_NEIGHBOURS: bool,
 > {
     task: &'a Task,
@@ -370,6 +395,8 @@ struct Stream<
     beside: [isize; 2],
     /// This thread's first point of each row, in a plane of u.
     copied: [u32; R],
+    /// 1 if the first row of plane z = 0 begins at an odd element of memory, where n is odd.
+    shift: u32,
     /// This thread's points of the last two planes of each level except the last, and room for the
     /// next one.
     planes: [[[Pair; R]; 3]; T],
@@ -381,8 +408,9 @@ impl<
     const R: usize,
     const W: usize,
     const S: usize,
+    const ODD: bool,
     const HAS_NEIGHBOURS: bool,
-> Stream<'a, T, R, W, S, HAS_NEIGHBOURS>
+> Stream<'a, T, R, W, S, ODD, HAS_NEIGHBOURS>
 {
     /// Points of a plane of the tile.
     const PLANE: usize = W * R * ROW;
@@ -397,7 +425,7 @@ impl<
         let (rows, levels) = ((W * R) as u32, T as u32);
         let (tile_x, tile_y) = (thread::block_idx_x(), thread::block_idx_y());
         let first = [
-            tile_x * (COLUMNS - 2 * MARGIN),
+            tile_x * (columns(n) - 2 * MARGIN),
             tile_y * (rows - 2 * levels),
         ];
         // If any column is in the source, the one with the least x and y is.
@@ -419,21 +447,24 @@ impl<
         let is_right = |i: u32, extent: u32, margin: u32, tile: u32, tiles: u32| {
             (i >= margin || tile == 0) && (i < extent - margin || tile + 1 == tiles)
         };
-        let is_written_x =
-            x < n && is_right(in_tile_x, COLUMNS, MARGIN, tile_x, thread::grid_dim_x());
+        let is_written_x = |e: u32| {
+            let tiles = thread::grid_dim_x();
+            x + e < n && is_right(in_tile_x + e, columns(n), MARGIN, tile_x, tiles)
+        };
         let [before, after] = Self::warps_beside();
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
-        let mut flags = u32::from(x + 1 < n) * SECOND;
+        let mut flags = u32::from(is_written_x(1)) * SECOND;
         let mut copied = [0; R];
-        // If n is odd, pairs of points are not aligned, and the second may be beyond the row.
-        // Points beyond the cube read its last points.
-        let copied_x = x.min(n - 2 + n % 2);
+        // Points beyond the cube read its last points. If n is odd, copies may begin one point
+        // early, and the first and the last point of a plane lack the one beside them in memory:
+        // these two are at edges of the cube, and have another's value, without effect.
+        let copied_x = |y: u32| x.min(if ODD && y < n - 1 { n } else { n - 2 });
         for r in 0..R as u32 {
             let row = in_tile_y + r;
             let is_written = (y + r).wrapping_sub(1) < n - 2
                 && is_right(row, rows, levels, tile_y, thread::grid_dim_y());
-            flags |= (u32::from(is_written && is_written_x) * WRITTEN) << r;
-            copied[r as usize] = (y + r).min(n - 1) * n + copied_x;
+            flags |= (u32::from(is_written && is_written_x(0)) * WRITTEN) << r;
+            copied[r as usize] = (y + r).min(n - 1) * n + copied_x(y + r);
             for e in 0..2 {
                 flags |= (u32::from(grid.is_wall(x + e, y + r, 1)) * WALL) << (2 * r + e);
             }
@@ -453,7 +484,7 @@ impl<
         let last = end - 1 + levels;
         let p = from.saturating_sub(levels);
         // Inner planes are T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
-        let inner = match task.iterations == levels && n.is_multiple_of(2) {
+        let inner = match task.iterations == levels {
             true => n.saturating_sub(levels + 3),
             false => 0,
         };
@@ -470,6 +501,7 @@ impl<
             shared: unsafe { shared::address(shared::dynamic_shared_mem::<f64>()) },
             beside: [row(before * R + R - 1), row(after * R)],
             copied,
+            shift: task.element().wrapping_add(x + y) & 1,
             planes: [[[[0.0; 2]; R]; 3]; T],
         }
     }
@@ -523,35 +555,53 @@ impl<
     /// # Safety
     /// No thread reads the plane's place in the ring any more.
     #[inline(always)]
-    unsafe fn fetch<const PLANES: u32>(&mut self, q: usize, after: u32) {
+    unsafe fn fetch(&mut self, q: usize, after: u32) {
         let n = self.task.n;
         let plane = (self.p + after).min(self.last.min(n - 1));
         let source = self.task.u.wrapping_add(self.first_of(plane));
+        // That of the element of memory where the plane begins: n * n is odd, if n is.
+        let parity = self.task.element().wrapping_add(self.z(plane));
         let to = self.shared + 8 * self.in_ring(q + after as usize);
         for (r, &from) in self.copied.iter().enumerate() {
             let to = to + 8 * (r * ROW) as u32;
-            let from = source.wrapping_add(hint::opaque(from) as usize);
+            let from = hint::opaque(from);
+            let early = match ODD {
+                true => parity.wrapping_add(from) & 1,
+                false => 0,
+            };
+            let from = source.wrapping_add(from.abs_diff(early) as usize);
             // SAFETY: the points are in the plane, which is in u; the caller's.
-            unsafe {
-                if PLANES != ANY || n.is_multiple_of(2) {
-                    async_copy::copy_16_to(to, from);
-                } else {
-                    async_copy::copy_8_to(to, from);
-                    // Without a second point, this is the first.
-                    let second = from.wrapping_add((self.flags & SECOND) as usize);
-                    async_copy::copy_8_to(to + 8, second);
-                }
-            }
+            unsafe { async_copy::copy_16_to(to, from) };
         }
         async_copy::commit();
+    }
+
+    /// This lane's points of a row in shared memory of a plane of u. `row` counts from the warp's
+    /// first one.
+    ///
+    /// # Safety
+    /// The row has arrived. All lanes of the warp call together.
+    #[inline(always)]
+    unsafe fn load(&self, from: *const f64, plane: u32, row: usize) -> Pair {
+        // SAFETY: the caller's.
+        let pair: Pair = unsafe { mem::load_vector(from) };
+        if !ODD {
+            return pair;
+        }
+        // SAFETY: the caller's.
+        let after = unsafe { warp::warp_shuffle_down(FULL_MASK, pair[0], 1, 32).0 };
+        match (self.shift + self.z(plane) + row as u32) & 1 {
+            0 => pair,
+            _ => [pair[1], after],
+        }
     }
 
     /// Waits for plane p, makes room, and returns this thread's points of plane p.
     ///
     /// # Safety
-    /// All threads of the block call together; the plane is one of `PLANES`.
+    /// All threads of the block call together.
     #[inline(always)]
-    unsafe fn arrive<const PLANES: u32>(&mut self, q: usize) -> [Pair; R] {
+    unsafe fn arrive(&mut self, q: usize) -> [Pair; R] {
         let own = shared::dynamic_shared_mem::<f64>().wrapping_add(self.in_ring(q) as usize);
         let mut plane = [[0.0; 2]; R];
         // SAFETY: a slot is copied to after the barrier that follows its last use, and read after
@@ -563,9 +613,9 @@ impl<
                 _ => async_copy::wait::<3>(),
             }
             thread::sync_threads();
-            self.fetch::<PLANES>(q, Self::AHEAD);
+            self.fetch(q, Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
-                *pair = mem::load_vector(own.wrapping_add(r * ROW));
+                *pair = self.load(own.wrapping_add(r * ROW), self.p, r);
             }
         }
         plane
@@ -580,7 +630,7 @@ impl<
     unsafe fn first_plane(&mut self) {
         // SAFETY: the caller's; the places are this lane's.
         unsafe {
-            self.planes[0][2] = self.arrive::<ANY>(S - 1);
+            self.planes[0][2] = self.arrive(S - 1);
             let warp = thread::thread_idx_y() as usize;
             for s in 1..T {
                 mem::store_vector(self.in_edges(s, 2, 2 * warp), [0.0; 2]);
@@ -627,7 +677,7 @@ impl<
     unsafe fn plane<const PLANES: u32>(&mut self, q: usize) {
         // SAFETY: the caller's.
         unsafe {
-            let mut above = self.arrive::<PLANES>(q);
+            let mut above = self.arrive(q);
             above = self.level::<PLANES>(1, q, above);
             if T > 1 {
                 above = self.level::<PLANES>(2, q, above);
@@ -638,7 +688,7 @@ impl<
             if T > 3 {
                 above = self.level::<PLANES>(4, q, above);
             }
-            self.store::<PLANES>(&above);
+            self.store(&above);
         }
         self.p += 1;
     }
@@ -661,19 +711,22 @@ impl<
         let is_computed = PLANES != ANY
             || s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
         let kept = if is_computed { self.flags } else { u32::MAX };
-        let beside = if s == 1 {
-            let own = self.in_ring(q + S - 1) as usize;
-            let own = shared::dynamic_shared_mem::<f64>().wrapping_add(own);
-            self.beside.map(|to| own.wrapping_byte_offset(to))
-        } else {
-            let [before, after] = Self::warps_beside();
-            [
-                self.in_edges(s - 1, last, 2 * before + 1),
-                self.in_edges(s - 1, last, 2 * after),
-            ]
-        };
         // SAFETY: these rows were written before the last barrier.
-        let beside = beside.map(|row| unsafe { mem::load_vector(row) });
+        let beside = unsafe {
+            if s == 1 {
+                let own = self.in_ring(q + S - 1) as usize;
+                let own = shared::dynamic_shared_mem::<f64>().wrapping_add(own);
+                let [before, after] = self.beside.map(|to| own.wrapping_byte_offset(to));
+                // The row before has the parity of the one after this warp's first.
+                [self.load(before, plane, 1), self.load(after, plane, R)]
+            } else {
+                let [before, after] = Self::warps_beside();
+                [
+                    mem::load_vector(self.in_edges(s - 1, last, 2 * before + 1)),
+                    mem::load_vector(self.in_edges(s - 1, last, 2 * after)),
+                ]
+            }
+        };
         // SAFETY: the caller's.
         let next =
             unsafe { self.advance::<PLANES>([&below, &here, &above], beside, kept, self.z(plane)) };
@@ -773,7 +826,7 @@ impl<
     /// # Safety
     /// As the kernels'.
     #[inline(always)]
-    unsafe fn store<const PLANES: u32>(&self, plane: &[Pair; R]) {
+    unsafe fn store(&self, plane: &[Pair; R]) {
         // The chunk's last plane is written with plane `last`.
         let is_written = self.last.wrapping_sub(self.p) < self.written;
         let flags = if is_written { self.flags } else { 0 };
@@ -782,14 +835,14 @@ impl<
         let plane = plane.map(|pair| pair.map(hint::opaque));
         // SAFETY: the caller's.
         unsafe {
-            self.store_to::<PLANES>(self.task.u_next, flags, at, &plane);
+            self.store_to(self.task.u_next, flags, at, &plane);
             if HAS_NEIGHBOURS {
                 let (z, [low, high]) = (self.z(at), self.task.seams);
                 if z < low {
-                    self.store_to::<PLANES>(self.task.neighbours[0], flags, at, &plane);
+                    self.store_to(self.task.neighbours[0], flags, at, &plane);
                 }
                 if z >= high {
-                    self.store_to::<PLANES>(self.task.neighbours[1], flags, at, &plane);
+                    self.store_to(self.task.neighbours[1], flags, at, &plane);
                 }
             }
         }
@@ -800,13 +853,7 @@ impl<
     /// # Safety
     /// As [`store`](Self::store)'s.
     #[inline(always)]
-    unsafe fn store_to<const PLANES: u32>(
-        &self,
-        field: *mut f64,
-        flags: u32,
-        at: u32,
-        plane: &[Pair; R],
-    ) {
+    unsafe fn store_to(&self, field: *mut f64, flags: u32, at: u32, plane: &[Pair; R]) {
         let target = field.wrapping_add(self.first_of(at));
         // The thread's first point is the one that it copies. If that is clamped, it writes none.
         let target = target.wrapping_add(self.copied[0] as usize);
@@ -817,7 +864,7 @@ impl<
             let to = target.wrapping_add(r * self.task.n as usize);
             // SAFETY: the points are in the cube, and no other thread writes them.
             unsafe {
-                if PLANES != ANY || self.task.n.is_multiple_of(2) {
+                if !ODD {
                     mem::store_vector(to, [first, second]);
                 } else {
                     *to = first;

@@ -14,7 +14,7 @@ use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::slabs::{Field, Slabs};
 use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{COLUMNS, LEVELS_AT_ONCE, MARGIN, shared_mem_bytes, tiles};
+use super::kernels::{LEVELS_AT_ONCE, MARGIN, columns, shared_mem_bytes, tiles};
 
 /// The choice of a kernel, and the parameters that it was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,16 +99,18 @@ impl Shape {
     /// fill this number of multiprocessors.
     pub fn blocks(&self, n: u32, planes: u32, multiprocessors: u32) -> ([u32; 3], u32) {
         let rows = self.rows * self.warps;
-        let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, self.levels)];
+        let [x, y] = [tiles(n, columns(n), MARGIN), tiles(n, rows, self.levels)];
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
-        // The cost is the number of waves of blocks, plus most of one more: tiles with walls or the
-        // source take longer, and some of them are last. It is multiplied by the time of a block in
-        // planes: those of the chunk, those before it, and the time to begin and end.
+        // The cost is the number of waves of blocks: the mean of whole waves and of their sum, plus
+        // a half, because tiles with walls or the source take longer. It is multiplied by the time
+        // of a block in planes: those of the chunk, those before it, and the time to begin and end.
+        // The constants are those that predict the order of chunks on an H100 at N = 256 and 512.
         let cost = |chunks: u32| {
-            let tenths = 10 * (x * y * chunks).div_ceil(multiprocessors) + 7;
-            tenths * (planes.div_ceil(chunks) + 2 * self.levels + 2)
+            let blocks = x * y * chunks;
+            let waves = blocks + multiprocessors * (blocks.div_ceil(multiprocessors) + 1);
+            u64::from(waves) * u64::from(planes.div_ceil(chunks) + 2 * self.levels + 8)
         };
         let chunks = (1..=planes.min(MAX_CHUNKS)).min_by_key(|&chunks| cost(chunks));
         let chunk = planes.div_ceil(chunks.unwrap_or(1));
@@ -203,7 +205,7 @@ impl AtOnce {
     /// multiprocessors, and the planes of each block.
     pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<([u32; 3], u32)> {
         let rows = Self::SHAPE.rows * Self::SHAPE.warps;
-        let [x, y] = [tiles(n, COLUMNS, MARGIN), tiles(n, rows, LEVELS_AT_ONCE)];
+        let [x, y] = [tiles(n, columns(n), MARGIN), tiles(n, rows, LEVELS_AT_ONCE)];
         let chunks = (multiprocessors / (x * y)).min(planes);
         let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
         Some(([x, y, planes.div_ceil(chunk)], chunk))
@@ -284,7 +286,9 @@ impl Solution for AtOnce {
         let of_each = planes.div_ceil(devices);
         // A slab is the halo of no others but its neighbours'.
         let is_thick = devices == 1 || planes / devices >= LEVELS_AT_ONCE;
-        let Some(blocks) = Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick) else {
+        let Some(blocks) =
+            Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
+        else {
             return Self::SHAPE.record(problem, buffers, plan);
         };
         if problem.iterations == 0 {

@@ -72,7 +72,12 @@ impl Shape {
         multiprocessors: u32,
     ) -> impl Iterator<Item = (Instance, u64)> {
         let parts = self.parts(&task(problem), problem.shell).into_iter();
-        parts.map(move |part| (part.instance, part.rounds(part.cut(multiprocessors), multiprocessors)))
+        parts.map(move |part| {
+            (
+                part.instance,
+                part.rounds(part.cut(multiprocessors), multiprocessors),
+            )
+        })
     }
 
     /// The launches of a pass. Those whose blocks take longest come first, and those whose blocks
@@ -178,7 +183,8 @@ impl Part {
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
         let cuts = wholes.flat_map(|rounds| {
-            (1..=planes.div_ceil(FEWEST_PLANES)).map(move |parts| [(rounds * at_once) as u32, parts])
+            (1..=planes.div_ceil(FEWEST_PLANES))
+                .map(move |parts| [(rounds * at_once) as u32, parts])
         });
         let cut = cuts.min_by_key(|&cut| self.rounds(cut, multiprocessors));
         cut.expect("there are some")

@@ -268,7 +268,8 @@ impl Run<'_> {
         };
         let interior = self.slabs.interior(device);
         let resident = RESIDENT * plan.multiprocessors();
-        let mut left = self.shape.warps.unwrap_or(resident);
+        let warps = self.shape.warps.unwrap_or(resident);
+        let mut left = warps;
         for rows in self.slabs.seams(device) {
             // One chunk per strip leaves the most warps to the rest.
             let wanted = if interior.is_empty() { left } else { 0 };
@@ -277,7 +278,7 @@ impl Run<'_> {
             part.seams.push(window);
         }
         if !interior.is_empty() {
-            let wanted = self.warps_of_rest(strips, interior.end - interior.start, left);
+            let wanted = self.warps_of_rest(strips, interior.end - interior.start, [left, warps]);
             part.interior = Some(self.divide(plan, device, &part, rough, interior, wanted)?);
         }
         Ok(part)
@@ -285,8 +286,8 @@ impl Run<'_> {
 
     /// Warps for the rows that are not at a seam: those that the seams `left`, or all, of which some
     /// begin when the seams have ended. The second is faster where chunks are long.
-    fn warps_of_rest(&self, strips: u32, rows: u64, left: u32) -> u32 {
-        let Shape { steps: t, warps, .. } = self.shape;
+    fn warps_of_rest(&self, strips: u32, rows: u64, [left, warps]: [u32; 2]) -> u32 {
+        let t = self.shape.steps;
         let steps = |warps: u32| {
             let rows = u64::from(strips) * rows / u64::from(warps.max(1));
             rows + u64::from(2 * t)
@@ -409,7 +410,11 @@ impl Run<'_> {
                 }
                 let [from, to] = [from, to].map(|device| &parts[device as usize]);
                 let len = from.elements(&rows);
-                for (src, dst) in from.places(rows.start).into_iter().zip(to.places(rows.start)) {
+                for (src, dst) in from
+                    .places(rows.start)
+                    .into_iter()
+                    .zip(to.places(rows.start))
+                {
                     plan.copy_range(from.out, src, to.out, dst, len)?;
                 }
             }

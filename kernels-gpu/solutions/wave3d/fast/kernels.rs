@@ -142,6 +142,8 @@ struct Task {
     factors: *const f64,
     /// The planes to write.
     written: [u32; 2],
+    /// The last plane of u_prev and u in memory.
+    last: u32,
     domain: Domain,
     /// The plane of the source and this thread's row with the source, if any; below, its values.
     source: [u32; 2],
@@ -218,8 +220,9 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
     /// Fields and tables are the domain's. No thread reads these planes' places any more.
     #[inline(always)]
     unsafe fn fetch(&self, i: u32) {
-        let Domain { n_x, n_y, n_z } = self.task.domain;
-        let [plane, before] = [i, i.max(1) - 1].map(|plane| plane.min(n_x - 1));
+        let Domain { n_y, n_z, .. } = self.task.domain;
+        // The plane before the first is the last one: it has no effect either.
+        let [plane, before] = [i, i.wrapping_sub(1)].map(|plane| plane.min(self.task.last));
         let (own, copied_to) = (hint::opaque(self.own), hint::opaque(self.copied_to));
         let copy = |field: *const f64, plane: u32, to: u32| {
             let first = u64::from(plane) * u64::from(n_y * n_z);
@@ -586,6 +589,7 @@ macro_rules! instances {
                 out: out.wrapping_sub(before(first, plane)),
                 factors: factors.as_ptr().wrapping_sub(before(read, n_y * FACTORS)),
                 written: [first, first + len],
+                last: (first + len + $depth).min(n_x) - 1,
                 domain: Domain { n_x, n_y, n_z },
                 source: [u32::MAX; 2],
                 values: [value_1, value_2, value_3, value_4],
