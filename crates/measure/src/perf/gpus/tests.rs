@@ -1,12 +1,12 @@
 //! Measuring on GPUs that are emulated, with times that are made up.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use device::telemetry::{About, Reading, Telemetry};
 use device::{Device, DeviceKind, Error, HostBuffer, KernelInfo, Launching, Module, Timing};
-use device::{DeviceInfo, EmulatedDevice, Session};
+use device::{DeviceInfo, EmulatedDevice, Options, Sanitize, Session};
 use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
@@ -35,8 +35,13 @@ struct Gpus {
 impl Gpus {
     fn new(memory_bytes: u64) -> Gpus {
         let info = DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test");
+        // As for `harness perf` itself: the labs' tests have all checks.
+        let options = Options {
+            sanitize: Sanitize::NONE,
+            ..Options::default()
+        };
         Gpus {
-            emulated: EmulatedDevice::default().with_devices(3),
+            emulated: EmulatedDevice::new(options).with_devices(3),
             info: DeviceInfo {
                 memory_bytes: Some(memory_bytes),
                 ..info
@@ -207,11 +212,15 @@ fn body(results: &Results) -> String {
     several::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
 }
 
+/// One size on more and more GPUs.
+static ONE_SIZE: LazyLock<Results> =
+    LazyLock::new(|| measured(&Gpus::new(1 << 30), &host::poisson::LAB, false));
+
 #[test]
 fn one_size_on_more_and_more() {
-    let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
-    insta::assert_snapshot!(head(&results));
-    insta::assert_snapshot!(body(&results));
+    let results = &*ONE_SIZE;
+    insta::assert_snapshot!(head(results));
+    insta::assert_snapshot!(body(results));
     assert_eq!(results.ending(), Ending::Fine);
 }
 
@@ -244,10 +253,10 @@ fn a_size_that_fewer_do_not_hold_is_unchecked() {
 
 #[test]
 fn the_document_and_the_page() {
-    let results = measured(&Gpus::new(1 << 30), &host::poisson::LAB, false);
+    let results = &*ONE_SIZE;
     let json = results.to_json().unwrap();
     assert_eq!(Results::parse(&json), Ok(results.clone()));
-    let page = crate::report::of(&results);
+    let page = crate::report::of(results);
     for part in [
         "efficiency, %",
         "speedup",
