@@ -169,7 +169,7 @@ fn moved(error: &clap::Error) -> Option<String> {
     moved.map(|(_, to)| (*to).to_owned())
 }
 
-/// `--json FILE` names no file, since the flag may be without one.
+/// The remedy for `--json FILE`: FILE is an argument of its own, because the flag may have no value.
 fn json_with_a_space(words: &[String]) -> Option<String> {
     let ours = words.split(|word| word == "--").next()?;
     let is_file = |pair: &&[String]| pair[0] == "--json" && pair[1].ends_with(".json");
