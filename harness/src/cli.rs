@@ -169,7 +169,7 @@ fn moved(error: &clap::Error) -> Option<String> {
     moved.map(|(_, to)| (*to).to_owned())
 }
 
-/// The remedy for `--json FILE`: FILE is an argument of its own, because the flag may have no value.
+/// The remedy for `--json FILE`. The flag may have no value, so FILE is an argument of its own.
 fn json_with_a_space(words: &[String]) -> Option<String> {
     let ours = words.split(|word| word == "--").next()?;
     let is_file = |pair: &&[String]| pair[0] == "--json" && pair[1].ends_with(".json");
