@@ -114,7 +114,7 @@ __device__ __forceinline__ void copy_async_16(double *to, const double *from)
 
 template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
     static constexpr u32 PLANE = W * R * COLUMNS, ROWS = W * R, AHEAD = SLOTS - 2;
-    // The columns of which a block has right values, at most.
+    // The columns in which a block has right values, at most.
     static constexpr u32 WIDTH = COLUMNS - ODD;
 
     const double *u;

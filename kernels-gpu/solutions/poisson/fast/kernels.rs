@@ -20,8 +20,8 @@
 //! - Tiles without a wall and without the source run code for neither, and tiles without the source
 //!   run code without it. The first and the last planes along z, and launches of fewer iterations
 //!   than levels, have separate code, for all tiles.
-//! - If n is odd, every other row begins at an odd element. Copies are of 16 bytes all the same, and
-//!   begin one point early there. The row is one place later in shared memory, and the tile's last
+//! - If n is odd, every other row begins at an odd element. Its copies are of 16 bytes too, and
+//!   begin one point early. The row is one place later in shared memory, and the tile's last
 //!   column is missing.
 //!
 //! Launches take the chunks upwards and downwards in turns. A launch thus begins with the planes
@@ -53,7 +53,7 @@ pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) ->
     8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
 }
 
-/// The columns of which a block has right values, at most. If n is odd, copies may begin one point
+/// The columns in which a block has right values, at most. If n is odd, copies may begin one point
 /// early, and lack the last one.
 pub const fn columns(n: u32) -> u32 {
     COLUMNS - n % 2

@@ -608,6 +608,7 @@ instances! {
     wave3d_fast_t3_r4_y8: 3, 4, 8, reloaded 1, 512;
     wave3d_fast_t3_r4_y6: 3, 4, 6, reloaded 0, 384;
     wave3d_fast_t3_r6_y6: 3, 6, 6, reloaded 2, 384;
+    wave3d_fast_t3_r4_y9: 3, 4, 9, reloaded 3, 576;
     wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 1, 256;
     wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 3, 1024;
     wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 3, 512;

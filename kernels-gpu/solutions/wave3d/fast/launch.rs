@@ -41,6 +41,7 @@ impl Shape {
         Shape::new(4, 4, 8, 16),
         Shape::new(3, 4, 8, 16),
         Shape::new(3, 4, 6, 16),
+        Shape::new(3, 4, 9, 16),
         Shape::new(3, 6, 6, 16),
         Shape::new(3, 8, 4, 16),
         Shape::new(3, 2, 16, 16),
