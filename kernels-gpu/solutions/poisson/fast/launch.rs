@@ -103,9 +103,9 @@ impl Shape {
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
-        // The cost is the number of waves of blocks, the mean of whole ones and of fractions, plus a
-        // half: tiles with walls or the source take longer. It is multiplied by the time of a block
-        // in planes: those of the chunk, those before it, and the time to begin and end. The
+        // The cost is the number of waves of blocks, the mean of whole ones and of fractions, plus
+        // a half: tiles with walls or the source take longer. It is multiplied by the time of a
+        // block in planes: those of the chunk, those before it, and the time to begin and end. The
         // constants predict which number of chunks is the fastest on an H100 at N = 256 and 512.
         let cost = |chunks: u32| {
             let blocks = x * y * chunks;
