@@ -191,7 +191,9 @@ fn fast_computes_the_same_at_the_edges_of_tiles_chunks_and_launches() {
         // Tiles without a wall, without the source, and without both; chunks that have only inner
         // planes.
         let shape = shape.with_planes(40);
-        is_right(&random(122, t + 1), &shape.label(), &shape);
+        for n in [122, 123] {
+            is_right(&random(n, t + 1), &shape.label(), &shape);
+        }
     }
 }
 #[test]
@@ -200,8 +202,10 @@ fn blocks_of_fast_cover_the_cube() {
         for n in (3..=Grid::MAX_N).step_by(7) {
             let ([x, y, z], chunk) = shape.blocks(n, n - 2, 132);
             let rows = shape.rows * shape.warps;
+            // Odd rows lack a tile's last column.
+            let (columns, width) = (56 - n % 2, 64 - n % 2);
             assert!(
-                (x - 1) * 56 + 64 >= n && (x == 1 || (x - 2) * 56 + 64 < n),
+                (x - 1) * columns + width >= n && (x == 1 || (x - 2) * columns + width < n),
                 "{n}"
             );
             let right = rows - 2 * shape.levels;
@@ -212,9 +216,9 @@ fn blocks_of_fast_cover_the_cube() {
             assert!(z * chunk >= n - 2 && (z - 1) * chunk < n - 2, "{n}");
         }
     }
-    // Eleven waves of 132 blocks, the last nearly full.
+    // Seven waves of 132 blocks, the last nearly full.
     let ([x, y, z], chunk) = fast::Shape::DEFAULT.blocks(512, 510, 132);
-    insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 8 blocks, 64 planes");
+    insta::assert_snapshot!(format!("{x} x {y} x {z} blocks, {chunk} planes"), @"9 x 20 x 5 blocks, 102 planes");
 }
 /// The lines of a kernel's body.
 fn body(kernel: &str) -> Vec<&'static str> {
