@@ -179,7 +179,7 @@ pub const LEVELS_AT_ONCE: u32 = 3;
 /// neighbours below and above have told. `tell_below` and `tell_above` are where this device tells
 /// them.
 ///
-/// Block and shared memory: as [`poisson_fast_t3_r4_w8_s3`]. Grid: the same, and all blocks run at
+/// Block and shared memory: as [`poisson_fast_t3_r4_w8_s6`]. Grid: the same, and all blocks run at
 /// once.
 ///
 /// # Safety
@@ -253,8 +253,8 @@ pub unsafe fn poisson_fast_at_once(
             // With slabs of different lengths, the last chunk of one may have no plane.
             if thread::block_idx_z() * chunk < planes {
                 match n % 2 {
-                    0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, false, true>(&task),
-                    _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 3, true, true>(&task),
+                    0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, false, true>(&task),
+                    _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, true, true>(&task),
                 }
             }
             left -= iterations;

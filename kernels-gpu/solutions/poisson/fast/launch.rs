@@ -199,7 +199,7 @@ pub struct AtOnce;
 
 impl AtOnce {
     /// The shape that the kernel is of.
-    const SHAPE: Shape = Shape::DEFAULT;
+    const SHAPE: Shape = Shape::new(3, 4, 8, 6);
 
     /// The grid for this number of planes of a cube, if its blocks run at once on this number of
     /// multiprocessors, and the planes of each block.
