@@ -77,14 +77,14 @@ fn first_row(n_y: u32, is_enough: impl Fn(u32) -> bool) -> u32 {
     low
 }
 
-/// Divides the `len` rows of strips from row `first` on into chunks of equal time, as short as possible, without the blank rows that they
-/// would begin or end with. Writes `most` entries of [`NUMBERS`] to `chunks`. Chunks with rough
-/// rows come first, strip by strip, then all others. Empty entries between the two kinds fill a
-/// group of `together` entries: either all or none of a group have rough rows. Empty entries are
-/// last, too.
+/// Divides `rows` of strips, the first and their number, into chunks of equal time, as short as
+/// possible, without the blank rows that they would begin or end with. Writes `most` entries of
+/// [`NUMBERS`] to `chunks`. Chunks with rough rows come first, strip by strip, then all others.
+/// Empty entries between the two kinds fill a group of `together` entries: either all or none of a
+/// group have rough rows. Empty entries are last, too.
 ///
 /// `before` counts, before each of these rows, those of the strip that are not blank, and the rough
-/// ones among these: 2 (`len` + 1) numbers for each strip.
+/// ones among these: two numbers for each row of each strip, and for one row more.
 ///
 /// # Safety
 /// - All [`THREADS`] threads of the launch's only block call.
@@ -97,12 +97,12 @@ pub unsafe fn divide(
     before: &[u32],
     counts: *mut u32,
     chunks: *mut u32,
-    strips: u32,
-    [first_y, n_y]: [u32; 2],
+    (strips, rows): (u32, [u32; 2]),
     most: u32,
     costs: Costs,
     together: u32,
 ) {
+    let [first_y, n_y] = rows;
     let thread = thread::thread_idx_x();
     let (lane, warp) = (thread % 32, thread / 32);
     let rows_before = |strip: u32, y: u32| {

@@ -16,9 +16,9 @@ pub const STRIP: u32 = 128;
 /// Rows of padding before the domain's first row and after its last.
 pub const MARGIN: u32 = 32;
 
-/// The layout of the cells in such fields, of a domain or of some of its rows. Rows have at least `halo` floats of padding before the
-/// domain's first column, and after its last. Two fields follow each other: the last, then the
-/// second-last, a [`plane`](Self::plane) behind it.
+/// The layout of the cells in such fields, of a domain or of some of its rows. Rows have at least
+/// `halo` floats of padding before the domain's first column, and after its last. Two fields follow
+/// each other: the last, then the second-last, a [`plane`](Self::plane) behind it.
 #[derive(Clone, Copy, Debug)]
 pub struct Layout {
     /// Columns of the domain, 1 or more.

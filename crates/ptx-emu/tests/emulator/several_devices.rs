@@ -36,7 +36,8 @@ $wait:
 
 const BLOCKS: u32 = 3;
 
-/// What each mailbox has in the end on three devices in a circle, and the devices' `shift`.
+/// The numbers that the mailboxes of three devices in a circle have in the end, and each device's
+/// `shift`.
 fn sent(ptx: &str, devices: usize, schedule: Schedule) -> Result<(Vec<u32>, Vec<u32>), String> {
     let mut machine = Machine::default();
     machine.set_options(Options {

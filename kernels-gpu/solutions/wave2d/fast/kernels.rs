@@ -171,7 +171,8 @@ pub unsafe fn wave2d_fast_flags(
     }
 }
 
-/// Divides the `len` rows of strips from row `first` on into chunks, from the output of [`wave2d_fast_flags`].
+/// Divides the `len` rows of strips from row `first` on into chunks, from the output of
+/// [`wave2d_fast_flags`].
 ///
 /// Block: [`chunks::THREADS`]. Grid: 1.
 ///
@@ -190,9 +191,9 @@ pub unsafe fn wave2d_fast_chunks(
     rough: u32,
     together: u32,
 ) {
-    let (rows, costs) = ([first, len], chunks::Costs { t, rough });
+    let (extents, costs) = ((strips, [first, len]), chunks::Costs { t, rough });
     // SAFETY: the caller's.
-    unsafe { chunks::divide(before, counts, chunks, strips, rows, most, costs, together) }
+    unsafe { chunks::divide(before, counts, chunks, extents, most, costs, together) }
 }
 
 /// A lane's view of its warp's pipeline over the chunk. The number of a row is that of the step
@@ -410,7 +411,7 @@ impl Pipeline {
 #[derive(Clone, Copy)]
 struct Arrays<'a> {
     fields: &'a [f32],
-    /// The rows to write, the first of which is `first`.
+    /// The rows to write, from `first` on.
     out: *mut f32,
     out_behind: *mut f32,
     first: u32,

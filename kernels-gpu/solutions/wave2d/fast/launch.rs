@@ -151,7 +151,7 @@ impl Solution for Shape {
     }
 }
 
-/// What all launches of a run have in common.
+/// The data that all launches of a run share.
 struct Run<'s> {
     shape: Shape,
     problem: &'s Problem,
@@ -284,8 +284,8 @@ impl Run<'_> {
         Ok(part)
     }
 
-    /// Warps for the rows that are not at a seam: those that the seams `left`, or all, of which some
-    /// begin when the seams have ended. The second is faster where chunks are long.
+    /// Warps for the rows that are not at a seam: those that the seams `left`, or all. Of all, some
+    /// begin when the seams have ended; that is faster where chunks are long.
     fn warps_of_rest(&self, strips: u32, rows: u64, [left, warps]: [u32; 2]) -> u32 {
         let t = self.shape.steps;
         let steps = |warps: u32| {
