@@ -515,7 +515,7 @@ fn what_does_not_scale() {
         "poisson --gpus 2 --peers",
         "membench --gpus 2",
         "poisson --gpus 2 --device cpu",
-        "poisson --gpus 2 --variant splt",
+        "poisson --gpus 2 --variant fst",
         "poisson --gpus 2 --variant computes_source",
         "poisson --gpus 2 --variant dual,fast",
         "poisson --gpus 1,4 --device emulated --variant dual",
