@@ -101,8 +101,11 @@ fn every_variant_fits_a_small_gpu_or_says_that_it_needs_a_newer_one() {
         for case in lab.small_cases() {
             for variant in &lab.variants {
                 let plan = variant.record(case.as_ref()).unwrap();
-                if let Err(error) = validate(&lab.module, &plan, &limits) {
-                    assert_eq!(error.kind(), ErrorKind::Needs, "{error}");
+                // Those on request may be for GPUs with large shared memory alone.
+                match validate(&lab.module, &plan, &limits) {
+                    Err(error) if variant.on_request && is_too_large(&error) => {}
+                    Err(error) => assert_eq!(error.kind(), ErrorKind::Needs, "{error}"),
+                    Ok(_) => {}
                 }
             }
         }
