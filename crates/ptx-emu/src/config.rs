@@ -148,10 +148,10 @@ pub enum Schedule {
     /// - 2, 3: the same, but each up to the next access that may communicate with others, so that
     ///   all others come between two of them;
     /// - 4: by chance, in short turns that end anywhere;
-    /// - 5, 6, 7: as 0, but one block and one warp of each block run only when all others wait for a
-    ///   change in memory, or have polled for long. So who waits by counting, sleeping or the clock
-    ///   gives up too early. Three seeds that differ here alone choose three blocks and warps, where
-    ///   there are so many.
+    /// - 5, 6, 7: as 0, but one block and one warp of each block run only when all others wait for
+    ///   a change in memory, or have polled for long. So who waits by counting, sleeping or the
+    ///   clock gives up too early. Three seeds that differ here alone choose another block and
+    ///   warp each.
     Random {
         /// The seed.
         seed: u64,

@@ -1,13 +1,14 @@
 //! Where the lanes of a warp need not run apart.
 //!
-//! Lanes that run apart ([`Schedule`](crate::Schedule)) show what depends on which of them is first.
-//! Where each way from a position leads to a barrier of the block or to the end, and no thread learns
-//! of another on it, nothing does: accesses that lanes make there in common race, in any order.
-//! Lanes *stay together* there, which takes half as many steps, and wait for those that come later.
+//! Lanes that run apart ([`Schedule`](crate::Schedule)) show what depends on which of them is
+//! first. Where each way from a position leads to a barrier of the block or to the end, and no
+//! thread learns of another on it, nothing does: accesses that lanes make there in common race, in
+//! any order. Lanes *stay together* there, which takes half as many steps, and wait for those that
+//! come later.
 
 use crate::unset_values::facts::{Facts, Flow};
 
-/// What an instruction has to do with other threads.
+/// The dealings of an instruction with other threads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Company {
     /// Nothing.

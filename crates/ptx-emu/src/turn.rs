@@ -36,8 +36,8 @@ impl Turns {
     }
 }
 
-/// Seeds that differ in the last bits alone give three orders with a laggard, which have the rest in
-/// common: this is the seed of that, and the number of the order.
+/// Seeds that differ in the last bits alone give three orders with a laggard, which have the rest
+/// in common: this is the seed of that, and the number of the order.
 pub(crate) fn laggards(seed: u64) -> (u64, u64) {
     let first = KIND - (LAGGARDS - 1);
     (seed | KIND, (seed & KIND).saturating_sub(first))

@@ -106,8 +106,8 @@ fn a_wait_that_gives_up() {
     }
 }
 
-/// True if some of the three orders with a laggard that a seed gives shows what a launch waits for too
-/// short a time.
+/// True if some of the three orders with a laggard that a seed gives shows that a launch waits for
+/// too short a time.
 fn some_laggard_shows(seed: u64, kernel: impl Fn() -> Launch, right: &[u32]) -> bool {
     (5..8).any(|kind| {
         let schedule = Schedule::Random {

@@ -357,7 +357,7 @@ enum Form {
 
 /// The memory of a line.
 ///
-/// What most accesses look at comes first.
+/// The fields that most accesses look at come first.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(crate) struct Line {
