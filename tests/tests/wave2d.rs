@@ -124,6 +124,7 @@ fn the_parser_knows_every_instruction_and_the_kernels_are_listed() {
         "wave2d_resident_one_step",
         "wave2d_shmem",
         "wave2d_single",
+        "wave2d_single_codes",
     ];
     assert_eq!(others, expected);
     let shmem = program.kernel("wave2d_shmem").unwrap();

@@ -7,9 +7,9 @@ use plan::Target;
 /// Numbers of which a kernel's time is mostly arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
-    /// 32 bits.
+    /// `f32`.
     F32,
-    /// 64 bits.
+    /// `f64`.
     F64,
 }
 

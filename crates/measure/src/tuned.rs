@@ -241,11 +241,13 @@ impl Table {
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;
         let has_own = found.iter().any(|(entry, _)| is_own(entry));
-        let is_alike =
-            |entry: &Entry| generation.is_some() && entry.compute_capability == generation;
+        let is_alike = |entry: &Entry| {
+            generation.is_some() && entry.compute_capability == generation
+        };
+        let has_alike = has_own || found.iter().any(|(entry, _)| is_alike(entry));
         if has_own {
             found.retain(|(entry, _)| is_own(entry));
-        } else if found.iter().any(|(entry, _)| is_alike(entry)) {
+        } else if has_alike {
             found.retain(|(entry, _)| is_alike(entry));
         } else if let Some(fastest) = by_demand(variant, case, info, devices) {
             return fastest;
@@ -260,7 +262,7 @@ impl Table {
             let mut shapes = variant.shapes.iter();
             shapes.find(|shape| shape.label() == Some(label))
         });
-        let shape = shape.filter(|shape| has_own || runs(shape, case, info, devices));
+        let shape = shape.filter(|shape| has_alike || runs(shape, case, info, devices));
         shape.unwrap_or(variant)
     }
 
