@@ -1,10 +1,10 @@
-//! What a shape asks of a GPU.
+//! The demand of a shape on a GPU.
 
 use device::DeviceInfo;
 use device::occupancy::Gpu;
 use plan::Target;
 
-/// Numbers of which a kernel's time is mostly arithmetic.
+/// The type of the numbers that a kernel computes with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Precision {
     /// `f32`.
@@ -13,7 +13,7 @@ pub enum Precision {
     F64,
 }
 
-/// What the launches of a shape ask of a GPU: enough to tell its shapes apart where none was timed.
+/// The demand of a shape's launches on a GPU: enough to tell its shapes apart where none was timed.
 ///
 /// Blocks stream through rounds, such as planes of a tile, one block at a time on each
 /// multiprocessor.
@@ -68,8 +68,8 @@ impl Speed {
         })
     }
 
-    /// About how long a timestep takes. A multiprocessor works off its blocks one after another; in
-    /// a round it computes or waits for device memory, whichever takes longer.
+    /// About how long a timestep takes. A multiprocessor works off its blocks one after another. A
+    /// round takes the longer of computing and moving bytes.
     pub fn step_s(&self, demand: &Demand) -> f64 {
         let busy = self.multiprocessors.min(demand.blocks) as f64;
         let lanes_hz = self.lanes_hz[demand.precision as usize];

@@ -60,7 +60,7 @@ pub struct Variant {
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
-    /// What it asks of a GPU, where its lab says so.
+    /// Its demand on a GPU, where its lab states it.
     demand: Option<Demands>,
     /// The cases for which it is the fastest of its lab, if there are any that are known before.
     wins: Option<Wins>,
@@ -234,7 +234,7 @@ impl Variant {
         self
     }
 
-    /// What a shape asks of a GPU for this case, where its lab says so.
+    /// The demand of a shape on a GPU for this case, where its lab states it.
     ///
     /// # Panics
     ///

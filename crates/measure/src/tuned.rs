@@ -241,9 +241,8 @@ impl Table {
             .collect();
         let is_own = |entry: &Entry| entry.gpu == info.name;
         let has_own = found.iter().any(|(entry, _)| is_own(entry));
-        let is_alike = |entry: &Entry| {
-            generation.is_some() && entry.compute_capability == generation
-        };
+        let is_alike =
+            |entry: &Entry| generation.is_some() && entry.compute_capability == generation;
         let has_alike = has_own || found.iter().any(|(entry, _)| is_alike(entry));
         if has_own {
             found.retain(|(entry, _)| is_own(entry));

@@ -12,8 +12,8 @@ pub struct Target {
 }
 
 impl Target {
-    /// The multiprocessors of an H100 or H200. Plans that are recorded without a GPU at hand are for
-    /// as many.
+    /// The multiprocessors of an H100 or H200. Plans that are recorded without a GPU at hand are
+    /// for as many.
     pub const MULTIPROCESSORS: u32 = 132;
 }
 

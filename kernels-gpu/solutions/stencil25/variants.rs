@@ -182,9 +182,9 @@ fn demand(case: &Stencil25, shape: &TwoSteps, target: Target) -> Demand {
         steps: 2,
         blocks: target.multiprocessors.into(),
         rounds,
-        updates: updates / rounds,
+        updates: updates / rounds.max(1),
         lane_cycles: 200.0,
         precision: Precision::F32,
-        bytes: bytes / rounds,
+        bytes: bytes / rounds.max(1),
     }
 }

@@ -22,8 +22,9 @@ impl From<UnknownGpu> for CommandError {
 /// The resources of a multiprocessor, and the units in which they are allocated.
 ///
 /// Sources: CUDA C++ Programming Guide, "Technical Specifications per Compute Capability" and the
-/// sections on shared memory of each capability, "Arithmetic Instructions" for lanes; for the units (allocation granularities), NVIDIA's
-/// occupancy calculator, `cuda_occupancy.h` of the CUDA toolkit.
+/// sections on shared memory of each capability, "Arithmetic Instructions" for lanes; for the units
+/// (allocation granularities), NVIDIA's occupancy calculator, `cuda_occupancy.h` of the CUDA
+/// toolkit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct Gpu {
     /// As users type it.

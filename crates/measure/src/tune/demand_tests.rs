@@ -205,8 +205,14 @@ fn the_model_of_one_gpu_chooses_well_on_the_other() {
         let losses: Vec<f64> = cases.iter().map(|case| case.loss(1.0)).collect();
         let (mean, worst) = summary(&losses);
         let rows = cases.iter().zip(&losses).filter(|(_, loss)| **loss > 1.1);
-        let rows: Vec<String> = rows.map(|(case, loss)| format!("{} {}: {loss:.3}", case.gpu, case.label)).collect();
-        writeln!(text, "{variant} in use: mean {mean:.3}, worst {worst:.3} {rows:?}").unwrap();
+        let rows: Vec<String> = rows
+            .map(|(case, loss)| format!("{} {}: {loss:.3}", case.gpu, case.label))
+            .collect();
+        writeln!(
+            text,
+            "{variant} in use: mean {mean:.3}, worst {worst:.3} {rows:?}"
+        )
+        .unwrap();
         assert!(mean < 1.15, "{text}");
     }
     let compared = text.matches("without").count();

@@ -28,7 +28,8 @@ const HOPELESS: f64 = 2.0;
 /// repeated.
 const LONG_S: f64 = 0.1;
 
-/// A run of this time is long enough to compare shapes by. One of twice as much takes fewer timesteps.
+/// A run of this time is long enough to compare shapes by. One of twice as much takes fewer
+/// timesteps.
 const ENOUGH_S: f64 = 0.03;
 /// Shapes take 1 to 4, 12 or 16 timesteps per launch: a multiple of this number leaves no rest.
 const NO_REST: u32 = 48;
@@ -132,7 +133,7 @@ impl<'e> Explorer<'e> {
             let mut run = TimedRun::prepare(self.device, &default.module, plan, inputs, &memory)?;
             first_run_s(&mut run)
         });
-        // What is wrong with it is found once more where it is tried.
+        // An error comes once more where the shape is tried.
         let share = run.map_or(1.0, |run_s| ENOUGH_S / run_s);
         let enough = (share * f64::from(steps)) as u32;
         let enough = enough.next_multiple_of(NO_REST);

@@ -64,8 +64,8 @@ impl Shape {
         instance(|instance| !instance.has_shell && of(instance) == *self)
     }
 
-    /// The launches of a pass: of each the kernel, and the planes of tiles that a multiprocessor takes
-    /// one after another.
+    /// The launches of a pass: of each the kernel, and the planes of tiles that a multiprocessor
+    /// takes one after another.
     pub fn rounds(
         &self,
         problem: &Problem,
