@@ -612,6 +612,7 @@ instances! {
     wave3d_fast_t3_r8_y4: 3, 8, 4, reloaded 1, 256;
     wave3d_fast_t3_r2_y16: 3, 2, 16, reloaded 3, 1024;
     wave3d_fast_t4_r4_y8: 4, 4, 8, reloaded 3, 512;
+    wave3d_fast_t4_r4_y7: 4, 4, 7, reloaded 3, 448;
     wave3d_fast_t4_r4_y6: 4, 4, 6, reloaded 2, 384;
     wave3d_fast_t4_r8_y4: 4, 8, 4, reloaded 3, 256;
 }

@@ -45,6 +45,7 @@ impl Shape {
         Shape::new(3, 6, 6, 16),
         Shape::new(3, 8, 4, 16),
         Shape::new(3, 2, 16, 16),
+        Shape::new(4, 4, 7, 16),
         Shape::new(4, 4, 6, 16),
         Shape::new(4, 8, 4, 16),
         Shape::new(1, 2, 10, 16),
