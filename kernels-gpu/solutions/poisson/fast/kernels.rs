@@ -590,7 +590,12 @@ impl<
         }
         // SAFETY: the caller's.
         let after = unsafe { warp::warp_shuffle_down(FULL_MASK, pair[0], 1, 32).0 };
-        match (self.shift + self.z(plane) + row as u32) & 1 {
+        match self
+            .shift
+            .wrapping_add(self.z(plane))
+            .wrapping_add(row as u32)
+            & 1
+        {
             0 => pair,
             _ => [pair[1], after],
         }

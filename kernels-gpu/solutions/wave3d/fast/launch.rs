@@ -3,15 +3,11 @@
 //! On several devices, each has a slab of planes along x, and as many planes of each neighbour as a
 //! pass reads. A pass computes the planes at each seam first, and sends them while it computes the
 //! others.
-//!
-//! Passes of one timestep on one device are launches of `single`. They are the fastest where both
-//! fields fit in L2.
 
 use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::super::single;
 use super::kernels::{
     FACTORS, INSTANCES, MARGIN, MAX_DEPTH, WIDTH, reach, shared_mem_bytes, tiles,
 };
@@ -19,8 +15,7 @@ use super::kernels::{
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shape {
-    /// Timesteps of a launch: 1 to 4. The last launch of a run may take fewer. Of one timestep, on
-    /// one device, the other numbers have no effect.
+    /// Timesteps of a launch: 1 to 4. The last launch of a run may take fewer.
     pub depth: u32,
     /// Rows of a thread.
     pub rows: u32,
@@ -48,7 +43,6 @@ impl Shape {
         Shape::new(4, 4, 7, 16),
         Shape::new(4, 4, 6, 16),
         Shape::new(4, 8, 4, 16),
-        Shape::new(1, 2, 10, 16),
     ];
 
     const fn new(depth: u32, rows: u32, threads: u32, chunks: u32) -> Shape {
@@ -123,9 +117,6 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        if self.depth == 1 && plan.available_devices() == 1 {
-            return single::launch::Submission.record(problem, buffers, plan);
-        }
         let Buffers { u_prev, u, c2, d } = buffers;
         if problem.steps == 0 {
             return Ok(Outputs { u_prev, u });
