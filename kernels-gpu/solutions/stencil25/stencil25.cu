@@ -252,6 +252,7 @@ struct Ring {
 template <u32 Y, u32 Z, u32 AHEAD> struct Tile {
     static constexpr Ring U = { HALO + 1 + AHEAD, Y + 4 * HALO, Z + 4 * HALO };
     static constexpr Ring FIRST = { HALO + 1, Y + 2 * HALO, Z + 2 * HALO };
+    static constexpr Ring V = { 1 + AHEAD, FIRST.rows, FIRST.row }, VP = { HALO + 1 + AHEAD, FIRST.rows, FIRST.row };
     static constexpr Ring ETA = { HALO + 3 + AHEAD, FIRST.rows + 2, U.row };
     static constexpr u32 FOURS = FIRST.row / POINTS, THREADS = (FIRST.rows * FOURS + 31) / 32 * 32;
     static_assert(U.plane() / POINTS <= COPIES * THREADS && ETA.plane() / POINTS <= COPIES * THREADS, "two copies per thread");
@@ -270,6 +271,20 @@ __device__ inline Four load4(const float *p)
 {
     const float4 four = *reinterpret_cast<const float4 *>(p);
     return { { four.x, four.y, four.z, four.w } };
+}
+
+__device__ inline void copy4(float *to, const float *from)
+{
+    const u32 at = (u32)__cvta_generic_to_shared(to);
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(from) : "memory");
+}
+
+// One store to global memory: nvcc makes four of an ordinary one in a branch.
+__device__ inline void store4_global(float *p, const Four &four)
+{
+    asm volatile("st.global.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(p), "f"(four.at[0]), "f"(four.at[1]), "f"(four.at[2]),
+                 "f"(four.at[3])
+                 : "memory");
 }
 
 __device__ inline void store4(float *p, const Four &four)
@@ -292,6 +307,34 @@ __device__ inline void copies(const Ring &ring, u32 threads, const Grid &grid, i
         const u32 row = number / (ring.row / POINTS), four = number % (ring.row / POINTS);
         const int at_y = y + int(row), at_z = z + int(four) * POINTS;
         places[n] = row < ring.rows && needed(at_y, at_z) ? in_plane(grid, at_y, at_z) : NONE;
+    }
+}
+
+// Quotients as by `/`, side by side: see kernels-gpu/src/real.rs.
+template <int N> __device__ inline void quotients(const float (&a)[N], const float (&d)[N], float (&q)[N])
+{
+    const u32 one = 127 << 23;
+    u32 least = ~0u, largest = 0, divisor = 0;
+#pragma unroll
+    for (int k = 0; k < N; ++k) {
+        const u32 magnitude = __float_as_uint(a[k]) << 1;
+        least = min(least, magnitude - 1), largest = max(largest, magnitude);
+        divisor = max(divisor, __float_as_uint(d[k]) - one);
+    }
+    if (least >= (63u << 24) - 1 && largest <= (191u << 24) && divisor <= (20u << 23)) {
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+            float reciprocal;
+            asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(reciprocal) : "f"(d[k]));
+            reciprocal = fmaf(reciprocal, fmaf(-d[k], reciprocal, 1.0f), reciprocal);
+            const float quotient = a[k] * reciprocal;
+            q[k] = copysignf(fmaf(fmaf(-d[k], quotient, a[k]), reciprocal, quotient), a[k]);
+        }
+    } else {
+#pragma unroll
+        for (int k = 0; k < N; ++k) {
+            q[k] = a[k] / d[k];
+        }
     }
 }
 
@@ -346,12 +389,13 @@ __device__ inline Four next_of(const Task &task, const Points &points, const Fou
         for (int k = 0; k < POINTS; ++k) {
             eta_line[k + 1] = own.at[k];
         }
+        float dividends[2 * POINTS], divisors[2 * POINTS], quotient[2 * POINTS];
 #pragma unroll
         for (int k = 0; k < POINTS; ++k) {
             const float e = own.at[k], old = phi.at[k];
             const float a = fmaf(2.0f, e, fmaf(-e, e, 2.0f));
-            const float of_shell
-                = fmaf(a, u.at[k], fmaf(points.vp.at[k], lap[k] + old, -points.v.at[k])) / fmaf(2.0f, e, 1.0f);
+            dividends[k] = fmaf(a, u.at[k], fmaf(points.vp.at[k], lap[k] + old, -points.v.at[k]));
+            divisors[k] = fmaf(2.0f, e, 1.0f);
             const float product_x
                 = (eta_ahead.at[k] - eta_behind.at[k]) * (column[HALO + 1].at[k] - column[HALO - 1].at[k]);
             const float product_y = (eta_high.at[k] - eta_low.at[k]) * (rows[0][1].at[k] - rows[0][0].at[k]);
@@ -359,9 +403,13 @@ __device__ inline Four next_of(const Task &task, const Points &points, const Fou
             float sum = c.slopes[0] * product_x;
             sum = fmaf(c.slopes[1], product_y, sum);
             sum = fmaf(c.slopes[2], product_z, sum);
-            const float next_phi = (old - sum) / (1.0f + e);
+            dividends[POINTS + k] = old - sum, divisors[POINTS + k] = 1.0f + e;
+        }
+        quotients(dividends, divisors, quotient);
+#pragma unroll
+        for (int k = 0; k < POINTS; ++k) {
             if (points.z + k < task.grid.n_z && !contains(task.region, points.x, points.y, points.z + k)) {
-                next.at[k] = of_shell, phi.at[k] = next_phi;
+                next.at[k] = quotient[k], phi.at[k] = quotient[POINTS + k];
             }
         }
     }
@@ -391,40 +439,39 @@ __device__ inline bool reaches(const Task &task, u32 tile_y, u32 tile_z, u32 y, 
     return task.source != ~0u && row - tile_y < y + 2 * RADIUS && column - tile_z < z + 2 * RADIUS;
 }
 
-// With RELOADS, the second timestep's values ahead come from shared memory again. Without SHELL, all
+// Without SHELL, all
 // points are deep inside, and nine planes follow each other in the loop: then values move on along
 // the columns for nothing.
-template <u32 Y, u32 Z, u32 AHEAD, bool RELOADS, bool SHELL>
+template <u32 Y, u32 Z, u32 AHEAD, bool SHELL>
 __device__ inline void two_steps(const Arrays &arrays, const Task &task, const Region &area, float value_1, float value_2, u32 steps,
-    u32 whole, u32 parts)
+    u32 of_group, u32 whole, u32 parts)
 {
     using T = Tile<Y, Z, AHEAD>;
-    constexpr Ring U = T::U, FIRST = T::FIRST, ETA = T::ETA;
+    constexpr Ring U = T::U, FIRST = T::FIRST, V = T::V, VP = T::VP, ETA = T::ETA;
     const Grid &grid = task.grid;
     const Region &region = task.region;
     // Which tile, and which of its planes.
-    const u32 along_y = (area.high[1] - area.low[1] + Y - 1) / Y, along_z = (area.high[2] - area.low[2] + Z - 1) / Z;
-    u32 tile = blockIdx.x, part = 0, of = 1;
-    if (tile >= whole) {
-        part = (tile - whole) % parts, tile = whole + (tile - whole) / parts, of = parts;
+    const u32 along_z = (area.high[2] - area.low[2] + Z - 1) / Z;
+    u32 group = blockIdx.x / of_group, rank = blockIdx.x % of_group, part = 0, of = 1;
+    if (group >= whole) {
+        part = (group - whole) % parts, group = whole + (group - whole) / parts, of = parts;
     }
     const u32 planes = (area.high[0] - area.low[0] + of - 1) / of;
     const u32 start = area.low[0] + part * planes, end = min(start + planes, area.high[0]);
-    if (tile >= along_y * along_z || start >= end) {
-        return;
-    }
-    const int tile_y = area.low[1] + tile / along_z * Y, tile_z = area.low[2] + tile % along_z * Z;
-    if (!SHELL && reaches(task, tile_y, tile_z, Y, Z)) {
+    const int tile_y = area.low[1] + (group / along_z * of_group + rank) * Y, tile_z = area.low[2] + group % along_z * Z;
+    if (tile_y >= int(area.high[1]) || start >= end || (!SHELL && reaches(task, tile_y, tile_z, Y, Z))) {
         return;
     }
     const int n_y = grid.n_y, n_z = grid.n_z;
     const u32 stride = stride_x(grid);
 
     // This thread's points.
-    const u32 number = threadIdx.x, row = number / T::FOURS, four = number % T::FOURS;
+    // Threads beyond the last are where it is, in a corner: they only copy.
+    const u32 number = threadIdx.x, own_number = min(number, FIRST.rows * T::FOURS - 1);
+    const u32 row = own_number / T::FOURS, four = own_number % T::FOURS;
     const int signed_y = tile_y + int(row) - HALO, signed_z = tile_z + int(four) * POINTS - HALO;
     const bool is_middle_row = row - HALO < Y, is_middle_four = four * POINTS - HALO < Z, is_own = is_middle_row && is_middle_four && signed_y < int(area.high[1]) && signed_z < int(area.high[2]);
-    const bool are_points = row < FIRST.rows && signed_y >= 0 && signed_y < n_y && signed_z >= 0 && signed_z < n_z;
+    const bool are_points = signed_y >= 0 && signed_y < n_y && signed_z >= 0 && signed_z < n_z;
     const bool is_two = !SHELL || steps == 2;
     const bool has_first = are_points && (is_own || (is_two && (is_middle_row || is_middle_four)));
     const bool has_own = are_points && is_own;
@@ -445,27 +492,34 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
         || tile_z + int(Z) + HALO > high_z;
 
     extern __shared__ float4 dynamic[];
-    float *shared = reinterpret_cast<float *>(dynamic), *firsts = shared + U.len(), *etas = firsts + FIRST.len();
+    float *shared = reinterpret_cast<float *>(dynamic), *firsts = shared + U.len(), *vs = firsts + FIRST.len();
+    float *vps = vs + V.len(), *etas = vps + VP.len();
     u32 x = start > 2 * RADIUS ? start - 2 * RADIUS : 0;
     const u32 x_end = end + (is_two ? 2 : 1) * RADIUS;
     const u32 first_from = is_two ? (start > RADIUS ? start - RADIUS : 0) : start;
     const u32 first_to = is_two ? min(end + RADIUS, grid.n_x) : end;
 
     const Four zero = {};
+    const auto in_first = [&](u32 x) { return has_first && x - RADIUS - first_from < first_to - first_from; };
+    const u32 own_place = row * FIRST.row + four * POINTS;
     const u32 u_own = (row + HALO) * U.row + (four + 1) * POINTS;
     const auto copy = [&](float *to, const float *plane, const u32(&places)[COPIES]) {
 #pragma unroll
         for (int n = 0; n < COPIES; ++n) {
             if (places[n] != NONE) {
-                const u32 at = (u32)__cvta_generic_to_shared(to + POINTS * (number + n * T::THREADS));
-                asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(at), "l"(plane + places[n]) : "memory");
+                copy4(to + POINTS * (number + n * T::THREADS), plane + places[n]);
             }
         }
     };
-    // Starts the copies of plane x of u, and of plane x - 3 of eta.
-    const auto fetch = [&](u32 x, u32 u_place, u32 eta_place) {
+    // Starts the copies of plane x of u, of this thread's points of plane x - 4 of v and vp, and of
+    // plane x - 3 of eta.
+    const auto fetch = [&](u32 x, u32 u_place, u32 v_place, u32 vp_place, u32 eta_place) {
         if (!SHELL || x < grid.n_x) {
             copy(shared + u_place, arrays.u + u64(x + RADIUS) * stride, of_u);
+        }
+        if (in_first(x)) {
+            copy4(vs + v_place + own_place, arrays.v + x * stride + own_in_plane);
+            copy4(vps + vp_place + own_place, arrays.vp + x * stride + own_in_plane);
         }
         if (!SHELL) {
             return;
@@ -481,38 +535,30 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
         }
     };
 
-    for (u32 at = POINTS * number; at < U.len() + FIRST.len(); at += POINTS * T::THREADS) {
+    for (u32 at = POINTS * number; at < U.len() + FIRST.len() + V.len() + VP.len(); at += POINTS * T::THREADS) {
         store4(shared + at, zero);
     }
     __syncthreads();
     for (u32 ahead = 0; ahead < AHEAD; ++ahead) {
-        fetch(x + ahead, ahead * U.plane(), ahead * ETA.plane());
+        fetch(x + ahead, ahead * U.plane(), ahead * V.plane(), ahead * VP.plane(), ahead * ETA.plane());
         asm volatile("cp.async.commit_group;" ::: "memory");
     }
     Four column[COLUMN] = {}, first_column[COLUMN] = {};
-    u32 u_place = 0, first_place = 0, eta_place = 0;
+    u32 u_place = 0, first_place = 0, v_place = 0, vp_place = 0, eta_place = 0;
     const float *own = shared + u_own;
-    float *first_own = firsts + row * FIRST.row + four * POINTS;
+    float *first_own = firsts + own_place;
     const float *eta_own = etas + (row + 1) * ETA.row + (four + 1) * POINTS;
 #pragma unroll(SHELL ? 1 : COLUMN)
     for (; x < x_end; ++x) {
         const u32 p = x - RADIUS, q = x - 2 * RADIUS;
         const u32 element = x * stride + own_in_plane, second_element = element - RADIUS * stride;
-        const bool is_first = has_first && p - first_from < first_to - first_from;
+        const bool is_first = in_first(x);
         const bool is_written = has_own && p - start < end - start, is_second = has_own && is_two && q - start < end - start;
         const bool first_shell = SHELL && !(is_inside && p - region.low[0] < region.high[0] - region.low[0]);
         const bool second_shell = SHELL && !(is_inside && q - region.low[0] < region.high[0] - region.low[0]);
         Four phi = zero, second_phi = zero;
         Points first = { p, y, z, element, value_1, zero, zero, first_shell };
         Points second = { q, y, z, second_element, value_2, zero, zero, second_shell };
-        if (SHELL) {
-            first.v = is_first ? load4(arrays.v + element) : zero, first.vp = is_first ? load4(arrays.vp + element) : zero;
-            second.vp = is_second ? load4(arrays.vp + second_element) : zero;
-        } else {
-            const u32 at = is_first ? element : 0;
-            first.v = load4(arrays.v + at), first.vp = load4(arrays.vp + at);
-            second.vp = load4(arrays.vp + (is_second ? second_element : 0));
-        }
         if (is_first && first_shell) {
             phi = load4(arrays.phi + element);
         }
@@ -522,7 +568,8 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
         asm volatile("cp.async.wait_group %0;" ::"n"(AHEAD - 1) : "memory");
         __syncthreads();
         if (x + AHEAD < x_end) {
-            fetch(x + AHEAD, U.before(u_place, HALO + 1), ETA.before(eta_place, ETA.planes - AHEAD));
+            fetch(x + AHEAD, U.before(u_place, HALO + 1), V.before(v_place, 1), VP.before(vp_place, HALO + 1),
+                ETA.before(eta_place, ETA.planes - AHEAD));
         }
         asm volatile("cp.async.commit_group;" ::: "memory");
 #pragma unroll
@@ -538,52 +585,46 @@ __device__ inline void two_steps(const Arrays &arrays, const Task &task, const R
         };
         Four next = zero;
         if (!SHELL || is_first) {
+            first.v = load4(vs + v_place + own_place), first.vp = load4(vps + vp_place + own_place);
             next = next_of<U.row, ETA.row, SHELL>(task, first, column, own + U.before(u_place, HALO), eta_at(1), phi);
             if (is_written) {
-                store4(arrays.first + element, next);
+                store4_global(arrays.first + element, next);
                 if (first_shell) {
-                    store4(arrays.next_phi + element, phi);
+                    store4_global(arrays.next_phi + element, phi);
                 }
             }
         }
-        if (!SHELL || has_first) {
+        if (has_first) {
             store4(first_own + first_place, next);
-        }
-        if (RELOADS) {
-#pragma unroll
-            for (int r = 0; r < HALO; ++r) {
-                first_column[HALO + r] = !SHELL || has_own ? load4(first_own + FIRST.before(first_place, HALO - r)) : zero;
-            }
         }
         first_column[COLUMN - 1] = next;
         if (is_second) {
-            second.v = column[0];
             const float *here = first_own + FIRST.before(first_place, HALO);
+            second.v = column[0], second.vp = load4(vps + VP.before(vp_place, HALO) + own_place);
             const Four last = next_of<FIRST.row, ETA.row, SHELL>(task, second, first_column, here, eta_at(5), second_phi);
-            store4(arrays.second + second_element, last);
+            store4_global(arrays.second + second_element, last);
             if (second_shell) {
-                store4(arrays.next_phi + second_element, second_phi);
+                store4_global(arrays.next_phi + second_element, second_phi);
             }
         }
         u_place = U.next(u_place), first_place = FIRST.next(first_place), eta_place = ETA.next(eta_place);
+        v_place = V.next(v_place), vp_place = VP.next(vp_place);
     }
 }
 
-#define TWO_STEPS(NAME, Y, Z, AHEAD, RELOADS, SHELL, BLOCKS) \
+#define TWO_STEPS(NAME, Y, Z, AHEAD, SHELL, BLOCKS) \
     extern "C" __global__ void __launch_bounds__(Tile<Y, Z, AHEAD>::THREADS, BLOCKS) stencil25_two_steps_##NAME( \
         const float *u, u64, const float *v, const float *vp, u64, const float *eta, u64, const float *phi, float *first, \
-        float *second, float *next_phi, const Task task, const Region area, float value_1, float value_2, u32 steps, u32 whole, u32 parts) \
+        float *second, float *next_phi, const Task task, const Region area, float value_1, float value_2, u32 steps, u32 group, u32 whole, u32 parts) \
     { \
-        two_steps<Y, Z, AHEAD, RELOADS, SHELL>( \
-            { u, v, vp, eta, phi, first, second, next_phi }, task, area, value_1, value_2, steps, whole, parts); \
+        two_steps<Y, Z, AHEAD, SHELL>( \
+            { u, v, vp, eta, phi, first, second, next_phi }, task, area, value_1, value_2, steps, group, whole, parts); \
     }
 
-TWO_STEPS(any_y8_z40, 8, 40, 1, false, true, 2)
-TWO_STEPS(any_y24_z40, 24, 40, 2, false, true, 1)
-TWO_STEPS(any_y40_z24, 40, 24, 2, false, true, 1)
-TWO_STEPS(y8_z40_a1_r0, 8, 40, 1, false, false, 2)
-TWO_STEPS(y24_z40_a2_r0, 24, 40, 2, false, false, 1)
-TWO_STEPS(y24_z56_a2_r0, 24, 56, 2, false, false, 1)
-TWO_STEPS(y24_z56_a3_r0, 24, 56, 3, false, false, 1)
-TWO_STEPS(y24_z56_a2_r1, 24, 56, 2, true, false, 1)
-TWO_STEPS(y32_z56_a2_r1, 32, 56, 2, true, false, 1)
+TWO_STEPS(any_y8_z32, 8, 32, 1, true, 2)
+TWO_STEPS(any_y24_z40, 24, 40, 2, true, 1)
+TWO_STEPS(any_y40_z24, 40, 24, 2, true, 1)
+TWO_STEPS(y8_z32_a1, 8, 32, 1, false, 2)
+TWO_STEPS(y24_z40_a2, 24, 40, 2, false, 1)
+TWO_STEPS(y24_z56_a2, 24, 56, 2, false, 1)
+TWO_STEPS(y20_z64_a2, 20, 64, 2, false, 1)

@@ -117,7 +117,7 @@ proptest! {
 
 #[test]
 fn tiles_of_two_steps_may_be_cut_anywhere() {
-    // A box of points deep inside, of three tiles, and seven around. None has more than eight
+    // A box of points deep inside, of six tiles, and seven around. None has more than eight
     // tiles.
     let problem = random([24, 34, 60], 4, 4)
         .with_source_point([9, 20, 9])

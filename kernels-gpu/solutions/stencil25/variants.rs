@@ -4,10 +4,10 @@ use super::fast;
 use super::seven_launches::launch::Inner;
 use super::smem_dsm::launch::Clusters;
 use super::two_steps;
-use super::two_steps::kernels::POINTS;
 use super::two_steps::launch::Shape as TwoSteps;
 use crate::kernels::variant;
 use crate::stencil25::Stencil25;
+use kernels_gpu::stencil25::four::POINTS;
 use lab::{Demand, InterfaceCase, Precision, Variant};
 use plan::Target;
 

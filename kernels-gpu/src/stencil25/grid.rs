@@ -88,6 +88,12 @@ impl Grid {
         ((x + RADIUS) * (self.n_y + 2 * RADIUS) + (y + RADIUS)) * self.pitch + z
     }
 
+    /// The element of point (y, z) in a plane; positions may be in the halo.
+    #[inline(always)]
+    pub const fn in_plane(self, y: i32, z: i32) -> u32 {
+        ((y + RADIUS as i32) as u32 * self.pitch).wrapping_add(z as u32)
+    }
+
     /// All points.
     pub const fn all(self) -> Region {
         Region {

@@ -29,9 +29,13 @@
 //! - [`coefficients`]: the coefficients of the finite differences.
 //! - [`task`]: a launch's parameters except the arrays.
 //! - [`update`](mod@update): the scheme for one point, called by kernels and references alike.
+//! - [`four`]: the scheme for four neighbouring points of a thread.
+//! - [`ring`]: rings of planes in shared memory.
 
 pub mod coefficients;
+pub mod four;
 pub mod grid;
+pub mod ring;
 pub mod task;
 #[cfg(test)]
 mod tests;

@@ -6,11 +6,13 @@
 //! memory: u comes there by asynchronous copies, some planes ahead of their use, and the first
 //! timestep's planes by stores. One barrier per plane serves both timesteps.
 //!
-//! Neighbours along x are values that the thread itself has had before. Registers keep those behind
-//! the point, and those ahead of it if there are enough registers.
+//! Neighbours along x are values that the thread itself has had before: registers keep them. v and
+//! vp of its points come to shared memory as u does, and vp stays there for the second timestep.
 //!
 //! The second timestep needs the first one at four points around the tile, which the block computes
-//! too. Each of these points is some other block's own, so the results go to other arrays.
+//! too. Each of these points is some other block's own, so the results go to other arrays. Device
+//! memory bounds the kernel. What neighbouring tiles both read comes from it once if their blocks
+//! are near each other in time, as those of a cluster are.
 //!
 //! A launch advances the points of a box. Kernels are of two kinds. Those for points deep inside
 //! have no code for the shell, the source or the grid's ends, and nine planes follow each other in
@@ -26,11 +28,9 @@
 
 use cuda_std::prelude::*;
 
-use kernels_gpu::stencil25::update::{self, Pairs};
+use kernels_gpu::stencil25::four::{Around, Four, POINTS, load};
+use kernels_gpu::stencil25::ring::{Copies, Ring};
 use kernels_gpu::stencil25::{Grid, RADIUS, Region, Task};
-
-/// Points of a thread, neighbours along z: one access moves them.
-pub const POINTS: usize = 4;
 
 const HALO: usize = RADIUS as usize;
 /// Values along x that a timestep of a point needs.
@@ -39,87 +39,8 @@ const COLUMN: usize = 2 * HALO + 1;
 const COPIES: usize = 2;
 /// Values of a sector of 32 bytes: device memory is read and written by sectors.
 const SECTOR: u32 = 8;
-/// A copy that a thread does not make.
-const NONE: u32 = u32::MAX;
 
-type Four = [f32; POINTS];
 type Column = [Four; COLUMN];
-
-/// A tile of `Y` x `Z` points, whose copies are `AHEAD` planes ahead of their use. In shared memory
-/// are rings of planes. A plane has the tile and the values around it.
-struct Tile<const Y: usize, const Z: usize, const AHEAD: usize>;
-
-/// A ring of planes in shared memory.
-#[derive(Clone, Copy)]
-struct Ring {
-    planes: usize,
-    rows: usize,
-    /// Values of a row.
-    row: usize,
-}
-
-impl Ring {
-    const fn plane(self) -> usize {
-        self.rows * self.row
-    }
-
-    const fn len(self) -> usize {
-        self.planes * self.plane()
-    }
-
-    /// The place of the plane that is `planes` before the one at `place`.
-    #[inline(always)]
-    const fn before(self, place: u32, planes: usize) -> u32 {
-        let back = (planes * self.plane()) as u32;
-        if place >= back {
-            place - back
-        } else {
-            place + self.len() as u32 - back
-        }
-    }
-
-    /// The place of the next plane.
-    #[inline(always)]
-    const fn next(self, place: u32) -> u32 {
-        self.before(place, self.planes - 1)
-    }
-}
-
-impl<const Y: usize, const Z: usize, const AHEAD: usize> Tile<Y, Z, AHEAD> {
-    /// From the plane whose neighbours are needed to the newest, and those in flight.
-    const U: Ring = Ring {
-        planes: HALO + 1 + AHEAD,
-        rows: Y + 4 * HALO,
-        row: Z + 4 * HALO,
-    };
-    /// Planes of the first timestep: from the one whose neighbours are needed to the newest.
-    const FIRST: Ring = Ring {
-        planes: HALO + 1,
-        rows: Y + 2 * HALO,
-        row: Z + 2 * HALO,
-    };
-    /// From the plane behind that of the second timestep to the one ahead of that of the first, and
-    /// those in flight.
-    const ETA: Ring = Ring {
-        planes: HALO + 3 + AHEAD,
-        rows: Self::FIRST.rows + 2,
-        row: Self::U.row,
-    };
-    /// Groups of four points of a row of the first timestep.
-    const FOURS: usize = Self::FIRST.row / POINTS;
-    const THREADS: usize = (Self::FIRST.rows * Self::FOURS).next_multiple_of(32);
-
-    const fn shared_mem_bytes(has_shell: bool) -> usize {
-        let eta = if has_shell { Self::ETA.len() } else { 0 };
-        4 * (Self::U.len() + Self::FIRST.len() + eta)
-    }
-
-    const FITS: () = assert!(
-        Z.is_multiple_of(POINTS)
-            && Self::U.plane() / POINTS <= COPIES * Self::THREADS
-            && Self::ETA.plane() / POINTS <= COPIES * Self::THREADS
-    );
-}
 
 /// A kernel for tiles of one shape.
 #[derive(Debug, Clone, Copy)]
@@ -130,8 +51,6 @@ pub struct Instance {
     pub tile: [u32; 2],
     /// Planes that copies are ahead of their use.
     pub ahead: u32,
-    /// Whether the second timestep's values ahead of the points come from shared memory again.
-    pub reloads: bool,
     /// Whether the kernel is for any points: else see [`deep`].
     pub has_shell: bool,
     /// Threads of a block.
@@ -173,50 +92,12 @@ struct Arrays {
     next_phi: *mut f32,
 }
 
-/// # Safety
-/// `pointer` is aligned to 16 bytes, and points to four values.
-#[inline(always)]
-unsafe fn load(pointer: *const f32) -> Four {
-    // SAFETY: the caller's.
-    unsafe { mem::load_vector(pointer) }
-}
-
-/// The groups of four values of a plane in global memory that this thread copies, for a ring whose
-/// planes begin at (y, z) = `first`: those with `is_needed`.
-#[inline(always)]
-fn copies(
-    ring: Ring,
-    threads: usize,
-    grid: Grid,
-    first: [i32; 2],
-    is_needed: impl Fn(i32, i32) -> bool,
-) -> [u32; COPIES] {
-    let mut copies = [NONE; COPIES];
-    let mut number = thread::thread_idx_x() as usize;
-    for copy in &mut copies {
-        let (row, four) = (number / (ring.row / POINTS), number % (ring.row / POINTS));
-        let (y, z) = (first[0] + row as i32, first[1] + (four * POINTS) as i32);
-        if row < ring.rows && is_needed(y, z) {
-            *copy = in_plane(grid, y, z);
-        }
-        number += threads;
-    }
-    copies
-}
-
-/// The place of a point in a plane of an array.
-#[inline(always)]
-fn in_plane(grid: Grid, y: i32, z: i32) -> u32 {
-    ((y + HALO as i32) as u32 * grid.pitch).wrapping_add(z as u32)
-}
-
-/// Waits for all groups of copies but the latest `AHEAD` - 1.
+/// Waits for all groups of copies except the latest `AHEAD` - 1.
 #[inline(always)]
 fn wait<const AHEAD: usize>() {
     match AHEAD {
         1 => async_copy::wait::<0>(),
-        2 => async_copy::wait::<1>(),
-        _ => async_copy::wait::<2>(),
+        _ => async_copy::wait::<1>(),
     }
 }
 
@@ -239,94 +120,53 @@ impl Points<'_> {
     /// Their next values, and those of phi where they are in the shell. Without `SHELL`, all points
     /// exist, none is in the shell, and none is the source's. `here` and `eta` are their places in
     /// shared memory: those of eta for the plane behind, their own, and the one ahead. Rows have
-    /// `ROW` values, those of eta `ETA_ROW`.
+    /// `row` values, those of eta `eta_row`.
     ///
     /// # Safety
     /// The values around the points are at these places.
     #[inline(always)]
-    unsafe fn next<const ROW: usize, const ETA_ROW: usize, const SHELL: bool>(
+    unsafe fn next<const SHELL: bool>(
         &self,
         column: &Column,
-        here: *const f32,
-        eta: impl Fn() -> [*const f32; 3],
+        (here, row): (*const f32, usize),
+        (eta, eta_row): (impl Fn() -> [*const f32; 3], usize),
         phi: &mut Four,
     ) -> Four {
+        let Task { grid, region, .. } = *self.task;
         let c = &self.task.coefficients;
-        let u = column[HALO];
+        let along_x = [1, 2, 3, 4].map(|r| [column[HALO - r], column[HALO + r]]);
         // SAFETY: the caller's.
-        unsafe {
-            let mut rows = [[[0.0; POINTS]; 2]; HALO];
-            for (r, rows) in rows.iter_mut().enumerate() {
-                let distance = (r + 1) * ROW;
-                *rows = [load(here.sub(distance)), load(here.add(distance))];
-            }
-            let (before, after) = (load(here.sub(POINTS)), load(here.add(POINTS)));
-            let mut line = [0.0; 3 * POINTS];
-            for k in 0..POINTS {
-                (line[k], line[POINTS + k], line[2 * POINTS + k]) = (before[k], u[k], after[k]);
-            }
-            let mut next = [0.0; POINTS];
-            let mut laplacians = [0.0; POINTS];
-            for k in 0..POINTS {
-                let mut pairs = Pairs {
-                    x: [0.0; HALO],
-                    y: [0.0; HALO],
-                    z: [0.0; HALO],
-                };
-                for r in 0..HALO {
-                    pairs.x[r] = column[HALO + 1 + r][k] + column[HALO - 1 - r][k];
-                    pairs.y[r] = rows[r][1][k] + rows[r][0][k];
-                    pairs.z[r] = line[POINTS + k + r + 1] + line[POINTS + k - r - 1];
-                }
-                laplacians[k] = update::laplacian(c, u[k], pairs);
-                next[k] = update::inner(u[k], self.v[k], self.vp[k], laplacians[k]);
-            }
-            if !SHELL {
-                return next;
-            }
-            let [x, y, z] = self.position;
-            if self.has_shell {
-                let [behind, at, ahead] = eta();
-                let own = load(at);
-                let planes = [load(behind), load(ahead)];
-                let eta_rows = [load(at.sub(ETA_ROW)), load(at.add(ETA_ROW))];
-                let mut eta_line = [0.0; POINTS + 2];
-                (eta_line[0], eta_line[POINTS + 1]) = (*at.sub(1), *at.add(POINTS));
-                eta_line[1..=POINTS].copy_from_slice(&own);
-                for k in 0..POINTS {
-                    let eta_change = [
-                        planes[1][k] - planes[0][k],
-                        eta_rows[1][k] - eta_rows[0][k],
-                        eta_line[k + 2] - eta_line[k],
-                    ];
-                    let u_change = [
-                        column[HALO + 1][k] - column[HALO - 1][k],
-                        rows[0][1][k] - rows[0][0][k],
-                        line[POINTS + k + 1] - line[POINTS + k - 1],
-                    ];
-                    let (v, vp) = (self.v[k], self.vp[k]);
-                    let of_shell = update::shell(u[k], v, vp, laplacians[k], own[k], phi[k]);
-                    let next_phi = update::phi(c, phi[k], own[k], eta_change, u_change);
-                    let z = z + k as u32;
-                    if z < self.task.grid.n_z && !self.task.region.contains(x, y, z) {
-                        (next[k], phi[k]) = (of_shell, next_phi);
-                    }
-                }
-            }
-            if self.task.source.wrapping_sub(self.element) < POINTS as u32 {
-                for (k, next) in (0..).zip(&mut next) {
-                    *next = self.task.with_source(self.element + k, *next, self.value);
-                }
-            }
-            if z + POINTS as u32 > self.task.grid.n_z {
-                for (z, next) in (z..).zip(&mut next) {
-                    if z >= self.task.grid.n_z {
-                        *next = 0.0;
-                    }
-                }
-            }
-            next
+        let around = unsafe { Around::load(column[HALO], along_x, here, row) };
+        let laplacians = around.laplacians(c);
+        let mut next = around.inner(self.v, self.vp, laplacians);
+        if !SHELL {
+            return next;
         }
+        let [x, y, z] = self.position;
+        if self.has_shell {
+            let own = [self.v, self.vp, laplacians, *phi];
+            // SAFETY: the caller's.
+            let [of_shell, next_phi] = unsafe { around.shell(c, own, eta(), eta_row) };
+            for k in 0..POINTS {
+                let z = z + k as u32;
+                if z < grid.n_z && !region.contains(x, y, z) {
+                    (next[k], phi[k]) = (of_shell[k], next_phi[k]);
+                }
+            }
+        }
+        if self.task.source.wrapping_sub(self.element) < POINTS as u32 {
+            for (k, next) in (0..).zip(&mut next) {
+                *next = self.task.with_source(self.element + k, *next, self.value);
+            }
+        }
+        if z + POINTS as u32 > grid.n_z {
+            for (z, next) in (z..).zip(&mut next) {
+                if z >= grid.n_z {
+                    *next = 0.0;
+                }
+            }
+        }
+        next
     }
 }
 
@@ -342,19 +182,11 @@ pub const fn reaches(task: &Task, tile: [u32; 2], [y, z]: [u32; 2]) -> bool {
         && column.wrapping_sub(tile[1]) < z + 2 * RADIUS
 }
 
-/// A thread of a block that takes a tile through the planes from `start` to `end`, and through
-/// those around that it needs. With `RELOADS`, the second timestep's values ahead come from shared
-/// memory again. Without `SHELL`, see [`deep`].
-struct Stream<
-    'a,
-    const Y: usize,
-    const Z: usize,
-    const AHEAD: usize,
-    const FIRST_ROW: usize,
-    const U_ROW: usize,
-    const RELOADS: bool,
-    const SHELL: bool,
-> {
+/// A thread of a block that takes a tile of `Y` x `Z` points through the planes from `start` to
+/// `end`, and through those around that it needs. Copies are `AHEAD` planes ahead of their use. In
+/// shared memory are rings of planes; a plane has the tile and the values around it. Without
+/// `SHELL`, see [`deep`].
+struct Stream<'a, const Y: usize, const Z: usize, const AHEAD: usize, const SHELL: bool> {
     arrays: Arrays,
     task: &'a Task,
     values: [f32; 2],
@@ -369,8 +201,6 @@ struct Stream<
     y: u32,
     z: u32,
     in_plane: u32,
-    /// The element of the tile's first point: loaded where a value is not needed.
-    spare: u32,
     /// Whether the points belong to the first timestep, and whether they are the block's own.
     has_first: bool,
     has_own: bool,
@@ -379,45 +209,81 @@ struct Stream<
     has_sides: bool,
     /// This thread's copies: those of u, those of eta, and those of eta for planes inside the
     /// shell.
-    of_u: [u32; COPIES],
-    of_eta: [u32; COPIES],
-    of_sides: [u32; COPIES],
+    of_u: Copies<COPIES>,
+    of_eta: Copies<COPIES>,
+    of_sides: Copies<COPIES>,
     /// The points' places in the rings' first planes.
     u_own: *mut f32,
     first_own: *mut f32,
+    v_own: *mut f32,
+    vp_own: *mut f32,
     eta_own: *mut f32,
     /// The newest plane, and its place in each ring.
     x: u32,
     u_place: u32,
     first_place: u32,
+    v_place: u32,
+    vp_place: u32,
     eta_place: u32,
     /// Values along x of the two timesteps.
     column: Column,
     firsts: Column,
 }
 
-impl<
-    'a,
-    const Y: usize,
-    const Z: usize,
-    const AHEAD: usize,
-    const FIRST_ROW: usize,
-    const U_ROW: usize,
-    const RELOADS: bool,
-    const SHELL: bool,
-> Stream<'a, Y, Z, AHEAD, FIRST_ROW, U_ROW, RELOADS, SHELL>
+impl<'a, const Y: usize, const Z: usize, const AHEAD: usize, const SHELL: bool>
+    Stream<'a, Y, Z, AHEAD, SHELL>
 {
-    const U: Ring = Tile::<Y, Z, AHEAD>::U;
-    const FIRST: Ring = Tile::<Y, Z, AHEAD>::FIRST;
-    const ETA: Ring = Tile::<Y, Z, AHEAD>::ETA;
-    const FOURS: usize = Tile::<Y, Z, AHEAD>::FOURS;
-    const THREADS: usize = Tile::<Y, Z, AHEAD>::THREADS;
-    const FITS: () = {
-        assert!(FIRST_ROW == Self::FIRST.row && U_ROW == Self::U.row);
-        // Every thread has places in the rings.
-        assert!(Self::THREADS == Self::FIRST.rows * Self::FOURS);
-        Tile::<Y, Z, AHEAD>::FITS
+    /// From the plane whose neighbours are needed to the newest, and those in flight.
+    const U: Ring = Ring {
+        planes: HALO + 1 + AHEAD,
+        rows: Y + 4 * HALO,
+        row: Z + 4 * HALO,
     };
+    /// Planes of the first timestep: from the one whose neighbours are needed to the newest.
+    const FIRST: Ring = Ring {
+        planes: HALO + 1,
+        rows: Y + 2 * HALO,
+        row: Z + 2 * HALO,
+    };
+    /// The plane of the first timestep, and those in flight.
+    const V: Ring = Ring {
+        planes: 1 + AHEAD,
+        ..Self::FIRST
+    };
+    /// From the plane of the second timestep to that of the first, and those in flight.
+    const VP: Ring = Ring {
+        planes: HALO + 1 + AHEAD,
+        ..Self::FIRST
+    };
+    /// From the plane behind that of the second timestep to the one ahead of that of the first, and
+    /// those in flight.
+    const ETA: Ring = Ring {
+        planes: HALO + 3 + AHEAD,
+        rows: Self::FIRST.rows + 2,
+        row: Self::U.row,
+    };
+    /// Groups of four points of a row of the first timestep.
+    const FOURS: usize = Self::FIRST.row / POINTS;
+    const THREADS: usize = (Self::FIRST.rows * Self::FOURS).next_multiple_of(32);
+
+    /// Where the rings begin in shared memory: those of u, the first timestep, v, vp and eta. Then
+    /// where they end.
+    const RINGS: [usize; 6] = {
+        let firsts = Self::U.values();
+        let v = firsts + Self::FIRST.values();
+        let vp = v + Self::V.values();
+        let eta = vp + Self::VP.values();
+        [0, firsts, v, vp, eta, eta + Self::ETA.values()]
+    };
+
+    const SHARED_MEM_BYTES: usize = 4 * Self::RINGS[if SHELL { 5 } else { 4 }];
+
+    const FITS: () = assert!(
+        Z.is_multiple_of(POINTS)
+            && (AHEAD == 1 || AHEAD == 2)
+            && Self::U.plane() / POINTS <= COPIES * Self::THREADS
+            && Self::ETA.plane() / POINTS <= COPIES * Self::THREADS
+    );
 
     /// The thread before its first plane.
     #[inline(always)]
@@ -436,7 +302,9 @@ impl<
         let [n_y, n_z] = [grid.n_y, grid.n_z].map(|n| n as i32);
         let halo = HALO as i32;
         let tile = tile.map(|at| at as i32);
-        let number = thread::thread_idx_x() as usize;
+        // Threads beyond the last are where it is, in a corner: they only copy.
+        let last = Self::FIRST.rows * Self::FOURS - 1;
+        let number = (thread::thread_idx_x() as usize).min(last);
         let (row, four) = (number / Self::FOURS, number % Self::FOURS);
         let y = tile[0] + row as i32 - halo;
         let z = tile[1] + (four * POINTS) as i32 - halo;
@@ -444,26 +312,25 @@ impl<
         let is_middle_four = (four * POINTS).wrapping_sub(HALO) < Z;
         let is_own =
             is_middle_row && is_middle_four && y < area.high[1] as i32 && z < area.high[2] as i32;
-        let are_points = row < Self::FIRST.rows && (0..n_y).contains(&y) && (0..n_z).contains(&z);
+        let are_points = (0..n_y).contains(&y) && (0..n_z).contains(&z);
         let is_two = !SHELL || steps == 2;
         let has_first = are_points && (is_own || is_two && (is_middle_row || is_middle_four));
-        let in_plane = in_plane(grid, y, z);
-        let spare = (start + RADIUS) * grid.stride_x() + self::in_plane(grid, tile[0], tile[1]);
+        let in_plane = grid.in_plane(y, z);
         let (y, z) = (y as u32, z as u32);
         let is_inside =
             z >= low[2] && z + POINTS as u32 <= high[2] && y >= low[1] && y < high[1] && has_first;
 
         let around = [tile[0] - 2 * halo, tile[1] - 2 * halo];
-        let of_u = copies(Self::U, Self::THREADS, grid, around, |y, z| {
+        let of_u = Copies::new(Self::U, Self::THREADS, grid, around, |y, z| {
             (0..n_y).contains(&y) && (0..n_z).contains(&z)
         });
         let around = [tile[0] - halo - 1, tile[1] - 2 * halo];
         let is_near = |y: i32, z: i32| (-1..=n_y).contains(&y) && z >= -halo && z < n_z + halo;
-        let of_eta = copies(Self::ETA, Self::THREADS, grid, around, is_near);
+        let of_eta = Copies::new(Self::ETA, Self::THREADS, grid, around, is_near);
         // Where a plane is not in the shell, only the values at these points and next to them.
         let lows = low.map(|at| at as i32);
         let highs = high.map(|at| at as i32);
-        let of_sides = copies(Self::ETA, Self::THREADS, grid, around, |y, z| {
+        let of_sides = Copies::new(Self::ETA, Self::THREADS, grid, around, |y, z| {
             let is_inner = y > lows[1]
                 && y + 1 < highs[1]
                 && z >= lows[2] + POINTS as i32
@@ -477,8 +344,8 @@ impl<
 
         let firsts_around = if is_two { RADIUS } else { 0 };
         let shared = shared::dynamic_shared_mem::<f32>();
-        let firsts = shared.wrapping_add(Self::U.len());
-        let etas = firsts.wrapping_add(Self::FIRST.len());
+        let [u, firsts, v, vp, eta, _] = Self::RINGS.map(|ring| shared.wrapping_add(ring));
+        let in_first = row * Self::FIRST.row + four * POINTS;
         Stream {
             arrays,
             task,
@@ -492,7 +359,6 @@ impl<
             y,
             z,
             in_plane,
-            spare,
             has_first,
             has_own: are_points && is_own,
             is_inside,
@@ -500,50 +366,44 @@ impl<
             of_u,
             of_eta,
             of_sides,
-            u_own: shared.wrapping_add((row + HALO) * U_ROW + (four + 1) * POINTS),
-            first_own: firsts.wrapping_add(row * FIRST_ROW + four * POINTS),
-            eta_own: etas.wrapping_add((row + 1) * U_ROW + (four + 1) * POINTS),
+            u_own: u.wrapping_add((row + HALO) * Self::U.row + (four + 1) * POINTS),
+            first_own: firsts.wrapping_add(in_first),
+            v_own: v.wrapping_add(in_first),
+            vp_own: vp.wrapping_add(in_first),
+            eta_own: eta.wrapping_add((row + 1) * Self::ETA.row + (four + 1) * POINTS),
             x: start.saturating_sub(2 * RADIUS),
             u_place: 0,
             first_place: 0,
+            v_place: 0,
+            vp_place: 0,
             eta_place: 0,
             column: [[0.0; POINTS]; COLUMN],
             firsts: [[0.0; POINTS]; COLUMN],
         }
     }
 
-    /// Starts the copies of plane x of an array, counted from the halo's first, to a place in
-    /// shared memory.
+    /// Starts the copies of plane x of u, of plane x - 3 of eta, and of this thread's points in
+    /// plane x - 4 of v and vp. `places` are in the rings of u, v, vp and eta.
     ///
     /// # Safety
-    /// The values are in the plane, and no thread accesses the place.
+    /// No thread accesses these places.
     #[inline(always)]
-    unsafe fn copy(&self, to: usize, array: *const f32, plane: u32, copies: &[u32; COPIES]) {
-        let stride = self.task.grid.stride_x() as usize;
-        let plane = array.wrapping_add(plane as usize * stride);
-        let to = shared::dynamic_shared_mem::<f32>().wrapping_add(to);
-        let mut place = POINTS * thread::thread_idx_x() as usize;
-        for &copy in copies {
-            if copy != NONE {
-                // SAFETY: the caller's. Both are aligned because rows and tiles are. No other copy
-                // has this place.
-                unsafe { async_copy::copy_16_at(to.wrapping_add(place), plane, copy) }
-            }
-            place += POINTS * Self::THREADS;
-        }
-    }
-
-    /// Starts the copies of plane x of u, and of plane x - 3 of eta.
-    ///
-    /// # Safety
-    /// No thread accesses these places of the rings.
-    #[inline(always)]
-    unsafe fn fetch(&self, x: u32, u_place: u32, eta_place: u32) {
+    unsafe fn fetch(&self, x: u32, places: [u32; 4]) {
         let Task { grid, region, .. } = *self.task;
+        let [u_place, v_place, vp_place, eta_place] = places.map(|place| place as usize);
+        let stride = grid.stride_x() as usize;
+        let shared = shared::dynamic_shared_mem::<f32>();
         // SAFETY: the caller's; the planes exist.
         unsafe {
             if !SHELL || x < grid.n_x {
-                self.copy(u_place as usize, self.arrays.u, x + RADIUS, &self.of_u);
+                let u = self.arrays.u.wrapping_add((x + RADIUS) as usize * stride);
+                self.of_u
+                    .start(shared.wrapping_add(u_place), u, Self::THREADS);
+            }
+            if self.is_first(x.wrapping_sub(RADIUS)) {
+                let element = self.element(x);
+                async_copy::copy_16_at(self.v_own.add(v_place), self.arrays.v, element);
+                async_copy::copy_16_at(self.vp_own.add(vp_place), self.arrays.vp, element);
             }
             if !SHELL {
                 return;
@@ -551,17 +411,15 @@ impl<
             // Planes count from the halo's first.
             let number = x + RADIUS - 3;
             if number + 1 >= RADIUS && number <= grid.n_x + RADIUS {
-                let to = Self::U.len() + Self::FIRST.len() + eta_place as usize;
                 let is_end =
                     number <= region.low[0] + RADIUS || number + 1 >= region.high[0] + RADIUS;
-                if is_end || self.has_sides {
-                    // Chosen by value: between arrays by address, they would be in local memory.
-                    let ([all, all_2], [side, side_2]) = (self.of_eta, self.of_sides);
-                    let copies = match is_end {
-                        true => [all, all_2],
-                        false => [side, side_2],
-                    };
-                    self.copy(to, self.arrays.eta, number, &copies);
+                let eta = self.arrays.eta.wrapping_add(number as usize * stride);
+                let to = shared.wrapping_add(Self::RINGS[4] + eta_place);
+                // Not one call with chosen copies: these would be in local memory.
+                if is_end {
+                    self.of_eta.start(to, eta, Self::THREADS);
+                } else if self.has_sides {
+                    self.of_sides.start(to, eta, Self::THREADS);
                 }
             }
         }
@@ -578,14 +436,15 @@ impl<
             let shared = shared::dynamic_shared_mem::<f32>();
             // Places that are never copied to are 0.
             let mut at = POINTS * thread::thread_idx_x() as usize;
-            while at < Self::U.len() + Self::FIRST.len() {
+            while at < Self::RINGS[4] {
                 mem::store_vector(shared.add(at), [0.0_f32; POINTS]);
                 at += POINTS * Self::THREADS;
             }
             thread::sync_threads();
             for ahead in 0..AHEAD {
-                let [u, eta] = [Self::U, Self::ETA].map(|ring| (ahead * ring.plane()) as u32);
-                self.fetch(self.x + ahead as u32, u, eta);
+                let rings = [Self::U, Self::V, Self::VP, Self::ETA];
+                let places = rings.map(|ring| (ahead * ring.plane()) as u32);
+                self.fetch(self.x + ahead as u32, places);
                 async_copy::commit();
             }
             if SHELL {
@@ -605,6 +464,18 @@ impl<
         }
     }
 
+    /// Whether the first timestep computes this thread's points of plane `p`.
+    #[inline(always)]
+    fn is_first(&self, p: u32) -> bool {
+        self.has_first && p.wrapping_sub(self.firsts_from) < self.firsts_to - self.firsts_from
+    }
+
+    /// This thread's first element of plane x - 4.
+    #[inline(always)]
+    fn element(&self, x: u32) -> u32 {
+        (x * self.task.grid.stride_x()).wrapping_add(self.in_plane)
+    }
+
     /// Whether plane x has points in the shell among the thread's.
     #[inline(always)]
     fn has_shell(&self, x: u32) -> bool {
@@ -621,6 +492,21 @@ impl<
         })
     }
 
+    /// Four values of an array from an element on, if the thread has these, else zeros.
+    ///
+    /// # Safety
+    /// If it has them, nothing writes them meanwhile.
+    #[inline(always)]
+    unsafe fn load_if(&self, has: bool, array: *const f32, element: u32) -> Four {
+        // An ordinary load would become one from a chosen address, of four values or of a local
+        // array of zeros.
+        match has {
+            // SAFETY: the caller's.
+            true => unsafe { mem::load_early(array.add(element as usize).cast()) },
+            false => [0.0; POINTS],
+        }
+    }
+
     /// Takes plane x into the columns, and computes a plane of each timestep. Returns whether
     /// another plane follows.
     ///
@@ -629,8 +515,6 @@ impl<
     #[inline(always)]
     unsafe fn plane(&mut self) -> bool {
         let Arrays {
-            v,
-            vp,
             phi,
             first,
             second,
@@ -638,54 +522,33 @@ impl<
             ..
         } = self.arrays;
         let Grid { n_x, .. } = self.task.grid;
-        let stride = self.task.grid.stride_x();
         let zero = [0.0; POINTS];
         // The planes of the two timesteps, and this thread's elements of them.
         let (p, q) = (self.x.wrapping_sub(RADIUS), self.x.wrapping_sub(2 * RADIUS));
-        let element = (self.x * stride).wrapping_add(self.in_plane);
-        let second_element = element.wrapping_sub(RADIUS * stride);
+        let element = self.element(self.x);
+        let second_element = self.element(self.x.wrapping_sub(RADIUS));
         let planes = self.end - self.start;
-        let is_first =
-            self.has_first && p.wrapping_sub(self.firsts_from) < self.firsts_to - self.firsts_from;
+        let is_first = self.is_first(p);
         let is_written = self.has_own && p.wrapping_sub(self.start) < planes;
         let is_second = self.has_own && self.is_two && q.wrapping_sub(self.start) < planes;
         let [first_shell, second_shell] = [p, q].map(|plane| self.has_shell(plane));
         // SAFETY: this holds for the whole block: the shared memory has the rings. Planes come to
         // places that no thread reads any more: the barrier separates the last reads from the
-        // copies. A thread reads only its own elements of v, phi and next_phi, and writes its own
-        // elements. Where it loads the tile's first point instead, no thread writes that array.
+        // copies. A thread reads only its own elements of v, phi and next_phi, its own places of
+        // vp's ring, and writes its own elements.
         unsafe {
-            // These loads stay before the barrier: ordinary ones of a `&[f32]` would move down to
-            // their use, which would wait for them. They stay in their branch, too: ordinary ones
-            // would become loads from a chosen address, of four values or of a local `zero`.
-            let global = |from: *const f32, element: usize| -> Four {
-                mem::load_early(from.add(element).cast())
-            };
-            let load_if = |has: bool, from: *const f32, element: u32| match has {
-                true => global(from, element as usize),
-                false => zero,
-            };
-            let at = |has: bool, element: u32| if has { element } else { self.spare } as usize;
-            let [first_v, first_vp, second_vp] = match SHELL {
-                true => [
-                    load_if(is_first, v, element),
-                    load_if(is_first, vp, element),
-                    load_if(is_second, vp, second_element),
-                ],
-                false => [
-                    global(v, at(is_first, element)),
-                    global(vp, at(is_first, element)),
-                    global(vp, at(is_second, second_element)),
-                ],
-            };
-            let mut new_phi = load_if(is_first && first_shell, phi, element);
-            let mut last_phi = load_if(is_second && second_shell, next_phi, second_element);
+            let mut new_phi = self.load_if(is_first && first_shell, phi, element);
+            let mut last_phi = self.load_if(is_second && second_shell, next_phi, second_element);
             wait::<AHEAD>();
             thread::sync_threads();
-            let eta_next = Self::ETA.before(self.eta_place, Self::ETA.planes - AHEAD);
             if self.x + (AHEAD as u32) < self.x_end {
-                let free = Self::U.before(self.u_place, HALO + 1);
-                self.fetch(self.x + AHEAD as u32, free, eta_next);
+                let free = [
+                    Self::U.before(self.u_place, HALO + 1),
+                    Self::V.before(self.v_place, 1),
+                    Self::VP.before(self.vp_place, HALO + 1),
+                    Self::ETA.before(self.eta_place, Self::ETA.planes - AHEAD),
+                ];
+                self.fetch(self.x + AHEAD as u32, free);
             }
             async_copy::commit();
 
@@ -703,13 +566,13 @@ impl<
                     position: [p, self.y, self.z],
                     element,
                     value: self.values[0],
-                    v: first_v,
-                    vp: first_vp,
+                    v: load(self.v_own.add(self.v_place as usize)),
+                    vp: load(self.vp_own.add(self.vp_place as usize)),
                     has_shell: first_shell,
                 };
                 let here = self.u_own.add(Self::U.before(self.u_place, HALO) as usize);
-                let etas = || self.etas(1);
-                next = points.next::<U_ROW, U_ROW, SHELL>(&self.column, here, etas, &mut new_phi);
+                let etas = (|| self.etas(1), Self::ETA.row);
+                next = points.next::<SHELL>(&self.column, (here, Self::U.row), etas, &mut new_phi);
                 if is_written {
                     mem::store_vector(first.add(element as usize), next);
                     if first_shell {
@@ -717,32 +580,30 @@ impl<
                     }
                 }
             }
-            if !SHELL || self.has_first {
+            if self.has_first {
                 mem::store_vector(self.first_own.add(self.first_place as usize), next);
-            }
-            if RELOADS {
-                let reloaded = [4, 3, 2, 1].map(|planes| {
-                    let place = Self::FIRST.before(self.first_place, planes);
-                    load(self.first_own.add(place as usize))
-                });
-                self.firsts[HALO..COLUMN - 1].copy_from_slice(&reloaded);
             }
             self.firsts[COLUMN - 1] = next;
             if is_second {
+                let place = Self::FIRST.before(self.first_place, HALO);
+                let here = self.first_own.add(place as usize).cast_const();
+                let vp_place = Self::VP.before(self.vp_place, HALO);
                 let points = Points {
                     task: self.task,
                     position: [q, self.y, self.z],
                     element: second_element,
                     value: self.values[1],
                     v: self.column[0],
-                    vp: second_vp,
+                    vp: load(self.vp_own.add(vp_place as usize)),
                     has_shell: second_shell,
                 };
-                let place = Self::FIRST.before(self.first_place, HALO);
-                let here = self.first_own.add(place as usize);
-                let etas = || self.etas(5);
-                let next =
-                    points.next::<FIRST_ROW, U_ROW, SHELL>(&self.firsts, here, etas, &mut last_phi);
+                let etas = (|| self.etas(5), Self::ETA.row);
+                let next = points.next::<SHELL>(
+                    &self.firsts,
+                    (here, Self::FIRST.row),
+                    etas,
+                    &mut last_phi,
+                );
                 mem::store_vector(second.add(second_element as usize), next);
                 if second_shell {
                     mem::store_vector(next_phi.add(second_element as usize), last_phi);
@@ -751,29 +612,30 @@ impl<
         }
         self.u_place = Self::U.next(self.u_place);
         self.first_place = Self::FIRST.next(self.first_place);
+        self.v_place = Self::V.next(self.v_place);
+        self.vp_place = Self::VP.next(self.vp_place);
         self.eta_place = Self::ETA.next(self.eta_place);
         self.x += 1;
         self.x < self.x_end
     }
 }
 
-/// The kernels, by their tiles, the planes that copies are ahead, and whether values are reloaded.
+/// The kernels, by their tiles and the planes that copies are ahead.
 macro_rules! instances {
-    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, reloads $reloads:literal, shell $shell:literal, $threads:literal x $blocks:literal;)*) => {
+    ($($name:ident: $y:literal x $z:literal, ahead $ahead:literal, shell $shell:literal, $threads:literal x $blocks:literal;)*) => {
         /// The kernels.
         pub const INSTANCES: &[Instance] = &[$(Instance {
             kernel: stringify!($name),
             tile: [$y, $z],
             ahead: $ahead,
-            reloads: $reloads,
             has_shell: $shell,
             threads: $threads,
             blocks: $blocks,
-            shared_mem_bytes: Tile::<$y, $z, $ahead>::shared_mem_bytes($shell) as u32,
+            shared_mem_bytes: Stream::<$y, $z, $ahead, $shell>::SHARED_MEM_BYTES as u32,
         }),*];
 
         $(
-        const _: () = assert!(Tile::<$y, $z, $ahead>::THREADS == $threads);
+        const _: () = assert!(Stream::<$y, $z, $ahead, $shell>::THREADS == $threads);
 
         /// Advances the points of `area` by `steps` timesteps, 1 or 2, from the fields `u`, `v` and
         /// `phi`.
@@ -783,8 +645,9 @@ macro_rules! instances {
         /// `phi`. The source's values at these timesteps are `value_1` and `value_2`. The points
         /// inside the shell are `task.region`.
         ///
-        /// Block and grid: see [`Instance`] and [`tiles`]. A block each takes the first `whole`
-        /// tiles, and `parts` blocks share the planes of each of the others.
+        /// Block and grid: see [`Instance`] and [`tiles`]. `group` blocks, which may be a cluster,
+        /// take as many tiles along y. The first `whole` groups of tiles have a group of blocks
+        /// each, and each of the others has `parts`, which share its planes.
         ///
         /// # Safety
         /// - The arrays have the values of `task.grid`, whose rows are aligned to 16 bytes. The
@@ -809,34 +672,30 @@ macro_rules! instances {
             value_1: f32,
             value_2: f32,
             steps: u32,
+            group: u32,
             whole: u32,
             parts: u32,
         ) {
             let (u, vp, eta) = (u.as_ptr(), vp.as_ptr(), eta.as_ptr());
             let arrays = Arrays { u, v, vp, eta, phi, first, second, next_phi };
-            let [along_y, along_z] = tiles(area, [$y, $z]);
-            let block = thread::block_idx_x();
+            let [block, rank] = [thread::block_idx_x() / group, thread::block_idx_x() % group];
             let [number, part, parts] = match block < whole {
                 true => [block, 0, 1],
                 false => [whole + (block - whole) / parts, (block - whole) % parts, parts],
             };
+            let [_, along_z] = tiles(area, [$y, $z]);
+            let y = area.low[1] + (number / along_z * group + rank) * $y;
+            let z = area.low[2] + number % along_z * $z;
             let planes = (area.high[0] - area.low[0]).div_ceil(parts);
             let start = area.low[0] + part * planes;
             let end = (start + planes).min(area.high[0]);
-            if number >= along_y * along_z || start >= end {
-                return;
-            }
-            let tile = [
-                area.low[1] + number / along_z * $y,
-                area.low[2] + number % along_z * $z,
-            ];
-            if !$shell && reaches(&task, tile, [$y, $z]) {
+            if y >= area.high[1] || start >= end || !$shell && reaches(&task, [y, z], [$y, $z]) {
                 return;
             }
             // SAFETY: the caller's. Each point is in one block's tile and planes.
             unsafe {
-                Stream::<$y, $z, $ahead, { $z + 2 * HALO }, { $z + 4 * HALO }, $reloads, $shell>::new(
-                    arrays, &task, &area, [value_1, value_2], steps, tile, [start, end],
+                Stream::<$y, $z, $ahead, $shell>::new(
+                    arrays, &task, &area, [value_1, value_2], steps, [y, z], [start, end],
                 ).run();
             }
         }
@@ -844,13 +703,11 @@ macro_rules! instances {
 }
 
 instances! {
-    stencil25_two_steps_any_y8_z40: 8 x 40, ahead 1, reloads false, shell true, 192 x 2;
-    stencil25_two_steps_any_y24_z40: 24 x 40, ahead 2, reloads false, shell true, 384 x 1;
-    stencil25_two_steps_any_y40_z24: 40 x 24, ahead 2, reloads false, shell true, 384 x 1;
-    stencil25_two_steps_y8_z40_a1_r0: 8 x 40, ahead 1, reloads false, shell false, 192 x 2;
-    stencil25_two_steps_y24_z40_a2_r0: 24 x 40, ahead 2, reloads false, shell false, 384 x 1;
-    stencil25_two_steps_y24_z56_a2_r0: 24 x 56, ahead 2, reloads false, shell false, 512 x 1;
-    stencil25_two_steps_y24_z56_a3_r0: 24 x 56, ahead 3, reloads false, shell false, 512 x 1;
-    stencil25_two_steps_y24_z56_a2_r1: 24 x 56, ahead 2, reloads true, shell false, 512 x 1;
-    stencil25_two_steps_y32_z56_a2_r1: 32 x 56, ahead 2, reloads true, shell false, 640 x 1;
+    stencil25_two_steps_any_y8_z32: 8 x 32, ahead 1, shell true, 160 x 2;
+    stencil25_two_steps_any_y24_z40: 24 x 40, ahead 2, shell true, 384 x 1;
+    stencil25_two_steps_any_y40_z24: 40 x 24, ahead 2, shell true, 384 x 1;
+    stencil25_two_steps_y8_z32_a1: 8 x 32, ahead 1, shell false, 160 x 2;
+    stencil25_two_steps_y24_z40_a2: 24 x 40, ahead 2, shell false, 384 x 1;
+    stencil25_two_steps_y24_z56_a2: 24 x 56, ahead 2, shell false, 512 x 1;
+    stencil25_two_steps_y20_z64_a2: 20 x 64, ahead 2, shell false, 512 x 1;
 }

@@ -21,47 +21,64 @@ pub struct Shape {
     pub tile: [u32; 2],
     /// Planes that copies are ahead of their use.
     pub ahead: u32,
-    /// Whether the second timestep's values ahead of the points come from shared memory again.
-    pub reloads: bool,
+    /// Blocks of a cluster. More than one need compute capability 9.0.
+    pub cluster: u32,
+    /// Whether the launch for the points deep inside runs alone. Otherwise blocks of others run on
+    /// multiprocessors that it leaves idle, but a cluster waits until all of its blocks have room.
+    pub is_alone: bool,
 }
 
 impl Shape {
     /// The shape whose shared memory every GPU has. GPUs of compute capability 9.0 have room for
     /// larger tiles.
-    pub const DEFAULT: Shape = Shape::new([8, 40], 1, false);
+    pub const DEFAULT: Shape = Shape::new([8, 32], 1, 1);
 
     /// Shapes to try.
     pub const SPACE: &[Shape] = &[
         Shape::DEFAULT,
-        Shape::new([24, 40], 2, false),
-        Shape::new([24, 56], 2, false),
-        Shape::new([24, 56], 3, false),
-        Shape::new([24, 56], 2, true),
-        Shape::new([32, 56], 2, true),
+        Shape::new([24, 40], 2, 1),
+        Shape::new([24, 56], 2, 1),
+        Shape::new([24, 56], 2, 2),
+        Shape::new([20, 64], 2, 1),
+        Shape::new([20, 64], 2, 2),
+        Shape::new([20, 64], 2, 4),
+        Shape::new([20, 64], 2, 4).alone(),
     ];
 
-    const fn new(tile: [u32; 2], ahead: u32, reloads: bool) -> Shape {
+    const fn new(tile: [u32; 2], ahead: u32, cluster: u32) -> Shape {
         Shape {
             tile,
             ahead,
-            reloads,
+            cluster,
+            is_alone: false,
         }
     }
 
-    /// The shape in a word: `y24_z56_a2_r1`.
+    const fn alone(self) -> Shape {
+        Shape {
+            is_alone: true,
+            ..self
+        }
+    }
+
+    /// The shape in a word: `y20_z64_a2_c4`, or `y20_z64_a2_c4_alone`.
     pub fn label(&self) -> String {
         let Shape {
             tile: [y, z],
             ahead,
-            reloads,
+            cluster,
+            is_alone,
         } = *self;
-        format!("y{y}_z{z}_a{ahead}_r{}", u8::from(reloads))
+        let alone = if is_alone { "_alone" } else { "" };
+        format!("y{y}_z{z}_a{ahead}_c{cluster}{alone}")
     }
 
     /// The kernel for points deep inside.
     fn deep(&self) -> Instance {
-        let of = |instance: &Instance| Shape::new(instance.tile, instance.ahead, instance.reloads);
-        instance(|instance| !instance.has_shell && of(instance) == *self)
+        instance(|instance| {
+            let shape = (instance.tile, instance.ahead);
+            !instance.has_shell && shape == (self.tile, self.ahead)
+        })
     }
 
     /// The launches of a pass: of each the kernel, and the planes of tiles that a multiprocessor
@@ -80,15 +97,20 @@ impl Shape {
         })
     }
 
-    /// The launches of a pass. Those whose blocks take longest come first, and those whose blocks
-    /// are done soonest last.
+    /// The launches of a pass. That of the points deep inside, if there are any, comes first. Those
+    /// whose blocks are done soonest come last.
     fn parts(&self, task: &Task, shell: u32) -> Vec<Part> {
         let all = task.grid.all();
         let Some(area) = deep(task.grid, shell) else {
             return vec![Part::new(self.any(false), all)];
         };
         let [front, back, top, bottom, left, right] = around(all, area);
+        let inside = Part {
+            cluster: self.cluster,
+            ..Part::new(self.deep(), area)
+        };
         let mut parts = vec![
+            inside,
             Part::new(self.any(true), front),
             Part::new(self.any(true), back),
             Part::new(self.any(false), top),
@@ -96,7 +118,6 @@ impl Shape {
         ];
         let near = near_source(task, area, self.tile);
         parts.extend(near.map(|near| Part::new(self.any(false), near)));
-        parts.push(Part::new(self.deep(), area));
         parts.extend([left, right].map(|ends| Part::new(self.any(false), ends)));
         parts
     }
@@ -104,7 +125,7 @@ impl Shape {
     /// The kernel for other points: for boxes that are thin along z, or other ones.
     fn any(&self, is_thin: bool) -> Instance {
         let tile = match (*self == Shape::DEFAULT, is_thin) {
-            (true, _) => [8, 40],
+            (true, _) => [8, 32],
             (false, true) => [40, 24],
             (false, false) => [24, 40],
         };
@@ -162,23 +183,34 @@ fn near_source(task: &Task, area: Region, tile: [u32; 2]) -> Option<Region> {
     })
 }
 
-/// A launch of a pass: its kernel and its points.
+/// A launch of a pass: its kernel, its points, and the blocks of a cluster.
 #[derive(Clone, Copy)]
 struct Part {
     instance: Instance,
     area: Region,
+    cluster: u32,
 }
 
 impl Part {
     fn new(instance: Instance, area: Region) -> Part {
-        Part { instance, area }
+        Part {
+            instance,
+            area,
+            cluster: 1,
+        }
     }
 
-    /// The number of tiles that a block each takes whole, and the number of parts of each of the
+    /// Groups of tiles along y, each for a cluster.
+    fn groups(&self) -> u32 {
+        let [along_y, along_z] = tiles(self.area, self.instance.tile);
+        along_y.div_ceil(self.cluster) * along_z
+    }
+
+    /// The number of groups that a cluster each takes whole, and the number of parts of each of the
     /// others, with which the multiprocessors finish first.
     fn cut(&self, multiprocessors: u32) -> [u32; 2] {
         let at_once = self.at_once(multiprocessors);
-        let rounds = self.tiles() / at_once;
+        let rounds = u64::from(self.groups()) / at_once;
         let [planes, ..] = self.area.shape();
         // The least rounds of whole tiles that may pay: beyond, parts only add planes.
         let wholes = rounds.saturating_sub(2)..=rounds;
@@ -197,19 +229,18 @@ impl Part {
         let at_once = self.at_once(multiprocessors);
         let (whole, parts) = (u64::from(whole), u64::from(parts));
         let planes = u64::from(self.area.shape()[0]);
-        let blocks = (self.tiles() - whole) * parts;
-        whole / at_once * (planes + 8) + blocks.div_ceil(at_once) * (planes.div_ceil(parts) + 16)
+        let clusters = (u64::from(self.groups()) - whole) * parts;
+        whole / at_once * (planes + 8) + clusters.div_ceil(at_once) * (planes.div_ceil(parts) + 16)
     }
 
-    /// Tiles of the points.
-    fn tiles(&self) -> u64 {
-        let [along_y, along_z] = tiles(self.area, self.instance.tile).map(u64::from);
-        along_y * along_z
-    }
-
-    /// Blocks that run at once.
+    /// Clusters that run at once. A cluster runs in one part of the GPU, and four blocks do not
+    /// divide each part's number of multiprocessors: of an H100's 132, they use 120.
     fn at_once(&self, multiprocessors: u32) -> u64 {
-        u64::from(multiprocessors) * u64::from(self.instance.blocks)
+        let used = match self.cluster {
+            1 | 2 => multiprocessors,
+            _ => 10 * multiprocessors / 11,
+        };
+        u64::from(used / self.cluster) * u64::from(self.instance.blocks)
     }
 }
 
@@ -230,12 +261,16 @@ impl Fixed {
         [first, second, next_phi]: [BufferId; 3],
         values: &[f32],
     ) -> Result<(), PlanError> {
-        let Part { instance, area } = part;
+        let Part {
+            instance,
+            area,
+            cluster,
+        } = part;
         let [whole, parts] = part.cut(plan.multiprocessors());
-        let [along_y, along_z] = tiles(area, instance.tile);
-        let blocks = whole + (along_y * along_z - whole) * parts;
-        let config = LaunchConfig::new(blocks, instance.threads)
-            .with_shared_mem_bytes(instance.shared_mem_bytes);
+        let clusters = whole + (part.groups() - whole) * parts;
+        let config = LaunchConfig::new(clusters * cluster, instance.threads)
+            .with_shared_mem_bytes(instance.shared_mem_bytes)
+            .with_cluster([cluster, 1, 1]);
         let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
         let args = args![
             u.slice(),
@@ -251,6 +286,7 @@ impl Fixed {
             value(0),
             value(1),
             values.len() as u32,
+            cluster,
             whole,
             parts
         ];
@@ -306,11 +342,14 @@ impl Solution for Shape {
         let mut second = plan.scratch("second", Element::F32, len);
         let mut next_phi = plan.scratch("next_phi", Element::F32, len);
         for values in double.chunks(2) {
-            plan.independent(|plan| {
-                let (from, to) = ([u, v, phi], [first, second, next_phi]);
-                let mut parts = parts.iter();
-                parts.try_for_each(|&part| fixed.launch(plan, part, from, to, values))
-            })?;
+            let (from, to) = ([u, v, phi], [first, second, next_phi]);
+            let alone = if self.is_alone { 1 } else { 0 };
+            for parts in [&parts[..alone], &parts[alone..]] {
+                plan.independent(|plan| {
+                    let mut parts = parts.iter();
+                    parts.try_for_each(|&part| fixed.launch(plan, part, from, to, values))
+                })?;
+            }
             (u, second, v, first) = (second, u, first, v);
             (phi, next_phi) = (next_phi, phi);
         }
