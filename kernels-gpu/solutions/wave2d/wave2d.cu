@@ -539,7 +539,8 @@ __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__re
     }
 }
 
-#define TABLES(NAME)                                                                                                          \
+// The kernels of `fast` also take the rows of a device: here they are always all of the domain's.
+#define TABLES(NAME, ...)                                                                                                     \
     extern "C" __global__ void wave2d_##NAME##_pad(                                                                           \
         const float *__restrict__ u0, u64, const float *__restrict__ u1, u64, float *__restrict__ fields, u32 n_x, u32 n_y,   \
         u32 halo)                                                                                                             \
@@ -548,23 +549,23 @@ __device__ __forceinline__ void write_kinds(float *__restrict__ kinds, u32 *__re
     }                                                                                                                         \
     extern "C" __global__ void wave2d_##NAME##_unpad(                                                                         \
         const float *__restrict__ fields, u64, const float *__restrict__ kinds, u64, float *__restrict__ u0,                  \
-        float *__restrict__ u1, u32 n_x, u32 n_y, u32 halo, u32 skips)                                                        \
+        float *__restrict__ u1, u32 n_x, u32 n_y, u32 halo __VA_ARGS__, u32 skips)                                                        \
     {                                                                                                                         \
         unpad(fields, kinds, u0, u1, Layout{n_x, n_y, halo}, skips);                                                          \
     }                                                                                                                         \
     extern "C" __global__ void wave2d_##NAME##_kinds(                                                                         \
-        float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32)                       \
+        float *__restrict__ kinds, u32 *__restrict__ rough, u32 n_x, u32 n_y, u32 scene, u32 halo, u32 __VA_ARGS__)                       \
     {                                                                                                                         \
         write_kinds(kinds, rough, Layout{n_x, n_y, halo}, scene);                                                             \
     }
 
-TABLES(fast)
+TABLES(fast, , u32, u32)
 TABLES(wavefront)
 
 // Writes whether each row and the one before it are rough, and whether some row near them is. It
 // also counts, before each row, the rows with work, and those of them near rough ones.
 extern "C" __global__ void wave2d_fast_flags(
-    const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, uint2 *__restrict__ before, u32 n_y, u32 reach, u32 skips)
+    const u32 *__restrict__ rough, u64, u32 *__restrict__ flags, uint2 *__restrict__ before, u32 n_y, u32, u32, u32 reach, u32 skips)
 {
     const u32 strip = blockIdx.x, lane = threadIdx.x, rows = n_y + 2 * MARGIN;
     const auto is = [&](u32 row) { return row < rows ? rough[strip * rows + row] : IS_ZERO; };
@@ -613,7 +614,7 @@ struct Budget {
 // Makes chunks of equal time: first those with rows near rough ones, then the others. Either all or
 // none of the chunks of a block have such rows.
 extern "C" __global__ void __launch_bounds__(512) wave2d_fast_chunks(const uint2 *__restrict__ before, u64, uint2 *counts, uint4 *chunks, u32 strips,
-    u32 n_y, u32 most, u32 t, u32 rough, u32 together)
+    u32, u32 n_y, u32 most, u32 t, u32 rough, u32 together)
 {
     const u32 thread = threadIdx.x, lane = thread % LANES, warp = thread / LANES;
     const auto rows_before = [&](u32 strip, u32 y) { return before[strip * (n_y + 1) + y]; };
@@ -899,9 +900,10 @@ struct Pipeline {
     }
 };
 
+// `out` begins with row 0 and its padding.
 template <u32 T>
 __device__ __forceinline__ void pass(
-    const float *__restrict__ fields, float *__restrict__ out, const float *__restrict__ kinds, const u32 *__restrict__ flags,
+    const float *__restrict__ fields, float *__restrict__ out, u32 plane, const float *__restrict__ kinds, const u32 *__restrict__ flags,
     const uint4 *__restrict__ chunks, u64 numbers, const Layout layout, u32 scene, float k, u32 t)
 {
     extern __shared__ float4 dynamic[];
@@ -920,9 +922,9 @@ __device__ __forceinline__ void pass(
     pipeline.k = k, pipeline.kept = __fadd_rn(1.0f, -__fmul_rn(4.0f, k));
     pipeline.lane = lane, pipeline.rows = end - first, pipeline.pitch = layout.pitch();
     pipeline.is_own = column - layout.halo < layout.own();
-    pipeline.plane = u32(layout.plane() / 4);
+    pipeline.plane = plane;
     pipeline.fields = fields, pipeline.kinds = kinds, pipeline.next = fields + next;
-    pipeline.out = out + next - u64(layout.pitch()) * T;
+    pipeline.out = out + next - layout.row(0) - u64(layout.pitch()) * T;
     const u32 *const of_first = flags + (strip * layout.rows() + row_0 + MARGIN + 1);
     pipeline.flags = *of_first, pipeline.next_flags = of_first + 2, pipeline.rough = 0;
     pipeline.shared = reinterpret_cast<float *>(dynamic) + warp * WARP_FLOATS;
@@ -932,11 +934,12 @@ __device__ __forceinline__ void pass(
 
 #define FAST(T)                                                                                                               \
     extern "C" __global__ void __launch_bounds__(256) wave2d_fast_t##T(                                                       \
-        const float *__restrict__ fields, u64, float *__restrict__ out, const float *__restrict__ kinds, u64,                 \
-        const u32 *__restrict__ flags, u64, const uint4 *__restrict__ chunks, u64 numbers, u32 n_x, u32 n_y, u32 halo,        \
-        u32 scene, float k, u32 t)                                                                                            \
+        const float *__restrict__ fields, u64, float *__restrict__ out, const float *out_behind,                              \
+        const float *__restrict__ kinds, u64, const u32 *__restrict__ flags, u64, const uint4 *__restrict__ chunks,           \
+        u64 numbers, u32 n_x, u32 n_y, u32 halo, u32, u32, u32 scene, float k, u32 t)                                         \
     {                                                                                                                         \
-        pass<T>(fields, out, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t);                             \
+        const u32 plane = u32((out_behind - out) / 4);                                                                        \
+        pass<T>(fields, out, plane, kinds, flags, chunks, numbers, Layout{n_x, n_y, halo}, scene, k, t);                      \
     }
 
 FAST(1)

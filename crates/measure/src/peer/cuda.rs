@@ -90,7 +90,7 @@ pub const SOURCES: &[Source] = &[
             plain("gmem"),
             plain("st_reg_fixed"),
             Counterpart {
-                kernel: "two_steps_y24_z56_a2_r0",
+                kernel: "two_steps_y20_z64_a2",
                 ..plain("two_steps")
             },
         ],

@@ -109,6 +109,15 @@ fn timed() -> Vec<TimedCase> {
 fn case_if_modelled(lab: &str, label: &str, shape: &Variant) -> Option<Box<dyn LabCase>> {
     let is_modelled = ["poisson", "wave3d", "stencil25"].contains(&lab);
     let case = is_modelled.then(|| case(lab, label))?;
+    // Where another variant is faster in any shape, launches alone take most of the time.
+    let lab = find_lab(labs(), lab).unwrap();
+    if lab
+        .variants
+        .iter()
+        .any(|variant| variant.wins(case.as_ref()))
+    {
+        return None;
+    }
     shape.demand(case.as_ref(), 1.into()).map(|_| case)
 }
 
@@ -187,6 +196,9 @@ fn the_model_of_one_gpu_chooses_well_on_the_other() {
                 .unwrap();
             let (mean, worst) =
                 summary(&own.iter().map(|case| case.loss(factor)).collect::<Vec<_>>());
+            for case in own.iter().filter(|case| case.loss(factor) > 1.1) {
+                writeln!(text, "{variant} {}: {:.3}", case.label, case.loss(factor)).unwrap();
+            }
             let of_default: Vec<f64> = own.iter().map(|case| case.loss_of_default()).collect();
             let (default_mean, default_worst) = summary(&of_default);
             writeln!(
@@ -248,11 +260,11 @@ fn other_gpus_get_shapes_that_they_can_run() {
         text = text.trim_end().to_owned() + "\n";
     }
     insta::assert_snapshot!(text, @"
-    A100, 8.0      t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s6_p170   y32_z56_a2_r1
-    RTX 3090, 8.6  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z40_a1_r0
-    RTX 4090, 8.9  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z40_a1_r0
-    B200, 10.0     t2_r2_y10_c16      t3_r4_y6_c16       t3_r4_w8_s3        t2_r4_w8_s6        y24_z40_a2_r0
-    RTX 5090, 12.0 t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z40_a1_r0
-    unknown, 13.1  t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_r0
+    A100, 8.0      t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t3_r4_w8_s3        y8_z32_a1_c1
+    RTX 3090, 8.6  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
+    RTX 4090, 8.9  t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
+    B200, 10.0     t2_r2_y10_c16      t3_r4_y6_c16       t3_r4_w8_s3        t2_r4_w8_s6        y24_z40_a2_c1
+    RTX 5090, 12.0 t2_r2_y10_c16      t2_r2_y10_c16      t3_r4_w8_s3        t3_r4_w8_s3        y8_z32_a1_c1
+    unknown, 13.1  t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_c1
     ");
 }

@@ -283,15 +283,15 @@ unsafe fn meet(own: *mut u32, tell: [*mut u32; 2], is_beside: [bool; 2], passes:
         let number = |at: *mut u32| unsafe { AtomicU32::from_ptr(at) };
         let ended = number(own);
         if ended.fetch_add(1, Ordering::AcqRel) + 1 == blocks * passes {
-            for i in 0..2 {
-                if is_beside[i] {
-                    number(tell[i]).store(passes, Ordering::Release);
+            for (tell, is_beside) in tell.into_iter().zip(is_beside) {
+                if is_beside {
+                    number(tell).store(passes, Ordering::Release);
                 }
             }
         }
         while ended.load(Ordering::Acquire) < blocks * passes {}
-        for i in 0..2 {
-            if is_beside[i] {
+        for (i, is_beside) in is_beside.into_iter().enumerate() {
+            if is_beside {
                 let told = number(own.wrapping_add(1 + i));
                 while told.load(Ordering::Acquire) < passes {}
             }

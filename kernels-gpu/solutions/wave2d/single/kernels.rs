@@ -131,7 +131,7 @@ unsafe fn advance_any(
         let u0 = |row: usize| if is_in(row) { *column.cell(row) } else { 0.0 };
         let u1 = |i: u32| *u1.get_unchecked(i.min(end) as usize);
         let values = Values::load(u0, u1, column);
-        let has_source = codes.iter().any(|&code| code == SOURCE);
+        let has_source = codes.contains(&SOURCE);
         let source = if has_source {
             AnyScene::new(scene, domain).source_value(t)
         } else {
