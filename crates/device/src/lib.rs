@@ -96,7 +96,6 @@ pub mod occupancy;
 mod params;
 mod pieces;
 mod ranked_device;
-pub mod registers;
 mod report;
 pub mod run;
 mod share;

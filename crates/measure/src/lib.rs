@@ -49,6 +49,7 @@ pub mod compare;
 pub mod cpu;
 mod peer;
 pub mod perf;
+pub mod register_cap;
 pub mod report;
 pub mod tune;
 pub mod tuned;

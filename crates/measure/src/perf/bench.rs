@@ -12,8 +12,8 @@ mod speedups;
 
 use std::thread;
 
+use crate::register_cap::RegisterCap;
 use device::buffer::free;
-use device::registers::RegisterCap;
 use device::{Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
 

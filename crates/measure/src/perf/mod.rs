@@ -47,9 +47,9 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
+use crate::register_cap::RegisterCap;
 use clap::Args;
 use device::Sanitize;
-use device::registers::RegisterCap;
 use exit::{CommandError, Ending};
 use host::labs;
 use lab::catalogue::{self, SubmissionArg};

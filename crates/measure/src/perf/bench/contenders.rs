@@ -1,6 +1,6 @@
 //! Contenders, which take turns: variants, caps of registers, peers, numbers of devices.
 
-use device::registers::{RegisterCap, capped};
+use crate::register_cap::{RegisterCap, capped};
 use device::{Device, Module};
 use lab::{LabCase, Variant};
 use units::count;

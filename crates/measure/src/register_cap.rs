@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-use crate::module::Module;
+use device::Module;
 
 /// The most registers that each thread of a kernel may use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -71,6 +71,7 @@ pub fn capped(module: &Module, cap: RegisterCap) -> Module {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host::labs;
 
     const PTX: &str = "\
 .version 7.0 // { .entry none
@@ -130,5 +131,51 @@ mod tests {
                 .iter()
                 .all(|text| cap(text).is_err())
         );
+    }
+
+    #[test]
+    fn of_the_labs_kernels_each_is_capped_and_nothing_else_changes() {
+        for lab in labs() {
+            let module = &lab.module;
+            let capped = capped(module, "80".parse().unwrap());
+            let (before, after) = (module.program().unwrap(), capped.program().unwrap());
+            assert!(
+                after
+                    .kernels()
+                    .all(|kernel| kernel.max_registers == Some(80))
+            );
+            assert_eq!(before.kernels().count(), after.kernels().count());
+            for (before, after) in before.kernels().zip(after.kernels()) {
+                assert_eq!(
+                    (
+                        &before.name,
+                        before.max_threads,
+                        before.min_blocks,
+                        &before.params
+                    ),
+                    (
+                        &after.name,
+                        after.max_threads,
+                        after.min_blocks,
+                        &after.params
+                    )
+                );
+            }
+            // A kernel's own cap gives way.
+            let others = |ptx: &str| -> Vec<String> {
+                let code = ptx
+                    .lines()
+                    .map(|line| line.split("//").next().unwrap().trim());
+                let others = code.filter(|line| !line.is_empty() && !line.starts_with(".maxnreg "));
+                others.map(str::to_owned).collect()
+            };
+            let (before, after) = (others(module.ptx()), others(capped.ptx()));
+            let differs = before
+                .iter()
+                .zip(&after)
+                .find(|(before, after)| before != after);
+            assert_eq!(differs, None);
+            assert_eq!(before.len(), after.len());
+        }
     }
 }
