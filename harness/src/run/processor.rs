@@ -170,9 +170,11 @@ impl DeviceArg {
 /// The variant that is known to be the fastest for the case, if there is one and this GPU runs it.
 fn winner(lab: &'static Lab, case: &dyn LabCase, device: &dyn Device) -> Option<&'static Variant> {
     let info = device.info();
-    let runs = |variant: &&Variant| variant.wins(case) && tuned::runs(variant, case, info, 1);
-    let mut winners = lab.variants.iter().filter(runs);
-    winners.next().filter(|_| info.kind == DeviceKind::Cuda)
+    if info.kind != DeviceKind::Cuda {
+        return None;
+    }
+    let mut variants = lab.variants.iter();
+    variants.find(|variant| variant.wins(case) && tuned::runs(variant, case, info, 1))
 }
 
 /// The variant in the shape that was found for the case on this device, or on these.

@@ -163,17 +163,22 @@ fn table(cases: &[Value]) -> String {
     table
 }
 
-#[test]
-fn the_table_of_results_is_made_from_the_committed_measurements() {
+/// The table of the committed measurements.
+fn measured_table() -> String {
     let cases = MEASURED.map(|name| {
         let document: Value = serde_json::from_str(&read(name)).unwrap();
         document["cases"].as_array().unwrap().clone()
     });
+    table(&cases.concat())
+}
+
+#[test]
+fn the_table_of_results_is_made_from_the_committed_measurements() {
     let page = read("docs/measure/results.md");
     let (before, rest) = page.split_once(MARKS[0]).unwrap();
     let (_, after) = rest.split_once(MARKS[1]).unwrap();
     let [begin, end] = MARKS;
-    let new = format!("{before}{begin}\n{}\n{end}{after}", table(&cases.concat()));
+    let new = format!("{before}{begin}\n{}\n{end}{after}", measured_table());
     is("docs/measure/results.md", &new);
 }
 
@@ -193,11 +198,7 @@ const README_ROWS: [[&str; 3]; 5] = [
 /// The README's table follows from that of the page of results, row by row.
 #[test]
 fn the_table_of_the_readme_is_made_from_the_same_measurements() {
-    let cases = MEASURED.map(|name| {
-        let document: Value = serde_json::from_str(&read(name)).unwrap();
-        document["cases"].as_array().unwrap().clone()
-    });
-    let full = table(&cases.concat());
+    let full = measured_table();
     let mut problem = String::new();
     let mut rows = Vec::new();
     for line in full.lines().skip(2) {

@@ -12,7 +12,6 @@ mod speedups;
 
 use std::thread;
 
-use crate::register_cap::RegisterCap;
 use device::buffer::free;
 use device::{Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
@@ -24,6 +23,7 @@ use super::settings::Settings;
 use super::spent::{Phase, Stopwatch};
 use super::timed_run::Peer;
 use super::watch::Watch;
+use crate::register_cap::RegisterCap;
 use crate::tuned::Table;
 use exit::CommandError;
 use lab::devices::Chosen;

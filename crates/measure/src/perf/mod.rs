@@ -47,7 +47,6 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
-use crate::register_cap::RegisterCap;
 use clap::Args;
 use device::Sanitize;
 use exit::{CommandError, Ending};
@@ -58,6 +57,7 @@ use lab::{Lab, LabCase, Variant};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
+use crate::register_cap::RegisterCap;
 pub(crate) use bench::times_as_long;
 use bench::{Bench, CheckArg, References};
 use estimate::Estimate;

@@ -116,11 +116,7 @@ fn run_on(
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
     let variants = match &args.variant {
         Some(name) => vec![find_variant(&lab.variants, name)?],
-        // Those that take other variants' shapes have none of their own.
-        None => {
-            let own = |variant: &&Variant| !variant.shapes.is_empty();
-            lab.variants.iter().filter(own).collect()
-        }
+        None => with_shapes(lab).collect(),
     };
     let without = variants.iter().find(|variant| variant.shapes.is_empty());
     if variants.is_empty() || without.is_some() {
@@ -186,12 +182,16 @@ fn run_on(
     Ok(Ending::Fine)
 }
 
+/// The lab's variants that have shapes to choose from.
+fn with_shapes(lab: &Lab) -> impl Iterator<Item = &Variant> {
+    let variants = lab.variants.iter();
+    variants.filter(|variant| !variant.shapes.is_empty())
+}
+
 fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: Option<&Variant>) -> String {
-    let names = labs.iter().flat_map(|lab| {
-        let variants = lab.variants.iter();
-        let with_shapes = variants.filter(|variant| !variant.shapes.is_empty());
-        with_shapes.map(|variant| format!("{} {}", lab.name, variant.name))
-    });
+    let names = labs
+        .iter()
+        .flat_map(|lab| with_shapes(lab).map(|variant| format!("{} {}", lab.name, variant.name)));
     let names = names.collect::<Vec<_>>().join(", ");
     match variant {
         Some(variant) => format!(

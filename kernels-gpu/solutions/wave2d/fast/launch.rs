@@ -205,6 +205,14 @@ impl Run<'_> {
         u32::from(self.problem.steps >= 2)
     }
 
+    /// The name of one of several buffers, which differ by `number` where there are several devices.
+    fn name(&self, name: &str, number: u64) -> String {
+        match self.slabs.devices().len() {
+            1 => name.to_owned(),
+            _ => format!("{name}.{number}"),
+        }
+    }
+
     /// Records what comes before the first pass on a device.
     fn prepare(
         &self,
@@ -220,11 +228,7 @@ impl Run<'_> {
         // Five planes in all. The kernels count up to 2^34 floats; no GPU has memory for five
         // planes of that size.
         let mut scratch = |name: &str, element, len| {
-            let name = match self.slabs.devices().len() {
-                1 => name.to_owned(),
-                _ => format!("{name}.{device}"),
-            };
-            plan.scratch_on(device, name, element, len)
+            plan.scratch_on(device, self.name(name, device.into()), element, len)
         };
         let [fields, out] =
             ["fields", "out"].map(|name| scratch(name, Element::F32, 2 * layout.plane()));
@@ -316,11 +320,7 @@ impl Run<'_> {
         let least = strips + shape.block_warps - 1;
         let most = (strips * len.div_ceil(FEWEST_ROWS)).min(wanted).max(least);
         let mut numbers = |name: &str, count: usize| {
-            let name = match self.slabs.devices().len() {
-                1 => name.to_owned(),
-                _ => format!("{name}.{}", rows.start),
-            };
-            plan.scratch_on(device, name, Element::U32, count)
+            plan.scratch_on(device, self.name(name, rows.start), Element::U32, count)
         };
         let before = numbers("before", 2 * (len as usize + 1) * strips as usize);
         let counts = numbers("counts", 2 * strips as usize);

@@ -1,12 +1,12 @@
 //! Contenders, which take turns: variants, caps of registers, peers, numbers of devices.
 
-use crate::register_cap::{RegisterCap, capped};
 use device::{Device, Module};
 use lab::{LabCase, Variant};
 use units::count;
 
 use super::Bench;
 use crate::perf::timed_run::{About, Peer};
+use crate::register_cap::{RegisterCap, capped};
 
 /// The subject of a row: a variant as it is, a variant under a cap of registers, or a peer; on a
 /// case, and on a number of devices.

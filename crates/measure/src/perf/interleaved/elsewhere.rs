@@ -44,11 +44,7 @@ pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Opti
     } {}
     let medians = turns.into_iter().map(|turn| match turn {
         Turn::Short(short) => {
-            let counted: Vec<f64> = last_turns(&short.turns_s)
-                .iter()
-                .flatten()
-                .copied()
-                .collect();
+            let counted = counted(&short.turns_s);
             (!counted.is_empty()).then(|| Summary::new(counted).median_s)
         }
         Turn::Long(_) | Turn::Failed(_) => None,
@@ -72,9 +68,14 @@ fn last_turns(turns_s: &[Option<f64>]) -> &[Option<f64>] {
     &turns_s[turns_s.len().saturating_sub(TURNS_ELSEWHERE)..]
 }
 
+/// Those of them that were at full speed.
+fn counted(turns_s: &[Option<f64>]) -> Vec<f64> {
+    last_turns(turns_s).iter().flatten().copied().collect()
+}
+
 /// Whether the last turns are enough, and near to each other.
 fn are_alike(turns_s: &[Option<f64>]) -> bool {
-    let last: Vec<f64> = last_turns(turns_s).iter().flatten().copied().collect();
+    let last = counted(turns_s);
     let least = last.iter().copied().fold(f64::INFINITY, f64::min);
     last.len() == TURNS_ELSEWHERE && last.iter().all(|s| s / least - 1.0 <= ALIKE_ELSEWHERE)
 }
