@@ -205,7 +205,7 @@ impl Run<'_> {
         u32::from(self.problem.steps >= 2)
     }
 
-    /// The name of one of several buffers, which differ by `number` where there are several devices.
+    /// The name of one of several buffers, which differ by `number` on several devices.
     fn name(&self, name: &str, number: u64) -> String {
         match self.slabs.devices().len() {
             1 => name.to_owned(),
