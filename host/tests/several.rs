@@ -69,7 +69,6 @@ fn poisson_is_equal_on_any_number_of_devices() {
             for (variant, used) in [
                 ("dual", count.min(2)),
                 ("fast", count),
-                ("fast_at_once", count),
                 ("split_single", count),
             ] {
                 let plan = compared("poisson", &case, variant, count).unwrap();
@@ -102,9 +101,9 @@ fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
 
 #[test]
 fn devices_that_wait_for_each_other_are_equal_to_one() {
-    // Slabs of three planes, which are halo as a whole, of different lengths, with an inside; walls
+    // Slabs of three planes, which are halo as a whole; of different lengths, with an inside; walls
     // at odd places; a source in one slab and in two.
-    for (n, iterations) in [(14, 8), (21, 9), (33, 7)] {
+    for (n, iterations) in [(14, 8), (21, 9)] {
         for count in 1..=4 {
             let case = poisson(n, iterations);
             let plan = compared("poisson", &case, "fast_at_once", count).unwrap();
@@ -114,6 +113,8 @@ fn devices_that_wait_for_each_other_are_equal_to_one() {
             assert_eq!(launches.count(), count as usize);
         }
     }
+    // Slabs thinner than a launch reaches, in several launches.
+    compared("poisson", &poisson(6, 3), "fast_at_once", 4).unwrap();
 }
 
 /// The error of a run on two devices of `fast_at_once` whose kernel is changed.

@@ -124,16 +124,19 @@ fn strips_and_chunks_are_right_at_their_edges() {
 #[test]
 fn passes_are_right_behind_one_another() {
     use wavefront::launch::Shape;
-    for shape in Shape::SPACE {
+    for (at, shape) in Shape::SPACE.iter().enumerate() {
         // Less than a strip, whole strips, a column more; passes of all kernels, and more passes
-        // than the rows have room for.
+        // than the rows have room for, which one shape suffices for.
         for (n_x, n_y, steps, scene) in [
             (5, 150, 16, "double-slit"),
             (95, 9, 21, "empty-box"),
             (192, 64, 3 * 16 + 7, "point-source"),
             (193, 65, 16 + 15, "parabolic-mirror"),
             (300, 330, 5 * 16 + 1, "elliptic-room"),
-        ] {
+        ]
+        .into_iter()
+        .take(if at == 0 { 5 } else { 4 })
+        {
             let problem = Wave2d::new(n_x, n_y, steps, scene).unwrap();
             let problem = problem.with_start(Start::Random { seed: 3.into() });
             check_wavefront(*shape, &problem);
