@@ -9,6 +9,9 @@
 //! turn, so that all others come between it and the next. Where they are short, chance decides who
 //! is next, and starts clusters before others poll.
 //!
+//! Clusters of other kernels run one after the other, or on several host threads (`launch`). Where
+//! one of these waits by weak loads, it and those that have not started go on here.
+//!
 //! Whose turn it is follows from the schedule alone, so that the same blocks see the same on every
 //! machine.
 //!
@@ -23,7 +26,7 @@
 //! In one kind of order, a cluster has its turns only when all others have ended or are parked, or
 //! have done nothing but poll for long. So a wait that ends by itself ends too early.
 
-use crate::cluster::{ClusterRunner, Waits};
+use crate::cluster::{ClusterRunner, Progress, Waits};
 use crate::config::Schedule;
 use crate::fault::Stop;
 use crate::order::Order;
@@ -83,8 +86,14 @@ struct Coresident<'a> {
     lagged: u64,
 }
 
-/// Runs every cluster of the order.
-pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop> {
+/// Runs the clusters of the order from `started` on, and those before that wait: each has its place
+/// in the order of starts.
+pub(crate) fn run<'a>(
+    launch: &'a LaunchContext<'a>,
+    order: &'a Order,
+    started: u64,
+    waiting: Vec<(u64, ClusterRunner<'a>)>,
+) -> Result<Tallies, Stop> {
     let turns = Turns::of(launch.schedule);
     let (seed, number) = match launch.schedule {
         Schedule::InOrder => (0, 0),
@@ -102,7 +111,7 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         capacity: resident_clusters(launch) as usize,
         running: Vec::new(),
         spare: Vec::new(),
-        started: 0,
+        started,
         tallies: launch.code.tallies(launch.kernel),
         changes: 0,
         idle: 0,
@@ -110,6 +119,9 @@ pub(crate) fn run(launch: &LaunchContext, order: &Order) -> Result<Tallies, Stop
         laggard,
         lagged: 0,
     };
+    for (place, runner) in waiting {
+        coresident.take_over(place, runner);
+    }
     let ended = match coresident.turns {
         Turns::Short => coresident.run_by_chance(),
         _ => coresident.run_in_order(),
@@ -182,15 +194,28 @@ impl<'a> Coresident<'a> {
         runner.has_company = true;
         runner.start(self.order.at(self.started));
         self.started += 1;
+        self.take_in(self.started - 1, runner);
+        true
+    }
+
+    /// Goes on with a cluster that has counted for itself until now.
+    fn take_over(&mut self, place: u64, mut runner: ClusterRunner<'a>) {
+        self.tallies.add(&std::mem::take(runner.tallies()));
+        if self.turns != Turns::Stepwise {
+            runner.give_way(BLOCK_PATIENCE);
+        }
+        self.take_in(place, runner);
+    }
+
+    fn take_in(&mut self, place: u64, runner: ClusterRunner<'a>) {
         self.note_change();
         self.running.push(Running {
             runner,
-            place: self.started - 1,
+            place,
             idle: 0,
             change: self.changes,
             stuck_at: None,
         });
-        true
     }
 
     /// Runs a cluster until it ends or polls, or for `sweeps` turns of its warps; true if it has
@@ -211,7 +236,7 @@ impl<'a> Coresident<'a> {
         let mut has_ended = false;
         for _ in 0..sweeps {
             let executed = Done::by(runner).executed;
-            has_ended = runner.sweep()?;
+            has_ended = runner.sweep()? == Progress::Ended;
             let now = Done::by(runner);
             let waits = now.executed == executed || now.polls - before.polls >= patience;
             if has_ended || waits {

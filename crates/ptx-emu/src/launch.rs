@@ -1,13 +1,13 @@
 //! From a request to launch to the blocks that run.
 
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use ptx::{Function, LaunchShape, ShapeLimits};
 use rayon::prelude::*;
 
 use crate::check::fences::Fences;
-use crate::cluster::ClusterRunner;
+use crate::cluster::{ClusterRunner, Progress};
 use crate::config::{DeviceLimits, LaunchConfig, Schedule};
 use crate::coresident;
 use crate::fault::{LaunchError, Stop};
@@ -121,7 +121,7 @@ pub(crate) fn run(
     let order = Order::new(launch.schedule, clusters, most);
     let clusters = order.len();
     if launch.exchange.blocks && clusters > 1 {
-        return coresident::run(launch, &order).map_err(|stop| (None, stop));
+        return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));
     }
     let threads = match launch.attempt.is_parallel || !launch.sanitize.races {
         true => host_threads(threads),
@@ -131,15 +131,30 @@ pub(crate) fn run(
     // Position in the order of the first cluster known to fail.
     let failed = AtomicU64::new(u64::MAX);
     let fault: Mutex<Option<(u64, Stop)>> = Mutex::new(None);
+    // Clusters that wait for others, which so are not independent: once there is one, no more
+    // start here.
+    let waiting = Mutex::new(Vec::new());
+    let waits = AtomicBool::new(false);
     let work = || {
         let mut runner = ClusterRunner::new(launch);
+        runner.has_company = clusters > 1;
         loop {
-            let position = next.fetch_add(1, Relaxed);
-            let is_over = position >= clusters || position > failed.load(Relaxed);
-            if is_over || launch.attempt.has_failed() {
+            let is_over = waits.load(Relaxed) || launch.attempt.has_failed();
+            let position = match is_over {
+                true => u64::MAX,
+                false => next.fetch_add(1, Relaxed),
+            };
+            if position >= clusters || position > failed.load(Relaxed) {
                 return runner.into_tallies();
             }
             let ended = runner.run(order.at(position));
+            if let Ok(Progress::Waits) = ended {
+                launch.attempt.note_meeting();
+                waits.store(true, Relaxed);
+                let mut waiting = waiting.lock().unwrap_or_else(PoisonError::into_inner);
+                waiting.push((position, runner));
+                return launch.code.tallies(launch.kernel);
+            }
             launch.printed.take(position, runner.printed());
             if let Err(stop) = ended {
                 failed.fetch_min(position, Relaxed);
@@ -165,8 +180,17 @@ pub(crate) fn run(
             })
             .unwrap_or_else(|| launch.code.tallies(launch.kernel)),
     };
-    match fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-        Some((position, stop)) => Err((Some(position), stop)),
-        None => Ok(tallies),
+    if let Some((position, stop)) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+        return Err((Some(position), stop));
     }
+    let mut waiting = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+    if waiting.is_empty() || launch.attempt.has_failed() {
+        return Ok(tallies);
+    }
+    waiting.sort_by_key(|(position, _)| *position);
+    let started = next.into_inner().min(clusters);
+    let ended = coresident::run(launch, &order, started, waiting);
+    let mut tallies = tallies;
+    tallies.add(&ended.map_err(|stop| (None, stop))?);
+    Ok(tallies)
 }

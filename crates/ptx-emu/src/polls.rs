@@ -9,8 +9,10 @@ use crate::registers::{ALL, Registers, lanes};
 pub(crate) const MOST_WATCHED: usize = 64;
 /// Polls after which another poll begins the round: the first was not in the loop.
 const LONGEST_ROUND: u32 = 16;
-/// Most polls between two at which registers are compared.
+/// Most polls between two at which registers are compared; the same of weak loads, of which most are
+/// no polls.
 const MOST_SKIPPED: u32 = 64;
+const MOST_SKIPPED_WEAK: u32 = 4096;
 /// Polls after which the lanes that run ahead stay the same.
 const SETTLES: u32 = 64;
 
@@ -63,7 +65,13 @@ impl Spin {
 
     /// A poll of the lanes of a mask at a position, which is not made yet. True if the group is to
     /// be parked: it will poll the same again.
-    pub(crate) fn poll(&mut self, pc: u32, mask: u32, registers: impl FnOnce() -> u64) -> bool {
+    pub(crate) fn poll(
+        &mut self,
+        pc: u32,
+        mask: u32,
+        is_weak: bool,
+        registers: impl FnOnce() -> u64,
+    ) -> bool {
         if !self.is_pure {
             self.polls = 0;
         }
@@ -91,10 +99,20 @@ impl Spin {
         }
         if self.registers.is_some() {
             self.skipped = 0;
-            self.to_skip = (2 * self.to_skip + 1).min(MOST_SKIPPED);
+            let most = match is_weak {
+                true => MOST_SKIPPED_WEAK,
+                false => MOST_SKIPPED,
+            };
+            self.to_skip = (2 * self.to_skip + 1).min(most);
         }
         self.begin(pc, mask, Some(now));
         false
+    }
+
+    /// Notes that the lanes of a mask have read each other's registers. Those that do not poll bring
+    /// what they have done elsewhere.
+    pub(crate) fn note_exchange(&mut self, lanes: u32) {
+        self.is_pure &= self.mask == lanes;
     }
 
     fn begin(&mut self, pc: u32, mask: u32, registers: Option<u64>) {

@@ -4,7 +4,8 @@
 //! registers are at some poll what they were at the same poll before, and it has done nothing
 //! meanwhile but load and compute, then it will go on like that until a word that it has loaded
 //! changes: it is *parked*, and costs nothing. A group that counts its rounds, or looks at a clock,
-//! is not parked.
+//! is not parked. Weak loads count as polls in a block that has stored nothing for long: a wait by
+//! them is a race with the store that ends it, which is found once that is made.
 //!
 //! So a wait takes the time of those who wait for something new, not of those who wait; a wait in
 //! vain is found at once; and an order can be had in which someone runs only when all others wait
@@ -29,12 +30,12 @@ impl Warp {
 
 impl BlockRunner<'_> {
     /// A poll of memory that is about to be made. True if the group has been parked instead.
-    pub(crate) fn park(&mut self, warp: &mut Warp, at: At) -> bool {
+    pub(crate) fn park(&mut self, warp: &mut Warp, at: At, is_weak: bool) -> bool {
         let mask = warp.groups[at.group].mask;
         let Warp {
             spin, registers, ..
         } = &mut *warp;
-        if at.active != mask || !spin.poll(at.pc, mask, || fingerprint(registers, mask)) {
+        if !spin.poll(at.pc, mask, is_weak, || fingerprint(registers, mask)) {
             return false;
         }
         let watched = std::mem::take(&mut spin.watched);

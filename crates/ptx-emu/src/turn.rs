@@ -7,6 +7,9 @@ pub(crate) const KIND: u64 = 7;
 /// Kinds of order with a laggard, the last ones.
 const LAGGARDS: u64 = 3;
 
+/// Warp instructions of a block without a store after which its weak loads count as polls.
+const QUIET: u64 = 1 << 18;
+
 /// How turns are dealt.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Turns {
@@ -65,6 +68,8 @@ pub(crate) struct Turn {
     /// Instructions that may have changed what others wait for: stores to memory that they share,
     /// and updates that make a difference.
     pub(crate) changes: u64,
+    /// `executed` at the latest store.
+    pub(crate) stored_at: u64,
     /// Warp instructions since the last of these, while a laggard waits for its turn.
     pub(crate) idle: u64,
     /// The random order of turns.
@@ -81,15 +86,21 @@ impl Turn {
             patience,
             polls: 0,
             changes: 0,
+            stored_at: 0,
             idle: 0,
             random: fastrand::Rng::with_seed(0),
             warp_order: Vec::new(),
         }
     }
 
+    /// True if the block has stored nothing for so long that its weak loads may wait for others.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.executed - self.stored_at > QUIET
+    }
+
     /// Begins the turns of a block of this many warps.
     pub(crate) fn start(&mut self, schedule: Schedule, block: u64, warps: usize) {
-        (self.executed, self.idle) = (0, 0);
+        (self.executed, self.stored_at, self.idle) = (0, 0, 0);
         let Schedule::Random { seed } = schedule else {
             return;
         };

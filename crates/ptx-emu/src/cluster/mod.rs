@@ -38,6 +38,17 @@ pub(crate) struct Waits {
     pub(crate) resident: u64,
 }
 
+/// How far a cluster is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Progress {
+    /// It has ended.
+    Ended,
+    /// Some thread has run.
+    GoesOn,
+    /// No thread can run before another cluster changes what it polls.
+    Waits,
+}
+
 impl BlockRunner<'_> {
     /// Counts the cluster's barrier as passed for what arrived of a warp, and lets the lanes that
     /// wait for it go on; true if there are any.
@@ -122,11 +133,15 @@ impl<'a> ClusterRunner<'a> {
         }
     }
 
-    /// Runs one cluster to its end.
-    pub(crate) fn run(&mut self, cluster: u64) -> Result<(), Stop> {
+    /// Runs one cluster to its end, or to where it waits for another.
+    pub(crate) fn run(&mut self, cluster: u64) -> Result<Progress, Stop> {
         self.start(cluster);
-        while !self.sweep()? {}
-        Ok(())
+        loop {
+            let progress = self.sweep()?;
+            if progress != Progress::GoesOn {
+                return Ok(progress);
+            }
+        }
     }
 
     /// Puts the blocks of a cluster at the start of the kernel.
@@ -166,10 +181,10 @@ impl<'a> ClusterRunner<'a> {
         };
     }
 
-    /// Gives each block a turn; true once all have ended.
-    pub(crate) fn sweep(&mut self) -> Result<bool, Stop> {
+    /// Gives each block a turn.
+    pub(crate) fn sweep(&mut self) -> Result<Progress, Stop> {
         let result = self.turns();
-        if matches!(result, Ok(false)) {
+        if matches!(result, Ok(Progress::GoesOn | Progress::Waits)) {
             return result;
         }
         let unwritten = self
@@ -183,7 +198,7 @@ impl<'a> ClusterRunner<'a> {
         }
     }
 
-    fn turns(&mut self) -> Result<bool, Stop> {
+    fn turns(&mut self) -> Result<Progress, Stop> {
         let count = self.blocks.len();
         let (mut is_over, mut progress) = (true, false);
         let start = match &mut self.random {
@@ -201,10 +216,11 @@ impl<'a> ClusterRunner<'a> {
         }
         progress |= self.complete_barrier()?;
         let is_parked = || self.blocks.iter().any(BlockRunner::has_parked);
-        match is_over || progress {
-            true => Ok(is_over),
-            false if self.has_company && is_parked() => Ok(false),
-            false => Err(self.diagnose()),
+        match (is_over, progress) {
+            (true, _) => Ok(Progress::Ended),
+            (false, true) => Ok(Progress::GoesOn),
+            _ if self.has_company && is_parked() => Ok(Progress::Waits),
+            _ => Err(self.diagnose()),
         }
     }
 

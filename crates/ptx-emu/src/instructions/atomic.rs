@@ -156,7 +156,7 @@ struct Atomic {
 
 impl Execute for Atomic {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        if runner.park(warp, at) {
+        if runner.park(warp, at, false) {
             return Ok(Next::Choose);
         }
         runner.note_poll(warp, 1);

@@ -409,19 +409,30 @@ struct Load {
     acquires: Option<bool>,
 }
 
+impl Load {
+    /// Whether others may change what it loads.
+    fn may_poll(&self) -> bool {
+        !matches!(self.access.space, Space::Const | Space::Local | Space::Param)
+    }
+}
+
 impl Execute for Load {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
+        let polls = self.access.strong || self.may_poll() && runner.turn.is_quiet();
+        if polls && runner.park(warp, at, !self.access.strong) {
+            return Ok(Next::Choose);
+        }
         if self.access.strong {
-            if runner.park(warp, at) {
-                return Ok(Next::Choose);
-            }
             runner.note_poll(warp, 1);
             runner.note_observed(warp, self.access.space);
         }
         if let Some(device) = self.acquires {
             runner.note_acquire(warp, device);
         }
-        let polled = warp.polled(&self.access).filter(|_| self.access.strong);
+        let polled = match self.may_poll() {
+            true => warp.polled(&self.access),
+            false => None,
+        };
         runner.access(warp, at, &self.access, self)?;
         runner.watch(warp, at, &self.access, polled);
         if self.acquires.is_some() {
@@ -541,6 +552,7 @@ impl Execute for Store {
             runner.publish(warp, self.access.space);
         }
         runner.turn.changes += u64::from(self.access.space != Space::Shared);
+        runner.turn.stored_at = runner.turn.executed;
         runner.access(warp, at, &self.access, self)?;
         Ok(Next::Step)
     }

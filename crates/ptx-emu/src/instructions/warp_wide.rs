@@ -201,6 +201,8 @@ pub(super) struct Party {
 pub(super) trait Together: fmt::Debug + Send + Sync {
     /// Lanes may execute it by different instructions.
     const AT_ANY_PLACE: bool = false;
+    /// It changes registers alone: see [`Execute::is_quiet`].
+    const IS_QUIET: bool = false;
 
     /// Executes it for lanes whose partners are all there.
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
@@ -219,6 +221,10 @@ struct WarpSync<T> {
 }
 
 impl<T: Together> Execute for WarpSync<T> {
+    fn is_quiet(&self) -> bool {
+        T::IS_QUIET
+    }
+
     fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
         self.op.track(shadow, is_late);
     }
@@ -280,6 +286,8 @@ impl<T: Together> Execute for WarpSync<T> {
                 }
             }
         }
+        let is_whole = complete == active && joined == 0;
+        warp.spin.note_exchange(if is_whole { active } else { 0 });
         if complete == active && group_mask == active {
             if runner.launch.apart().is_none() {
                 return Ok(Next::Step);
@@ -322,6 +330,7 @@ struct WarpBarrier;
 
 impl Together for WarpBarrier {
     const AT_ANY_PLACE: bool = true;
+    const IS_QUIET: bool = true;
 
     fn execute(
         &self,
@@ -358,6 +367,8 @@ struct Shuffle {
 }
 
 impl Together for Shuffle {
+    const IS_QUIET: bool = true;
+
     fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
         let dst = self.dst.and_then(shadow);
         self.unset[usize::from(is_late)] = dst.map(|dst| (dst, shadow(self.src)));
@@ -412,6 +423,8 @@ struct Vote {
 }
 
 impl Together for Vote {
+    const IS_QUIET: bool = true;
+
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         let bits = warp.registers.flag(self.src);
         for lane in lanes(party.active) {
@@ -440,6 +453,8 @@ struct Match {
 }
 
 impl Together for Match {
+    const IS_QUIET: bool = true;
+
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         let values: [u64; LANES] = std::array::from_fn(|lane| warp.registers.lane(self.src, lane));
         for lane in lanes(party.active) {
@@ -467,6 +482,8 @@ struct Redux {
 }
 
 impl Together for Redux {
+    const IS_QUIET: bool = true;
+
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         let values = *warp.registers.r32(self.src.row);
         for lane in lanes(party.active) {
@@ -486,6 +503,8 @@ struct Elect {
 }
 
 impl Together for Elect {
+    const IS_QUIET: bool = true;
+
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         for lane in lanes(party.active) {
             let leader = party.partners[lane].trailing_zeros();

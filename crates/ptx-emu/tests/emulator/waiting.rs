@@ -4,7 +4,7 @@
 use std::time::Instant;
 
 use crate::common::{Launch, launch};
-use ptx_emu::Schedule;
+use ptx_emu::{Sanitize, Schedule};
 
 /// The order in which one block and one warp run only when all others wait.
 const LAGGARD: Schedule = Schedule::Random { seed: 45 };
@@ -252,4 +252,67 @@ fn the_laggard_is_an_order_like_another() {
         .out_words(500)
         .schedule(LAGGARD)
         .report();
+}
+
+/// Thread 0 of each block waits for a flag by weak loads; that of block `sets` sets it.
+fn weak_wait(wait: &str, sets: u32) -> Launch {
+    launch(&format!(
+        "mov.u32 %r5, %ctaid.x;\nsetp.eq.u32 %p1, %r5, {sets};\n@%p1 bra $set;\nsetp.eq.u32 %p3, %r2, 0;\n\
+         $wait:\n{wait}\nsetp.eq.u32 %p1, %r6, 0;\n@%p1 bra $wait;\n@%p3 st.global.u32 [%rd3+8], %r6;\nret;\n\
+         $set:\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 ret;\nst.global.u32 [%rd1], 7;"
+    ))
+    .grid(2)
+}
+
+const ALL_LANES: &str = "ld.global.u32 %r6, [%rd1];";
+const ONE_LANE: &str =
+    "@%p3 ld.global.u32 %r6, [%rd1];\nshfl.sync.idx.b32 %r6, %r6, 0, 31, -1;";
+
+#[test]
+fn a_wait_by_weak_loads_is_a_race() {
+    let unchecked = Sanitize {
+        races: false,
+        ..Sanitize::ALL
+    };
+    for (wait, threads) in [(ALL_LANES, 1), (ONE_LANE, 1), (ALL_LANES, 2)] {
+        for schedule in schedules() {
+            let of = |sets| {
+                let mut kernel = weak_wait(wait, sets).schedule(schedule);
+                kernel.options.threads = threads;
+                kernel
+            };
+            for sets in 0..2 {
+                let fault = of(sets).fault();
+                assert!(fault.starts_with("race in global memory"), "{fault}");
+                let waits = 2 + 32 * (1 - sets as usize);
+                let out = of(sets).sanitize(unchecked).out();
+                assert_eq!((out[0], out[waits]), (7, 7), "{schedule:?}");
+            }
+            let fault = of(2).fault();
+            assert!(fault.starts_with("deadlock: the 2 blocks"), "{fault}");
+        }
+    }
+}
+
+#[test]
+fn a_wait_by_weak_loads_for_another_lane() {
+    let body = "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra $set;\n$wait:\nld.global.u32 %r6, [%rd1];\n\
+                setp.eq.u32 %p1, %r6, 0;\n@%p1 bra $wait;\nret;\n$set:\nsetp.ne.u32 %p1, %r2, 1;\n@%p1 ret;\n\
+                st.global.u32 [%rd1], 7;";
+    for schedule in schedules() {
+        let fault = launch(body).schedule(schedule).fault();
+        assert!(fault.starts_with("race in global memory"), "{fault}");
+    }
+}
+
+/// Half of a warp polls; the other counts, and says when that is enough.
+#[test]
+fn lanes_that_others_stop_are_not_parked() {
+    let body = "mov.u32 %r5, 0;\nsetp.lt.u32 %p1, %r2, 16;\n$again:\n@%p1 bra $poll;\nadd.u32 %r5, %r5, 1;\nbra $both;\n\
+                $poll:\nld.volatile.global.u32 %r6, [%rd2];\n$both:\nshfl.sync.idx.b32 %r7, %r5, 16, 31, -1;\n\
+                setp.lt.u32 %p2, %r7, 1000;\n@%p1 mov.u32 %r7, 0;\n@%p2 bra $again;\nst.global.u32 [%rd3], %r5;";
+    for schedule in schedules() {
+        let out = launch(body).schedule(schedule).out();
+        assert_eq!((out[0], out[16]), (0, 1000), "{schedule:?}");
+    }
 }
