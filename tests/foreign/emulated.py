@@ -71,6 +71,15 @@ def nvcc(sources, program, folder=None, flags=()):
     return subprocess.run(command, cwd=folder, capture_output=True).returncode == 0
 
 
+def link_driver(folder):
+    """Puts what the linker takes for the driver into a folder."""
+    beside = os.path.dirname(os.path.abspath(HARNESS))
+    library = os.path.join(beside, "libemulated_driver.so")
+    if not os.path.exists(library):
+        library = os.path.join(beside, "deps", "libemulated_driver.so")
+    os.symlink(library, os.path.join(folder, "libcuda.so"))
+
+
 def sources_of(folder):
     """The sources of a program that has a folder of its own."""
     return [name for name in sorted(os.listdir(folder)) if name.endswith((".cu", ".cpp"))]

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 
-from emulated import HARNESS, ROOT, Run
+from emulated import ROOT, Run, link_driver
 from programs import outcome
 
 PROGRAMS = """examples/vecadd examples/i128_demo examples/sha2_crates_io samples/introduction/async_api
@@ -45,12 +45,7 @@ def copied(folder, scratch, name):
 
 def rust_cuda(folder, scratch):
     """Yields each program with its outcome."""
-    # What the linker takes for the driver.
-    beside = os.path.dirname(os.path.abspath(HARNESS))
-    library = os.path.join(beside, "libemulated_driver.so")
-    if not os.path.exists(library):
-        library = os.path.join(beside, "deps", "libemulated_driver.so")
-    os.symlink(library, os.path.join(scratch, "libcuda.so"))
+    link_driver(scratch)
     link = f'rustflags = ["-Lnative={scratch}", "-Clink-arg=-Wl,--no-as-needed", "-Clink-arg=-lcuda"]'
     os.makedirs(os.path.join(scratch, ".cargo"))
     with open(os.path.join(scratch, ".cargo", "config.toml"), "w") as config:
