@@ -123,9 +123,9 @@ pub(crate) fn run(
     if launch.exchange.blocks && clusters > 1 {
         return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));
     }
-    let threads = match launch.attempt.is_parallel || !launch.sanitize.races {
-        true => host_threads(threads),
-        false => 1,
+    let threads = match launch.is_sequential() {
+        true => 1,
+        false => host_threads(threads),
     };
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.

@@ -265,6 +265,11 @@ impl LaunchContext<'_> {
         }
     }
 
+    /// True if one thread runs all blocks.
+    pub(crate) fn is_sequential(&self) -> bool {
+        self.sanitize.races && !self.attempt.is_parallel
+    }
+
     /// The devices that the kernel runs on at once.
     pub(crate) fn devices(&self) -> u64 {
         self.params.len() as u64

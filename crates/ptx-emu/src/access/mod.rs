@@ -150,7 +150,6 @@ impl BlockRunner<'_> {
                 if !self.sanitizer.leaving.is_empty() {
                     self.check_leaving(request, &span)?;
                 }
-                let memory = self.launch.memory;
                 let mut rest = request.mask;
                 while rest != 0 {
                     let (buffer, mask) = self.buffer(request, rest, &span)?;
@@ -159,7 +158,7 @@ impl BlockRunner<'_> {
                     if request.kind != AccessKind::Load {
                         self.check_writable(&part, buffer)?;
                     }
-                    let mut region = GlobalRegion::new(buffer, memory);
+                    let mut region = GlobalRegion::new(buffer, self.launch);
                     buffer.note(&part, &span);
                     action.run(self, &mut warp.registers, &mut region, &part, &span)?;
                 }

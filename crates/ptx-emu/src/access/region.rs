@@ -157,15 +157,18 @@ fn unset_bytes(offset: u64, bytes: u32, bits: u64) -> impl Iterator<Item = u64> 
 pub(crate) struct GlobalRegion<'a> {
     buffer: &'a Buffer,
     memory: &'a GlobalMemory,
+    /// No other thread runs blocks of the launch.
+    is_alone: bool,
     /// The page of the buffer's shadow that was locked last.
     page: Option<(u64, PageGuard<'a>)>,
 }
 
 impl<'a> GlobalRegion<'a> {
-    pub(crate) fn new(buffer: &'a Buffer, memory: &'a GlobalMemory) -> Self {
+    pub(crate) fn new(buffer: &'a Buffer, launch: &LaunchContext<'a>) -> Self {
         Self {
             buffer,
-            memory,
+            memory: launch.memory,
+            is_alone: launch.is_sequential(),
             page: None,
         }
     }
@@ -286,7 +289,15 @@ impl Region for GlobalRegion<'_> {
         if self.page.as_ref().is_none_or(|(locked, _)| *locked != page) {
             // Unlock first: two pages at once could be a deadlock.
             self.page = None;
-            self.page = Some((page, self.buffer.races.lock(page)));
+            let races = &self.buffer.races;
+            let guard = match self.is_alone {
+                // SAFETY: a launch that is sequential has one thread. Where that has two regions of
+                // a buffer, it releases the lines of one before it asks for those of the other, as
+                // it must for `lock`.
+                true => unsafe { races.own(page) },
+                false => races.lock(page),
+            };
+            self.page = Some((page, guard));
         }
         let (_, guard) = self.page.as_mut()?;
         Some(guard.line(line % LINES).enter(epoch))

@@ -263,7 +263,7 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     let buffer = buffer(runner, request)?;
     let span = Span::of(request.addresses, request.mask, request.width);
     buffer.note(request, &span);
-    let mut region = GlobalRegion::new(buffer, launch.memory);
+    let mut region = GlobalRegion::new(buffer, launch);
     runner.check_written(request, &region, &span)?;
     if !launch.sanitize.races {
         return Ok(());
@@ -341,7 +341,7 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
     let sources = [copy.global; LANES];
     let load = of(copy, AccessKind::Load, &sources);
     let buffer = buffer(runner, &load)?;
-    let mut global = GlobalRegion::new(buffer, launch.memory);
+    let mut global = GlobalRegion::new(buffer, launch);
     if launch.sanitize.races {
         let span = Span::of(&sources, load.mask, load.width);
         runner.check_load(&load, &mut global, &span)?;
@@ -449,7 +449,7 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
     let buffer = buffer(runner, &request)?;
     let span = Span::of(&targets, request.mask, request.width);
     buffer.note(&request, &span);
-    let mut region = GlobalRegion::new(buffer, launch.memory);
+    let mut region = GlobalRegion::new(buffer, launch);
     if launch.sanitize.races {
         runner.check_stores(&request, &mut region, &span, |_, _| true, |_, _| {})?;
     }

@@ -163,7 +163,7 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         rest &= !mask;
         let part = Request { mask, ..request };
         buffer.note(&part, &span);
-        let mut region = GlobalRegion::new(buffer, launch.memory);
+        let mut region = GlobalRegion::new(buffer, launch);
         runner.check_written(&part, &region, &span)?;
         if launch.sanitize.races {
             runner.check_load(&part, &mut region, &span)?;
@@ -277,7 +277,7 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         let load = request(AccessKind::Load, &sources, mask, copy.src_bytes, pc, warp);
         let span = Span::of(&sources, mask, copy.src_bytes);
         let (buffer, _) = runner.buffer(&load, mask, &span)?;
-        let mut region = GlobalRegion::new(buffer, launch.memory);
+        let mut region = GlobalRegion::new(buffer, launch);
         if launch.sanitize.races {
             runner.check_load(&load, &mut region, &span)?;
         }

@@ -3,9 +3,10 @@
 use super::order::{BlockOrder, Now, Record};
 
 /// An access that a granule remembers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub(crate) enum Kind {
+    #[default]
     Load = 0,
     Store = 1,
 }

@@ -15,13 +15,16 @@ use super::part::{LINE, LaneMap, Part, members};
 
 /// Most runs of a line.
 const RUNS: usize = 14;
+/// Runs that a line has room for. Most lines need no more, and a launch makes a line for each 32
+/// granules that it accesses.
+const FEW: usize = 4;
 /// Runs beyond which an access of a single lane is worth another form.
 const MOST_SCATTERED: usize = 6;
 /// Epochs for which shared memory keeps cells.
 const MOST_EPOCHS: u8 = 32;
 
 /// One access, as some granules remember it.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 struct Run {
     /// [`LaneMap::distances`].
     distances: u64,
@@ -112,60 +115,87 @@ impl Run {
 }
 
 /// The runs of a line.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug, Default)]
 #[repr(C)]
 struct Runs {
     count: usize,
-    runs: [Run; RUNS],
-}
-
-impl Default for Runs {
-    fn default() -> Self {
-        let none = Run::new(Kind::Load, Record::default(), LaneMap::same(0));
-        Self {
-            runs: [none; RUNS],
-            count: 0,
-        }
-    }
+    few: [Run; FEW],
+    /// All of them, once they have been more than a few.
+    many: Option<Box<[Run; RUNS]>>,
 }
 
 impl Runs {
     #[inline(always)]
     fn all(&self) -> &[Run] {
-        &self.runs[..self.count]
+        match &self.many {
+            None => &self.few[..self.count],
+            Some(many) => &many[..self.count],
+        }
     }
 
     #[inline(always)]
     fn all_mut(&mut self) -> &mut [Run] {
-        &mut self.runs[..self.count]
+        match &mut self.many {
+            None => &mut self.few[..self.count],
+            Some(many) => &mut many[..self.count],
+        }
+    }
+
+    /// Puts a run behind the others, for which there is room.
+    #[inline(always)]
+    fn push(&mut self, run: Run) {
+        if self.count == FEW && self.many.is_none() {
+            self.make_room();
+        }
+        let last = self.count;
+        self.count += 1;
+        self.all_mut()[last] = run;
+    }
+
+    #[inline(never)]
+    fn make_room(&mut self) {
+        let mut many = Box::new([Run::default(); RUNS]);
+        many[..FEW].copy_from_slice(&self.few);
+        self.many = Some(many);
     }
 
     /// Adds a run, for which there is room.
     fn add(&mut self, run: Run) {
         if !self.all_mut().iter_mut().any(|other| other.merge(&run)) {
-            self.runs[self.count] = run;
-            self.count += 1;
+            self.push(run);
         }
     }
 
     /// Drops the runs that are of no granule.
     fn tidy(&mut self) {
-        let mut count = 0;
-        for at in 0..self.count {
-            if self.runs[at].granules() != 0 {
-                self.runs[count] = self.runs[at];
-                count += 1;
+        let mut kept = 0;
+        let runs = self.all_mut();
+        for at in 0..runs.len() {
+            if runs[at].granules() != 0 {
+                runs[kept] = runs[at];
+                kept += 1;
             }
         }
-        self.count = count;
+        self.count = kept;
+    }
+
+    /// True if a further access of a single lane makes another form worth while: there are many
+    /// runs, or each is a lane of this access.
+    #[inline(always)]
+    fn are_apart(&self, record: &Record) -> bool {
+        let is_of_lane = |run: &Run| {
+            run.record == *record && run.second == 0 && run.map().one_place().is_some()
+        };
+        self.count > MOST_SCATTERED || self.count > 1 && self.all().iter().all(is_of_lane)
     }
 
     /// Notes what the line's only access does again, to other granules; false if it is another.
     #[inline(always)]
     fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
-        let run = &mut self.runs[0];
-        let is_same = self.count == 1
-            && run.kind == kind
+        let [run] = self.all_mut() else {
+            return false;
+        };
+        let is_same = run.kind == kind
             && run.record == *record
             && run.map() == part.map
             && run.second == 0
@@ -205,8 +235,7 @@ impl Runs {
         if !is_noted {
             let mut run = Run::new(kind, *record, part.map);
             run.first = part.granules;
-            self.runs[self.count] = run;
-            self.count += 1;
+            self.push(run);
         }
         if !is_whole {
             self.tidy();
@@ -323,7 +352,7 @@ impl Runs {
     /// Adds a later access of one time to some granules of a run: of those in first, and in second
     /// place.
     fn join(&mut self, at: usize, joined: [u32; 2], later: &Run) {
-        let run = &mut self.runs[at];
+        let run = &mut self.all_mut()[at];
         match run.joined(joined, later) {
             Some(Joined { part, is_apart, .. }) if is_apart => {
                 run.first &= !part.first;
@@ -426,7 +455,7 @@ impl Line {
             self.form = Form::Runs;
         }
         // Lanes that go their own ways.
-        if is_of_one && self.runs.count > MOST_SCATTERED {
+        if is_of_one && self.runs.are_apart(&now.record) {
             return self.part_lanes() && self.access(kind, now, part);
         }
         if self.runs.note_again(kind, &now.record, part) {
