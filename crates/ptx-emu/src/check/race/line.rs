@@ -14,7 +14,7 @@ use super::order::{BlockOrder, Now, Record, Relation};
 use super::part::{LINE, LaneMap, Part, members};
 
 /// Most runs of a line.
-const RUNS: usize = 14;
+const RUNS: usize = 24;
 /// Runs that a line has room for. Most lines need no more, and a launch makes a line for each 32
 /// granules that it accesses.
 const FEW: usize = 4;
