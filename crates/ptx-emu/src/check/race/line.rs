@@ -180,13 +180,19 @@ impl Runs {
     }
 
     /// True if a further access of a single lane makes another form worth while: there are many
-    /// runs, or each is a lane of this access.
+    /// runs, or each is of a lane alone and there is no room, or each is a lane of this access.
     #[inline(always)]
     fn are_apart(&self, record: &Record) -> bool {
         let is_of_lane = |run: &Run| {
-            run.record == *record && run.second == 0 && run.map().one_place().is_some()
+            let is_one = run.second == 0 && run.map().one_place().is_some();
+            is_one && run.record.is_of_one_time(record)
         };
-        self.count > MOST_SCATTERED || self.count > 1 && self.all().iter().all(is_of_lane)
+        match self.count {
+            0 | 1 => false,
+            2..FEW => self.all().iter().all(|run| is_of_lane(run) && run.record == *record),
+            FEW..=MOST_SCATTERED => self.all().iter().all(is_of_lane),
+            _ => true,
+        }
     }
 
     /// Notes what the line's only access does again, to other granules; false if it is another.
@@ -490,7 +496,7 @@ impl Line {
         });
         if tells {
             self.form = Form::Alone;
-            self.runs.count = 0;
+            self.runs = Runs::default();
         }
         tells
     }
