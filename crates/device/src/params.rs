@@ -1,6 +1,6 @@
 //! The arguments of launches as the bytes of the kernels' parameters.
 
-use plan::{Arg, BufferId, Plan};
+use plan::{Arg, BufferId, Plan, View};
 
 /// Parameter values in words of 8 bytes.
 #[derive(Debug, Default)]
@@ -28,6 +28,12 @@ impl Params {
             }
             Arg::BufferAt { id, offset } | Arg::BufferRange { id, offset, .. } => {
                 self.word(address(id) + offset * buffer(id).element.size() as u64);
+            }
+            Arg::Within { id, view, .. } => {
+                self.word(address(id));
+                if view == View::Slice {
+                    self.word(buffer(id).len);
+                }
             }
             // The low bytes of a word are the value's: CUDA hosts are little-endian.
             Arg::U8(value) => self.word(value.into()),
@@ -70,6 +76,8 @@ mod tests {
             u.slice(),
             v.at(3),
             v.slice_at(3, 5),
+            v.within(View::Slice, 3, 5),
+            v.within(View::Read, 3, 5),
             -1i32,
             1.0f32,
             vec![1u8, 2, 3, 4, 5, 6, 7, 8, 9],
@@ -86,6 +94,9 @@ mod tests {
             0x2000 + 24,
             0x2000 + 24,
             5,
+            0x2000,
+            20,
+            0x2000,
             0xffff_ffff,
             0x3f80_0000,
             0x0807_0605_0403_0201,
@@ -93,6 +104,6 @@ mod tests {
             7,
         ];
         assert_eq!(params.values, expected);
-        assert_eq!(params.starts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 10]);
+        assert_eq!(params.starts, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13]);
     }
 }

@@ -4,6 +4,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::BufferId;
 
+/// How a kernel gets a buffer of which it accesses a part: see [`BufferId::within`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum View {
+    /// As a slice, `&[T]`: two PTX parameters.
+    Slice,
+    /// As a pointer through which it only reads.
+    Read,
+    /// As a pointer through which it may write.
+    Write,
+}
+
 /// One argument of a launch.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -38,6 +50,18 @@ pub enum Arg {
         /// How many elements.
         len: u64,
     },
+    /// The buffer from its first element on, of which the kernel accesses `len` elements from
+    /// element `offset` on alone: see [`BufferId::within`].
+    Within {
+        /// The buffer.
+        id: BufferId,
+        /// How the kernel gets it.
+        view: View,
+        /// In elements.
+        offset: u64,
+        /// How many elements.
+        len: u64,
+    },
     /// `u8`; an `i8` and a `bool` are passed as one, too.
     U8(u8),
     /// `u32`.
@@ -64,7 +88,8 @@ impl Arg {
             | Arg::Slice(id)
             | Arg::SliceAt { id, .. }
             | Arg::BufferAt { id, .. }
-            | Arg::BufferRange { id, .. } => Some(id),
+            | Arg::BufferRange { id, .. }
+            | Arg::Within { id, .. } => Some(id),
             _ => None,
         }
     }
@@ -72,10 +97,11 @@ impl Arg {
     /// Whether a kernel may write through it. A kernel only reads what it gets as a slice:
     /// `#[kernel]` takes `&[T]` and no `&mut [T]`.
     pub fn may_write(&self) -> bool {
-        matches!(
-            self,
-            Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. }
-        )
+        match self {
+            Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => true,
+            Arg::Within { view, .. } => *view == View::Write,
+            _ => false,
+        }
     }
 
     /// The same argument with another buffer, if it has one.
@@ -86,6 +112,12 @@ impl Arg {
             Arg::SliceAt { id, offset, len } => change(id).slice_at(offset, len),
             Arg::BufferAt { id, offset } => change(id).at(offset),
             Arg::BufferRange { id, offset, len } => change(id).range(offset, len),
+            Arg::Within {
+                id,
+                view,
+                offset,
+                len,
+            } => change(id).within(view, offset, len),
             _ => self.clone(),
         }
     }
@@ -93,8 +125,15 @@ impl Arg {
     /// Its kind, as messages name it.
     pub fn kind(&self) -> &'static str {
         match self {
-            Arg::Buffer(_) | Arg::BufferAt { .. } | Arg::BufferRange { .. } => "a buffer",
-            Arg::Slice(_) | Arg::SliceAt { .. } => "a slice",
+            Arg::Slice(_)
+            | Arg::SliceAt { .. }
+            | Arg::Within {
+                view: View::Slice, ..
+            } => "a slice",
+            Arg::Buffer(_)
+            | Arg::BufferAt { .. }
+            | Arg::BufferRange { .. }
+            | Arg::Within { .. } => "a buffer",
             Arg::U8(_) => "u8",
             Arg::U32(_) => "u32",
             Arg::I32(_) => "i32",

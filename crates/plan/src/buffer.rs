@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::Arg;
+use crate::{Arg, View};
 
 /// The type of a buffer's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -144,6 +144,19 @@ impl BufferId {
     pub fn range(self, offset: u64, len: u64) -> Arg {
         Arg::BufferRange {
             id: self,
+            offset,
+            len,
+        }
+    }
+
+    /// The buffer from its first element on, of which the kernel accesses `len` elements from
+    /// element `offset` on, and no others: for kernels that number elements from the buffer's
+    /// start. With [`View::Read`], a pointer does not count as one that may write. What
+    /// [`BufferId::range`] says of other devices holds here, too.
+    pub fn within(self, view: View, offset: u64, len: u64) -> Arg {
+        Arg::Within {
+            id: self,
+            view,
             offset,
             len,
         }

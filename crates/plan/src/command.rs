@@ -227,9 +227,9 @@ impl Command<'_> {
         let of_args = args.iter().filter_map(|arg| {
             let id = arg.buffer()?;
             let elements = match *arg {
-                Arg::SliceAt { offset, len, .. } | Arg::BufferRange { offset, len, .. } => {
-                    offset..offset + len
-                }
+                Arg::SliceAt { offset, len, .. }
+                | Arg::BufferRange { offset, len, .. }
+                | Arg::Within { offset, len, .. } => offset..offset + len,
                 _ => 0..buffers[id.index()].len,
             };
             Some((id, elements, arg.may_write()))

@@ -74,7 +74,7 @@ mod target;
 pub mod wave2d;
 pub mod wave3d;
 
-pub use arg::Arg;
+pub use arg::{Arg, View};
 pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
 pub use error::PlanError;

@@ -10,9 +10,44 @@ use crate::{BufferId, Plan};
 #[derive(Debug, Clone)]
 struct Span {
     elements: Range<u64>,
-    writer: Option<u32>,
-    /// Since it was written.
+    /// The commands of one stage that wrote it: several, if these are independent of each other.
+    writers: Vec<u32>,
+    /// Where that stage ends.
+    until: u32,
+    /// The readers since then, and those in that stage.
     readers: Vec<u32>,
+}
+
+impl Span {
+    /// Whom a command waits for that reads or writes these elements. Later readers have waited for
+    /// the writers.
+    fn before(&self, writes: bool) -> impl Iterator<Item = u32> {
+        let have_waited = self.readers.iter().any(|&reader| reader >= self.until);
+        let (writers, readers) = match (writes, have_waited) {
+            (false, _) => (&self.writers[..], &[][..]),
+            (true, false) => (&self.writers[..], &self.readers[..]),
+            (true, true) => (&[][..], &self.readers[..]),
+        };
+        writers.iter().chain(readers).copied()
+    }
+
+    /// Notes a command of a stage.
+    fn add(&mut self, command: u32, writes: bool, stage: &Range<usize>) {
+        let (start, end) = (stage.start as u32, stage.end as u32);
+        if !writes {
+            if self.readers.last() != Some(&command) {
+                self.readers.push(command);
+            }
+            return;
+        }
+        self.readers
+            .retain(|&reader| reader >= start && reader != command);
+        self.writers.retain(|&writer| writer >= start);
+        if self.writers.last() != Some(&command) {
+            self.writers.push(command);
+        }
+        self.until = end;
+    }
 }
 
 /// The accesses to a buffer until now: spans in order, apart. Elements in none of them were not
@@ -36,7 +71,8 @@ impl Known {
             if start > next {
                 let gap = Span {
                     elements: next..start.min(elements.end),
-                    writer: None,
+                    writers: Vec::new(),
+                    until: 0,
                     readers: Vec::new(),
                 };
                 self.0.insert(at, gap);
@@ -66,7 +102,7 @@ impl Known {
     fn unite(&mut self) {
         self.0.dedup_by(|next, span| {
             let is_same = span.elements.end == next.elements.start
-                && span.writer == next.writer
+                && (&span.writers, span.until) == (&next.writers, next.until)
                 && span.readers == next.readers;
             if is_same {
                 span.elements.end = next.elements.end;
@@ -98,11 +134,7 @@ impl Plan {
                     .collect();
             for (position, id, elements, writes) in &bounds {
                 for span in known[id.index()].spans(elements) {
-                    let waits: &mut Vec<u32> = &mut dependencies[*position];
-                    match *writes && !span.readers.is_empty() {
-                        true => waits.extend(&span.readers),
-                        false => waits.extend(span.writer),
-                    }
+                    dependencies[*position].extend(span.before(*writes));
                 }
             }
             // Readers first: of what a command both reads and writes it is the writer.
@@ -111,13 +143,8 @@ impl Plan {
                     if *writes != pass {
                         continue;
                     }
-                    let position = *position as u32;
                     for span in known[id.index()].spans(elements) {
-                        if *writes {
-                            (span.writer, span.readers) = (Some(position), Vec::new());
-                        } else if span.readers.last() != Some(&position) {
-                            span.readers.push(position);
-                        }
+                        span.add(*position as u32, *writes, &stage);
                     }
                     known[id.index()].unite();
                 }

@@ -223,7 +223,9 @@ impl Plan {
                         len: buffer.len,
                     });
                 }
-                Arg::SliceAt { offset, len, .. } | Arg::BufferRange { offset, len, .. }
+                Arg::SliceAt { offset, len, .. }
+                | Arg::BufferRange { offset, len, .. }
+                | Arg::Within { offset, len, .. }
                     if offset.checked_add(len).is_none_or(|end| end > buffer.len) =>
                 {
                     return Err(PlanError::SliceOutOfBounds {

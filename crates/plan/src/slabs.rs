@@ -25,13 +25,15 @@
 
 use std::ops::Range;
 
-use crate::{Arg, BufferId, Part, Plan, PlanError, Rect};
+use crate::{Arg, BufferId, Part, Plan, PlanError, Rect, View};
 
 /// How planes are split over devices, from device 0 on, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slabs {
     planes: u64,
     halo: u64,
+    /// The planes beyond its halo that a device holds.
+    margin: u64,
     /// The planes that each device computes.
     shares: Vec<Range<u64>>,
 }
@@ -66,8 +68,16 @@ impl Slabs {
         Ok(Slabs {
             planes,
             halo,
+            margin: 0,
             shares: (0..of).map(|number| share(&computed, number, of)).collect(),
         })
+    }
+
+    /// The same, where a device holds `planes` more beyond its halo. They keep what they have at the
+    /// start: kernels number elements from there, and do not read them.
+    pub fn with_margin(self, planes: u64) -> Slabs {
+        let margin = planes;
+        Slabs { margin, ..self }
     }
 
     /// The devices: one for each slab.
@@ -100,11 +110,12 @@ impl Slabs {
         owner.expect("a plane of the field")
     }
 
-    /// The planes that a device has in memory: its own, and its halo.
+    /// The planes that a device has in memory: its own, its halo, and a margin.
     pub fn held(&self, device: u32) -> Range<u64> {
         let (share, owned) = (self.share(device), self.owned(device));
-        let start = share.start.saturating_sub(self.halo);
-        let end = (share.end + self.halo).min(self.planes);
+        let beside = self.halo + self.margin;
+        let start = share.start.saturating_sub(beside);
+        let end = (share.end + beside).min(self.planes);
         owned.start.min(start)..owned.end.max(end)
     }
 
@@ -152,6 +163,7 @@ impl Slabs {
             return Ok(Field {
                 whole,
                 pitch,
+                reach: None,
                 parts: vec![whole],
                 held: held.collect(),
             });
@@ -169,6 +181,7 @@ impl Slabs {
         Ok(Field {
             whole,
             pitch,
+            reach: None,
             parts: plan.scatter(whole, pitch, &parts)?,
             held: held.collect(),
         })
@@ -220,7 +233,8 @@ impl Slabs {
         Ok(())
     }
 
-    /// Records the copies of computed planes to those who have them as halo.
+    /// Records the copies of computed planes to those who have them as halo. Of a field that
+    /// reaches less far, fewer planes are sent.
     ///
     /// # Errors
     ///
@@ -230,7 +244,10 @@ impl Slabs {
             for field in fields {
                 for to in self.devices() {
                     for from in self.devices().filter(|&from| from != to) {
-                        let planes = common(&self.share(from), &self.held(to));
+                        let reach = field.reach.unwrap_or(self.halo);
+                        let Range { start, end } = self.share(to);
+                        let needed = start.saturating_sub(reach)..end + reach;
+                        let planes = common(&self.share(from), &needed);
                         let [src, dst] = [from, to].map(|device| field.place(device, &planes));
                         plan.copy_range(src.0, src.1, dst.0, dst.1, src.2)?;
                     }
@@ -247,6 +264,8 @@ pub struct Field {
     whole: BufferId,
     /// Elements of a plane.
     pitch: u64,
+    /// The planes beside a slab that its device needs, if they are fewer than the halo.
+    reach: Option<u64>,
     /// Each device's memory.
     parts: Vec<BufferId>,
     /// Each device's planes.
@@ -257,6 +276,15 @@ impl Field {
     /// The buffer that was scattered, as outputs name it.
     pub fn whole(&self) -> BufferId {
         self.whole
+    }
+
+    /// The same, where a point's next value depends on points of this field at most `planes` planes
+    /// away, fewer than the slabs' halo.
+    pub fn reaching(&self, planes: u64) -> Field {
+        Field {
+            reach: Some(planes),
+            ..self.clone()
+        }
     }
 
     /// The device's part.
@@ -283,6 +311,17 @@ impl Field {
     pub fn write(&self, device: u32, planes: Range<u64>) -> Arg {
         let (part, offset, len) = self.place(device, &planes);
         part.range(offset, len)
+    }
+
+    /// The device's part from its start, of which a kernel accesses these planes and no others: for
+    /// kernels that number elements from there.
+    ///
+    /// # Panics
+    ///
+    /// If the device does not hold them.
+    pub fn within(&self, device: u32, view: View, planes: Range<u64>) -> Arg {
+        let (part, offset, len) = self.place(device, &planes);
+        part.within(view, offset, len)
     }
 
     /// The device's part, where these planes begin in it, and how many elements they have.

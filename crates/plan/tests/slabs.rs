@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use plan::slabs::{Slabs, chunks};
-use plan::{Command, Element, LaunchConfig, Plan, args};
+use plan::{Command, Element, LaunchConfig, Plan, View, args};
 use proptest::prelude::*;
 
 /// Elements of a plane.
@@ -27,7 +27,13 @@ fn stepped(slabs: &Slabs, planes: u64, halo: u64, steps: usize) -> Plan {
         slabs
             .step(&mut plan, &[&u_next], |plan, device, some| {
                 let around = some.start.saturating_sub(halo)..(some.end + halo).min(planes);
-                let args = args![u.read(device, around), u_next.write(device, some)];
+                let args = match device % 2 {
+                    0 => args![u.read(device, around), u_next.write(device, some)],
+                    _ => args![
+                        u.within(device, View::Read, around),
+                        u_next.within(device, View::Write, some)
+                    ],
+                };
                 plan.launch("step", LaunchConfig::new(1, 1), args)
             })
             .unwrap();
@@ -157,7 +163,9 @@ proptest! {
         let one = slabs(1, 1, computed, halo);
         let expected = run(&stepped(&one, planes, halo, steps), &one, &start, halo);
         let several = slabs(devices, 1, computed, halo);
-        prop_assert_eq!(run(&stepped(&several, planes, halo, steps), &several, &start, halo), expected);
+        prop_assert_eq!(run(&stepped(&several, planes, halo, steps), &several, &start, halo), expected.clone());
+        let with_margin = several.with_margin(2);
+        prop_assert_eq!(run(&stepped(&with_margin, planes, halo, steps), &with_margin, &start, halo), expected);
     }
 
     #[test]
@@ -221,6 +229,28 @@ fn the_interior_waits_for_no_exchange_around_it() {
     }
     // A seam waits for the halo that it reads.
     assert!(waits[11].iter().any(|command| (4..8).contains(command)));
+}
+
+#[test]
+fn a_margin_is_held_and_not_sent_and_a_field_may_reach_less_far() {
+    let slabs = slabs(2, 0, 20, 3).with_margin(2);
+    assert_eq!([slabs.held(0), slabs.held(1)], [0..15, 5..20]);
+    assert_eq!([slabs.seams(0), slabs.seams(1)], [[7..10], [10..13]]);
+    let mut plan = Plan::new("p").with_available_devices(2);
+    let mut field = |name| {
+        let whole = plan.scratch(name, Element::F64, 20 * PITCH as usize);
+        slabs.scatter(&mut plan, whole).unwrap()
+    };
+    let (far, near) = (field("far"), field("near").reaching(1));
+    slabs.exchange(&mut plan, &[&far, &near]).unwrap();
+    let copies = plan.commands().map(|command| match command {
+        Command::Copy(copy) => [copy.src_start, copy.dst_start, copy.len].map(|at| at / PITCH),
+        other => panic!("{other:?}"),
+    });
+    // Planes 10..13 of the second slab to the first, and 7..10 of the first to the second; then one
+    // plane each.
+    let expected = [[5, 10, 3], [7, 2, 3], [5, 10, 1], [9, 4, 1]];
+    assert_eq!(copies.collect::<Vec<_>>(), expected);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use ptx::{ArgType, Element, Function, LaunchShape, ScalarType, ShapeLimits};
 use crate::error::Error;
 use crate::info::LaunchLimits;
 use crate::module::{Module, ModuleError};
-use plan::{Arg, BufferId, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan};
+use plan::{Arg, BufferId, Command, LaunchConfig, PORTABLE_CLUSTER_BLOCKS, Plan, View};
 
 pub use error::{LaunchFault, ValidationError};
 pub use ptx::ArgsError;
@@ -180,10 +180,17 @@ fn arg_type(plan: &Plan, arg: &Arg) -> ArgType {
         }
     };
     match *arg {
-        Arg::Buffer(id) | Arg::BufferAt { id, .. } | Arg::BufferRange { id, .. } => {
-            ArgType::Pointer(elements(id))
-        }
-        Arg::Slice(id) | Arg::SliceAt { id, .. } => ArgType::Slice(elements(id)),
+        Arg::Slice(id)
+        | Arg::SliceAt { id, .. }
+        | Arg::Within {
+            id,
+            view: View::Slice,
+            ..
+        } => ArgType::Slice(elements(id)),
+        Arg::Buffer(id)
+        | Arg::BufferAt { id, .. }
+        | Arg::BufferRange { id, .. }
+        | Arg::Within { id, .. } => ArgType::Pointer(elements(id)),
         Arg::U8(_) => ArgType::Number(ScalarType::U8),
         Arg::U32(_) => ArgType::Number(ScalarType::U32),
         Arg::I32(_) => ArgType::Number(ScalarType::S32),

@@ -7,7 +7,7 @@
 //! // cuda_std.requires axpy;P0=n P2=x.len() <=;n <= x.len()
 //! ```
 
-use plan::{Arg, Plan};
+use plan::{Arg, Plan, View};
 
 use super::error::LaunchFault;
 
@@ -41,7 +41,12 @@ fn values(args: &[Arg], plan: &Plan) -> Vec<Option<u64>> {
     let mut values = Vec::new();
     for arg in args {
         match *arg {
-            Arg::Slice(id) => values.extend([None, Some(plan.buffers()[id.index()].len)]),
+            Arg::Slice(id)
+            | Arg::Within {
+                id,
+                view: View::Slice,
+                ..
+            } => values.extend([None, Some(plan.buffers()[id.index()].len)]),
             Arg::SliceAt { len, .. } => values.extend([None, Some(len)]),
             Arg::U8(value) => values.push(Some(value.into())),
             Arg::U32(value) => values.push(Some(value.into())),
