@@ -56,6 +56,7 @@ pub fn variants() -> Vec<Variant> {
             "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",
             |_| Box::new(two_steps::launch::Submission),
         )
+        .for_several()
         .tuned(
             TwoSteps::DEFAULT,
             TwoSteps::SPACE,
@@ -63,13 +64,6 @@ pub fn variants() -> Vec<Variant> {
             Some(of_two_steps),
         )
         .modelled(TwoSteps::DEFAULT, TwoSteps::SPACE, demand),
-        variant::<Stencil25>(
-            "split",
-            "fast in slabs along x, one for each device, their planes at the seams sent while the rest is computed",
-            |_| Box::new(fast::split::launch::Submission),
-        )
-        .on_request()
-        .for_several(),
         in_clusters!(
             "gmem_cluster_1x3x1",
             Inner::GMEM.in_clusters([1, 3, 1]),

@@ -6,7 +6,7 @@
 use cuda_std::mem;
 
 use super::update::{self, Pairs};
-use super::{Coefficients, RADIUS};
+use super::{Coefficients, RADIUS, Task};
 use crate::real::quotients;
 
 /// Points of a thread.
@@ -15,6 +15,10 @@ pub const POINTS: usize = 4;
 pub type Four = [f32; POINTS];
 
 const HALO: usize = RADIUS as usize;
+/// Values along x that a timestep of a point needs.
+pub const COLUMN: usize = 2 * HALO + 1;
+/// These of each of the four points.
+pub type Column = [Four; COLUMN];
 
 /// # Safety
 /// `pointer` is aligned to 16 bytes, and points to four values.
@@ -22,6 +26,21 @@ const HALO: usize = RADIUS as usize;
 pub unsafe fn load(pointer: *const f32) -> Four {
     // SAFETY: the caller's.
     unsafe { mem::load_vector(pointer) }
+}
+
+/// Four values of an array from an element on, if the thread has these, else zeros.
+///
+/// # Safety
+/// If it has them, `array` has them too, aligned to 16 bytes, and nothing writes them meanwhile.
+#[inline(always)]
+pub unsafe fn load_if(has: bool, array: *const f32, element: u32) -> Four {
+    // An ordinary load would become one from a chosen address, of four values or of a local
+    // array of zeros.
+    match has {
+        // SAFETY: the caller's.
+        true => unsafe { mem::load_early(array.add(element as usize).cast()) },
+        false => [0.0; POINTS],
+    }
 }
 
 /// u at the points and around them.
@@ -134,5 +153,78 @@ impl Around {
             }
             [next, next_phi]
         }
+    }
+}
+
+/// Four points of a timestep.
+#[derive(Clone, Copy, Debug)]
+pub struct Points<'a> {
+    /// The launch's task.
+    pub task: &'a Task,
+    /// The position of the first.
+    pub position: [u32; 3],
+    /// Its element.
+    pub element: u32,
+    /// The source's value.
+    pub value: f32,
+    /// The second-last field there.
+    pub v: Four,
+    /// Velocity^2 dt^2 there.
+    pub vp: Four,
+    /// Whether some are in the shell.
+    pub has_shell: bool,
+}
+
+impl Points<'_> {
+    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, all points
+    /// exist, none is in the shell, and none is the source's. `here` and `eta` are their places in
+    /// shared memory: those of eta for the plane behind, their own, and the one ahead. Rows have
+    /// `row` values, those of eta `eta_row`.
+    ///
+    /// # Safety
+    /// The values around the points are at these places.
+    #[inline(always)]
+    pub unsafe fn next<const SHELL: bool>(
+        &self,
+        column: &Column,
+        (here, row): (*const f32, usize),
+        (eta, eta_row): (impl Fn() -> [*const f32; 3], usize),
+        phi: &mut Four,
+    ) -> Four {
+        let Task { grid, region, .. } = *self.task;
+        let c = &self.task.coefficients;
+        let along_x = [1, 2, 3, 4].map(|r| [column[HALO - r], column[HALO + r]]);
+        // SAFETY: the caller's.
+        let around = unsafe { Around::load(column[HALO], along_x, here, row) };
+        let laplacians = around.laplacians(c);
+        let mut next = around.inner(self.v, self.vp, laplacians);
+        if !SHELL {
+            return next;
+        }
+        let [x, y, z] = self.position;
+        if self.has_shell {
+            let own = [self.v, self.vp, laplacians, *phi];
+            // SAFETY: the caller's.
+            let [of_shell, next_phi] = unsafe { around.shell(c, own, eta(), eta_row) };
+            for k in 0..POINTS {
+                let z = z + k as u32;
+                if z < grid.n_z && !region.contains(x, y, z) {
+                    (next[k], phi[k]) = (of_shell[k], next_phi[k]);
+                }
+            }
+        }
+        if self.task.source.wrapping_sub(self.element) < POINTS as u32 {
+            for (k, next) in (0..).zip(&mut next) {
+                *next = self.task.with_source(self.element + k, *next, self.value);
+            }
+        }
+        if z + POINTS as u32 > grid.n_z {
+            for (z, next) in (z..).zip(&mut next) {
+                if z >= grid.n_z {
+                    *next = 0.0;
+                }
+            }
+        }
+        next
     }
 }

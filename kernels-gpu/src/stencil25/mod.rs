@@ -31,7 +31,9 @@
 //! - [`update`](mod@update): the scheme for one point, called by kernels and references alike.
 //! - [`four`]: the scheme for four neighbouring points of a thread.
 //! - [`ring`]: rings of planes in shared memory.
+//! - [`boxes`]: the boxes of points that launches take.
 
+pub mod boxes;
 pub mod coefficients;
 pub mod four;
 pub mod grid;

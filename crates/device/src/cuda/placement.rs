@@ -9,8 +9,11 @@
 use crate::share::{Role, Share};
 use plan::{Command, Plan};
 
-/// The largest number of streams of one device and priority.
+/// The largest number of streams of one device and priority, unless a group of independent launches
+/// has more: then it is their number, at most that of [`MAX_STREAMS_OF_GROUPS`].
 const MAX_STREAMS: usize = 4;
+/// One launch of a group should not wait for another.
+const MAX_STREAMS_OF_GROUPS: usize = 8;
 
 /// Where a command runs, and when.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -55,7 +58,10 @@ impl Placement {
             .map(|command| command.device(plan.buffers()))
             .collect();
         let is_urgent = urgent(plan, &dependencies, &devices);
-        let mut placing = Placing::default();
+        let mut placing = Placing {
+            most: most_streams(plan),
+            ..Placing::default()
+        };
         let commands = plan.commands().zip(&dependencies).enumerate();
         for (position, (command, waits)) in commands {
             let (device, is_wire) = match share.role(plan, &command) {
@@ -139,10 +145,23 @@ fn urgent(plan: &Plan, dependencies: &[Vec<u32>], devices: &[u32]) -> Vec<bool> 
     is_urgent
 }
 
+/// The largest number of streams of one device and priority, except of sends and receives.
+fn most_streams(plan: &Plan) -> usize {
+    let commands: Vec<Command<'_>> = plan.commands().collect();
+    let launches = plan.groups().iter().map(|group| {
+        let commands = commands[group.clone()].iter();
+        commands.filter(|command| matches!(command, Command::Launch(_)))
+    });
+    let largest = launches.map(Iterator::count).max().unwrap_or(0);
+    largest.clamp(MAX_STREAMS, MAX_STREAMS_OF_GROUPS)
+}
+
 /// A placement in the making.
 #[derive(Default)]
 struct Placing {
     placement: Placement,
+    /// See [`most_streams`].
+    most: usize,
     /// For each stream, the last command on it.
     tails: Vec<u32>,
     /// For each command and stream, how many of the plan's first commands have surely finished on
@@ -204,7 +223,7 @@ impl Placing {
             .filter(|(_, stream)| **stream == wanted)
             .map(|(stream, _)| stream);
         let fitting: Vec<usize> = fitting.collect();
-        let most = if wanted.is_wire { 1 } else { MAX_STREAMS };
+        let most = if wanted.is_wire { 1 } else { self.most };
         let followed = fitting.iter().copied().filter(|&stream| {
             let tail = self.tails[stream];
             clock.get(stream).is_some_and(|&until| until > tail)

@@ -28,19 +28,14 @@
 
 use cuda_std::prelude::*;
 
-use kernels_gpu::stencil25::four::{Around, Four, POINTS, load};
+use kernels_gpu::stencil25::boxes::{reaches, tiles};
+use kernels_gpu::stencil25::four::{COLUMN, Column, POINTS, Points, load, load_if};
 use kernels_gpu::stencil25::ring::{Copies, Ring};
 use kernels_gpu::stencil25::{Grid, RADIUS, Region, Task};
 
 const HALO: usize = RADIUS as usize;
-/// Values along x that a timestep of a point needs.
-const COLUMN: usize = 2 * HALO + 1;
 /// The largest number of copies of 16 bytes that a thread makes for a plane.
 const COPIES: usize = 2;
-/// Values of a sector of 32 bytes: device memory is read and written by sectors.
-const SECTOR: u32 = 8;
-
-type Column = [Four; COLUMN];
 
 /// A kernel for tiles of one shape.
 #[derive(Debug, Clone, Copy)]
@@ -51,7 +46,7 @@ pub struct Instance {
     pub tile: [u32; 2],
     /// Planes that copies are ahead of their use.
     pub ahead: u32,
-    /// Whether the kernel is for any points: else see [`deep`].
+    /// Whether the kernel is for any points. Otherwise it is for those deep inside.
     pub has_shell: bool,
     /// Threads of a block.
     pub threads: u32,
@@ -59,24 +54,6 @@ pub struct Instance {
     pub blocks: u32,
     /// Shared memory of a block.
     pub shared_mem_bytes: u32,
-}
-
-/// The number of tiles along y and z in a box.
-pub const fn tiles(area: Region, [y, z]: [u32; 2]) -> [u32; 2] {
-    let [_, n_y, n_z] = area.shape();
-    [n_y.div_ceil(y), n_z.div_ceil(z)]
-}
-
-/// The points that kernels without a shell may advance, except those near the source: eight points
-/// around each exist, and four around each are not in a shell of this width. Along z, the box
-/// begins and ends with a sector. None if the grid has none.
-pub fn deep(grid: Grid, shell: u32) -> Option<Region> {
-    let margin = shell.max(RADIUS) + RADIUS;
-    let low = [margin, margin, margin.next_multiple_of(SECTOR)];
-    let [n_x, n_y, n_z] = grid.shape().map(|n| n.saturating_sub(margin));
-    let high = [n_x, n_y, n_z / SECTOR * SECTOR];
-    let has_points = (0..3).all(|axis| low[axis] < high[axis]);
-    has_points.then_some(Region { low, high })
 }
 
 /// The arrays of a launch.
@@ -99,87 +76,6 @@ fn wait<const AHEAD: usize>() {
         1 => async_copy::wait::<0>(),
         _ => async_copy::wait::<1>(),
     }
-}
-
-/// Four points of a timestep.
-struct Points<'a> {
-    task: &'a Task,
-    /// The position of the first.
-    position: [u32; 3],
-    /// Its element.
-    element: u32,
-    /// The source's value.
-    value: f32,
-    v: Four,
-    vp: Four,
-    /// Whether some are in the shell.
-    has_shell: bool,
-}
-
-impl Points<'_> {
-    /// Their next values, and those of phi where they are in the shell. Without `SHELL`, all points
-    /// exist, none is in the shell, and none is the source's. `here` and `eta` are their places in
-    /// shared memory: those of eta for the plane behind, their own, and the one ahead. Rows have
-    /// `row` values, those of eta `eta_row`.
-    ///
-    /// # Safety
-    /// The values around the points are at these places.
-    #[inline(always)]
-    unsafe fn next<const SHELL: bool>(
-        &self,
-        column: &Column,
-        (here, row): (*const f32, usize),
-        (eta, eta_row): (impl Fn() -> [*const f32; 3], usize),
-        phi: &mut Four,
-    ) -> Four {
-        let Task { grid, region, .. } = *self.task;
-        let c = &self.task.coefficients;
-        let along_x = [1, 2, 3, 4].map(|r| [column[HALO - r], column[HALO + r]]);
-        // SAFETY: the caller's.
-        let around = unsafe { Around::load(column[HALO], along_x, here, row) };
-        let laplacians = around.laplacians(c);
-        let mut next = around.inner(self.v, self.vp, laplacians);
-        if !SHELL {
-            return next;
-        }
-        let [x, y, z] = self.position;
-        if self.has_shell {
-            let own = [self.v, self.vp, laplacians, *phi];
-            // SAFETY: the caller's.
-            let [of_shell, next_phi] = unsafe { around.shell(c, own, eta(), eta_row) };
-            for k in 0..POINTS {
-                let z = z + k as u32;
-                if z < grid.n_z && !region.contains(x, y, z) {
-                    (next[k], phi[k]) = (of_shell[k], next_phi[k]);
-                }
-            }
-        }
-        if self.task.source.wrapping_sub(self.element) < POINTS as u32 {
-            for (k, next) in (0..).zip(&mut next) {
-                *next = self.task.with_source(self.element + k, *next, self.value);
-            }
-        }
-        if z + POINTS as u32 > grid.n_z {
-            for (z, next) in (z..).zip(&mut next) {
-                if z >= grid.n_z {
-                    *next = 0.0;
-                }
-            }
-        }
-        next
-    }
-}
-
-/// Whether the source is in a tile that begins at (y, z) = `tile`, or at most four points beside
-/// it.
-pub const fn reaches(task: &Task, tile: [u32; 2], [y, z]: [u32; 2]) -> bool {
-    let Task { grid, source, .. } = *task;
-    // Rows count from the halo's first.
-    let row = source / grid.pitch % (grid.n_y + 2 * RADIUS);
-    let column = source % grid.pitch + RADIUS;
-    source != u32::MAX
-        && row.wrapping_sub(tile[0]) < y + 2 * RADIUS
-        && column.wrapping_sub(tile[1]) < z + 2 * RADIUS
 }
 
 /// A thread of a block that takes a tile of `Y` x `Z` points through the planes from `start` to
@@ -492,21 +388,6 @@ impl<'a, const Y: usize, const Z: usize, const AHEAD: usize, const SHELL: bool>
         })
     }
 
-    /// Four values of an array from an element on, if the thread has these, else zeros.
-    ///
-    /// # Safety
-    /// If it has them, nothing writes them meanwhile.
-    #[inline(always)]
-    unsafe fn load_if(&self, has: bool, array: *const f32, element: u32) -> Four {
-        // An ordinary load would become one from a chosen address, of four values or of a local
-        // array of zeros.
-        match has {
-            // SAFETY: the caller's.
-            true => unsafe { mem::load_early(array.add(element as usize).cast()) },
-            false => [0.0; POINTS],
-        }
-    }
-
     /// Takes plane x into the columns, and computes a plane of each timestep. Returns whether
     /// another plane follows.
     ///
@@ -537,8 +418,8 @@ impl<'a, const Y: usize, const Z: usize, const AHEAD: usize, const SHELL: bool>
         // copies. A thread reads only its own elements of v, phi and next_phi, its own places of
         // vp's ring, and writes its own elements.
         unsafe {
-            let mut new_phi = self.load_if(is_first && first_shell, phi, element);
-            let mut last_phi = self.load_if(is_second && second_shell, next_phi, second_element);
+            let mut new_phi = load_if(is_first && first_shell, phi, element);
+            let mut last_phi = load_if(is_second && second_shell, next_phi, second_element);
             wait::<AHEAD>();
             thread::sync_threads();
             if self.x + (AHEAD as u32) < self.x_end {

@@ -4,15 +4,29 @@
 //!
 //! A pass is a launch for the points deep inside, and launches for boxes around them and for the
 //! tiles near the source. Each writes its own points, and reads what none writes.
+//!
+//! On several devices, each has a slab of planes along x, eight planes of each neighbour's u, and
+//! four of v and phi. A pass has such launches for the eight planes at each seam first. It sends
+//! them while it computes the others. A device's arrays are a grid to the kernels, which begins
+//! with the slab's halo or with the problem's points.
 
-use kernels_gpu::stencil25::{Coefficients, Grid, Region, Task};
+use std::ops::Range;
+
+use kernels_gpu::stencil25::boxes::{around, deep, near_source, tiles};
+use kernels_gpu::stencil25::{Coefficients, Grid, RADIUS, Region, Task};
+use plan::slabs::{Field, Slabs};
 use plan::stencil25::{Buffers, Outputs, Problem, Solution};
-use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
+use plan::{Element, LaunchConfig, Plan, PlanError, View, args};
 
-use super::kernels::{INSTANCES, Instance, deep, reaches, tiles};
+use super::kernels::{INSTANCES, Instance};
 
 /// The least number of planes of a part of a tile, if the grid has as many. A part needs 16 more.
 const FEWEST_PLANES: u32 = 8;
+
+/// The planes before and after the written ones that a pass reads of u.
+const REACH: u64 = 2 * RADIUS as u64;
+/// Those that it reads of v and phi; and the planes of a grid's halo, before its points.
+const HALO: u64 = RADIUS as u64;
 
 /// The shape of a pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,8 +102,9 @@ impl Shape {
         problem: &Problem,
         multiprocessors: u32,
     ) -> impl Iterator<Item = (Instance, u64)> {
-        let parts = self.parts(&task(problem), problem.shell).into_iter();
-        parts.map(move |part| {
+        let all = Stretch::all(problem);
+        let parts = self.parts(&all, &all.task(problem), problem.shell);
+        parts.into_iter().map(move |part| {
             (
                 part.instance,
                 part.rounds(part.cut(multiprocessors), multiprocessors),
@@ -97,11 +112,11 @@ impl Shape {
         })
     }
 
-    /// The launches of a pass. That of the points deep inside, if there are any, comes first. Those
-    /// whose blocks are done soonest come last.
-    fn parts(&self, task: &Task, shell: u32) -> Vec<Part> {
-        let all = task.grid.all();
-        let Some(area) = deep(task.grid, shell) else {
+    /// The launches of a pass over some planes. That of the points deep inside, if there are any,
+    /// comes first. Those whose blocks are done soonest come last.
+    fn parts(&self, planes: &Stretch, task: &Task, shell: u32) -> Vec<Part> {
+        let all = planes.points();
+        let Some(area) = deep(planes.whole, shell).and_then(|area| planes.of(area)) else {
             return vec![Part::new(self.any(false), all)];
         };
         let [front, back, top, bottom, left, right] = around(all, area);
@@ -118,7 +133,9 @@ impl Shape {
         ];
         let near = near_source(task, area, self.tile);
         parts.extend(near.map(|near| Part::new(self.any(false), near)));
-        parts.extend([left, right].map(|ends| Part::new(self.any(false), ends)));
+        // Planes between the grid's ends have no points there.
+        let ends = [left, right].into_iter().filter(|ends| ends.shape()[0] > 0);
+        parts.extend(ends.map(|ends| Part::new(self.any(false), ends)));
         parts
     }
 
@@ -133,13 +150,85 @@ impl Shape {
     }
 }
 
-fn task(problem: &Problem) -> Task {
-    let grid = Grid::new([problem.n_x, problem.n_y, problem.n_z]);
-    Task {
-        grid,
-        region: grid.inner(problem.shell),
-        coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
-        source: problem.source,
+/// Some planes of points, in arrays that hold some of the problem's.
+struct Stretch {
+    whole: Grid,
+    /// The number of the problem's planes before the arrays' first.
+    first: u32,
+    /// The planes of points, by their number in the arrays' grid.
+    planes: Range<u32>,
+}
+
+impl Stretch {
+    /// All points, in arrays of all.
+    fn all(problem: &Problem) -> Stretch {
+        let whole = Grid::new([problem.n_x, problem.n_y, problem.n_z]);
+        Stretch {
+            whole,
+            first: 0,
+            planes: 0..problem.n_x,
+        }
+    }
+
+    /// These of a field's planes, which a device computes.
+    fn of_device(problem: &Problem, slabs: &Slabs, device: u32, planes: &Range<u64>) -> Stretch {
+        let first = slabs.held(device).start;
+        let number = |plane: u64| (plane - first) as u32 - RADIUS;
+        Stretch {
+            first: first as u32,
+            planes: number(planes.start)..number(planes.end),
+            ..Stretch::all(problem)
+        }
+    }
+
+    /// The arrays' grid, up to the problem's end: kernels take planes behind it for 0, and read
+    /// none that the arrays lack.
+    fn grid(&self) -> Grid {
+        Grid {
+            n_x: self.whole.n_x - self.first,
+            ..self.whole
+        }
+    }
+
+    /// All points of these planes.
+    fn points(&self) -> Region {
+        let mut points = self.grid().all();
+        (points.low[0], points.high[0]) = (self.planes.start, self.planes.end);
+        points
+    }
+
+    /// A region of the problem's points, as far as it does not lie before the arrays.
+    fn moved(&self, mut region: Region) -> Region {
+        for end in [&mut region.low, &mut region.high] {
+            end[0] = end[0].saturating_sub(self.first);
+        }
+        region
+    }
+
+    /// The points of such a region that are in these planes, if there are any.
+    fn of(&self, region: Region) -> Option<Region> {
+        let mut region = self.moved(region);
+        region.low[0] = region.low[0].max(self.planes.start);
+        region.high[0] = region.high[0].min(self.planes.end);
+        (region.low[0] < region.high[0]).then_some(region)
+    }
+
+    /// The task of these planes. It has the source if a timestep computes the source's plane.
+    fn task(&self, problem: &Problem) -> Task {
+        let stride = self.whole.stride_x();
+        // Planes count from the halo's first.
+        let [low, high] = [self.planes.start, self.planes.end].map(|x| x + self.first + RADIUS);
+        let computed = low - RADIUS..high + RADIUS;
+        let has_source = problem.source != u32::MAX && computed.contains(&(problem.source / stride));
+        Task {
+            grid: self.grid(),
+            region: self.moved(self.whole.inner(problem.shell)),
+            coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
+            source: match has_source {
+                true => problem.source - self.first * stride,
+                false => u32::MAX,
+            },
+        }
     }
 }
 
@@ -147,40 +236,6 @@ fn instance(is_right: impl Fn(&Instance) -> bool) -> Instance {
     let mut instances = INSTANCES.iter().copied();
     let found = instances.find(|instance| is_right(instance));
     found.expect("every shape has its kernels")
-}
-
-/// The points of `all` outside `inner`, in boxes: those along z with all of their points, those
-/// along y between these, those along x between both.
-fn around(all: Region, inner: Region) -> [Region; 6] {
-    let [low, high] = [inner.low, inner.high];
-    let mut left = all;
-    let mut boxes = [all; 6];
-    for (axis, pair) in [2, 1, 0].into_iter().zip(boxes.chunks_exact_mut(2)) {
-        pair.fill(left);
-        pair[0].high[axis] = low[axis];
-        pair[1].low[axis] = high[axis];
-        (left.low[axis], left.high[axis]) = (low[axis], high[axis]);
-    }
-    boxes
-}
-
-/// The tiles that the source reaches, as a box.
-fn near_source(task: &Task, area: Region, tile: [u32; 2]) -> Option<Region> {
-    let [along_y, along_z] = tiles(area, tile);
-    let begins = |number: u32| {
-        let [y, z] = [number / along_z, number % along_z];
-        [area.low[1] + y * tile[0], area.low[2] + z * tile[1]]
-    };
-    let mut near = (0..along_y * along_z)
-        .map(begins)
-        .filter(|&at| reaches(task, at, tile));
-    let first = near.next()?;
-    let last = near.next_back().unwrap_or(first);
-    let end = |axis: usize| (last[axis] + tile[axis]).min(area.high[axis + 1]);
-    Some(Region {
-        low: [area.low[0], first[0], first[1]],
-        high: [area.high[0], end(0), end(1)],
-    })
 }
 
 /// A launch of a pass: its kernel, its points, and the blocks of a cluster.
@@ -244,21 +299,59 @@ impl Part {
     }
 }
 
-/// The arguments that all launches of a plan have in common.
-struct Fixed {
-    task: Task,
-    vp: BufferId,
-    eta: BufferId,
+/// What all launches of a plan have in common.
+struct Run<'r> {
+    shape: Shape,
+    problem: &'r Problem,
+    slabs: &'r Slabs,
+    vp: Field,
+    eta: Field,
 }
 
-impl Fixed {
-    /// Records a launch that advances fields and phi by as many timesteps as the source has values.
+/// Two fields and phi.
+type Fields<'f> = [&'f Field; 3];
+
+impl Run<'_> {
+    /// Records as many timesteps of all points as the source has values, one or two.
+    fn advance(
+        &self,
+        plan: &mut Plan,
+        from: Fields<'_>,
+        to: Fields<'_>,
+        values: &[f32],
+    ) -> Result<(), PlanError> {
+        let [first, second, next_phi] = to;
+        let is_single = values.len() == 1;
+        let written = match is_single {
+            true => &[first, next_phi][..],
+            false => &[first, second, next_phi],
+        };
+        self.slabs.step(plan, written, |plan, device, planes| {
+            let stretch = Stretch::of_device(self.problem, self.slabs, device, &planes);
+            let task = stretch.task(self.problem);
+            let launch = |plan: &mut Plan, part| {
+                self.launch(plan, device, &planes, (&task, part), (from, to), values)
+            };
+            if is_single {
+                return launch(plan, Part::new(self.shape.any(false), stretch.points()));
+            }
+            let parts = self.shape.parts(&stretch, &task, self.problem.shell);
+            let alone = if self.shape.is_alone { 1 } else { 0 };
+            for parts in [&parts[..alone], &parts[alone..]] {
+                plan.independent(|plan| parts.iter().try_for_each(|&part| launch(plan, part)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Records a launch that advances points in some of a device's planes.
     fn launch(
         &self,
         plan: &mut Plan,
-        part: Part,
-        [u, v, phi]: [BufferId; 3],
-        [first, second, next_phi]: [BufferId; 3],
+        device: u32,
+        planes: &Range<u64>,
+        (task, part): (&Task, Part),
+        ([u, v, phi], [first, second, next_phi]): (Fields<'_>, Fields<'_>),
         values: &[f32],
     ) -> Result<(), PlanError> {
         let Part {
@@ -272,16 +365,23 @@ impl Fixed {
             .with_shared_mem_bytes(instance.shared_mem_bytes)
             .with_cluster([cluster, 1, 1]);
         let value = |step: usize| values.get(step).copied().unwrap_or(0.0);
+        let read = |field: &Field, view, reach| {
+            let planes = widened(planes, reach, self.problem.n_x);
+            field.within(device, view, planes)
+        };
+        let write = |field: &Field| field.within(device, View::Write, planes.clone());
+        // One timestep replaces v and phi.
+        let of_others = if values.len() == 1 { 0 } else { HALO };
         let args = args![
-            u.slice(),
-            v,
-            self.vp.slice(),
-            self.eta.slice(),
-            phi,
-            first,
-            second,
-            next_phi,
-            self.task.to_bytes().to_vec(),
+            read(u, View::Slice, REACH),
+            read(v, View::Read, of_others),
+            self.vp.part(device).slice(),
+            self.eta.part(device).slice(),
+            read(phi, View::Read, of_others),
+            write(first),
+            write(second),
+            write(next_phi),
+            task.to_bytes().to_vec(),
             area.to_bytes().to_vec(),
             value(0),
             value(1),
@@ -292,6 +392,12 @@ impl Fixed {
         ];
         plan.launch(instance.kernel, config, args)
     }
+}
+
+/// A field's planes and up to `reach` at either side that have points.
+fn widened(planes: &Range<u64>, reach: u64, n_x: u32) -> Range<u64> {
+    let start = planes.start.saturating_sub(reach).max(HALO);
+    start..(planes.end + reach).min(HALO + u64::from(n_x))
 }
 
 /// The default shape.
@@ -315,44 +421,50 @@ impl Solution for Shape {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let Buffers {
-            mut u,
-            mut v,
-            vp,
-            eta,
-            mut phi,
-        } = buffers;
-        let task = task(problem);
-        let grid = task.grid;
-        let all = Part::new(self.any(false), grid.all());
-        let parts = self.parts(&task, problem.shell);
-        let fixed = Fixed { task, vp, eta };
-        let (single, double) = problem
-            .source_values
-            .split_at(problem.source_values.len() % 4);
-        for value in single.chunks(1) {
-            fixed.launch(plan, all, [u, v, phi], [v, v, phi], value)?;
-            (u, v) = (v, u);
-        }
-        if double.is_empty() {
+        let Buffers { u, v, phi, .. } = buffers;
+        if problem.source_values.is_empty() {
             return Ok(Outputs { u, v, phi });
         }
-        let len = problem.len() as usize;
-        let mut first = plan.scratch("first", Element::F32, len);
-        let mut second = plan.scratch("second", Element::F32, len);
-        let mut next_phi = plan.scratch("next_phi", Element::F32, len);
-        for values in double.chunks(2) {
-            let (from, to) = ([u, v, phi], [first, second, next_phi]);
-            let alone = if self.is_alone { 1 } else { 0 };
-            for parts in [&parts[..alone], &parts[alone..]] {
-                plan.independent(|plan| {
-                    let mut parts = parts.iter();
-                    parts.try_for_each(|&part| fixed.launch(plan, part, from, to, values))
-                })?;
-            }
-            (u, second, v, first) = (second, u, first, v);
-            (phi, next_phi) = (next_phi, phi);
+        let planes = u64::from(problem.n_x) + 2 * HALO;
+        let (devices, points) = (plan.available_devices(), HALO..planes - HALO);
+        let slabs = Slabs::new(devices, planes, points, REACH, "along x")?.with_margin(HALO);
+        let mut u = slabs.scatter(plan, u)?;
+        let mut v = slabs.scatter(plan, v)?;
+        let mut phi = slabs.scatter(plan, phi)?;
+        let run = Run {
+            shape: *self,
+            problem,
+            slabs: &slabs,
+            vp: slabs.scatter(plan, buffers.vp)?,
+            eta: slabs.scatter(plan, buffers.eta)?,
+        };
+        let values = &problem.source_values;
+        let (single, double) = values.split_at(values.len() % 4);
+        for value in single.chunks(1) {
+            run.advance(plan, [&u, &v, &phi], [&v, &v, &phi], value)?;
+            (u, v) = (v, u);
         }
-        Ok(Outputs { u, v, phi })
+        if !double.is_empty() {
+            let mut scratch = |name| {
+                let whole = plan.scratch(name, Element::F32, problem.len() as usize);
+                slabs.scatter(plan, whole)
+            };
+            let (mut first, mut second) = (scratch("first")?, scratch("second")?);
+            let mut next_phi = scratch("next_phi")?;
+            for field in [&mut v, &mut first, &mut phi, &mut next_phi] {
+                *field = field.reaching(HALO);
+            }
+            for values in double.chunks(2) {
+                let to = [&first, &second, &next_phi];
+                run.advance(plan, [&u, &v, &phi], to, values)?;
+                (u, second, v, first) = (second, u, first, v);
+                (phi, next_phi) = (next_phi, phi);
+            }
+        }
+        Ok(Outputs {
+            u: u.whole(),
+            v: v.whole(),
+            phi: phi.whole(),
+        })
     }
 }

@@ -177,6 +177,32 @@ fn check(
     Ok(follows)
 }
 
+#[test]
+fn independent_launches_of_several_devices_do_not_wait_for_each_other() {
+    // Each launch states the whole buffer. What follows waits for all of them.
+    let mut plan = Plan::new("p");
+    let ids: Vec<_> = (0..3)
+        .map(|i| plan.scratch_on(i, format!("b{i}"), Element::F32, 10))
+        .collect();
+    let launch = |plan: &mut Plan, id| plan.launch("k", LaunchConfig::new(1, 1), args![id]);
+    for _ in 0..3 {
+        for &id in &ids {
+            let group = |plan: &mut Plan| (0..7).try_for_each(|_| launch(plan, id));
+            plan.independent(group).unwrap();
+        }
+    }
+    let follows = check(&plan, &Share::whole(3), 0..63).unwrap();
+    for (number, stage) in plan.stages().enumerate() {
+        for command in stage.clone() {
+            let follow = follows[command].as_ref().unwrap();
+            assert!(!follow[stage.clone()].contains(&true), "{command}");
+            if let Some(before) = number.checked_sub(3) {
+                assert!(!follow[7 * before..7 * before + 7].contains(&false));
+            }
+        }
+    }
+}
+
 /// Launches one after another, and groups of `lens` independent ones after every second.
 fn groups(lens: &[usize]) -> Plan {
     let mut plan = Plan::new("groups");
