@@ -49,11 +49,11 @@ fn processes_have_the_result_of_one() {
             &[
                 "stencil25",
                 "--shape",
-                "16,12,12",
+                "26,12,12",
                 "--shell",
                 "2",
                 "--steps",
-                "2",
+                "5",
             ],
         ),
     ] {
