@@ -10,11 +10,11 @@ mod gpu;
 #[cfg(target_os = "linux")]
 mod on_a_gpu {
     use device::Device;
-    use device::occupancy::{BlockNeeds, Gpu, occupancy};
     use host::matadd;
     use host::membench::{
         BandwidthOptions, LatencyOptions, Memory, Path, bandwidth, latency, levels, plateaus,
     };
+    use lab::occupancy::{BlockNeeds, Gpu, occupancy};
     use plan::Command;
     use terminal::progress::NoProgress;
     use test_support::{Need, skip};

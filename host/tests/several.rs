@@ -101,7 +101,7 @@ fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
             let (planes, steps) = [(12, 7), (9, 6), (27, 5)][at % 3];
             let case: Box<dyn LabCase> = match lab {
                 "poisson" => Box::new(poisson(planes, steps)),
-                // Tiles deep inside, of which one is the source's.
+                // One of the tiles deep inside is the source's.
                 "stencil25" => {
                     let case = stencil25([planes + 12, [42, 25, 30][at % 3], 33], steps, 1);
                     Box::new(case.with_first_step(60))
@@ -264,7 +264,7 @@ fn two_slabs() -> Plan {
         .unwrap()
 }
 
-/// What is wrong with these passes, in a run or in its results, if the plan is changed.
+/// The error of such passes, in a run or in its results, if the plan is changed.
 fn of_changed_plan(
     plan: &Plan,
     mut change: impl FnMut(&mut Plan, usize, Command<'_>) -> Result<(), PlanError>,

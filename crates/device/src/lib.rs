@@ -92,7 +92,6 @@ pub mod memory;
 pub mod module;
 #[cfg(target_os = "linux")]
 pub mod nccl;
-pub mod occupancy;
 mod params;
 mod pieces;
 mod ranked_device;

@@ -1,7 +1,7 @@
 //! The demand of a shape on a GPU.
 
+use crate::occupancy::Gpu;
 use device::DeviceInfo;
-use device::occupancy::Gpu;
 use plan::Target;
 
 /// The type of the numbers that a kernel computes with.

@@ -21,7 +21,8 @@
 //!
 //! 1. `case`: a case, its reference and its work;
 //! 2. `variant`: a solution, its shapes, and how its results are compared;
-//! 3. `demand`: what a shape asks of a GPU, and how long that takes about;
+//! 3. `demand`: what a shape asks of a GPU, and how long that takes about; [`occupancy`]: how many
+//!    blocks a multiprocessor holds;
 //! 4. `lab`: a lab, and lookups by name;
 //! 5. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
 //! 6. [`run`]: a variant's case on a device;
@@ -38,6 +39,7 @@ mod demand;
 pub mod devices;
 mod lab;
 pub mod memory_advice;
+pub mod occupancy;
 mod params;
 pub mod run;
 mod seed;

@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::BufferId;
 
-/// How a kernel gets a buffer of which it accesses a part: see [`BufferId::within`].
+/// How a kernel gets a buffer if it accesses only a part of it: see [`BufferId::within`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum View {
@@ -50,8 +50,8 @@ pub enum Arg {
         /// How many elements.
         len: u64,
     },
-    /// The buffer from its first element on, of which the kernel accesses `len` elements from
-    /// element `offset` on alone: see [`BufferId::within`].
+    /// The buffer from its first element on, where the kernel accesses `len` elements from element
+    /// `offset` on alone: see [`BufferId::within`].
     Within {
         /// The buffer.
         id: BufferId,

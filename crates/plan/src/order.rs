@@ -22,31 +22,28 @@ impl Span {
     /// Whom a command waits for that reads or writes these elements. Later readers have waited for
     /// the writers.
     fn before(&self, writes: bool) -> impl Iterator<Item = u32> {
-        let have_waited = self.readers.iter().any(|&reader| reader >= self.until);
-        let (writers, readers) = match (writes, have_waited) {
-            (false, _) => (&self.writers[..], &[][..]),
-            (true, false) => (&self.writers[..], &self.readers[..]),
-            (true, true) => (&[][..], &self.readers[..]),
-        };
-        writers.iter().chain(readers).copied()
+        let have_waited = writes && self.readers.iter().any(|&reader| reader >= self.until);
+        let writers = self.writers.iter().filter(move |_| !have_waited);
+        let readers = self.readers.iter().filter(move |_| writes);
+        writers.chain(readers).copied()
     }
 
     /// Notes a command of a stage.
     fn add(&mut self, command: u32, writes: bool, stage: &Range<usize>) {
-        let (start, end) = (stage.start as u32, stage.end as u32);
-        if !writes {
-            if self.readers.last() != Some(&command) {
-                self.readers.push(command);
-            }
-            return;
+        if writes {
+            let is_of_stage = |other: &u32| *other >= stage.start as u32 && *other != command;
+            self.writers.retain(is_of_stage);
+            self.readers.retain(is_of_stage);
+            self.until = stage.end as u32;
         }
-        self.readers
-            .retain(|&reader| reader >= start && reader != command);
-        self.writers.retain(|&writer| writer >= start);
-        if self.writers.last() != Some(&command) {
-            self.writers.push(command);
+        let of = if writes {
+            &mut self.writers
+        } else {
+            &mut self.readers
+        };
+        if of.last() != Some(&command) {
+            of.push(command);
         }
-        self.until = end;
     }
 }
 

@@ -73,8 +73,8 @@ impl Slabs {
         })
     }
 
-    /// The same, where a device holds `planes` more beyond its halo. They keep what they have at the
-    /// start: kernels number elements from there, and do not read them.
+    /// The same, where a device holds `planes` more beyond its halo. They keep what they have at
+    /// the start: kernels number elements from there, and do not read them.
     pub fn with_margin(self, planes: u64) -> Slabs {
         let margin = planes;
         Slabs { margin, ..self }
@@ -313,7 +313,7 @@ impl Field {
         part.range(offset, len)
     }
 
-    /// The device's part from its start, of which a kernel accesses these planes and no others: for
+    /// The device's part from its start, where a kernel accesses these planes and no others: for
     /// kernels that number elements from there.
     ///
     /// # Panics

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::latency::Path;
 use super::plateaus::Plateau;
 use device::DeviceInfo;
-use device::occupancy::Gpu;
+use lab::occupancy::Gpu;
 
 /// A level of memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -148,12 +148,12 @@ fn urgent(plan: &Plan, dependencies: &[Vec<u32>], devices: &[u32]) -> Vec<bool> 
 /// The largest number of streams of one device and priority, except of sends and receives.
 fn most_streams(plan: &Plan) -> usize {
     let commands: Vec<Command<'_>> = plan.commands().collect();
-    let launches = plan.groups().iter().map(|group| {
-        let commands = commands[group.clone()].iter();
-        commands.filter(|command| matches!(command, Command::Launch(_)))
+    let of_launches = plan.groups().iter().filter(|group| {
+        let first = commands[group.start];
+        matches!(first, Command::Launch(_))
     });
-    let largest = launches.map(Iterator::count).max().unwrap_or(0);
-    largest.clamp(MAX_STREAMS, MAX_STREAMS_OF_GROUPS)
+    let largest = of_launches.map(ExactSizeIterator::len).max();
+    { largest.unwrap_or(0) }.clamp(MAX_STREAMS, MAX_STREAMS_OF_GROUPS)
 }
 
 /// A placement in the making.

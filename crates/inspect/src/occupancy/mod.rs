@@ -7,7 +7,7 @@ mod tests;
 
 use clap::Args;
 use device::Sanitize;
-use device::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
+use lab::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use exit::{CommandError, Ending};
 use lab::devices::{Machine, Wanted};

@@ -1,6 +1,6 @@
 //! The report: limits, advice, and the same kernel in blocks of other sizes.
 
-use device::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
+use lab::occupancy::{BlockNeeds, Gpu, Limiter, Occupancy, occupancy};
 
 use terminal::look::Look;
 use terminal::table::{Align, Table, Tone};

@@ -299,7 +299,7 @@ impl Part {
     }
 }
 
-/// What all launches of a plan have in common.
+/// The data that all launches of a plan share.
 struct Run<'r> {
     shape: Shape,
     problem: &'r Problem,

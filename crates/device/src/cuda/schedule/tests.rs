@@ -179,7 +179,7 @@ fn check(
 
 #[test]
 fn independent_launches_of_several_devices_do_not_wait_for_each_other() {
-    // Each launch states the whole buffer. What follows waits for all of them.
+    // Each launch states the whole buffer. Launches of the next group wait for all of them.
     let mut plan = Plan::new("p");
     let ids: Vec<_> = (0..3)
         .map(|i| plan.scratch_on(i, format!("b{i}"), Element::F32, 10))

@@ -6,7 +6,7 @@
 //! - [`occupancy`]: registers, threads and shared memory of a block against those limits.
 //!
 //! ```
-//! use device::occupancy::{BlockNeeds, Gpu, occupancy};
+//! use lab::occupancy::{BlockNeeds, Gpu, occupancy};
 //!
 //! let needs = BlockNeeds { registers: 72, threads: 256, shared_mem_bytes: 0 };
 //! let held = occupancy(Gpu::named("h100")?, needs)?;
