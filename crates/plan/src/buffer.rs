@@ -150,8 +150,9 @@ impl BufferId {
     }
 
     /// The buffer from its first element on, where the kernel accesses `len` elements from element
-    /// `offset` on, and no others: for kernels that number elements from the buffer's start. With [`View::Read`], a pointer does not count as one that may write. What
-    /// [`BufferId::range`] says of other devices holds here, too.
+    /// `offset` on, and no others: for kernels that number elements from the buffer's start. With
+    /// [`View::Read`], a pointer does not count as one that may write. The rest of the buffer may
+    /// be in use on other devices, as with [`BufferId::range`].
     pub fn within(self, view: View, offset: u64, len: u64) -> Arg {
         Arg::Within {
             id: self,
