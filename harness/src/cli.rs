@@ -8,7 +8,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
-use grading::pack::own::Bundles;
+use grading::pack::own::Purpose;
 use inspect::{counts, occupancy, profile};
 use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, perf, report, tune};
@@ -72,7 +72,7 @@ enum Command {
 }
 
 /// The commands and flags that only the instructor's program has.
-const FOR_INSTRUCTORS: [&[&str]; 4] = [&["check-course"], &["export"], &["new-lab"], &["tune"]];
+const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["new-lab"]];
 
 impl Cli {
     /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
@@ -103,16 +103,18 @@ impl Cli {
             Command::Perf(args) => Some((args.lab.as_deref(), &args.own)),
             Command::Profile(args) => Some((Some(&args.lab), &args.own)),
             Command::Counts(args) => Some((args.lab(), &args.own)),
+            Command::Tune(args) => Some((Some(args.lab()), args.own())),
             Command::Run(args) => args.own().map(|(lab, named)| (Some(lab), named)),
             _ => None,
         }
     }
 
-    /// Whether the command takes bundles as submissions.
-    fn bundles(&self) -> Bundles {
+    /// What the command needs of submissions.
+    fn purpose(&self) -> Purpose {
         match &self.command {
-            Command::Perf(_) => Bundles::Taken,
-            _ => Bundles::Refused,
+            Command::Perf(_) => Purpose::TimedPlans,
+            Command::Tune(_) => Purpose::Shapes,
+            _ => Purpose::Plans,
         }
     }
 
@@ -123,7 +125,7 @@ impl Cli {
     /// Why it cannot be done.
     pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         let _folders = match self.own() {
-            Some((lab, named)) => own::submit(lab, named, self.bundles())?,
+            Some((lab, named)) => own::submit(lab, named, self.purpose())?,
             None => Vec::new(),
         };
         match &self.command {

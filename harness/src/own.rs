@@ -2,7 +2,7 @@
 
 use classroom::arguments::course_root;
 use exit::CommandError;
-use grading::pack::own::{self, Bundles};
+use grading::pack::own::{self, Purpose};
 use lab::catalogue::SubmissionArg;
 use lab::find_lab;
 use output_files::ScratchFolder;
@@ -16,7 +16,7 @@ use output_files::ScratchFolder;
 pub fn submit(
     lab: Option<&str>,
     named: &SubmissionArg,
-    bundles: Bundles,
+    purpose: Purpose,
 ) -> Result<Vec<ScratchFolder>, CommandError> {
     let folders = &named.submission;
     let Some(first) = folders.first() else {
@@ -29,5 +29,5 @@ pub fn submit(
         )));
     };
     let lab = find_lab(host::labs(), lab)?;
-    own::submit(lab, folders, bundles, || course_root(None))
+    own::submit(lab, folders, purpose, || course_root(None))
 }

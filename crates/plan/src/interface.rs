@@ -59,9 +59,25 @@ pub trait Interface: Sized {
         problem: &Self::Problem,
         solution: &(impl Solution<Self> + ?Sized),
     ) -> Result<Plan, PlanError> {
+        Self::record_shape(None, target, name, problem, solution)
+    }
+
+    /// The same in one of the solution's launch shapes: that of this number, as
+    /// [`Solution::shape_labels`] counts them.
+    ///
+    /// # Errors
+    ///
+    /// As [`Interface::record`]; [`PlanError::Unsupported`] for a number that it does not have.
+    fn record_shape(
+        shape: Option<usize>,
+        target: impl Into<Target>,
+        name: impl Into<String>,
+        problem: &Self::Problem,
+        solution: &(impl Solution<Self> + ?Sized),
+    ) -> Result<Plan, PlanError> {
         let mut plan = Plan::new(name).for_target(target.into());
         let buffers = Self::declare(problem, &mut plan);
-        let outputs = solution.record_into(problem, buffers, &mut plan)?;
+        let outputs = solution.record_into(shape, problem, buffers, &mut plan)?;
         Self::finish(outputs, &mut plan);
         plan.check()?;
         Ok(plan)
@@ -70,17 +86,22 @@ pub trait Interface: Sized {
 
 /// A solution of lab `L`: whatever implements `Solution` of the lab's module.
 pub trait Solution<L: Interface> {
-    /// As the lab's `Solution::record`.
+    /// As the lab's `Solution::record`, or as that of the solution of this number in its
+    /// `Solution::shapes`.
     ///
     /// # Errors
     ///
-    /// The solution's.
+    /// The solution's; [`PlanError::Unsupported`] for a number that it does not have.
     fn record_into(
         &self,
+        shape: Option<usize>,
         problem: &L::Problem,
         buffers: L::Buffers,
         plan: &mut Plan,
     ) -> Result<L::Outputs, PlanError>;
+
+    /// The labels of the lab's `Solution::shapes`.
+    fn shape_labels(&self) -> Vec<String>;
 }
 
 /// Calls the macro `$callback` with every lab: its module, in this crate and in `host`, and its
@@ -174,6 +195,13 @@ macro_rules! interface {
                 buffers: Buffers,
                 plan: &mut $crate::Plan,
             ) -> Result<Outputs, $crate::PlanError>;
+
+            /// Other launch shapes: labels, without blanks and commas, and the solution in each.
+            /// `harness tune --submission DIR` compares them with what [`Solution::record`] does.
+            /// Grades take that alone.
+            fn shapes(&self) -> Vec<(String, Box<dyn Solution>)> {
+                Vec::new()
+            }
         }
 
         impl $crate::Interface for $lab {
@@ -194,11 +222,21 @@ macro_rules! interface {
         impl<S: Solution + ?Sized> $crate::Solution<$lab> for S {
             fn record_into(
                 &self,
+                shape: Option<usize>,
                 problem: &Problem,
                 buffers: Buffers,
                 plan: &mut $crate::Plan,
             ) -> Result<Outputs, $crate::PlanError> {
-                self.record(problem, buffers, plan)
+                let Some(number) = shape else {
+                    return self.record(problem, buffers, plan);
+                };
+                let none = || $crate::PlanError::unsupported(format!("no shape {number}"));
+                let (_, shape) = self.shapes().into_iter().nth(number).ok_or_else(none)?;
+                shape.record(problem, buffers, plan)
+            }
+
+            fn shape_labels(&self) -> Vec<String> {
+                self.shapes().into_iter().map(|(label, _)| label).collect()
             }
         }
     };

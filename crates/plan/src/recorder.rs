@@ -17,6 +17,10 @@ pub struct Task {
     /// The number of devices that it is for.
     #[serde(default = "one_device")]
     pub devices: u32,
+    /// The number of the launch shape, of those that the solution declares; none of them where a
+    /// submission is graded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<usize>,
 }
 
 fn one_device() -> u32 {
@@ -38,6 +42,9 @@ pub struct Recording {
     /// Whether the error is that the plan is [too large](crate::PlanError::TooLarge).
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub too_large: bool,
+    /// The labels of all launch shapes that the solution declares, where the task names one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shapes: Vec<String>,
 }
 
 /// Records the solution's plan for each [`Task`] of `input` (JSON values, one after the other), and
@@ -53,20 +60,23 @@ pub fn record_all<L: Interface>(
     mut input: impl Read,
     mut output: impl Write,
 ) -> io::Result<()> {
-    record_each(&mut input, &mut output, &|name, problem, devices| {
-        let problem: L::Problem = serde_json::from_value(problem).map_err(|error| {
+    record_each(&mut input, &mut output, &|task| {
+        let Task { name, shape, .. } = task;
+        let problem = L::Problem::deserialize(&task.problem).map_err(|error| {
             io::Error::other(format!(
                 "problem `{name}` is not a problem of {}: {error}",
                 L::NAME
             ))
         })?;
-        Ok(L::record_for(devices, name, &problem, solution))
+        let labels = shape.map_or_else(Vec::new, |_| solution.shape_labels());
+        let plan = L::record_shape(*shape, task.devices, name, &problem, solution);
+        Ok((labels, plan))
     })
 }
 
-/// The plan of a task with this name and problem, for this number of devices, or why there is none.
-/// The outer error is that the problem is none of the lab.
-type Record<'s> = dyn Fn(&str, serde_json::Value, u32) -> io::Result<Result<Plan, PlanError>> + 's;
+/// The labels of shapes that a task asks for, and its plan, or why there is none. The outer error
+/// is that the problem is none of the lab.
+type Record<'s> = dyn Fn(&Task) -> io::Result<(Vec<String>, Result<Plan, PlanError>)> + 's;
 
 /// [`record_all`] without types of a lab or a solution, so that it is compiled with this crate and
 /// not again with each submission.
@@ -77,20 +87,18 @@ fn record_each(
 ) -> io::Result<()> {
     let mut output = BufWriter::new(output);
     for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
-        let Task {
-            name,
-            problem,
-            devices,
-        } = task?;
-        let (plan, error) = match record(&name, problem, devices)? {
+        let task: Task = task?;
+        let (shapes, recorded) = record(&task)?;
+        let (plan, error) = match recorded {
             Ok(plan) => (Some(plan), None),
             Err(error) => (None, Some(error)),
         };
         let recording = Recording {
-            name,
+            name: task.name,
             plan,
             too_large: matches!(error, Some(PlanError::TooLarge { .. })),
             error: error.map(|error| error.to_string()),
+            shapes,
         };
         serde_json::to_writer(&mut output, &recording)?;
         output.write_all(b"\n")?;

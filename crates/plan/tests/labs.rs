@@ -125,6 +125,60 @@ fn the_recorder_answers_each_task() {
     ");
 }
 
+/// A solution in another launch shape: blocks of this number of threads.
+struct Threads(u32);
+
+impl Solution for Threads {
+    fn record(
+        &self,
+        problem: &Problem,
+        buffers: Buffers,
+        plan: &mut Plan,
+    ) -> Result<Outputs, PlanError> {
+        let config = LaunchConfig::covering(problem.n_x * problem.n_y, self.0)?;
+        plan.launch("step", config, args![buffers.u0, buffers.u1])?;
+        let Buffers { u0, u1 } = buffers;
+        Ok(Outputs { u0, u1 })
+    }
+
+    fn shapes(&self) -> Vec<(String, Box<dyn Solution>)> {
+        [64, 256]
+            .map(|threads| {
+                let shape: Box<dyn Solution> = Box::new(Threads(threads));
+                (format!("b{threads}"), shape)
+            })
+            .into()
+    }
+}
+
+#[test]
+fn a_task_may_name_a_launch_shape() {
+    let problem = serde_json::to_value(problem(1)).unwrap();
+    let recorded = |shape: Option<usize>| {
+        let task = plan::Task {
+            name: "one".to_owned(),
+            problem: problem.clone(),
+            devices: 1,
+            shape,
+        };
+        let mut output = Vec::new();
+        let input = serde_json::to_string(&task).unwrap();
+        record_all::<Wave2d>(&Threads(128), input.as_bytes(), &mut output).unwrap();
+        let recording: Recording = serde_json::from_slice(&output).unwrap();
+        let block = recording.plan.map(|plan| match plan.commands().next() {
+            Some(Command::Launch(launch)) => launch.config.block[0],
+            other => panic!("{other:?}"),
+        });
+        (block, recording.error, recording.shapes.join(" "))
+    };
+    let labels = || "b64 b256".to_owned();
+    assert_eq!(recorded(None), (Some(128), None, String::new()));
+    assert_eq!(recorded(Some(0)), (Some(64), None, labels()));
+    assert_eq!(recorded(Some(1)), (Some(256), None, labels()));
+    let error = Some("the solution refuses this problem: no shape 2".to_owned());
+    assert_eq!(recorded(Some(2)), (None, error, labels()));
+}
+
 #[test]
 fn what_is_no_task_ends_the_recorder() {
     let refused = |input: &str| {

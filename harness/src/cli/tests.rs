@@ -72,6 +72,44 @@ fn every_document_names_only_commands_that_there_are() {
     assert!(count > 100, "{count} commands");
 }
 
+/// Whether a student's copy, which has no built-in solutions, answers the command.
+fn is_for_students(command: &str) -> bool {
+    // `launch` starts the command after it.
+    let command = command.rsplit(" -- ").next().unwrap();
+    let words: Vec<&str> = command.split_whitespace().collect();
+    let has = |flag: &str| words.contains(&flag);
+    let is_own = has("--submission");
+    let names_a_variant = {
+        let mut pairs = words.windows(2);
+        pairs.any(|pair| pair[0] == "--check-index" && !pair[1].starts_with("--"))
+    };
+    let runs = match words[..] {
+        ["check-course" | "export" | "new-lab", ..] => false,
+        ["test" | "profile" | "counts" | "tune", ..] => is_own,
+        ["run", "membench", ..] => true,
+        ["run", ..] => is_own || words.windows(2).any(|pair| pair == ["--device", "cpu"]),
+        _ => true,
+    };
+    runs && !has("--variant") && !names_a_variant
+}
+
+#[test]
+fn students_can_run_the_commands_of_every_handout() {
+    let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
+    let mut count = 0;
+    for document in documents(&labs, true) {
+        if document.components().any(|part| part.as_os_str() == "solution") {
+            continue;
+        }
+        for command in mentions(&std::fs::read_to_string(&document).unwrap()) {
+            count += 1;
+            let document = document.display();
+            assert!(is_for_students(&command), "{document}: harness {command}");
+        }
+    }
+    assert!(count > 60, "{count} commands");
+}
+
 #[test]
 fn every_handout_has_commands_and_they_are_the_programs() {
     let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");

@@ -84,12 +84,6 @@ impl DeviceArg {
         let world: Option<()> = None;
         let is_several = self.gpus.is_some() || world.is_some();
         let is_own = !self.own.submission.is_empty();
-        if world.is_some() && is_own {
-            return Err(CommandError::Input(
-                "--submission: several processes run built-in variants alone; use --gpus in one process"
-                    .to_owned(),
-            ));
-        }
         if is_several && !is_own {
             self.needs_several(lab)?;
         }
@@ -111,8 +105,9 @@ impl DeviceArg {
             ];
             let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
             let wanted = wanted.unwrap_or(Wanted::Cuda(0));
+            let kernels = variant.map_or(&lab.module, |variant| &variant.module);
             let (device, session) =
-                super::ranks::meet(&world, wanted, self.gpus.as_ref(), &lab.module, facts)?;
+                super::ranks::meet(&world, wanted, self.gpus.as_ref(), kernels, facts)?;
             let chosen = variant
                 .map(|variant| {
                     let own = shaped(lab, variant, case, device.as_ref())?;

@@ -65,7 +65,7 @@ fn a_submission_computes_on_several_devices() {
     std::fs::copy(kernels, solved.join("kernels.rs")).unwrap();
     let solved = solved.to_str().unwrap();
     let lab_file = format!("{LAB}/lab.toml");
-    for (submission, points) in [(&format!("{LAB}/starter") as &str, "4"), (solved, "60")] {
+    for (submission, points) in [(&format!("{LAB}/starter") as &str, "5"), (solved, "60")] {
         let args = [
             "grade",
             submission,
@@ -94,6 +94,12 @@ fn a_submission_computes_on_several_devices() {
         "--gpus=3",
     ];
     let ran = run(folder.path(), &args);
+    assert_eq!(ran.status.code(), Some(0), "{}", describe(&ran));
+    assert!(describe(&ran).contains("0 of 1,728 values differ"));
+
+    // Processes take it too: each builds it, and all have the same kernels.
+    let launch = ["launch", "--processes=2", "--", "run"];
+    let ran = run(folder.path(), &[&launch, &args[1..7]].concat());
     assert_eq!(ran.status.code(), Some(0), "{}", describe(&ran));
     assert!(describe(&ran).contains("0 of 1,728 values differ"));
 }
@@ -164,6 +170,55 @@ fn a_bundle_is_timed_without_compilers() {
     exit code: 2
     --- stderr ---
     error: --submission own.bundle: is not a bundle; make one with `harness pack`
+    ");
+}
+
+/// A solution with shapes, as a submission. The emulated device counts the same in each as for the
+/// variant, and nothing is written.
+#[test]
+fn a_submission_is_tuned() {
+    const SHMEM: &str = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../kernels-gpu/solutions/wave2d/shmem"
+    );
+    let folder = tempfile::tempdir().unwrap();
+    let case = "--device=emulated --param=n_x=40 --param=n_y=30 --param=steps=12";
+    let tune = |more: &[&str]| {
+        let args: Vec<&str> = ["tune", "wave2d"]
+            .into_iter()
+            .chain(case.split(' '))
+            .chain(more.iter().copied())
+            .collect();
+        describe(&run(folder.path(), &args))
+    };
+    let own = tune(&["--submission", SHMEM]);
+    let built_in = tune(&["shmem"]);
+    let rows = |text: &str| -> Vec<String> {
+        let is_row = |line: &&str| line.starts_with("  t") || line.starts_with("  graded");
+        let rows = text.lines().filter(is_row);
+        rows.map(|row| row.split_whitespace().collect::<Vec<_>>().join(" "))
+            .collect()
+    };
+    let mut expected = rows(&built_in);
+    assert_eq!(expected.len(), 8, "{built_in}");
+    expected.insert(0, expected[0].replace("t10", "graded"));
+    expected.sort();
+    let mut found = rows(&own);
+    found.sort();
+    assert_eq!(found, expected, "{own}");
+    assert!(own.contains("what `record` does in launch.rs is graded"), "{own}");
+    assert_eq!(crate::run::names(folder.path()), [""; 0]);
+
+    let refused = |args: &[&str]| describe(&run(folder.path(), args)).replace(STARTER, "STARTER");
+    insta::assert_snapshot!(refused(&["tune", "matadd", "--device=emulated", "--submission", STARTER]), @r"
+    exit code: 2
+    --- stderr ---
+    error: --submission STARTER: launch.rs declares no launch shapes, so there is nothing to choose; add `fn shapes` to its `impl Solution`, as `cargo doc --open -p plan` says
+    ");
+    insta::assert_snapshot!(refused(&["tune", "wave2d", "shmem", "--device=emulated", "--submission", SHMEM]), @r"
+    exit code: 2
+    --- stderr ---
+    error: shmem: --submission is named, too; leave out one
     ");
 }
 

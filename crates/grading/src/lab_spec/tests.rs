@@ -347,6 +347,45 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
     }
 }
 
+/// Whoever is right in every case that students see is right in hidden ones, too: these have other
+/// sizes, and nothing else that no visible case has.
+#[test]
+fn visible_cases_have_what_hidden_ones_ask_for() {
+    let several = concat!(env!("CARGO_MANIFEST_DIR"), "/../../labs/several-gpus/lab.toml");
+    let several = LabSpec::parse(&std::fs::read_to_string(several).unwrap(), several).unwrap();
+    let of_labs = embedded_files().map(|(lab, ..)| embedded(lab).unwrap().clone());
+    for lab_spec in of_labs.chain([several]) {
+        let lab = host::find_lab(&lab_spec.lab).unwrap();
+        let of_group = |group: Group| {
+            let cases = lab_spec.cases.iter();
+            cases.filter(move |case| case.group == group)
+        };
+        let ranges = of_group(Group::Hidden).filter_map(|case| case.ranges.as_ref());
+        for (name, range) in ranges.flat_map(|ranges| &ranges.of) {
+            let parameters = lab.parameters.iter();
+            let default = { parameters }.find(|parameter| parameter.name == name);
+            let default = default.unwrap().default;
+            let seen: HashSet<&str> = of_group(Group::Small)
+                .map(|case| case.params.get(name).unwrap_or(default))
+                .collect();
+            let file = &lab_spec.file;
+            let is_other = seen.iter().any(|value| *value != default);
+            assert!(is_other, "{file}: `{name}` is {default} in all visible cases");
+            match range {
+                Range::OneOf(values) => {
+                    for value in values {
+                        assert!(seen.contains(&**value), "{file}: no visible {name} = {value}");
+                    }
+                }
+                Range::Whole { from: 0, .. } => {
+                    assert!(seen.contains("0"), "{file}: no visible {name} = 0");
+                }
+                Range::Whole { .. } | Range::Real { .. } => {}
+            }
+        }
+    }
+}
+
 #[test]
 fn without_hidden_cases_the_rest_is_the_same() {
     for (lab, ..) in embedded_files() {

@@ -709,6 +709,7 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
             name: case.name.clone(),
             problem: made.problem_json(),
             devices: case.devices,
+            shape: None,
         })
     };
     let cases = lab_spec.cases.iter();
@@ -729,6 +730,7 @@ fn timed_tasks(lab: &str) -> Vec<Task> {
                     name: case.label(),
                     problem,
                     devices: 1,
+                    shape: None,
                 });
             }
         }

@@ -6,12 +6,13 @@
 //! the submission's author could not read anyway, so a system without Landlock will do.
 
 use std::cell::OnceCell;
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use device::{Error, LaunchLimits, Module};
 use exit::CommandError;
-use lab::{Lab, LabCase, Variant};
+use lab::{Lab, LabCase, SHAPE, Variant};
 use output_files::ScratchFolder;
 use plan::{Plan, Target, Task};
 use sandbox::InForce;
@@ -21,7 +22,7 @@ use units::count;
 use super::record::{self, Allowance};
 use super::{Options, PackError, Packer, Sources, Workshop, fitting};
 use crate::bundle::{Bundle, BundledCase};
-use crate::outcome::Outcome;
+use crate::outcome::{Kind, Outcome};
 use crate::plan_check;
 
 /// A plan that a submission did not record, or that does not fit.
@@ -45,18 +46,23 @@ struct Recorder {
 }
 
 impl Recorder {
-    /// The plan of a case, recorded now: a process that takes milliseconds.
-    fn plan(&self, case: &dyn LabCase, devices: u32) -> Result<Plan, NotRecorded> {
-        let failed = |message: String| NotRecorded {
+    fn failed(&self, message: String) -> NotRecorded {
+        NotRecorded {
             submission: self.submission.clone(),
             message,
-        };
-        let task = Task {
-            name: case.label(),
-            problem: case.problem_json(),
-            devices,
-        };
-        let tasks = [task];
+        }
+    }
+
+    /// The plan of a case, recorded now: a process that takes milliseconds. In the launch shape of
+    /// this number, or as it is graded.
+    fn plan(
+        &self,
+        case: &dyn LabCase,
+        devices: u32,
+        shape: Option<usize>,
+    ) -> Result<Plan, NotRecorded> {
+        let failed = |message| self.failed(message);
+        let tasks = [task(case, devices, shape)];
         let mut allowance = Allowance::default();
         let recorded = record::cases(
             &self.program,
@@ -70,11 +76,49 @@ impl Recorder {
         plan.and_then(|plan| fitting(self.lab, &self.sources, &self.module, &tasks[0], plan))
             .map_err(|failure| failed(failure.message))
     }
+
+    /// The labels of the launch shapes that it declares, in order.
+    fn shapes(&self, case: &dyn LabCase) -> Result<Vec<String>, PackError> {
+        let task = task(case, 1, Some(0));
+        let labels = record::shapes(&self.program, task, &self.folder, &self.options)?;
+        let is_label = |label: &str| {
+            let is_part = |letter: char| letter.is_ascii_graphic() && ![',', SHAPE].contains(&letter);
+            (1..=MAX_LABEL_BYTES).contains(&label.len()) && label.chars().all(is_part)
+        };
+        let mut known = HashSet::from([AS_GRADED]);
+        for label in &labels {
+            let wrong = match (is_label(label), known.insert(label)) {
+                (true, true) => continue,
+                (true, false) => "is there twice, or is the label of the plan that is graded",
+                (false, _) => "1 to 40 ASCII characters, none of them a blank, a comma or an @",
+            };
+            return Err(PackError::failure(
+                Kind::PlanMalformed,
+                format!("launch.rs: `Solution::shapes`: label {label:?}: {wrong}"),
+            ));
+        }
+        Ok(labels)
+    }
+}
+
+/// The label of the shape in which a submission is graded: `tune` compares the others with it.
+pub const AS_GRADED: &str = "graded";
+/// Labels are shown in a column.
+const MAX_LABEL_BYTES: usize = 40;
+
+fn task(case: &dyn LabCase, devices: u32, shape: Option<usize>) -> Task {
+    Task {
+        name: case.label(),
+        problem: case.problem_json(),
+        devices,
+        shape,
+    }
 }
 
 impl Packer {
     /// Builds a submission, as a variant of this name. Its plans are recorded on demand, for as
-    /// long as the folder is there.
+    /// long as the folder is there. With [`Purpose::Shapes`] it has the launch shapes that it declares,
+    /// after the one that is graded.
     ///
     /// # Errors
     ///
@@ -84,6 +128,7 @@ impl Packer {
         sources: &Sources,
         lab: &'static Lab,
         name: &str,
+        purpose: Purpose,
     ) -> Result<(Variant, ScratchFolder), PackError> {
         let dependencies = self.prepare()?;
         let workshop = Workshop::new(&self.options)?;
@@ -91,7 +136,7 @@ impl Packer {
         let (module, program, ..) =
             self.compile(sources, lab.name, dependencies, &workshop, nothing)?;
         let module = Arc::new(module);
-        let recorder = Recorder {
+        let recorder = Arc::new(Recorder {
             submission: name.to_owned(),
             lab: lab.name,
             sources: sources.clone(),
@@ -99,24 +144,38 @@ impl Packer {
             program,
             folder: workshop.record,
             options: self.options.clone(),
+        });
+        let in_shape = |name: &str, shape: Option<usize>| {
+            let recorder = Arc::clone(&recorder);
+            let record = move |case: &dyn LabCase, target: Target| {
+                let plan = recorder.plan(case, target.devices, shape);
+                plan.map_err(|error| Error::Input(Box::new(error)))
+            };
+            Variant::recorded(name, "a submission", Arc::clone(&module), record)
         };
-        let record = move |case: &dyn LabCase, target: Target| {
-            recorder
-                .plan(case, target.devices)
-                .map_err(|error| Error::Input(Box::new(error)))
-        };
-        let variant = Variant::recorded(name, "a submission", module, record);
+        let mut variant = in_shape(name, None);
+        let first = lab.small_cases().into_iter().next();
+        if let (Purpose::Shapes, Some(case)) = (purpose, first) {
+            let labels = recorder.shapes(case.as_ref())?;
+            let named = |label: &str, shape| in_shape(&format!("{name}{SHAPE}{label}"), shape);
+            let others = labels.iter().enumerate();
+            let others = others.map(|(number, label)| named(label, Some(number)));
+            variant.shapes.push(named(AS_GRADED, None));
+            variant.shapes.extend(others);
+        }
         Ok((variant, workshop.scratch))
     }
 }
 
-/// Whether a command takes bundles beside folders.
+/// What a command needs of submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Bundles {
-    /// It needs no plans but those of [`Bundle::timed`].
-    Taken,
-    /// It needs others.
-    Refused,
+pub enum Purpose {
+    /// It needs plans of any cases.
+    Plans,
+    /// It needs no plans but those of [`Bundle::timed`], so it takes bundles, too.
+    TimedPlans,
+    /// It needs plans in all launch shapes that a submission declares.
+    Shapes,
 }
 
 /// A packed submission as a variant of this name. It has the plans that are in the bundle.
@@ -197,7 +256,7 @@ fn in_bundle<'b>(
 pub fn submit(
     lab: &'static Lab,
     folders: &[PathBuf],
-    bundles: Bundles,
+    purpose: Purpose,
     course_root: impl Fn() -> Result<PathBuf, CommandError>,
 ) -> Result<Vec<ScratchFolder>, CommandError> {
     let packer = OnceCell::new();
@@ -211,7 +270,7 @@ pub fn submit(
             }
         };
         let _bar = terminal::progress::Bar::new(format!("building {name}"));
-        let built = Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, name));
+        let built = Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, name, purpose));
         built.map_err(|error| CommandError::from(error).context(name))
     };
     let (mut variants, mut scratch) = (Vec::<Variant>::new(), Vec::new());
@@ -239,7 +298,7 @@ pub fn submit(
                 "--submission {shown}: the folder does not exist; name one with kernels.rs and launch.rs"
             )));
         }
-        if bundles == Bundles::Refused {
+        if purpose != Purpose::TimedPlans {
             return Err(CommandError::Input(format!(
                 "--submission {shown}: is not a folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)"
             )));

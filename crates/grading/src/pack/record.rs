@@ -125,6 +125,27 @@ pub fn cases(
     Ok((all, in_force))
 }
 
+/// The labels of the launch shapes that the solution declares, asked with a task that names one.
+///
+/// # Errors
+///
+/// As [`cases`]; how the recorder failed.
+pub fn shapes(
+    recorder: &Path,
+    task: Task,
+    folder: &Path,
+    options: &Options,
+) -> Result<Vec<String>, PackError> {
+    let limits = options.record;
+    let (text, finished) = run(recorder, &[task], folder, options, limits)?;
+    ended(&finished, options, &limits)?;
+    let recording: Recording = serde_json::from_slice(&text).map_err(|error| {
+        let message = format!("launch.rs: `Solution::shapes`: the recorder's answer: {error}");
+        Failure::new(Kind::PlanMalformed, message)
+    })?;
+    Ok(recording.shapes)
+}
+
 /// Runs the recorder once, with these tasks; what it wrote, and how it ended.
 fn run(
     recorder: &Path,

@@ -131,6 +131,45 @@ fn a_submission_becomes_a_bundle() {
     );
 }
 
+/// Launch shapes that a submission declares: its own, after the one that is graded.
+#[test]
+fn launch_shapes_have_labels_to_be_shown() {
+    let shapes = |body: &str| {
+        let begin = "impl Solution for Submission {";
+        let own = format!(
+            "{begin}\n    fn shapes(&self) -> Vec<(String, Box<dyn Solution>)> {{
+        let boxed = |label: &str| (label.to_owned(), Box::new(Submission) as Box<dyn Solution>);
+        {body}
+    }}\n"
+        );
+        let sources = sources("");
+        let launch = sources.launch.replace(begin, &own);
+        let sources = Sources { launch, ..sources };
+        let lab = find_lab("poisson").unwrap();
+        match packer(options()).variant(&sources, lab, "./own", own::Purpose::Shapes) {
+            Ok((variant, _folder)) => {
+                // A plan is recorded in each.
+                let case = lab.small_cases().remove(0);
+                for shape in &variant.shapes {
+                    shape.record(case.as_ref()).unwrap();
+                }
+                let names = variant.shapes.iter().map(|shape| shape.name.clone());
+                Ok(names.collect::<Vec<String>>())
+            }
+            Err(error) => Err(error.to_string()),
+        }
+    };
+    assert_eq!(
+        shapes("[\"t1\", \"t2\"].map(boxed).into()").unwrap(),
+        ["./own@graded", "./own@t1", "./own@t2"]
+    );
+    assert_eq!(shapes("Vec::new()").unwrap(), ["./own@graded"]);
+    let refused = |body: &str| shapes(body).unwrap_err();
+    insta::assert_snapshot!(refused("vec![boxed(\"\\x1b[31m\")]"), @r#"launch.rs: `Solution::shapes`: label "\u{1b}[31m": 1 to 40 ASCII characters, none of them a blank, a comma or an @"#);
+    insta::assert_snapshot!(refused("[\"a\", \"a\"].map(boxed).into()"), @r#"launch.rs: `Solution::shapes`: label "a": is there twice, or is the label of the plan that is graded"#);
+    insta::assert_snapshot!(refused("panic!(\"no {}\", boxed(\"a\").0)").lines().next().unwrap(), @"launch.rs: recording panicked; it said:");
+}
+
 /// On a machine with nothing but limits and a deadline.
 #[test]
 fn it_works_where_protections_are_missing() {

@@ -31,7 +31,7 @@ use crate::perf::watch::Watch;
 use crate::tuned::{self, Entry, Measured, Table, Tried, cells};
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
-use lab::catalogue;
+use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Machine, Wanted};
 use terminal::stdout::Out;
 
@@ -43,9 +43,8 @@ pub struct TuneArgs {
     lab: String,
     /// Its variant, which has shapes to choose from [default: all that have]
     variant: Option<String>,
-    /// A submission, which has one shape: the command says what to do instead.
-    #[arg(long, value_name = "DIR", hide = true)]
-    submission: Vec<PathBuf>,
+    #[command(flatten)]
+    own: SubmissionArg,
     /// Tune for the large cases instead of those that `perf` times without --large
     #[arg(long, conflicts_with = "param")]
     large: bool,
@@ -61,7 +60,8 @@ pub struct TuneArgs {
     /// Try again what the table has already
     #[arg(long)]
     again: bool,
-    /// The table [default: tuned.toml in the course's folder, or else in the working folder]
+    /// The table [default: tuned.toml in the course's folder, or else in the working folder; none
+    /// for a submission]
     #[arg(long, value_name = "FILE")]
     table: Option<PathBuf>,
 }
@@ -75,7 +75,10 @@ commands names a shape.
 
 The emulated device has no times that mean anything. There, shapes are compared by the instructions
 that threads execute, on the small case with most work unless --param names another, and saved only
-where --table says.";
+where --table says.
+
+A submission declares its shapes by `Solution::shapes` in launch.rs. They are compared with the plan
+that is graded, which is called `graded`; the best is yours to put there.";
 
 /// Tunes a variant.
 ///
@@ -84,24 +87,23 @@ where --table says.";
 /// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
 /// a default shape that is wrong.
 pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    if let Some(folder) = args.submission.first() {
-        let (lab, folder) = (&args.lab, folder.display());
-        return Err(CommandError::Input(format!(
-            "--submission {folder}: a submission has one launch shape, that of its launch.rs, so there is nothing to choose; \
-             change the block's constants in a copy of the folder, and time both: `harness perf {lab} --submission {folder} --submission COPY`"
-        )));
-    }
     if args.device == Wanted::Cpu {
         return Err(CommandError::Input(
             "--device cpu: shapes are those of launches on a GPU; `--device emulated` needs none"
                 .to_owned(),
         ));
     }
-    catalogue::needs_solutions(
-        labs(),
-        "tune tries the launch shapes of built-in variants",
-        "`harness grade labs/LAB/starter` times yours",
-    )?;
+    if args.own.submission.is_empty() {
+        catalogue::needs_solutions(
+            labs(),
+            "tune tries the launch shapes of built-in variants",
+            "--submission DIR tries those of yours",
+        )?;
+    } else if let Some(name) = &args.variant {
+        return Err(CommandError::Input(format!(
+            "{name}: --submission is named, too; leave out one"
+        )));
+    }
     let machine = Machine::discover(&[args.device], Sanitize::NONE);
     run_on(args, labs(), &machine, &Real, out)
 }
@@ -114,10 +116,19 @@ fn run_on(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let lab = catalogue::select(labs, Some(&args.lab))?[0];
-    let variants = match &args.variant {
+    let is_own = !args.own.submission.is_empty();
+    let variants: Vec<&Variant> = match &args.variant {
         Some(name) => vec![find_variant(&lab.variants, name)?],
+        None if is_own => lab.submitted().iter().collect(),
         None => with_shapes(lab).collect(),
     };
+    if let Some(own) = variants.iter().find(|own| is_own && own.shapes.len() < 2) {
+        return Err(CommandError::Input(format!(
+            "--submission {}: launch.rs declares no launch shapes, so there is nothing to choose; add `fn shapes` to its \
+             `impl Solution`, as `cargo doc --open -p plan` says",
+            own.name
+        )));
+    }
     let without = variants.iter().find(|variant| variant.shapes.is_empty());
     if variants.is_empty() || without.is_some() {
         return Err(CommandError::Input(nothing_to_choose(
@@ -148,11 +159,16 @@ fn run_on(
         })?;
     let device = chosen.devices[0].device;
     let path = args.table.clone().unwrap_or_else(tuned::path);
-    let table = Table::read(&path)?;
-    // An emulated device's counts are of use where they were asked for.
-    let file = match is_emulated && args.table.is_none() {
-        true => None,
-        false => Some(OutputDocument::create("--table", &path)?),
+    // An emulated device's counts, and a submission that changes, are of use where they were asked
+    // for.
+    let is_kept = args.table.is_some() || !is_emulated && !is_own;
+    let table = match is_own && !is_kept {
+        true => Table::default(),
+        false => Table::read(&path)?,
+    };
+    let file = match is_kept {
+        true => Some(OutputDocument::create("--table", &path)?),
+        false => None,
     };
 
     let telemetry = probe.telemetry(device.info());
@@ -170,6 +186,7 @@ fn run_on(
         driver: driver.unwrap_or_else(|| "unknown".to_owned()),
         table,
         file,
+        is_own,
         name: path.display().to_string(),
     };
     for variant in variants {
@@ -220,6 +237,8 @@ struct Tuning<'t> {
     table: Table,
     /// The table's file, if it is written.
     file: Option<OutputDocument>,
+    /// Whether submissions are tuned.
+    is_own: bool,
     name: String,
 }
 
@@ -359,6 +378,7 @@ impl Tuning<'_> {
     fn verdict(&self, entry: &Entry, default: &str) -> String {
         let saved = match self.file {
             Some(_) => format!("; {} has it", self.name),
+            None if self.is_own => "; what `record` does in launch.rs is graded".to_owned(),
             None => "; saved nowhere: --table FILE does".to_owned(),
         };
         match entry.shape.as_deref() {
@@ -376,6 +396,16 @@ impl Tuning<'_> {
 }
 
 impl TuneArgs {
+    /// The lab.
+    pub fn lab(&self) -> &str {
+        &self.lab
+    }
+
+    /// The submissions that are named: they are tuned in place of built-in variants.
+    pub fn own(&self) -> &SubmissionArg {
+        &self.own
+    }
+
     fn settings(&self) -> Settings {
         let settings = match self.quick {
             true => Settings::quick(),

@@ -320,18 +320,3 @@ fn the_table_in_this_program_is_right() {
     let is_whole = |entry: &Entry| entry.shape.is_some() && entry.compute_capability.is_some();
     assert!(table.entries.iter().all(is_whole));
 }
-
-#[test]
-fn a_submission_has_one_shape() {
-    #[derive(clap::Parser)]
-    struct Parser {
-        #[command(flatten)]
-        args: TuneArgs,
-    }
-    let args = ["tune", "wave2d", "--submission", "labs/wave2d/starter"];
-    let args = <Parser as clap::Parser>::parse_from(args).args;
-    let mut text = Vec::new();
-    let failure = super::run(&args, &mut Out::new(&mut text, Look::PLAIN)).unwrap_err();
-    insta::assert_snapshot!(failure, @"--submission labs/wave2d/starter: a submission has one launch shape, that of its launch.rs, so there is nothing to choose; change the block's constants in a copy of the folder, and time both: `harness perf wave2d --submission labs/wave2d/starter --submission COPY`");
-    assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
-}

@@ -46,6 +46,13 @@ impl Solution for Submission {
     ) -> Result<Outputs, PlanError> {
         Shape::DEFAULT.record(problem, buffers, plan)
     }
+
+    fn shapes(&self) -> Vec<(String, Box<dyn Solution>)> {
+        let shapes = Shape::SPACE.iter();
+        shapes
+            .map(|&shape| (shape.label(), Box::new(shape) as Box<dyn Solution>))
+            .collect()
+    }
 }
 
 impl Solution for Shape {

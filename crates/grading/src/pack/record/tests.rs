@@ -8,6 +8,7 @@ fn tasks() -> Vec<Task> {
         name: name.into(),
         problem: json!({}),
         devices: 1,
+        shape: None,
     };
     vec![task("a"), task("b")]
 }
@@ -20,6 +21,7 @@ fn line(name: &str) -> String {
         plan: Some(plan),
         error: None,
         too_large: false,
+        shapes: Vec::new(),
     };
     serde_json::to_string(&recording).unwrap() + "\n"
 }
