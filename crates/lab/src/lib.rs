@@ -25,7 +25,7 @@
 //!    blocks a multiprocessor holds;
 //! 4. `lab`: a lab, and lookups by name;
 //! 5. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 6. [`run`]: a variant's case on a device;
+//! 6. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU;
 //! 7. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
 //! 8. [`memory_advice`]: the case that would fit where memory is short.
 //!
@@ -35,6 +35,7 @@
 
 mod case;
 pub mod catalogue;
+mod counted;
 mod demand;
 pub mod devices;
 mod lab;
@@ -46,6 +47,7 @@ mod seed;
 mod variant;
 
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
+pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, boxed, find_lab, find_variant};
 pub use params::{CaseError, CaseParams, Parameter, Values};

@@ -283,7 +283,11 @@ fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, OutputError> {
     if folder.is_dir() {
         return Ok(folder);
     }
-    let reason = format!("there is no folder {}; create it first", folder.display());
+    let shown = folder.display();
+    let reason = match folder.symlink_metadata() {
+        Ok(_) => format!("{shown} is not a folder; name another"),
+        Err(_) => format!("there is no folder {shown}; create it first"),
+    };
     Err(OutputError::path(flag, target, reason))
 }
 
@@ -401,6 +405,8 @@ mod tests {
         let failure = OutputFile::create("--out", Path::new("no/such/wave.gif")).unwrap_err();
         insta::assert_snapshot!(failure, @"--out no/such/wave.gif: there is no folder no/such; create it first");
         assert!(matches!(failure, OutputError::Path { .. }));
+        let failure = OutputFile::create("--out", Path::new("Cargo.toml/a.gif")).unwrap_err();
+        insta::assert_snapshot!(failure, @"--out Cargo.toml/a.gif: Cargo.toml is not a folder; name another");
         let failure = OutputFile::create("--out", Path::new("src")).unwrap_err();
         insta::assert_snapshot!(failure, @"--out src: is a folder; name a file in it");
     }

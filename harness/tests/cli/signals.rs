@@ -96,6 +96,13 @@ fn a_signal_before_the_first_result_leaves_a_document_without() {
     assert_eq!(document["interrupted"], true);
     assert_eq!(document["cases"].as_array().unwrap().len(), 0);
     assert!(document["cpu"]["cores"].as_u64().unwrap() > 0);
+    // A page of it would be empty.
+    let output = harness(folder.path(), &["report", "p.json"]).output();
+    insta::assert_snapshot!(describe(&output.unwrap()), @r"
+    exit code: 2
+    --- stderr ---
+    error: p.json: has no case: nothing was measured when it ended; measure again
+    ");
 }
 
 #[test]

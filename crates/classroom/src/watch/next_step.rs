@@ -29,7 +29,7 @@ pub fn after(subject: &Subject, report: &GradeReport, failing: Option<&Failure>)
 fn about(failing: &Failure) -> &'static str {
     match failing.kind {
         Kind::MissingFile => {
-            "put kernels.rs and launch.rs into the folder; the lab's starter has both"
+            "the folder needs kernels.rs and launch.rs, as text; the lab's starter has both"
         }
         Kind::ForbiddenConstruct => {
             "do without it: docs/reference/submissions.md says what a submission may use, and what to write instead of the rest"

@@ -717,13 +717,14 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
     cases.map(task).collect()
 }
 
-/// The cases that `harness perf` times of the lab of this name, which exists, and the small ones
-/// that it counts beside them.
+/// The cases that `harness perf` times of the lab of this name, which exists, and those that it
+/// counts beside them, or without a GPU in their place.
 fn timed_tasks(lab: &str) -> Vec<Task> {
     let lab = find_lab(lab).expect("a lab file's lab exists");
     let mut tasks: Vec<Task> = Vec::new();
     for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
-        for case in [case.reduced(), Some(case)].into_iter().flatten() {
+        let counted = [case.reduced(), lab::counted_instead(lab, case.as_ref())];
+        for case in counted.into_iter().chain([Some(case)]).flatten() {
             let problem = case.problem_json();
             if tasks.iter().all(|task| task.problem != problem) {
                 tasks.push(Task {

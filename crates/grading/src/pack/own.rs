@@ -244,6 +244,16 @@ fn in_bundle<'b>(
     }
 }
 
+/// A submission's name as a variant: no built-in solution has a `/` in its name.
+fn named(folder: &Path) -> String {
+    let shown = folder.display().to_string();
+    let name = shown.trim_end_matches('/');
+    match name.contains('/') {
+        true => name.to_owned(),
+        false => format!("./{name}"),
+    }
+}
+
 /// Builds the submissions in these folders, and adds them to their lab: [`Lab::submit`]. They are
 /// called as the folders are written. They work for as long as the returned folders are there. A
 /// file is a bundle, which needs no compiler; `course_root` is asked for where there are folders.
@@ -274,19 +284,15 @@ pub fn submit(
         built.map_err(|error| CommandError::from(error).context(name))
     };
     let (mut variants, mut scratch) = (Vec::<Variant>::new(), Vec::new());
+    let mut names = HashSet::new();
+    if let Some(twice) = folders.iter().find(|folder| !names.insert(named(folder))) {
+        return Err(CommandError::Input(format!(
+            "--submission {}: is named twice",
+            twice.display()
+        )));
+    }
     for folder in folders {
-        let shown = folder.display().to_string();
-        let name = shown.trim_end_matches('/');
-        // No built-in solution has a `/` in its name.
-        let name = match name.contains('/') {
-            true => name.to_owned(),
-            false => format!("./{name}"),
-        };
-        if variants.iter().any(|variant| variant.name == name) {
-            return Err(CommandError::Input(format!(
-                "--submission {shown}: is named twice"
-            )));
-        }
+        let (shown, name) = (folder.display().to_string(), named(folder));
         if folder.is_dir() {
             let (variant, folder) = compiled(folder, &name)?;
             variants.push(variant);

@@ -170,6 +170,20 @@ fn launch_shapes_have_labels_to_be_shown() {
     insta::assert_snapshot!(refused("panic!(\"no {}\", boxed(\"a\").0)").lines().next().unwrap(), @"launch.rs: recording panicked; it said:");
 }
 
+/// On a laptop, `perf` counts a bundle's plans of other cases than it would time.
+#[test]
+fn a_bundle_has_what_perf_counts() {
+    for lab in host::labs() {
+        let tasks = timed_tasks(lab.name);
+        for case in lab.laptop_cases().into_iter().chain(lab.large_cases()) {
+            let counted = lab::counted_instead(lab, case.as_ref());
+            let problem = counted.unwrap_or(case).problem_json();
+            let has_it = tasks.iter().any(|task| task.problem == problem);
+            assert!(has_it, "{}: {problem}", lab.name);
+        }
+    }
+}
+
 /// On a machine with nothing but limits and a deadline.
 #[test]
 fn it_works_where_protections_are_missing() {

@@ -68,9 +68,7 @@ impl Counted {
         Some(Counted::on(variants, case.reduced()?.as_ref(), true))
     }
 
-    /// Counts where nothing was timed: on the case itself, with fewer timesteps, or if it is too
-    /// large for the emulated device, on the first that a laptop computes. On a small case,
-    /// per-thread and per-tile work that a large one hardly feels would outweigh the rest.
+    /// Counts where nothing was timed: see [`lab::counted_instead`].
     pub fn count_instead_of_times(
         lab: &Lab,
         variants: &[&Variant],
@@ -79,17 +77,8 @@ impl Counted {
         if variants.is_empty() {
             return None;
         }
-        let laptop = lab.laptop_cases().into_iter().next();
-        let case = match step_updates(case) <= MAX_UPDATES {
-            true => case,
-            false => laptop.as_deref()?,
-        };
-        let short = shortened(case);
-        Some(Counted::on(
-            variants,
-            short.as_deref().unwrap_or(case),
-            false,
-        ))
+        let other = lab::counted_instead(lab, case);
+        Some(Counted::on(variants, other.as_deref().unwrap_or(case), false))
     }
 
     fn on(variants: &[&Variant], case: &dyn LabCase, count_l2: bool) -> Counted {
@@ -163,29 +152,6 @@ impl KernelCounts {
         let lanes = 32 * self.warp_instructions;
         (lanes > 0).then(|| self.instructions as f64 / lanes as f64)
     }
-}
-
-/// The most updates of a run that the emulated device counts within seconds for all variants, and
-/// the most timesteps: variants that compute many of them in a launch come to their own.
-const MAX_UPDATES: u64 = 17 << 20;
-const MAX_STEPS: u64 = 16;
-
-/// Updates of a timestep, or of a run without timesteps.
-fn step_updates(case: &dyn LabCase) -> u64 {
-    case.work().updates / case.timesteps().unwrap_or(1).max(1)
-}
-
-/// The case with as many of its timesteps as are counted, or its reduced form if that is about as
-/// large; `None` if it has no timesteps, or no more.
-fn shortened(case: &dyn LabCase) -> Option<Box<dyn LabCase>> {
-    let reduced = case.reduced();
-    let is_large = |reduced: &dyn LabCase| 2 * step_updates(reduced) >= step_updates(case);
-    if let Some(reduced) = reduced.filter(|reduced| is_large(reduced.as_ref())) {
-        return Some(reduced);
-    }
-    let of = case.timesteps()?;
-    let steps = (MAX_UPDATES / step_updates(case).max(1)).clamp(1, MAX_STEPS);
-    (steps < of).then(|| case.part(0, steps as u32)).flatten()
 }
 
 /// Bytes of L1 and shared memory. An asynchronous copy passes once: what it loads is what it
@@ -263,26 +229,29 @@ mod tests {
             let params = lab::CaseParams::parse(pairs).unwrap();
             host::poisson::LAB.case(&params).unwrap()
         };
-        let short = |text: &str| shortened(case(text).as_ref()).map(|short| short.label());
-        assert_eq!(
-            short("n=128 iterations=200"),
-            Some("128^3, 8 iterations".to_owned())
-        );
-        assert_eq!(
-            short("n=32 iterations=200"),
-            Some("32^3, 16 iterations".to_owned())
-        );
-        assert_eq!(short("n=32 iterations=10"), None);
+        let instead = |text: &str| {
+            let instead = lab::counted_instead(&host::poisson::LAB, case(text).as_ref());
+            instead.map(|instead| instead.label())
+        };
+        let short = instead("n=128 iterations=200");
+        assert_eq!(short.as_deref(), Some("128^3, 8 iterations"));
+        let short = instead("n=32 iterations=200");
+        assert_eq!(short.as_deref(), Some("32^3, 16 iterations"));
+        assert_eq!(instead("n=32 iterations=10"), None);
         // It says itself which steps tell of all.
-        let laptop = host::stencil25::LAB.laptop_cases().remove(0);
-        let short = shortened(laptop.as_ref()).unwrap();
+        let of_laptop = |lab: &Lab| {
+            let laptop = lab.laptop_cases().remove(0);
+            (lab::counted_instead(lab, laptop.as_ref()), laptop)
+        };
+        let (short, laptop) = of_laptop(&host::stencil25::LAB);
+        let (short, steps) = (short.unwrap(), laptop.timesteps().unwrap());
         assert_eq!(short.timesteps(), Some(1));
-        assert_eq!(step_updates(short.as_ref()), step_updates(laptop.as_ref()));
+        assert_eq!(short.work().updates, laptop.work().updates / steps);
         // A reduced form that is small would not be true.
-        let laptop = host::matadd::LAB.laptop_cases().remove(0);
-        assert!(shortened(laptop.as_ref()).is_none());
+        assert!(of_laptop(&host::matadd::LAB).0.is_none());
         // Too large: a laptop's case is counted.
-        assert!(step_updates(case("n=512 iterations=10").as_ref()) > MAX_UPDATES);
+        let (short, _) = of_laptop(&host::poisson::LAB);
+        assert_eq!(instead("n=512 iterations=10"), Some(short.unwrap().label()));
     }
 
     #[test]

@@ -121,8 +121,22 @@ impl Document {
         let text =
             std::fs::read_to_string(path).map_err(|error| CommandError::Input(unreadable(&error)));
         spare(path);
-        text.and_then(|text| Document::parse(&text))
-            .map_err(|failure| failure.context(path.display()))
+        let parsed = text.and_then(|text| Document::parse(&text));
+        let filled = parsed.and_then(|document| match document.is_empty() {
+            true => Err(CommandError::Input(
+                "has no case: nothing was measured when it ended; measure again".to_owned(),
+            )),
+            false => Ok(document),
+        });
+        filled.map_err(|failure| failure.context(path.display()))
+    }
+
+    /// Whether nothing was measured, as where a signal came early.
+    fn is_empty(&self) -> bool {
+        match self {
+            Document::Perf(results) => results.cases.is_empty() && results.scaling.is_none(),
+            Document::Membench(_) => false,
+        }
     }
 
     fn parse(text: &str) -> Result<Document, CommandError> {
