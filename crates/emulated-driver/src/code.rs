@@ -6,6 +6,9 @@ use std::ffi::{CStr, c_int};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Code(pub(crate) c_int);
 
+/// Whether a function of the driver succeeds.
+pub(crate) type Outcome<T = ()> = Result<T, Code>;
+
 macro_rules! codes {
     ($($number:literal $name:ident $text:literal)*) => {
         #[allow(dead_code)] // Named for what the table tells a reader.

@@ -21,7 +21,7 @@ const ZSTD: u64 = 0x8000;
 /// The compute capability that texts are chosen for: 10 * major + minor.
 const CAPABILITY: u32 = 90;
 /// The most that is decompressed, in bytes.
-const MOST_BYTES: usize = 1 << 30;
+const MAX_BYTES: usize = 1 << 30;
 
 /// The reason why an image has no PTX.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -208,7 +208,7 @@ fn content(entry: &Entry<'_>) -> Result<Vec<u8>, NoPtx> {
     if entry.flags & (LZ4 | ZSTD) == 0 {
         return Ok(entry.content.to_vec());
     }
-    if entry.uncompressed > MOST_BYTES {
+    if entry.uncompressed > MAX_BYTES {
         return Err(corrupt(&format!(
             "it says that it has {} bytes",
             entry.uncompressed
@@ -222,7 +222,7 @@ fn content(entry: &Entry<'_>) -> Result<Vec<u8>, NoPtx> {
     let decoder =
         ruzstd::decoding::StreamingDecoder::new(packed).map_err(|error| corrupt(&error))?;
     decoder
-        .take(MOST_BYTES as u64)
+        .take(MAX_BYTES as u64)
         .read_to_end(&mut bytes)
         .map_err(|error| corrupt(&error))?;
     Ok(bytes)

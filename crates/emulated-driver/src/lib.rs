@@ -26,16 +26,19 @@
 //!
 //! | file | content |
 //! |------|---------|
-//! | `api.rs` | how a function of the driver is defined, and the list of all |
-//! | `driver.rs` | the state behind all functions |
-//! | `image.rs` | takes the PTX out of what a program loads |
-//! | `module.rs` | modules, libraries, functions, kernels, variables |
-//! | `launch.rs` | launches, from the call to the emulator |
-//! | `memory.rs`, `copy.rs` | allocations; copies and fills |
-//! | `queue.rs` | the work of streams, and when it is done |
-//! | `graph.rs`, `capture.rs` | graphs, and streams that record them |
+//! | `objects/` | what a program has handles of, as data; `work.rs`: the work of streams |
+//! | `driver/mod.rs` | the state behind all functions: it owns the objects |
+//! | `driver/memory.rs`, `module.rs` | allocations; modules, libraries, their functions |
+//! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
+//! | `driver/queue.rs` | does the work of streams, and knows when it is done |
+//! | `driver/graph.rs` | graphs, and streams that record them |
 //! | `report.rs` | **tells faults**, and records launches |
-//! | `proc_address.rs`, `tables.rs`, `handshake.rs` | asked for by the CUDA runtime |
+//! | `call.rs` | how a function of the driver is defined |
+//! | `api/` | the functions, a file for each kind of object |
+//! | `api/tables.rs`, `handshake.rs` | asked for by the CUDA runtime |
+//! | `image.rs` | takes the PTX out of what a program loads |
+//!
+//! Imports go one way: `api` uses `driver`, which uses `objects`.
 //!
 //! # Limits
 //!
@@ -47,52 +50,18 @@
 
 #[cfg(target_os = "linux")]
 #[macro_use]
+mod call;
+#[cfg(target_os = "linux")]
 mod api;
-#[cfg(target_os = "linux")]
-mod array;
-#[cfg(target_os = "linux")]
-mod attributes;
-#[cfg(target_os = "linux")]
-mod capture;
 #[cfg(target_os = "linux")]
 mod code;
 #[cfg(target_os = "linux")]
-mod context;
-#[cfg(target_os = "linux")]
-mod copy;
-#[cfg(target_os = "linux")]
-mod device;
-#[cfg(target_os = "linux")]
 mod driver;
-#[cfg(target_os = "linux")]
-mod event;
-#[cfg(target_os = "linux")]
-mod graph;
-#[cfg(target_os = "linux")]
-mod handshake;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]
-mod launch;
-#[cfg(target_os = "linux")]
-mod memory;
-#[cfg(target_os = "linux")]
-mod missing;
-#[cfg(target_os = "linux")]
-mod module;
-#[cfg(target_os = "linux")]
-mod occupancy;
-#[cfg(target_os = "linux")]
-mod pool;
-#[cfg(target_os = "linux")]
-mod proc_address;
-#[cfg(target_os = "linux")]
-mod queue;
+mod objects;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]
 mod settings;
-#[cfg(target_os = "linux")]
-mod stream;
-#[cfg(target_os = "linux")]
-mod tables;

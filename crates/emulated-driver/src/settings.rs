@@ -17,8 +17,8 @@ use std::sync::OnceLock;
 
 use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
 
-/// Most devices.
-const MOST_DEVICES: u32 = 16;
+/// The most devices.
+const MAX_DEVICES: u32 = 16;
 
 /// The settings.
 #[derive(Clone, Debug)]
@@ -58,7 +58,7 @@ impl Settings {
                 }
             }
         };
-        let devices = number("EMULATED_DRIVER_DEVICES", 1, MOST_DEVICES);
+        let devices = number("EMULATED_DRIVER_DEVICES", 1, MAX_DEVICES);
         let most = DeviceLimits::default().multiprocessors;
         let multiprocessors = number("EMULATED_DRIVER_MULTIPROCESSORS", most, most).max(1);
         let order = number("EMULATED_DRIVER_ORDER", 0, 1000);

@@ -1,25 +1,55 @@
-//! Streams that record a graph instead of doing their work.
+//! Graphs, and the streams that record them instead of doing their work.
 
 use std::collections::HashMap;
 use std::ffi::c_int;
 
-use crate::api::{Handle, Outcome, get, put, put_if_wanted};
-use crate::code::Code;
-use crate::driver::{Driver, with};
-use crate::graph::Graph;
-use crate::queue::Work;
-use crate::stream::{LEGACY, StreamKey};
+use super::Driver;
+use crate::code::{Code, Outcome};
+use crate::objects::Handle;
+use crate::objects::graph::{Capture, Graph, Node};
+use crate::objects::stream::{LEGACY, StreamKey};
+use crate::objects::work::Work;
 
-/// A graph that streams record.
-#[derive(Debug)]
-pub(crate) struct Capture {
-    graph: Handle,
-    origin: StreamKey,
-    /// Of each stream that takes part: the nodes that its next work stands behind.
-    streams: HashMap<StreamKey, Vec<Handle>>,
-    is_invalid: bool,
+/// Graphs.
+impl Driver {
+    pub(crate) fn graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
+        self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
+    }
+
+    /// Adds a node.
+    pub(crate) fn add_node(
+        &mut self,
+        graph: Handle,
+        work: Work,
+        behind: Vec<Handle>,
+    ) -> Outcome<Handle> {
+        let handle = self.new_handle();
+        let graph = self.graph(graph)?;
+        if !behind
+            .iter()
+            .all(|from| graph.nodes.iter().any(|node| node.handle == *from))
+        {
+            return Err(Code::INVALID_VALUE);
+        }
+        graph.nodes.push(Node {
+            handle,
+            work,
+            behind,
+        });
+        Ok(handle)
+    }
+
+    /// The graph that a node is in.
+    pub(crate) fn graph_of(&mut self, node: Handle) -> Outcome<&mut Graph> {
+        let has_node = |graph: &Graph| graph.nodes.iter().any(|known| known.handle == node);
+        let mut graphs = self.graphs.values_mut();
+        graphs
+            .find(|graph| has_node(graph))
+            .ok_or(Code::INVALID_HANDLE)
+    }
 }
 
+/// Captures.
 impl Driver {
     /// The capture that a stream takes part in.
     fn capture_of(&mut self, key: StreamKey) -> Option<(u64, &mut Capture)> {
@@ -30,7 +60,10 @@ impl Driver {
     }
 
     /// The same, which must be valid.
-    fn valid_capture_of(&mut self, key: StreamKey) -> Outcome<Option<(u64, &mut Capture)>> {
+    pub(crate) fn valid_capture_of(
+        &mut self,
+        key: StreamKey,
+    ) -> Outcome<Option<(u64, &mut Capture)>> {
         match self.capture_of(key) {
             Some((_, capture)) if capture.is_invalid => Err(Code::STREAM_CAPTURE_INVALIDATED),
             found => Ok(found),
@@ -117,7 +150,11 @@ impl Driver {
         Ok(true)
     }
 
-    fn begin_capture(&mut self, key: StreamKey, graph: Option<(Handle, Vec<Handle>)>) -> Outcome {
+    pub(crate) fn begin_capture(
+        &mut self,
+        key: StreamKey,
+        graph: Option<(Handle, Vec<Handle>)>,
+    ) -> Outcome {
         if key.stream == LEGACY {
             return Err(Code::STREAM_CAPTURE_UNSUPPORTED);
         }
@@ -143,7 +180,7 @@ impl Driver {
         Ok(())
     }
 
-    fn end_capture(&mut self, key: StreamKey) -> Outcome<Handle> {
+    pub(crate) fn end_capture(&mut self, key: StreamKey) -> Outcome<Handle> {
         let (id, capture) = self.capture_of(key).ok_or(Code::ILLEGAL_STATE)?;
         if capture.origin != key {
             return Err(Code::STREAM_CAPTURE_UNMATCHED);
@@ -164,7 +201,10 @@ impl Driver {
     }
 
     /// Status, number, graph, and the nodes that the stream's next work stands behind.
-    fn capture_info(&mut self, stream: Handle) -> Outcome<(c_int, u64, Handle, Vec<Handle>)> {
+    pub(crate) fn capture_info(
+        &mut self,
+        stream: Handle,
+    ) -> Outcome<(c_int, u64, Handle, Vec<Handle>)> {
         let key = self.stream(stream)?;
         Ok(match self.capture_of(key) {
             None => (0, 0, 0, Vec::new()),
@@ -174,100 +214,5 @@ impl Driver {
                 (status, id, capture.graph, behind)
             }
         })
-    }
-}
-
-/// Where the results of `cuStreamGetCaptureInfo` go.
-struct Places {
-    status: *mut c_int,
-    id: *mut u64,
-    graph: *mut Handle,
-    nodes: *mut *const Handle,
-    count: *mut usize,
-}
-
-/// # Safety
-///
-/// As [`put_if_wanted`].
-unsafe fn put_info(stream: Handle, to: Places) -> Outcome {
-    thread_local! {
-        /// The nodes that a caller was given last: they are valid until its next call.
-        static NODES: std::cell::RefCell<Vec<Handle>> = const { std::cell::RefCell::new(Vec::new()) };
-    }
-    let (status, id, graph, nodes) = with(|driver| driver.capture_info(stream))?;
-    // SAFETY: the caller promises it.
-    unsafe {
-        put(to.status, status)?;
-        put_if_wanted(to.id, id);
-        put_if_wanted(to.graph, graph);
-        put_if_wanted(to.count, nodes.len());
-        NODES.with_borrow_mut(|kept| {
-            *kept = nodes;
-            put_if_wanted(to.nodes, kept.as_ptr());
-        });
-    }
-    Ok(())
-}
-
-/// # Safety
-///
-/// There are `count` nodes.
-unsafe fn set_behind(
-    stream: Handle,
-    nodes: *const Handle,
-    count: usize,
-    replaces: bool,
-) -> Outcome {
-    // SAFETY: the caller promises it.
-    let given: Outcome<Vec<Handle>> = (0..count)
-        .map(|index| unsafe { get(nodes.add(index)) })
-        .collect();
-    let given = given?;
-    with(|driver| {
-        let key = driver.stream(stream)?;
-        let (_, capture) = driver.valid_capture_of(key)?.ok_or(Code::ILLEGAL_STATE)?;
-        let behind = capture.streams.entry(key).or_default();
-        if replaces {
-            behind.clear();
-        }
-        behind.extend(given);
-        Ok(())
-    })
-}
-
-driver_api! {
-    fn cuStreamBeginCapture(stream: Handle) { with(|driver| { let key = driver.stream(stream)?; driver.begin_capture(key, None) }) }
-    fn cuStreamBeginCapture_v2(stream: Handle, _mode: c_int) { with(|driver| { let key = driver.stream(stream)?; driver.begin_capture(key, None) }) }
-    fn cuStreamBeginCaptureToGraph(stream: Handle, graph: Handle, nodes: *const Handle, _edges: *const u64, count: usize, _mode: c_int) {
-        let behind: Outcome<Vec<Handle>> = (0..count).map(|index| get(nodes.add(index))).collect();
-        let behind = behind?;
-        with(|driver| {
-            driver.graph(graph)?;
-            let key = driver.stream(stream)?;
-            driver.begin_capture(key, Some((graph, behind)))
-        })
-    }
-    fn cuStreamEndCapture(stream: Handle, to: *mut Handle) {
-        let ended = with(|driver| { let key = driver.stream(stream)?; driver.end_capture(key) });
-        put(to, *ended.as_ref().unwrap_or(&0))?;
-        ended.map(|_| ())
-    }
-    fn cuStreamIsCapturing(stream: Handle, to: *mut c_int) { put(to, with(|driver| driver.capture_info(stream))?.0) }
-    fn cuStreamGetCaptureInfo(stream: Handle, status: *mut c_int, id: *mut u64) {
-        let (nodes, graph, count) = (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
-        put_info(stream, Places { status, id, graph, nodes, count })
-    }
-    fn cuStreamGetCaptureInfo_v2(stream: Handle, status: *mut c_int, id: *mut u64, graph: *mut Handle, nodes: *mut *const Handle, count: *mut usize) {
-        put_info(stream, Places { status, id, graph, nodes, count })
-    }
-    fn cuStreamGetCaptureInfo_v3(stream: Handle, status: *mut c_int, id: *mut u64, graph: *mut Handle, nodes: *mut *const Handle, edges: *mut usize, count: *mut usize) {
-        put_if_wanted(edges, 0);
-        put_info(stream, Places { status, id, graph, nodes, count })
-    }
-    fn cuStreamUpdateCaptureDependencies(stream: Handle, nodes: *const Handle, count: usize, flags: u32) { set_behind(stream, nodes, count, flags == 1) }
-    fn cuStreamUpdateCaptureDependencies_v2(stream: Handle, nodes: *const Handle, _edges: *const u64, count: usize, flags: u32) { set_behind(stream, nodes, count, flags == 1) }
-    fn cuThreadExchangeStreamCaptureMode(mode: *mut c_int) {
-        thread_local! { static MODE: std::cell::Cell<c_int> = const { std::cell::Cell::new(0) }; }
-        put(mode, MODE.replace(get(mode)?))
     }
 }

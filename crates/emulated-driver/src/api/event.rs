@@ -1,31 +1,13 @@
 //! Events.
 
 use std::ffi::{c_float, c_uint};
-use std::time::Instant;
 
-use crate::api::{Handle, Outcome, put};
-use crate::code::Code;
-use crate::driver::{Driver, with, with_context};
-use crate::queue::{self, Work};
-
-/// An event.
-#[derive(Clone, Debug)]
-pub(crate) struct Event {
-    pub(crate) context: Handle,
-    has_time: bool,
-    /// How often it was to be recorded, and how often it was.
-    pub(crate) recorded: u64,
-    pub(crate) done: u64,
-    pub(crate) time: Option<Instant>,
-    /// The capture that recorded it last, and the nodes that it stands behind.
-    pub(crate) captured: Option<(u64, Vec<Handle>)>,
-}
-
-impl Driver {
-    pub(crate) fn event(&mut self, event: Handle) -> Outcome<&mut Event> {
-        self.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)
-    }
-}
+use crate::call::put;
+use crate::code::{Code, Outcome};
+use crate::driver::{queue, with, with_context};
+use crate::objects::Handle;
+use crate::objects::stream::Event;
+use crate::objects::work::Work;
 
 fn create(flags: c_uint) -> Outcome<Handle> {
     with_context(|driver, context| {

@@ -1,142 +1,18 @@
 //! Graphs: pieces of work and the order among them.
 
-use std::collections::HashSet;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
-use crate::api::{Handle, Outcome, get, put, put_if_wanted, put_list};
-use crate::code::Code;
-use crate::copy::{Copy3D, Fill};
-use crate::driver::{Driver, current, with};
-use crate::launch::Shape;
-use crate::queue::{self, HostFunction, Work};
-
-/// A graph. Nodes are in the order in which they were added.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Graph {
-    nodes: Vec<Node>,
-}
-
-#[derive(Clone, Debug)]
-struct Node {
-    handle: Handle,
-    work: Work,
-    behind: Vec<Handle>,
-}
-
-/// A graph that can be launched: each piece of work with its node, in an order that keeps to the
-/// graph's.
-#[derive(Debug)]
-pub(crate) struct ExecutableGraph {
-    nodes: Vec<Handle>,
-    work: Arc<Vec<Work>>,
-}
-
-impl Graph {
-    /// Whether every node stands before one of these, or is one.
-    pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
-        let mut found: HashSet<Handle> = last.iter().copied().collect();
-        // A node was added after those that it follows.
-        for node in self.nodes.iter().rev() {
-            if found.contains(&node.handle) {
-                found.extend(&node.behind);
-            }
-        }
-        self.nodes.iter().all(|node| found.contains(&node.handle))
-    }
-
-    fn node(&mut self, handle: Handle) -> Option<&mut Node> {
-        self.nodes.iter_mut().find(|node| node.handle == handle)
-    }
-
-    fn edges(&self) -> impl Iterator<Item = (Handle, Handle)> + '_ {
-        self.nodes
-            .iter()
-            .flat_map(|node| node.behind.iter().map(|from| (*from, node.handle)))
-    }
-
-    /// The nodes in an order in which each stands behind what it must. An error if there is none.
-    fn ordered(&self) -> Outcome<Vec<&Node>> {
-        let mut done = HashSet::new();
-        let mut ordered = Vec::with_capacity(self.nodes.len());
-        while ordered.len() < self.nodes.len() {
-            let before = ordered.len();
-            for node in &self.nodes {
-                if !done.contains(&node.handle)
-                    && node.behind.iter().all(|from| done.contains(from))
-                {
-                    done.insert(node.handle);
-                    ordered.push(node);
-                }
-            }
-            if ordered.len() == before {
-                return Err(Code::INVALID_VALUE);
-            }
-        }
-        Ok(ordered)
-    }
-
-    fn executable(&self) -> Outcome<ExecutableGraph> {
-        let ordered = self.ordered()?;
-        Ok(ExecutableGraph {
-            nodes: ordered.iter().map(|node| node.handle).collect(),
-            work: Arc::new(ordered.iter().map(|node| node.work.clone()).collect()),
-        })
-    }
-}
-
-/// The number of `CUgraphNodeType`.
-fn kind(work: &Work) -> c_int {
-    match work {
-        Work::Launch(_) => 0,
-        Work::Copy(_) => 1,
-        Work::Fill(_) => 2,
-        Work::Call(..) | Work::Callback(..) => 3,
-        Work::All(_) => 4,
-        Work::Nothing => 5,
-        Work::Wait(..) => 6,
-        Work::Record(..) => 7,
-        Work::Free(_) => 11,
-        Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
-    }
-}
-
-impl Driver {
-    pub(crate) fn graph(&mut self, graph: Handle) -> Outcome<&mut Graph> {
-        self.graphs.get_mut(&graph).ok_or(Code::INVALID_HANDLE)
-    }
-
-    /// Adds a node.
-    pub(crate) fn add_node(
-        &mut self,
-        graph: Handle,
-        work: Work,
-        behind: Vec<Handle>,
-    ) -> Outcome<Handle> {
-        let handle = self.new_handle();
-        let graph = self.graph(graph)?;
-        if !behind
-            .iter()
-            .all(|from| graph.nodes.iter().any(|node| node.handle == *from))
-        {
-            return Err(Code::INVALID_VALUE);
-        }
-        graph.nodes.push(Node {
-            handle,
-            work,
-            behind,
-        });
-        Ok(handle)
-    }
-
-    fn graph_of(&mut self, node: Handle) -> Outcome<&mut Graph> {
-        let has_node = |graph: &Graph| graph.nodes.iter().any(|known| known.handle == node);
-        let mut graphs = self.graphs.values_mut();
-        graphs
-            .find(|graph| has_node(graph))
-            .ok_or(Code::INVALID_HANDLE)
-    }
-}
+use crate::api::copy::Copy3D;
+use crate::call::{get, put, put_if_wanted, put_list, text};
+use crate::code::{Code, Outcome};
+use crate::driver::context::current;
+use crate::driver::{queue, with};
+use crate::objects::Handle;
+use crate::objects::copy::Fill;
+use crate::objects::graph::Graph;
+use crate::objects::launch::Shape;
+use crate::objects::work::{HostFunction, Work};
 
 /// Adds a node behind the given ones.
 ///
@@ -156,7 +32,7 @@ unsafe fn add(
         .collect();
     let behind = behind?;
     let node = with(|driver| driver.add_node(graph, work, behind))?;
-    // SAFETY: the same.
+    // SAFETY: the caller promises that it may be written.
     unsafe { put(to, node) }
 }
 
@@ -267,7 +143,7 @@ fn update(executable: Handle, graph: Handle) -> Outcome<bool> {
             .executable_graphs
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
-        let kinds = |work: &[Work]| work.iter().map(kind).collect::<Vec<_>>();
+        let kinds = |work: &[Work]| work.iter().map(Work::node_type).collect::<Vec<_>>();
         let is_same = kinds(&known.work) == kinds(&new.work);
         if is_same {
             known.work = new.work;
@@ -400,7 +276,7 @@ driver_api! {
     fn cuGraphAddDependencies(graph: Handle, from: *const Handle, to: *const Handle, count: usize) { add_edges(graph, from, to, count) }
     fn cuGraphAddDependencies_v2(graph: Handle, from: *const Handle, to: *const Handle, _data: *const u64, count: usize) { add_edges(graph, from, to, count) }
     fn cuGraphNodeGetType(node: Handle, to: *mut c_int) {
-        put(to, with(|driver| Ok(driver.graph_of(node)?.node(node).map_or(5, |node| kind(&node.work))))?)
+        put(to, with(|driver| Ok(driver.graph_of(node)?.node(node).map_or(5, |node| node.work.node_type())))?)
     }
     fn cuGraphInstantiate(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
     fn cuGraphInstantiate_v2(to: *mut Handle, graph: Handle, _error: *mut Handle, _log: *mut c_char, _room: usize) { put(to, instantiate(graph)?) }
@@ -442,7 +318,7 @@ driver_api! {
     fn cuGraphDebugDotPrint(graph: Handle, path: *const c_char, _flags: c_uint) {
         let edges: Vec<(Handle, Handle)> = with(|driver| Ok(driver.graph(graph)?.edges().collect()))?;
         let lines = edges.iter().map(|(from, to)| format!("  n{from} -> n{to};\n"));
-        let text = format!("digraph {{\n{}}}\n", lines.collect::<String>());
-        std::fs::write(crate::api::text(path)?, text).map_err(|_| Code::OPERATING_SYSTEM)
+        let drawing = format!("digraph {{\n{}}}\n", lines.collect::<String>());
+        std::fs::write(text(path)?, drawing).map_err(|_| Code::OPERATING_SYSTEM)
     }
 }

@@ -4,17 +4,14 @@ use std::ffi::c_int;
 
 use ptx_emu::DeviceLimits;
 
-use crate::api::Outcome;
-use crate::code::Code;
+use crate::code::{Code, Outcome};
+use crate::objects::launch::DEFAULT_SHARED_BYTES;
 
 /// Compute capability, major and minor.
 pub(crate) const CAPABILITY: (c_int, c_int) = (9, 0);
 
 /// Registers of a multiprocessor.
 pub(crate) const REGISTERS: c_int = 65536;
-
-/// Shared memory that a launch may have without opting in, in bytes.
-pub(crate) const DEFAULT_SHARED_BYTES: u32 = 48 << 10;
 
 /// The value of an attribute, which has the number of `CUdevice_attribute`.
 pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {

@@ -2,11 +2,12 @@
 
 use std::ffi::{c_int, c_uint};
 
-use crate::api::{Handle, Outcome, get, put};
-use crate::code::Code;
+use crate::api::launch::Config;
+use crate::call::{get, put};
+use crate::code::{Code, Outcome};
 use crate::driver::{Driver, with};
-use crate::launch::Config;
-use crate::module::Function;
+use crate::objects::Handle;
+use crate::objects::module::Function;
 
 /// Attributes of `CUfunction_attribute` that can be set.
 const DYNAMIC_SHARED_BYTES: c_int = 8;

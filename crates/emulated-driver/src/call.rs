@@ -3,15 +3,9 @@
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use crate::code::{self, Code};
+use crate::code::{self, Code, Outcome};
+use crate::objects::Handle;
 use crate::settings::Settings;
-
-/// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that
-/// a wrong one is an error.
-pub(crate) type Handle = usize;
-
-/// Whether a function of the driver succeeds.
-pub(crate) type Outcome<T = ()> = Result<T, Code>;
 
 /// A function's name and address.
 #[derive(Clone, Copy)]
@@ -20,9 +14,9 @@ pub(crate) struct Exported {
     pub(crate) address: *const c_void,
 }
 
-// SAFETY: the address is that of a function.
+// SAFETY: the address is that of a function, which every thread may call.
 unsafe impl Send for Exported {}
-// SAFETY: the same.
+// SAFETY: the address is that of a function, which every thread may call.
 unsafe impl Sync for Exported {}
 
 /// Defines functions of the driver under their own names, and the list `FUNCTIONS` of them. A body
@@ -40,7 +34,7 @@ macro_rules! driver_api {
             #[unsafe(no_mangle)]
             #[allow(non_snake_case, clippy::too_many_arguments)]
             pub(crate) unsafe extern "C" fn $name($($arg: $type),*) -> std::ffi::c_int {
-                $crate::api::answer(stringify!($name), || {
+                $crate::call::answer(stringify!($name), || {
                     #[allow(unused_unsafe)]
                     // SAFETY: the caller keeps the obligations of this function, which are those of
                     // everything that it does with its arguments.
@@ -50,8 +44,8 @@ macro_rules! driver_api {
         )*
 
         /// The functions of this file.
-        pub(crate) const FUNCTIONS: &[$crate::api::Exported] = &[
-            $($crate::api::Exported {
+        pub(crate) const FUNCTIONS: &[$crate::call::Exported] = &[
+            $($crate::call::Exported {
                 name: stringify!($name),
                 address: $name as *const std::ffi::c_void,
             },)*
@@ -98,7 +92,7 @@ pub(crate) unsafe fn put<T>(to: *mut T, value: T) -> Outcome {
 /// As [`put`].
 pub(crate) unsafe fn put_if_wanted<T>(to: *mut T, value: T) {
     if !to.is_null() {
-        // SAFETY: as for `put`.
+        // SAFETY: the caller promises it; programs may give pointers that are not aligned.
         unsafe { to.write_unaligned(value) };
     }
 }
@@ -145,7 +139,7 @@ pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]
             unsafe { to.add(index).write_unaligned(*handle) };
         }
         for index in all.len()..room {
-            // SAFETY: the same.
+            // SAFETY: the index is below the room.
             unsafe { to.add(index).write_unaligned(0) };
         }
     }

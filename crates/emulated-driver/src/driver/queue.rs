@@ -9,99 +9,54 @@
 //!
 //! A stream that waits goes on at a later call, of any thread.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::VecDeque;
 use std::ffi::c_void;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::api::{Handle, Outcome};
-use crate::code::Code;
-use crate::copy::{Copy, Fill};
-use crate::driver::{Driver, is_device_address, with};
-use crate::launch::Launch;
-use crate::stream::{LEGACY, StreamKey};
+use super::{Driver, is_device_address, with};
+use crate::code::{Code, Outcome};
+use crate::objects::Handle;
+use crate::objects::copy::Copy;
+use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
+use crate::objects::work::{Item, Work};
 
 /// How long a thread sleeps that waits for a stream which another thread lets go on.
 const POLL: Duration = Duration::from_micros(200);
 
-/// A function of the program that a stream calls.
-pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
-
-/// The comparisons of `cuStreamWaitValue32`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Condition {
-    AtLeast,
-    Equal,
-    And,
-    Nor,
-}
-
-/// A piece of work.
-#[derive(Clone, Debug)]
-pub(crate) enum Work {
-    Nothing,
-    Launch(Arc<Launch>),
-    Copy(Copy),
-    Fill(Fill),
-    /// The second is the address that it is called with.
-    Call(HostFunction, usize),
-    /// Of `cuStreamAddCallback`, which has other arguments.
-    Callback(
-        unsafe extern "C" fn(Handle, i32, *mut c_void),
-        Handle,
-        usize,
-    ),
-    /// Records an event, for the time of this number.
-    Record(Handle, u64),
-    /// Waits until the event was recorded that often.
-    Wait(Handle, u64),
-    WaitValue {
-        address: u64,
-        value: u64,
-        bytes: u32,
-        condition: Condition,
-    },
-    WriteValue {
-        address: u64,
-        value: u64,
-        bytes: u32,
-    },
-    Free(u64),
-    /// The work of a graph, in order.
-    All(Arc<Vec<Work>>),
-}
-
-#[derive(Debug)]
-struct Item {
-    /// Counts up with each call.
-    ticket: u64,
-    work: Work,
-}
-
-/// The work that streams have to do.
-#[derive(Debug, Default)]
-pub(crate) struct Queues {
-    streams: BTreeMap<StreamKey, VecDeque<Item>>,
-    /// Streams whose first work is a function of the program that runs now.
-    calling: BTreeSet<StreamKey>,
-    next_ticket: u64,
-}
-
-impl Queues {
-    /// Leaves out everything that streams of a context have to do.
-    pub(crate) fn forget(&mut self, context: Handle) {
-        self.streams.retain(|key, _| key.context != context);
+/// Streams and events by their handles.
+impl Driver {
+    /// The stream with this handle; default streams are those of the current context.
+    pub(crate) fn stream(&mut self, stream: Handle) -> Outcome<StreamKey> {
+        let key = match stream {
+            LEGACY | LEGACY_BY_NAME => StreamKey {
+                context: self.current_context()?,
+                stream: LEGACY,
+            },
+            PER_THREAD => StreamKey {
+                context: self.current_context()?,
+                stream,
+            },
+            _ => StreamKey {
+                context: self
+                    .streams
+                    .get(&stream)
+                    .ok_or(Code::INVALID_HANDLE)?
+                    .context,
+                stream,
+            },
+        };
+        Ok(key)
     }
 
-    fn push(&mut self, key: StreamKey, work: Work) {
-        self.next_ticket += 1;
-        let ticket = self.next_ticket;
-        let queue = self.streams.entry(key).or_default();
-        queue.push_back(Item { ticket, work });
+    /// Whether a stream waits for the legacy stream, and that for it.
+    pub(crate) fn is_blocking(&self, key: StreamKey) -> bool {
+        self.streams
+            .get(&key.stream)
+            .is_none_or(|stream| !stream.is_apart)
     }
 
-    pub(crate) fn is_empty(&self, key: StreamKey) -> bool {
-        self.streams.get(&key).is_none_or(VecDeque::is_empty)
+    pub(crate) fn event(&mut self, event: Handle) -> Outcome<&mut Event> {
+        self.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)
     }
 }
 
@@ -150,24 +105,7 @@ impl Driver {
                     value,
                     bytes,
                     condition,
-                } => {
-                    let found = self.value_at(address, bytes);
-                    let mask = if bytes == 4 {
-                        u64::from(u32::MAX)
-                    } else {
-                        u64::MAX
-                    };
-                    match condition {
-                        // Cyclic, as documented: the difference has no sign.
-                        Condition::AtLeast if bytes == 4 => {
-                            (found.wrapping_sub(value) as u32 as i32) >= 0
-                        }
-                        Condition::AtLeast => found.wrapping_sub(value) as i64 >= 0,
-                        Condition::Equal => found == value & mask,
-                        Condition::And => found & value != 0,
-                        Condition::Nor => !(found | value) & mask != 0,
-                    }
-                }
+                } => condition.holds(self.value_at(address, bytes), value, bytes),
                 _ => true,
             }
     }
@@ -224,7 +162,7 @@ impl Driver {
             }
             Work::Callback(function, stream, data) => {
                 self.queues.calling.insert(key);
-                // SAFETY: the same.
+                // SAFETY: the program gave the function for this call.
                 return Step::Call(
                     key,
                     Box::new(move || unsafe { function(stream, 0, data as *mut c_void) }),
@@ -243,7 +181,7 @@ impl Driver {
             Work::Launch(launch) => launch.execute(self),
             // SAFETY: the program keeps the memory of a copy until its stream has passed it.
             Work::Copy(copy) => unsafe { copy.execute(self) },
-            // SAFETY: the same.
+            // SAFETY: the program keeps the memory of a fill until its stream has passed it.
             Work::Fill(fill) => unsafe { fill.execute(self) },
             Work::Record(event, number) => {
                 if let Some(event) = self.events.get_mut(&event) {

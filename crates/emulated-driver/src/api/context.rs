@@ -1,93 +1,13 @@
 //! Contexts.
 
-use std::collections::HashMap;
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::api::{Handle, Outcome, put, put_if_wanted};
-use crate::code::Code;
-use crate::driver::{CURRENT, Driver, current, with};
-use crate::queue;
-
-/// A context.
-#[derive(Debug, Default)]
-pub(crate) struct Context {
-    pub(crate) device: i32,
-    pub(crate) flags: u32,
-    is_primary: bool,
-    /// The first fault. The context does not survive it.
-    pub(crate) fault: Option<Code>,
-    /// Why the latest work was refused, until the call returns that did it.
-    pub(crate) refused: Option<Code>,
-    /// Values that the CUDA runtime keeps with it.
-    pub(crate) storage: HashMap<usize, Stored>,
-    limits: HashMap<c_uint, usize>,
-    cache: c_uint,
-    shared: c_uint,
-    peers: Vec<Handle>,
-}
-
-/// A value of [`Context::storage`].
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stored {
-    pub(crate) value: usize,
-    pub(crate) at_end: Option<unsafe extern "C" fn(Handle, *mut c_void, *mut c_void)>,
-}
-
-/// The calls that the end of a context makes: key, value, function.
-type AtEnd = Vec<(usize, Stored)>;
-
-impl Driver {
-    /// The primary context of a device, which is made if there is none.
-    pub(crate) fn primary(&mut self, device: i32) -> Outcome<Handle> {
-        if let Some(context) = self.device(device)?.primary {
-            return Ok(context);
-        }
-        let flags = self.device(device)?.primary_flags;
-        let context = self.new_context(device, flags, true);
-        self.device(device)?.primary = Some(context);
-        Ok(context)
-    }
-
-    fn new_context(&mut self, device: i32, flags: u32, is_primary: bool) -> Handle {
-        let handle = self.new_handle();
-        let context = Context {
-            device,
-            flags,
-            is_primary,
-            ..Context::default()
-        };
-        self.contexts.insert(handle, context);
-        handle
-    }
-
-    /// Takes away all that a context has.
-    fn clear_context(&mut self, context: Handle) -> AtEnd {
-        let of_context: Vec<u64> = self
-            .allocations
-            .iter()
-            .filter(|(_, allocation)| allocation.context == context)
-            .map(|(address, _)| *address)
-            .collect();
-        for address in of_context {
-            self.free(address);
-        }
-        self.streams.retain(|_, stream| stream.context != context);
-        self.queues.forget(context);
-        self.events.retain(|_, event| event.context != context);
-        self.modules.retain(|_, module| module.context != context);
-        self.functions
-            .retain(|_, function| !function.is_of(context));
-        for library in self.libraries.values_mut() {
-            library.forget(context);
-        }
-        let stored = self.contexts.get_mut(&context).map(|context| {
-            context.fault = None;
-            context.peers.clear();
-            std::mem::take(&mut context.storage)
-        });
-        stored.unwrap_or_default().into_iter().collect()
-    }
-}
+use crate::call::{put, put_if_wanted};
+use crate::code::{Code, Outcome};
+use crate::driver::context::{CURRENT, current};
+use crate::driver::{queue, with};
+use crate::objects::Handle;
+use crate::objects::context::{AtEnd, Stored};
 
 /// Calls what the CUDA runtime wants to be called when a context ends, with the driver unlocked.
 fn ended(context: Handle, stored: AtEnd) {
@@ -241,22 +161,6 @@ driver_api! {
     }
     fn cuCtxAttach(to: *mut Handle, _flags: c_uint) { put(to, with(|driver| driver.current_context())?) }
     fn cuCtxDetach(context: Handle) { destroy(context) }
-}
-
-impl Context {
-    fn limit(&self, limit: c_uint) -> Outcome<usize> {
-        let default = match limit {
-            0 => 1 << 10,
-            1 => 1 << 20,
-            2 => 8 << 20,
-            3 => 2,
-            4 => 2048,
-            5 => 128,
-            6 => 0,
-            _ => return Err(Code::UNSUPPORTED_LIMIT),
-        };
-        Ok(self.limits.get(&limit).copied().unwrap_or(default))
-    }
 }
 
 fn push_known(context: Handle) -> Outcome {

@@ -2,9 +2,9 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
-use crate::api::{Outcome, put, put_if_wanted};
-use crate::attributes;
-use crate::code::{self, Code};
+use crate::api::attributes;
+use crate::call::{put, put_if_wanted, text};
+use crate::code::{self, Code, Outcome};
 use crate::driver::{self, DEVICE_BYTES, with};
 
 /// The version of CUDA that the driver supports, as 1000 * major + 10 * minor.
@@ -90,7 +90,7 @@ driver_api! {
         put_text(to, room, &text)
     }
     fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
-        let id = crate::api::text(id)?;
+        let id = text(id)?;
         let bus = id.split(':').rev().nth(1).and_then(|bus| c_int::from_str_radix(bus, 16).ok());
         let device = bus.ok_or(Code::INVALID_VALUE)? - 1;
         known(device)?;

@@ -6,8 +6,8 @@
 
 use md2::{Digest, Md2};
 
-use crate::api::Outcome;
-use crate::device::{self, CUDA_VERSION};
+use crate::api::device::{self, CUDA_VERSION};
+use crate::code::Outcome;
 use crate::driver::with;
 
 /// The key.

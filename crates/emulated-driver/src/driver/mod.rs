@@ -1,25 +1,30 @@
 //! The state behind all functions.
+//!
+//! [`Driver`] owns all objects. The files of this folder add what it does with each kind.
 
-use std::cell::RefCell;
+pub(crate) mod context;
+mod copy;
+mod graph;
+mod launch;
+mod memory;
+mod module;
+pub(crate) mod queue;
+
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emu::{DeviceLimits, GLOBAL_BASE, Machine};
 
-use crate::api::{Handle, Outcome};
-use crate::array::Array;
-use crate::capture::Capture;
-use crate::code::Code;
-use crate::context::Context;
-use crate::event::Event;
-use crate::graph::{ExecutableGraph, Graph};
-use crate::memory::Allocation;
-use crate::module::{Function, Library, Module};
-use crate::pool::Pool;
-use crate::queue::Queues;
+use crate::code::{Code, Outcome};
+use crate::objects::Handle;
+use crate::objects::context::{Context, Device};
+use crate::objects::graph::{Capture, ExecutableGraph, Graph};
+use crate::objects::memory::{Allocation, Array, Pool};
+use crate::objects::module::{Function, Library, Module};
+use crate::objects::stream::{Event, Stream};
+use crate::objects::work::Queues;
 use crate::report;
 use crate::settings::Settings;
-use crate::stream::Stream;
 
 /// Memory of each device, in bytes.
 pub(crate) const DEVICE_BYTES: u64 = 16 << 30;
@@ -48,22 +53,6 @@ pub(crate) struct Driver {
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
     pub(crate) told: HashSet<(String, &'static str, u32)>,
     next_handle: Handle,
-}
-
-/// A device.
-#[derive(Debug, Default)]
-pub(crate) struct Device {
-    /// Its primary context, once it was asked for.
-    pub(crate) primary: Option<Handle>,
-    /// How often that is retained.
-    pub(crate) retained: u32,
-    pub(crate) primary_flags: u32,
-    /// Its current memory pool, if it is not the first.
-    pub(crate) pool: Option<Handle>,
-    /// Its first memory pool.
-    pub(crate) default_pool: Option<Handle>,
-    /// Bytes of memory in use.
-    pub(crate) used_bytes: u64,
 }
 
 static DRIVER: Mutex<Option<Driver>> = Mutex::new(None);
@@ -101,17 +90,6 @@ pub(crate) fn with_context<T>(body: impl FnOnce(&mut Driver, Handle) -> Outcome<
         let context = driver.live_context()?;
         body(driver, context)
     })
-}
-
-thread_local! {
-    /// The stack of current contexts of this thread.
-    pub(crate) static CURRENT: RefCell<Vec<Handle>> = const { RefCell::new(Vec::new()) };
-}
-
-/// The current context of this thread; 0 if there is none, or if the thread has all but ended.
-pub(crate) fn current() -> Handle {
-    let found = CURRENT.try_with(|stack| stack.borrow().last().copied());
-    found.ok().flatten().unwrap_or(0)
 }
 
 /// Addresses that buffers may have, from [`GLOBAL_BASE`] on: more than all devices have memory, and
@@ -164,29 +142,5 @@ impl Driver {
             .ok()
             .and_then(|number| self.devices.get_mut(number))
             .ok_or(Code::INVALID_DEVICE)
-    }
-
-    pub(crate) fn context(&mut self, context: Handle) -> Outcome<&mut Context> {
-        self.contexts.get_mut(&context).ok_or(Code::INVALID_CONTEXT)
-    }
-
-    /// The current context, whatever has become of it.
-    pub(crate) fn current_context(&mut self) -> Outcome<Handle> {
-        let context = current();
-        self.context(context).map(|_| context)
-    }
-
-    /// The current context, unless a kernel has made it unusable.
-    pub(crate) fn live_context(&mut self) -> Outcome<Handle> {
-        let context = current();
-        match self.context(context)?.fault {
-            Some(code) => Err(code),
-            None => Ok(context),
-        }
-    }
-
-    /// The device of a context.
-    pub(crate) fn device_of(&mut self, context: Handle) -> Outcome<i32> {
-        Ok(self.context(context)?.device)
     }
 }

@@ -5,25 +5,13 @@
 
 use std::ffi::c_uint;
 
-use crate::api::{Handle, Outcome, get, put};
-use crate::code::Code;
-use crate::copy::{Copy, Side};
-use crate::driver::{Driver, with, with_context};
-use crate::queue::{self, Work};
-
-/// `CUDA_ARRAY3D_DESCRIPTOR`.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub(crate) struct Descriptor {
-    width: usize,
-    /// 0 for one dimension.
-    height: usize,
-    /// Layers; 0 for one or two dimensions.
-    depth: usize,
-    format: c_uint,
-    channels: c_uint,
-    flags: c_uint,
-}
+use crate::call::{get, put};
+use crate::code::{Code, Outcome};
+use crate::driver::{queue, with, with_context};
+use crate::objects::Handle;
+use crate::objects::copy::Copy;
+use crate::objects::memory::Descriptor;
+use crate::objects::work::Work;
 
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[derive(Clone, Copy, Debug)]
@@ -33,62 +21,6 @@ pub(crate) struct FlatDescriptor {
     height: usize,
     format: c_uint,
     channels: c_uint,
-}
-
-/// An array.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Array {
-    descriptor: Descriptor,
-    pub(crate) address: u64,
-    /// Bytes of a row, and rows of a layer.
-    pub(crate) pitch: usize,
-    pub(crate) rows: usize,
-}
-
-/// Bytes of an element's channel, by `CUarray_format`.
-fn channel_bytes(format: c_uint) -> Outcome<usize> {
-    match format {
-        0x01 | 0x08 => Ok(1),
-        0x02 | 0x09 | 0x10 => Ok(2),
-        0x03 | 0x0a | 0x20 => Ok(4),
-        _ => Err(Code::INVALID_VALUE),
-    }
-}
-
-impl Driver {
-    /// The array with this handle.
-    pub(crate) fn array(&self, array: Handle) -> Outcome<Array> {
-        self.arrays.get(&array).copied().ok_or(Code::INVALID_HANDLE)
-    }
-
-    fn new_array(&mut self, context: Handle, descriptor: Descriptor) -> Outcome<Handle> {
-        let Descriptor {
-            width,
-            height,
-            depth,
-            format,
-            channels,
-            ..
-        } = descriptor;
-        if width == 0 || !matches!(channels, 1 | 2 | 4) {
-            return Err(Code::INVALID_VALUE);
-        }
-        let pitch = width * channels as usize * channel_bytes(format)?;
-        let rows = height.max(1);
-        let bytes = pitch
-            .checked_mul(rows)
-            .and_then(|layer| layer.checked_mul(depth.max(1)));
-        let address = self.allocate(context, bytes.ok_or(Code::INVALID_VALUE)?, None)?;
-        let handle = self.new_handle();
-        let array = Array {
-            descriptor,
-            address,
-            pitch,
-            rows,
-        };
-        self.arrays.insert(handle, array);
-        Ok(handle)
-    }
 }
 
 fn create(descriptor: Descriptor) -> Outcome<Handle> {
@@ -159,17 +91,6 @@ fn address(array: Handle, offset: usize) -> Outcome<u64> {
 fn copy(to: u64, from: u64, bytes: usize) -> Outcome {
     queue::submit(0, Work::Copy(Copy::of(to, from, bytes)))?;
     queue::finish(0)
-}
-
-/// One side of a copy, from a place in an array on.
-pub(crate) fn side(array: Handle, x: usize, y: usize, z: usize) -> Outcome<Side> {
-    let known = with(|driver| driver.array(array))?;
-    let layer = known.pitch * known.rows;
-    Ok(Side {
-        address: known.address + (x + y * known.pitch + z * layer) as u64,
-        pitch: known.pitch as u64,
-        layer: layer as u64,
-    })
 }
 
 driver_api! {

@@ -1,98 +1,20 @@
-//! Launches, from the call to the emulator.
+//! Launches: their checks and arguments, and the way to the emulator.
 
-use std::ffi::{c_int, c_uint, c_void};
-use std::sync::Arc;
+use std::ffi::{c_int, c_void};
 
-use ptx_emu::{
-    Fault, LaunchConfig, LaunchReport, LoadedModule, Machine, Options, ProgramFault, Sanitize,
-};
+use ptx_emu::{Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize};
 
-use crate::api::{Handle, Outcome, get};
-use crate::code::Code;
-use crate::driver::{Driver, with};
-use crate::queue::{self, Work};
+use super::Driver;
+use crate::call::get;
+use crate::code::{Code, Outcome};
+use crate::objects::Handle;
+use crate::objects::launch::{Launch, Shape};
 use crate::report;
 
-/// Most blocks of a cluster, unless the kernel allows more.
+/// The most blocks of a cluster, unless the kernel allows more.
 const PORTABLE_CLUSTER: u32 = 8;
 /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
 const NON_PORTABLE: c_int = 14;
-
-/// The shape of a launch.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Shape {
-    pub(crate) config: LaunchConfig,
-    pub(crate) is_cooperative: bool,
-}
-
-impl Shape {
-    pub(crate) fn new(grid: [c_uint; 3], block: [c_uint; 3], shared_mem_bytes: c_uint) -> Shape {
-        let config = LaunchConfig {
-            grid,
-            block,
-            shared_mem_bytes,
-            cluster: [1; 3],
-        };
-        Shape {
-            config,
-            is_cooperative: false,
-        }
-    }
-}
-
-/// `CUlaunchConfig`.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub(crate) struct Config {
-    grid: [c_uint; 3],
-    block: [c_uint; 3],
-    shared_bytes: c_uint,
-    pub(crate) stream: Handle,
-    attributes: *const Attribute,
-    attribute_count: c_uint,
-}
-
-/// `CUlaunchAttribute`.
-#[derive(Clone, Copy)]
-#[repr(C, align(8))]
-struct Attribute {
-    id: c_int,
-    pad: c_int,
-    value: [c_uint; 16],
-}
-
-impl Config {
-    /// The shape that it asks for. Attributes that only make a launch faster are left out.
-    ///
-    /// # Safety
-    ///
-    /// There are as many attributes as it says.
-    pub(crate) unsafe fn shape(&self) -> Outcome<Shape> {
-        const COOPERATIVE: c_int = 2;
-        const CLUSTER: c_int = 4;
-        let mut shape = Shape::new(self.grid, self.block, self.shared_bytes);
-        for index in 0..self.attribute_count as usize {
-            // SAFETY: the caller promises it.
-            let attribute = unsafe { get(self.attributes.add(index)) }?;
-            let [x, y, z, ..] = attribute.value;
-            match attribute.id {
-                COOPERATIVE => shape.is_cooperative = x != 0,
-                CLUSTER => shape.config.cluster = [x.max(1), y.max(1), z.max(1)],
-                _ => {}
-            }
-        }
-        Ok(shape)
-    }
-}
-
-/// A launch that was checked as far as the driver does.
-#[derive(Debug)]
-pub(crate) struct Launch {
-    module: LoadedModule,
-    kernel: String,
-    config: LaunchConfig,
-    parameters: Vec<u8>,
-}
 
 impl Launch {
     /// Does it.
@@ -246,7 +168,7 @@ unsafe fn parameter_block(
                 SIZE => size = unsafe { get(get(value)?.cast::<usize>()) }?,
                 _ => return Err(Code::INVALID_VALUE),
             }
-            // SAFETY: as above.
+            // SAFETY: the list goes on behind a name and its value, until its end.
             at = unsafe { at.add(2) };
         }
         if from.is_null() || size < block.len() {
@@ -262,27 +184,4 @@ unsafe fn parameter_block(
         return Err(Code::INVALID_VALUE);
     }
     Ok(block)
-}
-
-/// Enqueues a launch.
-///
-/// # Safety
-///
-/// As [`Driver::prepare`].
-pub(crate) unsafe fn launch(
-    function: Handle,
-    shape: Shape,
-    stream: Handle,
-    parameters: *const *const c_void,
-    extra: *const *const c_void,
-) -> Outcome {
-    let launch = with(|driver| {
-        let key = driver.stream(stream)?;
-        if let Some(code) = driver.context(key.context)?.fault {
-            return Err(code);
-        }
-        // SAFETY: the caller promises it.
-        unsafe { driver.prepare(function, shape, key.context, parameters, extra) }
-    })?;
-    queue::submit(stream, Work::Launch(Arc::new(launch)))
 }

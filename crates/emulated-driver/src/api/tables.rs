@@ -7,13 +7,17 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::OnceLock;
 
-use crate::api::{Handle, Outcome, answer, put};
-use crate::code::Code;
-use crate::context::{self, Stored};
-use crate::driver::{current, with};
-use crate::handshake::{self, Asked};
-use crate::module::load_image;
+use crate::api::context;
+use crate::api::handshake::{self, Asked};
+use crate::api::module::load_image;
+use crate::call::{answer, get, put};
+use crate::code::{Code, Outcome};
+use crate::driver::context::current;
+use crate::driver::with;
+use crate::objects::Handle;
+use crate::objects::context::Stored;
 use crate::report;
+use crate::settings::Settings;
 
 /// A table: its number, its name here, and its entries.
 struct Table {
@@ -291,8 +295,8 @@ fn table(number: &[u8; 16]) -> Outcome<*const c_void> {
 
 driver_api! {
     fn cuGetExportTable(to: *mut *const c_void, number: *const [u8; 16]) {
-        let number = crate::api::get(number)?;
-        if crate::settings::Settings::get().trace {
+        let number = get(number)?;
+        if Settings::get().trace {
             eprintln!("emulated driver: table {:02x?} ({})", number,
                 tables().iter().find(|table| table.number == number).map_or("unknown", |table| table.name));
         }

@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::ffi::{c_char, c_int, c_void};
 use std::sync::OnceLock;
 
-use crate::api::{Exported, Outcome, put, put_if_wanted, text};
-use crate::code::Code;
+use crate::api;
+use crate::call::{Exported, put, put_if_wanted, text};
+use crate::code::{Code, Outcome};
 
 /// Names of several functions, with the versions of CUDA that have brought each
 /// (`cudaTypedefs.h`). The first has the name itself, the others `_v2`, `_v3` and so on behind it.
@@ -126,20 +127,22 @@ fn all() -> &'static HashMap<&'static str, Exported> {
     static ALL: OnceLock<HashMap<&'static str, Exported>> = OnceLock::new();
     ALL.get_or_init(|| {
         let files = [
-            crate::array::FUNCTIONS,
-            crate::capture::FUNCTIONS,
-            crate::context::FUNCTIONS,
-            crate::copy::FUNCTIONS,
-            crate::device::FUNCTIONS,
-            crate::event::FUNCTIONS,
-            crate::graph::FUNCTIONS,
-            crate::memory::FUNCTIONS,
-            crate::missing::FUNCTIONS,
-            crate::module::FUNCTIONS,
-            crate::occupancy::FUNCTIONS,
-            crate::pool::FUNCTIONS,
-            crate::stream::FUNCTIONS,
-            crate::tables::FUNCTIONS,
+            api::array::FUNCTIONS,
+            api::capture::FUNCTIONS,
+            api::context::FUNCTIONS,
+            api::copy::FUNCTIONS,
+            api::device::FUNCTIONS,
+            api::event::FUNCTIONS,
+            api::graph::FUNCTIONS,
+            api::launch::FUNCTIONS,
+            api::link::FUNCTIONS,
+            api::memory::FUNCTIONS,
+            api::missing::FUNCTIONS,
+            api::module::FUNCTIONS,
+            api::occupancy::FUNCTIONS,
+            api::pool::FUNCTIONS,
+            api::stream::FUNCTIONS,
+            api::tables::FUNCTIONS,
             FUNCTIONS,
         ];
         let functions = files.into_iter().flatten();
@@ -184,7 +187,7 @@ unsafe fn get(
         Found::Unknown => (std::ptr::null(), 1),
         Found::TooNew => (std::ptr::null(), 2),
     };
-    // SAFETY: the same.
+    // SAFETY: the caller promises that both may be written.
     unsafe {
         put(to, address)?;
         put_if_wanted(status, number);

@@ -2,169 +2,12 @@
 
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
-use crate::api::{Handle, Outcome, get};
-use crate::array;
-use crate::code::Code;
-use crate::driver::{Driver, is_device_address, with};
-use crate::queue::{self, Work};
-
-/// One side of a copy, in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Side {
-    pub(crate) address: u64,
-    /// From a row to the next.
-    pub(crate) pitch: u64,
-    /// From a layer to the next.
-    pub(crate) layer: u64,
-}
-
-/// A copy of `depth` layers of `height` rows of `width` bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Copy {
-    pub(crate) from: Side,
-    pub(crate) to: Side,
-    pub(crate) width: u64,
-    pub(crate) height: u64,
-    pub(crate) depth: u64,
-}
-
-impl Copy {
-    /// A copy of bytes that lie together.
-    pub(crate) fn of(to: u64, from: u64, bytes: usize) -> Copy {
-        let side = |address| Side {
-            address,
-            pitch: 0,
-            layer: 0,
-        };
-        Copy {
-            from: side(from),
-            to: side(to),
-            width: bytes as u64,
-            height: 1,
-            depth: 1,
-        }
-    }
-
-    /// The addresses of each row's two sides.
-    fn rows(&self) -> impl Iterator<Item = (u64, u64)> + use<> {
-        let Copy {
-            from,
-            to,
-            height,
-            depth,
-            ..
-        } = *self;
-        (0..depth).flat_map(move |layer| {
-            (0..height).map(move |row| {
-                let of = |side: Side| side.address + layer * side.layer + row * side.pitch;
-                (of(from), of(to))
-            })
-        })
-    }
-
-    /// Does it.
-    ///
-    /// # Safety
-    ///
-    /// Addresses of the host are of memory of the program that it may use for the copy.
-    pub(crate) unsafe fn execute(&self, driver: &mut Driver) -> Outcome {
-        for (from, to) in self.rows() {
-            // SAFETY: the caller promises it.
-            unsafe { copy_row(driver, to, from, self.width as usize) }?;
-        }
-        Ok(())
-    }
-
-    /// Checks the device addresses.
-    fn check(&self, driver: &Driver) -> Outcome {
-        if self.width == 0 {
-            return Ok(());
-        }
-        for (from, to) in self.rows() {
-            for address in [from, to] {
-                if address == 0 || is_device_address(address) && !driver.has(address, self.width) {
-                    return Err(Code::INVALID_VALUE);
-                }
-            }
-        }
-        Ok(())
-    }
-}
-
-impl Driver {
-    /// Whether all these bytes lie in one allocation.
-    pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
-        self.allocation(address)
-            .is_some_and(|(start, known)| bytes <= known.bytes - (address - start))
-    }
-}
-
-/// # Safety
-///
-/// As [`Copy::execute`].
-unsafe fn copy_row(driver: &mut Driver, to: u64, from: u64, bytes: usize) -> Outcome {
-    if bytes == 0 {
-        return Ok(());
-    }
-    let machine = &mut driver.machine;
-    let copied = match (is_device_address(to), is_device_address(from)) {
-        (true, true) => machine.copy(from, to, bytes),
-        // SAFETY: the program's memory may be read.
-        (true, false) => machine.write(to, unsafe {
-            std::slice::from_raw_parts(from as *const u8, bytes)
-        }),
-        // SAFETY: the program's memory may be written.
-        (false, true) => machine.read(from, unsafe {
-            std::slice::from_raw_parts_mut(to as *mut u8, bytes)
-        }),
-        (false, false) => {
-            // SAFETY: both are the program's memory.
-            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, bytes) };
-            Ok(())
-        }
-    };
-    copied.map_err(|_| Code::ILLEGAL_ADDRESS)
-}
-
-/// A fill of `height` rows of `width` elements.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Fill {
-    pub(crate) to: u64,
-    /// Bytes from a row to the next.
-    pub(crate) pitch: u64,
-    pub(crate) value: u32,
-    /// Bytes of an element: 1, 2 or 4.
-    pub(crate) element: u64,
-    pub(crate) width: u64,
-    pub(crate) height: u64,
-}
-
-impl Fill {
-    /// Does it.
-    ///
-    /// # Safety
-    ///
-    /// As [`Copy::execute`].
-    pub(crate) unsafe fn execute(&self, driver: &mut Driver) -> Outcome {
-        let row = self.value.to_le_bytes()[..self.element as usize].repeat(self.width as usize);
-        for number in 0..self.height {
-            let to = self.to + number * self.pitch;
-            // SAFETY: the row is ours, and the caller promises the rest.
-            unsafe { copy_row(driver, to, row.as_ptr() as u64, row.len()) }?;
-        }
-        Ok(())
-    }
-
-    fn check(&self, driver: &Driver) -> Outcome {
-        let row = self.width * self.element;
-        let is_inside = |number: u64| driver.has(self.to + number * self.pitch, row);
-        let is_aligned = matches!(self.element, 1 | 2 | 4) && self.to.is_multiple_of(self.element);
-        match is_aligned && (row == 0 || (0..self.height).all(is_inside)) {
-            true => Ok(()),
-            false => Err(Code::INVALID_VALUE),
-        }
-    }
-}
+use crate::call::get;
+use crate::code::Outcome;
+use crate::driver::{queue, with};
+use crate::objects::Handle;
+use crate::objects::copy::{Copy, Fill, Side};
+use crate::objects::work::Work;
 
 /// Whether a call returns when its work is done.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -282,11 +125,16 @@ pub(crate) struct Copy3D {
 const HOST: c_uint = 1;
 const ARRAY: c_uint = 3;
 
+/// One side of a copy, from a place in an array on.
+fn array_side(array: Handle, x: usize, y: usize, z: usize) -> Outcome<Side> {
+    Ok(with(|driver| driver.array(array))?.side(x, y, z))
+}
+
 impl Copy2D {
     pub(crate) fn work(&self) -> Outcome<Copy> {
         let side = |side: &Side2D| {
             if side.memory == ARRAY {
-                return array::side(side.array, side.x, side.y, 0);
+                return array_side(side.array, side.x, side.y, 0);
             }
             let pitch = match side.pitch {
                 0 => self.width,
@@ -318,7 +166,7 @@ impl Copy3D {
         let or = |given: usize, extent: usize| if given == 0 { extent } else { given };
         let side = |side: &Side3D| {
             if side.memory == ARRAY {
-                return array::side(side.array, side.x, side.y, side.z);
+                return array_side(side.array, side.x, side.y, side.z);
             }
             let pitch = or(side.pitch, self.width);
             let layer = pitch * or(side.height, self.height);

@@ -2,65 +2,12 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use crate::api::{Handle, Outcome, put};
-use crate::code::Code;
-use crate::driver::{Driver, with, with_context};
-use crate::launch;
-use crate::queue::{self, Condition, HostFunction, Work};
-
-/// The legacy default stream of a context.
-pub(crate) const LEGACY: Handle = 0;
-/// Handles that `cuda.h` defines: the legacy stream, and the one of each thread.
-const LEGACY_BY_NAME: Handle = 1;
-const PER_THREAD: Handle = 2;
-
-/// A stream that was created.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Stream {
-    pub(crate) context: Handle,
-    /// It and the legacy stream do not wait for each other.
-    is_apart: bool,
-    priority: c_int,
-}
-
-/// A stream, default ones among them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct StreamKey {
-    pub(crate) context: Handle,
-    pub(crate) stream: Handle,
-}
-
-impl Driver {
-    /// The stream with this handle; default streams are those of the current context.
-    pub(crate) fn stream(&mut self, stream: Handle) -> Outcome<StreamKey> {
-        let key = match stream {
-            LEGACY | LEGACY_BY_NAME => StreamKey {
-                context: self.current_context()?,
-                stream: LEGACY,
-            },
-            PER_THREAD => StreamKey {
-                context: self.current_context()?,
-                stream,
-            },
-            _ => StreamKey {
-                context: self
-                    .streams
-                    .get(&stream)
-                    .ok_or(Code::INVALID_HANDLE)?
-                    .context,
-                stream,
-            },
-        };
-        Ok(key)
-    }
-
-    /// Whether a stream waits for the legacy stream, and that for it.
-    pub(crate) fn is_blocking(&self, key: StreamKey) -> bool {
-        self.streams
-            .get(&key.stream)
-            .is_none_or(|stream| !stream.is_apart)
-    }
-}
+use crate::call::{put, put_if_wanted};
+use crate::code::{Code, Outcome};
+use crate::driver::{queue, with, with_context};
+use crate::objects::Handle;
+use crate::objects::stream::Stream;
+use crate::objects::work::{Condition, HostFunction, Work};
 
 fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
     with_context(|driver, context| {
@@ -137,7 +84,7 @@ driver_api! {
     }
     fn cuStreamGetCtx(stream: Handle, to: *mut Handle) { put(to, with(|driver| Ok(driver.stream(stream)?.context))?) }
     fn cuStreamGetCtx_v2(stream: Handle, to: *mut Handle, green: *mut Handle) {
-        crate::api::put_if_wanted(green, 0);
+        put_if_wanted(green, 0);
         put(to, with(|driver| Ok(driver.stream(stream)?.context))?)
     }
     fn cuStreamGetDevice(stream: Handle, to: *mut c_int) {
@@ -178,18 +125,4 @@ driver_api! {
     fn cuStreamCopyAttributes(_to: Handle, _from: Handle) { Ok(()) }
     fn cuStreamSetAttribute(_stream: Handle, _attribute: c_int, _value: *const c_void) { Ok(()) }
     fn cuStreamGetAttribute(_stream: Handle, _attribute: c_int, to: *mut [u8; 64]) { put(to, [0; 64]) }
-    fn cuLaunchKernel(function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
-        block_z: c_uint, shared_bytes: c_uint, stream: Handle, parameters: *const *const c_void, extra: *const *const c_void) {
-        launch::launch(function, launch::Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes), stream, parameters, extra)
-    }
-    fn cuLaunchCooperativeKernel(function: Handle, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
-        block_z: c_uint, shared_bytes: c_uint, stream: Handle, parameters: *const *const c_void) {
-        let shape = launch::Shape { is_cooperative: true, ..launch::Shape::new([grid_x, grid_y, grid_z], [block_x, block_y, block_z], shared_bytes) };
-        launch::launch(function, shape, stream, parameters, std::ptr::null())
-    }
-    fn cuLaunchKernelEx(config: *const launch::Config, function: Handle, parameters: *const *const c_void, extra: *const *const c_void) {
-        let config = crate::api::get(config)?;
-        let shape = config.shape()?;
-        launch::launch(function, shape, config.stream, parameters, extra)
-    }
 }

@@ -1,53 +1,13 @@
 //! Pools of memory, and allocations in the order of a stream. A pool keeps nothing.
 
-use std::collections::HashMap;
 use std::ffi::{c_int, c_void};
 
-use crate::api::{Handle, Outcome, get, put};
-use crate::code::Code;
-use crate::driver::{Driver, with, with_context};
-use crate::memory::Kind;
-use crate::queue::{self, Work};
-
-/// A pool.
-#[derive(Debug, Default)]
-pub(crate) struct Pool {
-    device: i32,
-    /// Attributes that were set.
-    set: HashMap<c_int, u64>,
-}
-
-impl Driver {
-    fn default_pool(&mut self, device: i32) -> Outcome<Handle> {
-        if let Some(pool) = self.device(device)?.default_pool {
-            return Ok(pool);
-        }
-        let pool = self.new_pool(device);
-        self.device(device)?.default_pool = Some(pool);
-        Ok(pool)
-    }
-
-    fn new_pool(&mut self, device: i32) -> Handle {
-        let handle = self.new_handle();
-        let pool = Pool {
-            device,
-            set: HashMap::new(),
-        };
-        self.pools.insert(handle, pool);
-        handle
-    }
-
-    fn pool(&mut self, pool: Handle) -> Outcome<&mut Pool> {
-        self.pools.get_mut(&pool).ok_or(Code::INVALID_VALUE)
-    }
-
-    fn pool_bytes(&self, pool: Handle) -> u64 {
-        let own = self.allocations.values();
-        own.filter(|known| known.pool == Some(pool))
-            .map(|known| known.bytes)
-            .sum()
-    }
-}
+use crate::call::{get, put};
+use crate::code::{Code, Outcome};
+use crate::driver::{queue, with, with_context};
+use crate::objects::Handle;
+use crate::objects::memory::Kind;
+use crate::objects::work::Work;
 
 fn allocate(bytes: usize, pool: Option<Handle>, stream: Handle) -> Outcome<u64> {
     with_context(|driver, context| {

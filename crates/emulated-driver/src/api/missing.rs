@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
-use crate::api::Exported;
+use crate::call::Exported;
 use crate::code::Code;
 use crate::report;
 

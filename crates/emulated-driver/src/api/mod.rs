@@ -1,0 +1,21 @@
+//! The functions of the driver that programs call, a file for each kind of object.
+
+mod array;
+mod attributes;
+mod capture;
+mod context;
+mod copy;
+mod device;
+mod event;
+mod graph;
+mod handshake;
+mod launch;
+mod link;
+mod memory;
+mod missing;
+mod module;
+mod occupancy;
+mod pool;
+mod proc_address;
+mod stream;
+mod tables;

@@ -1,0 +1,113 @@
+//! Graphs: pieces of work and the order among them. Streams may record them.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::c_int;
+use std::sync::Arc;
+
+use super::Handle;
+use super::stream::StreamKey;
+use super::work::Work;
+use crate::code::{Code, Outcome};
+
+/// A graph. Nodes are in the order in which they were added.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Graph {
+    pub(crate) nodes: Vec<Node>,
+}
+
+/// A piece of work, and the nodes that it follows.
+#[derive(Clone, Debug)]
+pub(crate) struct Node {
+    pub(crate) handle: Handle,
+    pub(crate) work: Work,
+    pub(crate) behind: Vec<Handle>,
+}
+
+/// A graph that can be launched: each piece of work with its node, in an order that keeps to the
+/// graph's.
+#[derive(Debug)]
+pub(crate) struct ExecutableGraph {
+    pub(crate) nodes: Vec<Handle>,
+    pub(crate) work: Arc<Vec<Work>>,
+}
+
+impl Graph {
+    /// Whether every node stands before one of these, or is one.
+    pub(crate) fn are_all_before(&self, last: &[Handle]) -> bool {
+        let mut found: HashSet<Handle> = last.iter().copied().collect();
+        // A node was added after those that it follows.
+        for node in self.nodes.iter().rev() {
+            if found.contains(&node.handle) {
+                found.extend(&node.behind);
+            }
+        }
+        self.nodes.iter().all(|node| found.contains(&node.handle))
+    }
+
+    pub(crate) fn node(&mut self, handle: Handle) -> Option<&mut Node> {
+        self.nodes.iter_mut().find(|node| node.handle == handle)
+    }
+
+    pub(crate) fn edges(&self) -> impl Iterator<Item = (Handle, Handle)> + '_ {
+        self.nodes
+            .iter()
+            .flat_map(|node| node.behind.iter().map(|from| (*from, node.handle)))
+    }
+
+    /// The nodes in an order in which each stands behind what it must. An error if there is none.
+    fn ordered(&self) -> Outcome<Vec<&Node>> {
+        let mut done = HashSet::new();
+        let mut ordered = Vec::with_capacity(self.nodes.len());
+        while ordered.len() < self.nodes.len() {
+            let before = ordered.len();
+            for node in &self.nodes {
+                if !done.contains(&node.handle)
+                    && node.behind.iter().all(|from| done.contains(from))
+                {
+                    done.insert(node.handle);
+                    ordered.push(node);
+                }
+            }
+            if ordered.len() == before {
+                return Err(Code::INVALID_VALUE);
+            }
+        }
+        Ok(ordered)
+    }
+
+    pub(crate) fn executable(&self) -> Outcome<ExecutableGraph> {
+        let ordered = self.ordered()?;
+        Ok(ExecutableGraph {
+            nodes: ordered.iter().map(|node| node.handle).collect(),
+            work: Arc::new(ordered.iter().map(|node| node.work.clone()).collect()),
+        })
+    }
+}
+
+impl Work {
+    /// The number of `CUgraphNodeType` of a node with this work.
+    pub(crate) fn node_type(&self) -> c_int {
+        match self {
+            Work::Launch(_) => 0,
+            Work::Copy(_) => 1,
+            Work::Fill(_) => 2,
+            Work::Call(..) | Work::Callback(..) => 3,
+            Work::All(_) => 4,
+            Work::Nothing => 5,
+            Work::Wait(..) => 6,
+            Work::Record(..) => 7,
+            Work::Free(_) => 11,
+            Work::WaitValue { .. } | Work::WriteValue { .. } => 12,
+        }
+    }
+}
+
+/// A graph that streams record.
+#[derive(Debug)]
+pub(crate) struct Capture {
+    pub(crate) graph: Handle,
+    pub(crate) origin: StreamKey,
+    /// The nodes that the next work of each stream that takes part follows.
+    pub(crate) streams: HashMap<StreamKey, Vec<Handle>>,
+    pub(crate) is_invalid: bool,
+}

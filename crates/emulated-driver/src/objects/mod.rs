@@ -1,0 +1,14 @@
+//! The objects that a program has handles of. They are data, and know nothing of the driver.
+
+pub(crate) mod context;
+pub(crate) mod copy;
+pub(crate) mod graph;
+pub(crate) mod launch;
+pub(crate) mod memory;
+pub(crate) mod module;
+pub(crate) mod stream;
+pub(crate) mod work;
+
+/// An opaque handle: context, stream, function, and so on. They are numbers, not addresses, so that
+/// a wrong one is an error.
+pub(crate) type Handle = usize;

@@ -1,0 +1,42 @@
+//! Streams, and the events that they record.
+
+use std::ffi::c_int;
+use std::time::Instant;
+
+use super::Handle;
+
+/// The legacy default stream of a context.
+pub(crate) const LEGACY: Handle = 0;
+/// The handle that `cuda.h` defines for the legacy stream.
+pub(crate) const LEGACY_BY_NAME: Handle = 1;
+/// The handle that `cuda.h` defines for the default stream of each thread.
+pub(crate) const PER_THREAD: Handle = 2;
+
+/// A stream that was created.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Stream {
+    pub(crate) context: Handle,
+    /// It and the legacy stream do not wait for each other.
+    pub(crate) is_apart: bool,
+    pub(crate) priority: c_int,
+}
+
+/// A stream, default ones among them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct StreamKey {
+    pub(crate) context: Handle,
+    pub(crate) stream: Handle,
+}
+
+/// An event.
+#[derive(Clone, Debug)]
+pub(crate) struct Event {
+    pub(crate) context: Handle,
+    pub(crate) has_time: bool,
+    /// How often it was to be recorded, and how often it was.
+    pub(crate) recorded: u64,
+    pub(crate) done: u64,
+    pub(crate) time: Option<Instant>,
+    /// The capture that recorded it last, and the nodes that it follows.
+    pub(crate) captured: Option<(u64, Vec<Handle>)>,
+}

@@ -1,0 +1,111 @@
+//! The work that streams have to do, in the order in which they have it.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+use super::Handle;
+use super::copy::{Copy, Fill};
+use super::launch::Launch;
+use super::stream::StreamKey;
+
+/// A function of the program that a stream calls.
+pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// The comparisons of `cuStreamWaitValue32`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Condition {
+    AtLeast,
+    Equal,
+    And,
+    Nor,
+}
+
+impl Condition {
+    /// Whether a value in memory, of 4 or 8 bytes, is as asked for.
+    pub(crate) fn holds(self, found: u64, value: u64, bytes: u32) -> bool {
+        let mask = if bytes == 4 {
+            u64::from(u32::MAX)
+        } else {
+            u64::MAX
+        };
+        match self {
+            // Cyclic, as documented: the difference has no sign.
+            Condition::AtLeast if bytes == 4 => (found.wrapping_sub(value) as u32 as i32) >= 0,
+            Condition::AtLeast => found.wrapping_sub(value) as i64 >= 0,
+            Condition::Equal => found == value & mask,
+            Condition::And => found & value != 0,
+            Condition::Nor => !(found | value) & mask != 0,
+        }
+    }
+}
+
+/// A piece of work.
+#[derive(Clone, Debug)]
+pub(crate) enum Work {
+    Nothing,
+    Launch(Arc<Launch>),
+    Copy(Copy),
+    Fill(Fill),
+    /// The second is the address that it is called with.
+    Call(HostFunction, usize),
+    /// Of `cuStreamAddCallback`, which has other arguments.
+    Callback(
+        unsafe extern "C" fn(Handle, i32, *mut c_void),
+        Handle,
+        usize,
+    ),
+    /// Records an event, for the time of this number.
+    Record(Handle, u64),
+    /// Waits until the event was recorded that often.
+    Wait(Handle, u64),
+    WaitValue {
+        address: u64,
+        value: u64,
+        bytes: u32,
+        condition: Condition,
+    },
+    WriteValue {
+        address: u64,
+        value: u64,
+        bytes: u32,
+    },
+    Free(u64),
+    /// The work of a graph, in order.
+    All(Arc<Vec<Work>>),
+}
+
+/// A piece of work in a stream.
+#[derive(Debug)]
+pub(crate) struct Item {
+    /// Counts up with each call.
+    pub(crate) ticket: u64,
+    pub(crate) work: Work,
+}
+
+/// The work that streams have to do.
+#[derive(Debug, Default)]
+pub(crate) struct Queues {
+    pub(crate) streams: BTreeMap<StreamKey, VecDeque<Item>>,
+    /// Streams whose first work is a function of the program that runs now.
+    pub(crate) calling: BTreeSet<StreamKey>,
+    next_ticket: u64,
+}
+
+impl Queues {
+    /// Leaves out everything that streams of a context have to do.
+    pub(crate) fn forget(&mut self, context: Handle) {
+        self.streams.retain(|key, _| key.context != context);
+    }
+
+    pub(crate) fn push(&mut self, key: StreamKey, work: Work) {
+        self.next_ticket += 1;
+        let ticket = self.next_ticket;
+        let queue = self.streams.entry(key).or_default();
+        queue.push_back(Item { ticket, work });
+    }
+
+    pub(crate) fn is_empty(&self, key: StreamKey) -> bool {
+        self.streams.get(&key).is_none_or(VecDeque::is_empty)
+    }
+}
