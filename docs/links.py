@@ -28,7 +28,8 @@ def main():
     context, book = json.load(sys.stdin)
     docs = os.path.join(context["root"], context["config"]["book"]["src"])
     pages = [it for it in chapters(book["sections" if "sections" in book else "items"]) if it["path"]]
-    # Where the text of each page is, and which page has the text of a file. Paths are relative to docs.
+    # Where the text of each page is, and which page has the text of a file. Paths are relative to
+    # docs.
     sources = {}
     for page in pages:
         included = INCLUDE.search(page["content"])

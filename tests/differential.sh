@@ -1,6 +1,6 @@
 #!/bin/sh
-# Builds the differential test as one program that needs nothing beside it, and says how to run it on a machine with a
-# GPU. Usage: tests/differential.sh [FOLDER]   (default: target/differential)
+# Builds the differential test as one program that needs nothing beside it, and says how to run it
+# on a machine with a GPU. Usage: tests/differential.sh [FOLDER]   (default: target/differential)
 set -eu
 cd "$(dirname "$0")/.."
 

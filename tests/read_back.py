@@ -72,7 +72,8 @@ def poisson(npy, vti, n, iterations):
     walls[1:-1, 1:-1, 1:-1] = False
     expect((from_npy[walls] == expected[walls]).all(), f"{npy} has wrong walls")
     worst = np.abs(from_npy - expected).max()
-    # The product with 1/6 replaces the division, and sums are in another order: rounding of values up to 20.
+    # The product with 1/6 replaces the division, and sums are in another order: rounding of values
+    # up to 20.
     bound = 8 * iterations * np.spacing(np.abs(expected).max())
     expect(worst <= bound, f"{npy} is off by {worst}, of which rounding explains {bound}")
     print(f"poisson: {n}^3 points, .npy and .vti equal, at most {worst:.1e} from numpy's Jacobi")
@@ -82,7 +83,8 @@ def wave3d(pvd, shape, dx, dt, steps):
     reader = pyvista.get_reader(pvd)
     times = [step * dt for step in steps]
     expect(np.allclose(reader.time_values, times, rtol=1e-12), f"{pvd} has times {reader.time_values}")
-    # The middle of x and y, a quarter of the way down; none of its neighbours is in the damped boundary layer.
+    # The middle of x and y, a quarter of the way down; none of its neighbours is in the damped
+    # boundary layer.
     n_x, n_y, n_z = shape
     source = (n_z // 4, n_y // 2, n_x // 2)
     z, y, x = np.indices((n_z, n_y, n_x))

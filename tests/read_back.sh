@@ -1,6 +1,7 @@
 #!/bin/sh
-# Writes small fields with the harness and reads them back with numpy and VTK (PyPI: numpy, pyvista), which do not depend on
-# this project; then damages the files and checks that the readers notice. Usage: tests/read_back.sh [DEVICE]   (default: cpu)
+# Writes small fields with the harness and reads them back with numpy and VTK (PyPI: numpy,
+# pyvista), which do not depend on this project; then damages the files and checks that the readers
+# notice. Usage: tests/read_back.sh [DEVICE]   (default: cpu)
 set -eu
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Counts how many of Rust-CUDA's own files the crates here compile, unmodified: its examples, its samples, its path tracer, and
-# its tests of the compiler. Only the line of the dependency `cuda_std` is ours.
+# Counts how many of Rust-CUDA's own files the crates here compile, unmodified: its examples, its
+# samples, its path tracer, and its tests of the compiler. Only the line of the dependency
+# `cuda_std` is ours.
 #
 # usage: tests/upstream.sh CHECKOUT [PATTERN]
 #
-# CHECKOUT is a folder with https://github.com/Rust-GPU/rust-cuda. PATTERN, of a shell, selects files. The table of what
-# remains is docs/reference/rust-cuda.md.
+# CHECKOUT is a folder with https://github.com/Rust-GPU/rust-cuda. PATTERN, of a shell, selects
+# files. The table of what remains is docs/reference/rust-cuda.md.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -40,7 +41,8 @@ while read -r file; do
     stem=$(basename "$file" .rs)
     printf '[package]\nname = "%s"\nversion = "0.0.0"\nedition = "2024"\n[workspace]\n[dependencies]\n%s\n' "$stem" "$dependency" \
         >"$crate/Cargo.toml"
-    # The others must fail. Those on features of architectures fail there for the architecture's sake alone.
+    # The others must fail. Those on features of architectures fail there for the architecture's
+    # sake alone.
     if grep -q '^// build-pass' "$file"; then expected=build; else expected=fail; fi
     case $name in */target_feature_*) expected=build ;; esac
     try compiletests "$crate" "$name" "$expected"

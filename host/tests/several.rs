@@ -386,11 +386,11 @@ fn more_devices_than_planes_are_refused() {
             .unwrap_err();
         refused.to_string()
     };
-    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(5, 1), "fast", 5), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
-    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
-    insta::assert_snapshot!(refused(&host::wave3d::LAB, &wave3d([3, 4, 5], 1), "fast", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
-    insta::assert_snapshot!(refused(&host::wave2d::LAB, &wave2d([9, 3], 1, "empty-box"), "fast", 4), @"the solution refuses this problem: 4 devices for 3 planes of one row: use at most 3");
-    insta::assert_snapshot!(refused(&host::stencil25::LAB, &stencil25([3, 4, 5], 1, 1), "two_steps", 4), @"the solution refuses this problem: 4 devices for 3 planes along x: use at most 3");
+    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(5, 1), "fast", 5), @"the solution refuses this problem: 5 devices need a plane each, and there are 3 planes between the walls: use at most 3 devices");
+    insta::assert_snapshot!(refused(&host::poisson::LAB, &poisson(3, 1), "dual", 2), @"the solution refuses this problem: 2 devices need a plane each, and there is 1 plane between the walls: use at most 1 device");
+    insta::assert_snapshot!(refused(&host::wave3d::LAB, &wave3d([3, 4, 5], 1), "fast", 4), @"the solution refuses this problem: 4 devices need a plane each, and there are 3 planes along x: use at most 3 devices");
+    insta::assert_snapshot!(refused(&host::wave2d::LAB, &wave2d([9, 3], 1, "empty-box"), "fast", 4), @"the solution refuses this problem: 4 devices need a plane each, and there are 3 planes along y, each a row: use at most 3 devices");
+    insta::assert_snapshot!(refused(&host::stencil25::LAB, &stencil25([3, 4, 5], 1, 1), "two_steps", 4), @"the solution refuses this problem: 4 devices need a plane each, and there are 3 planes along x: use at most 3 devices");
 }
 
 #[test]

@@ -14,8 +14,9 @@
 //! | memory microbenchmarks | [`membench`] |
 //!
 //! With [`inbox`] the blocks of a cluster send each other values; with [`cache_line`] threads begin
-//! at the start of a line. [`limits`] measures the rates of arithmetic, which no lab does.
-//! [`gather`] collects the values that a run's receivers record.
+//! at the start of a line. With [`meet`](mod@meet) blocks of several devices wait for each other.
+//! [`limits`] measures the rates of arithmetic, which no lab does. [`gather`] collects the values
+//! that a run's receivers record.
 //!
 //! The parts for submissions are always there: scenes, coefficients, one-cell updates. Feature
 //! `kernels` adds parts that no submission gets:
@@ -42,6 +43,7 @@ pub mod inbox;
 #[cfg(feature = "kernels")]
 pub mod limits;
 pub mod matadd;
+pub mod meet;
 pub mod membench;
 pub mod poisson;
 pub mod random;

@@ -8,8 +8,8 @@ import subprocess
 from emulated import Run, nvcc
 from labelled import verdict
 
-# Planted bugs that break a rule of memory, and how many codes of each are drawn. The suite's other bugs are of the
-# algorithm: a field forgotten, an integer that overflows, a loop without end.
+# Planted bugs that break a rule of memory, and how many codes of each are drawn. The suite's other
+# bugs are of the algorithm: a field forgotten, an integer that overflows, a loop without end.
 BUGS = {"RaceBug": 14, "SyncBug": 4, "UninitializedBug": 4, "BoundsBug": 4, "ExcessThreadsBug": 4}
 CLEAN = 30
 GRAPHS = ["undirect2dim_rand_torus_100n_400e", "undirect_star_500n_998e", "undirect_4max_degree_750n_2356e"]

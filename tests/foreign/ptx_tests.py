@@ -42,7 +42,8 @@ def build(folder, scratch):
     with open(os.path.join(copy, "Cargo.toml"), "a") as manifest:
         manifest.write('\n[dependencies.gmp-mpfr-sys]\nversion = "1"\ndefault-features = false\nfeatures = ["c-no-tests"]\n')
     target = os.path.join(scratch, "target")
-    # In the suite's own profile: in others the compiler moves code of its references out of their rounding modes.
+    # In the suite's own profile: in others the compiler moves code of its references out of their
+    # rounding modes.
     command = ["cargo", "build", "-q", "--release", "--target-dir", target]
     if subprocess.run(command, cwd=copy).returncode:
         sys.exit("foreign: ptx_tests does not build: it needs a nightly toolchain and m4")

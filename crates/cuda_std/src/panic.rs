@@ -93,7 +93,7 @@ fn report(message: &Text<MESSAGE_BYTES>, file: &Text<FILE_BYTES>, line: u32) {
     let state = unsafe { &(*report).state };
     let claimed = state.compare_exchange(FREE, CLAIMED, Ordering::Relaxed, Ordering::Relaxed);
     if claimed.is_ok() {
-        // SAFETY: as above, with `text_bytes` of text; this thread alone has claimed the rest.
+        // SAFETY: the memory has `text_bytes` of text; this thread alone has claimed the rest.
         unsafe {
             (*report).line = line;
             (*report).block = [

@@ -71,7 +71,7 @@ fn remainders_are_exact_and_quotients_have_their_sign_and_last_bits() {
 
         let (x, y) = (x as f32, y as f32);
         let (quotient, rest) = nearest_quotient(x.into(), y.into());
-        // SAFETY: as above.
+        // SAFETY: the pointer is a variable's; `remainderf` has no obligation.
         let found = unsafe { (raw::remquof(x, y, &mut bits), raw::remainderf(x, y)) };
         assert_eq!(
             (f64::from(found.0), f64::from(found.1)),

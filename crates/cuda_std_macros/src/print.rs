@@ -8,7 +8,7 @@ use syn::punctuated::Punctuated;
 use syn::{Expr, Ident, LitStr, Token};
 
 /// The most values that a call prints.
-const MOST_VALUES: usize = 12;
+const MAX_VALUES: usize = 12;
 
 struct Call {
     format: LitStr,
@@ -58,8 +58,8 @@ pub fn expand(input: TokenStream, end: &str) -> syn::Result<TokenStream> {
     let Call { format, mut values } = syn::parse2(input.clone())?;
     let text = format.value() + end;
     let pieces = pieces(&text, &mut values, format.span())?;
-    if values.len() > MOST_VALUES {
-        let message = format!("at most {MOST_VALUES} values are printed at once");
+    if values.len() > MAX_VALUES {
+        let message = format!("at most {MAX_VALUES} values are printed at once");
         return Err(syn::Error::new(format.span(), message));
     }
     let values = values.iter().map(|value| &value.value);

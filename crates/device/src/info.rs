@@ -97,7 +97,7 @@ pub struct KernelInfo {
     pub spills: Option<Spills>,
     /// Static shared memory of a block, in bytes.
     pub static_shared_bytes: u32,
-    /// Most threads of a block.
+    /// The most threads of a block.
     pub max_threads_per_block: u32,
     /// Blocks that fit one multiprocessor at once, for the plan's first launch of the kernel.
     pub blocks_per_multiprocessor: Option<u32>,

@@ -28,14 +28,14 @@
 //! |------|---------|
 //! | `objects/` | what a program has handles of, as data; `work.rs`: the work of streams |
 //! | `driver/mod.rs` | the state behind all functions: it owns the objects |
-//! | `driver/memory.rs`, `module.rs` | allocations; modules, libraries, their functions |
+//! | `driver/memory.rs`, `driver/module.rs` | allocations; modules, libraries, their functions |
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
 //! | `driver/queue.rs` | does the work of streams, and knows when it is done |
 //! | `driver/graph.rs` | graphs, and streams that record them |
 //! | `report.rs` | **tells faults**, and records launches |
 //! | `call.rs` | how a function of the driver is defined |
 //! | `api/` | the functions, a file for each kind of object |
-//! | `api/tables.rs`, `handshake.rs` | asked for by the CUDA runtime |
+//! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
 //! | `image.rs` | takes the PTX out of what a program loads |
 //!
 //! Imports go one way: `api` uses `driver`, which uses `objects`.

@@ -2,8 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::claimed::Claimed;
-use crate::{OutputError, OutputFile, not_written, parent};
+use crate::OutputFile;
+use crate::claims::Claimed;
+use crate::error::{OutputError, not_written, parent};
 
 /// A file that is written whole, once or again and again. A reader finds one text or the next, even
 /// if the program is killed. Between two writes no temporary file exists.

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::Path;
 
-use crate::claimed;
+use crate::claims;
 
 /// Why a file that a user named cannot be read, in words that follow its name and a colon.
 pub fn unreadable(error: &io::Error) -> String {
@@ -24,7 +24,7 @@ pub fn unreadable(error: &io::Error) -> String {
 /// Keeps a file that this command reads from being replaced by one that it writes: for the rest of
 /// the process, [`OutputFile::create`](crate::OutputFile::create) refuses its path.
 pub fn spare(path: &Path) {
-    claimed::spare(path);
+    claims::spare(path);
 }
 
 #[cfg(test)]

@@ -5,10 +5,11 @@
 //! An [`OutputDocument`] is written whole, again and again. A [`GrowingFolder`] gets files that
 //! each appear complete.
 
-mod claimed;
+mod claims;
 pub mod digest;
 mod document;
-mod growing;
+mod error;
+mod growing_folder;
 pub mod input;
 pub mod interrupt;
 mod scratch;
@@ -17,59 +18,16 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use exit::CommandError;
 use tempfile::{Builder, NamedTempFile, TempDir};
-use thiserror::Error;
 
-use claimed::Claimed;
+use claims::Claimed;
+use error::{NOT_EMPTY, parent, refused};
 use interrupt::Unfinished;
 
 pub use document::OutputDocument;
-pub use growing::GrowingFolder;
+pub use error::{OutputError, not_written, unwritable};
+pub use growing_folder::GrowingFolder;
 pub use scratch::ScratchFolder;
-
-/// Why a file or folder is not written.
-#[derive(Debug, Error)]
-pub enum OutputError {
-    /// The path that a flag names cannot be written. This is known before any work starts.
-    #[error("{flag} {}: {reason}", .path.display())]
-    Path {
-        /// The flag.
-        flag: String,
-        /// The path.
-        path: PathBuf,
-        /// The problem and its remedy.
-        reason: String,
-    },
-    /// Writing failed half-way, typically because the disk is full.
-    #[error("cannot write {}: {source}", .path.display())]
-    NotWritten {
-        /// The path.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
-
-impl OutputError {
-    fn path(flag: &str, path: &Path, reason: impl Into<String>) -> OutputError {
-        OutputError::Path {
-            flag: flag.to_owned(),
-            path: path.to_owned(),
-            reason: reason.into(),
-        }
-    }
-}
-
-impl From<OutputError> for CommandError {
-    fn from(error: OutputError) -> CommandError {
-        let text = error.to_string();
-        match error {
-            OutputError::Path { .. } => CommandError::Input(text),
-            OutputError::NotWritten { .. } => CommandError::Environment(text),
-        }
-    }
-}
 
 /// An unfinished file. If it is dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
@@ -197,7 +155,7 @@ impl OutputFolder {
     /// [`OutputError::Path`] if it cannot be written, or holds something.
     pub fn create(flag: &str, target: &Path) -> Result<OutputFolder, OutputError> {
         if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
-            return Err(OutputError::path(flag, target, growing::NOT_EMPTY));
+            return Err(OutputError::path(flag, target, NOT_EMPTY));
         }
         if target.is_file() {
             let reason = "is a file; name a folder";
@@ -251,14 +209,6 @@ impl OutputFolder {
     }
 }
 
-/// The error of writing that failed half-way.
-pub fn not_written(target: &Path, source: io::Error) -> OutputError {
-    OutputError::NotWritten {
-        path: target.to_owned(),
-        source,
-    }
-}
-
 /// Temporary names are hidden and name the program. `mode` is as for any new file: the process's
 /// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
@@ -272,39 +222,6 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     #[cfg(not(unix))]
     let _ = mode;
     builder
-}
-
-fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, OutputError> {
-    let folder = match target.parent() {
-        Some(folder) if folder.as_os_str().is_empty() => Path::new("."),
-        Some(folder) => folder,
-        None => return Err(OutputError::path(flag, target, "names no file")),
-    };
-    if folder.is_dir() {
-        return Ok(folder);
-    }
-    let shown = folder.display();
-    let reason = match folder.symlink_metadata() {
-        Ok(_) => format!("{shown} is not a folder; name another"),
-        Err(_) => format!("there is no folder {shown}; create it first"),
-    };
-    Err(OutputError::path(flag, target, reason))
-}
-
-fn refused(flag: &str, target: &Path, error: &io::Error) -> OutputError {
-    let reason = unwritable(error);
-    let reason = format!("cannot be written: {reason}; name a place that can");
-    OutputError::path(flag, target, reason)
-}
-
-/// Why a file or folder cannot be made, in words for users.
-pub fn unwritable(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::ReadOnlyFilesystem => "the file system is read-only".to_owned(),
-        io::ErrorKind::NotFound => "nothing can be made there".to_owned(),
-        kind => kind.to_string(),
-    }
 }
 
 #[cfg(test)]

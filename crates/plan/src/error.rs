@@ -2,9 +2,9 @@
 
 use thiserror::Error;
 
+use crate::Element;
+use crate::limits::MAX_NAME_BYTES;
 use crate::nearest::shortened;
-use crate::record::MAX_NAME_BYTES;
-use crate::{Dependence, Element};
 
 /// A plan that is invalid on every device. `place` names plan, command and kernel.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
@@ -268,6 +268,37 @@ impl PlanError {
     pub fn unsupported(reason: impl Into<String>) -> PlanError {
         PlanError::Unsupported {
             reason: reason.into(),
+        }
+    }
+}
+
+/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one
+/// writes what the other accesses.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error(
+    "plan `{plan}`: {} and {} are recorded as independent, but {}; record them one after the other",
+    .commands[0], .commands[1], self.conflict()
+)]
+pub struct Dependence {
+    /// The plan.
+    pub plan: String,
+    /// The two commands in the plan's order, as [`Plan::describe`] has them.
+    pub commands: [String; 2],
+    /// The buffer.
+    pub buffer: String,
+    /// The first element found that both access.
+    pub element: u64,
+    /// Which of them writes it; the other, if not both, reads it.
+    pub writes: [bool; 2],
+}
+
+impl Dependence {
+    fn conflict(&self) -> String {
+        let element = format!("element {} of buffer `{}`", self.element, self.buffer);
+        match self.writes {
+            [true, true] => format!("both write {element}"),
+            [true, false] => format!("the first writes {element}, which the second reads"),
+            [false, _] => format!("the first reads {element}, which the second writes"),
         }
     }
 }

@@ -4,40 +4,7 @@
 
 use std::ops::Range;
 
-use thiserror::Error;
-
-use crate::{BufferId, Plan};
-
-/// Two commands of a plan that are recorded as independent ([`Plan::independent`]), though one
-/// writes what the other accesses.
-#[derive(Debug, Clone, PartialEq, Eq, Error)]
-#[error(
-    "plan `{plan}`: {} and {} are recorded as independent, but {}; record them one after the other",
-    .commands[0], .commands[1], self.conflict()
-)]
-pub struct Dependence {
-    /// The plan.
-    pub plan: String,
-    /// The two commands in the plan's order, as [`Plan::describe`] has them.
-    pub commands: [String; 2],
-    /// The buffer.
-    pub buffer: String,
-    /// The first element found that both access.
-    pub element: u64,
-    /// Which of them writes it; the other, if not both, reads it.
-    pub writes: [bool; 2],
-}
-
-impl Dependence {
-    fn conflict(&self) -> String {
-        let element = format!("element {} of buffer `{}`", self.element, self.buffer);
-        match self.writes {
-            [true, true] => format!("both write {element}"),
-            [true, false] => format!("the first writes {element}, which the second reads"),
-            [false, _] => format!("the first reads {element}, which the second writes"),
-        }
-    }
-}
+use crate::{BufferId, Dependence, Plan};
 
 /// The effect of a command on an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

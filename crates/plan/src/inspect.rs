@@ -4,11 +4,9 @@ use std::collections::HashSet;
 use std::ops::Range;
 
 use crate::command::Stored;
+use crate::limits::MAX_DEVICES;
 use crate::suggestion;
 use crate::{Buffer, BufferId, Command, Launch, Plan, PlanError};
-
-/// Devices have numbers below this.
-pub const MAX_DEVICES: u32 = 1 << 16;
 
 impl Plan {
     /// The plan's name.

@@ -37,12 +37,12 @@
 //!
 //! # Reading order
 //!
-//! 1. `buffer`, `arg`, `command`: the parts of a plan;
+//! 1. `buffer`, `arg`, `command`, `plan`: a plan and its parts;
 //! 2. `record`: the functions that a solution calls, and their checks;
 //! 3. `inspect`: reading a plan, and the checks of a complete one;
 //! 4. `serial`: the saved form;
 //! 5. `independent`, `order`: which commands may run at the same time;
-//! 6. `scatter`, `slabs`: fields over several devices;
+//! 6. `parts`, `scatter`, `slabs`: fields over several devices;
 //! 7. `interface`, `recorder`: the interface of labs, and the program that records plans.
 //!
 //! # Limits
@@ -59,10 +59,13 @@ mod error;
 mod independent;
 mod inspect;
 mod interface;
+mod limits;
 pub mod matadd;
 pub mod membench;
 mod nearest;
 mod order;
+mod parts;
+mod plan;
 pub mod poisson;
 mod record;
 mod recorder;
@@ -77,12 +80,12 @@ pub mod wave3d;
 pub use arg::{Arg, View};
 pub use buffer::{Buffer, BufferId, Element, Role};
 pub use command::{Command, Copy, Dim3, Fill, Launch, LaunchConfig, PORTABLE_CLUSTER_BLOCKS};
-pub use error::PlanError;
-pub use independent::{Dependence, Does};
-pub use inspect::MAX_DEVICES;
+pub use error::{Dependence, PlanError};
+pub use independent::Does;
 pub use interface::{Interface, InterfaceInfo, Solution};
+pub use limits::MAX_DEVICES;
 pub use nearest::{nearest, suggestion};
-pub use record::Plan;
+pub use parts::{Part, Rect, Scattered};
+pub use plan::Plan;
 pub use recorder::{Recording, Task, record_all};
-pub use scatter::{Part, Rect, Scattered};
 pub use target::Target;

@@ -1,57 +1,13 @@
 //! Recording a plan.
 
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use serde::Deserialize;
-
-use crate::Element;
 use crate::command::Stored;
 use crate::independent;
-use crate::serial::SavedPlan;
+use crate::limits::{MAX_ARGS, MAX_ARGS_TOGETHER, MAX_COMMANDS, MAX_NAME_BYTES};
 use crate::{
-    Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, PlanError, Role, Scattered, Target,
+    Arg, Buffer, BufferId, Command, Copy, Element, Fill, LaunchConfig, Plan, PlanError, Role,
 };
-
-/// Buffers, launches and copies, in order. See the [crate]'s documentation.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(try_from = "SavedPlan<'static>")]
-pub struct Plan {
-    /// Never 0, and unlike every other plan's in this process, except clones and plans made by
-    /// [`Plan::map`], which have the same buffers.
-    pub(crate) tag: u64,
-    pub(crate) name: String,
-    pub(crate) buffers: Vec<Buffer>,
-    pub(crate) outputs: Vec<(String, BufferId)>,
-    pub(crate) kernels: Vec<String>,
-    kernel_index: HashMap<String, u32>,
-    pub(crate) commands: Vec<Stored>,
-    pub(crate) args: Vec<Arg>,
-    /// The machine to run on.
-    target: Target,
-    /// Buffers that have no memory of their own.
-    pub(crate) scattered: Vec<Scattered>,
-    /// Ranges of commands that are independent of each other; each of two at least, in order,
-    /// apart.
-    pub(crate) groups: Vec<Range<usize>>,
-    /// The first command of the group that is being recorded.
-    group_start: Option<usize>,
-}
-
-/// The maximum number of launches, copies and fills of a plan: a second of launches alone.
-const MAX_COMMANDS: usize = 1 << 20;
-
-/// The maximum number of arguments of one launch. A kernel's parameters have no more than 4 KiB
-/// together.
-const MAX_ARGS: usize = 1 << 10;
-
-/// The maximum number of arguments of all launches together.
-const MAX_ARGS_TOGETHER: usize = 1 << 24;
-
-/// The maximum length of a name in bytes: of a plan, a buffer, an output or a kernel. `#[kernel]`
-/// has the same limit.
-pub(crate) const MAX_NAME_BYTES: usize = 200;
 
 /// Whether a terminal obeys this character, or it changes the order in which a line is read.
 fn is_control(character: char) -> bool {
@@ -60,56 +16,6 @@ fn is_control(character: char) -> bool {
 }
 
 impl Plan {
-    /// An empty plan.
-    pub fn new(name: impl Into<String>) -> Plan {
-        static NEXT_TAG: AtomicU64 = AtomicU64::new(1);
-        Plan {
-            tag: NEXT_TAG.fetch_add(1, Ordering::Relaxed),
-            name: name.into(),
-            buffers: Vec::new(),
-            outputs: Vec::new(),
-            kernels: Vec::new(),
-            kernel_index: HashMap::new(),
-            commands: Vec::new(),
-            args: Vec::new(),
-            target: Target::from(1),
-            scattered: Vec::new(),
-            groups: Vec::new(),
-            group_start: None,
-        }
-    }
-
-    /// The same for a machine with this number of devices.
-    pub fn with_available_devices(self, devices: u32) -> Plan {
-        let target = Target {
-            devices,
-            ..self.target
-        };
-        self.for_target(target)
-    }
-
-    /// The same for this machine.
-    pub(crate) fn for_target(self, target: Target) -> Plan {
-        Plan {
-            target: Target {
-                devices: target.devices.max(1),
-                multiprocessors: target.multiprocessors.max(1),
-            },
-            ..self
-        }
-    }
-
-    /// The number of devices to run on: at least 1. A solution may use all of them, or fewer.
-    pub fn available_devices(&self) -> u32 {
-        self.target.devices
-    }
-
-    /// The number of multiprocessors of a device. A solution may cut its launches so that blocks
-    /// fill them; a plan that is recorded without a GPU at hand is for those of an H100.
-    pub fn multiprocessors(&self) -> u32 {
-        self.target.multiprocessors
-    }
-
     /// Declares a buffer that the caller writes before a run and reads after it.
     ///
     /// Its name must be unique and its length at least 1, which [`Plan::check`] sees to.
@@ -143,15 +49,6 @@ impl Plan {
             role: Role::Scratch,
             device,
         })
-    }
-
-    pub(crate) fn declare(&mut self, buffer: Buffer) -> BufferId {
-        let index = u32::try_from(self.buffers.len()).expect("fewer than 2^32 buffers");
-        self.buffers.push(buffer);
-        BufferId {
-            plan: self.tag,
-            index,
-        }
     }
 
     /// Declares that after a run this buffer holds the result of this name.
@@ -520,22 +417,6 @@ impl Plan {
         }
     }
 
-    /// The buffer, if it is this plan's.
-    pub(crate) fn own(
-        &self,
-        id: BufferId,
-        place: impl FnOnce() -> String,
-        role: impl FnOnce() -> String,
-    ) -> Result<&Buffer, PlanError> {
-        match self.buffers.get(id.index()) {
-            Some(buffer) if id.plan == self.tag => Ok(buffer),
-            _ => Err(PlanError::ForeignBuffer {
-                place: place(),
-                role: role(),
-            }),
-        }
-    }
-
     /// The buffer, if it is this plan's and has memory that commands can name.
     fn own_in_memory(
         &self,
@@ -552,26 +433,5 @@ impl Plan {
             });
         }
         Ok(buffer)
-    }
-
-    /// How messages name a command of the plan: `command 3 (launch of `step`)`.
-    ///
-    /// # Panics
-    ///
-    /// If the plan has no such command.
-    pub fn describe(&self, command: usize) -> String {
-        match &self.commands[command] {
-            Stored::Launch { kernel, .. } => {
-                let kernel = &self.kernels[*kernel as usize];
-                format!("command {command} (launch of `{kernel}`)")
-            }
-            Stored::Copy(_) => format!("command {command} (copy)"),
-            Stored::Fill(_) => format!("command {command} (fill)"),
-        }
-    }
-
-    /// How messages name the place of a command that is being recorded, or of what is told of it.
-    pub fn place(&self, command: usize, what: std::fmt::Arguments<'_>) -> String {
-        format!("plan `{}`, command {command} ({what})", self.name)
     }
 }

@@ -5,14 +5,15 @@
 
 use std::borrow::Cow;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use crate::{Arg, Buffer, BufferId, Command, Copy, Fill, LaunchConfig, Plan, PlanError, Scattered};
 
 /// A plan as it is saved: ids are positions.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct SavedPlan<'p> {
+struct SavedPlan<'p> {
     name: String,
     buffers: Vec<Buffer>,
     outputs: Vec<(String, BufferId)>,
@@ -58,6 +59,13 @@ impl Serialize for Plan {
             scattered: self.scattered.clone(),
         };
         saved.serialize(serializer)
+    }
+}
+
+impl<'de> Deserialize<'de> for Plan {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Plan, D::Error> {
+        let saved = SavedPlan::deserialize(deserializer)?;
+        Plan::try_from(saved).map_err(D::Error::custom)
     }
 }
 

@@ -60,9 +60,9 @@ impl Slabs {
         assert!(devices > 0 && computed.start < computed.end && computed.end <= planes);
         let (of, len) = (u64::from(devices), computed.end - computed.start);
         if of > len {
-            let plural = if len == 1 { "" } else { "s" };
+            let (are, plural) = if len == 1 { ("is", "") } else { ("are", "s") };
             return Err(PlanError::unsupported(format!(
-                "{of} devices for {len} plane{plural} {place}: use at most {len}"
+                "{of} devices need a plane each, and there {are} {len} plane{plural} {place}: use at most {len} device{plural}"
             )));
         }
         Ok(Slabs {

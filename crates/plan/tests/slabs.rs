@@ -183,8 +183,8 @@ fn more_devices_than_planes_are_refused() {
         let slabs = Slabs::new(devices, planes + 2, 1..planes + 1, 1, "between the walls");
         slabs.unwrap_err().to_string()
     };
-    insta::assert_snapshot!(refused(5, 3), @"the solution refuses this problem: 5 devices for 3 planes between the walls: use at most 3");
-    insta::assert_snapshot!(refused(2, 1), @"the solution refuses this problem: 2 devices for 1 plane between the walls: use at most 1");
+    insta::assert_snapshot!(refused(5, 3), @"the solution refuses this problem: 5 devices need a plane each, and there are 3 planes between the walls: use at most 3 devices");
+    insta::assert_snapshot!(refused(2, 1), @"the solution refuses this problem: 2 devices need a plane each, and there is 1 plane between the walls: use at most 1 device");
 }
 
 /// The commands that a command follows, at once or through others.

@@ -30,6 +30,11 @@ impl LaunchConfig {
         config.block[..B].copy_from_slice(&block);
         config
     }
+
+    /// Blocks of a valid grid.
+    pub(crate) fn blocks(&self) -> u64 {
+        self.grid.into_iter().map(u64::from).product()
+    }
 }
 
 /// The limits of the emulated device. The default is that of compute capability 9.0.

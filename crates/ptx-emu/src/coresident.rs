@@ -68,7 +68,7 @@ struct Coresident<'a> {
     order: &'a Order,
     turns: Turns,
     random: fastrand::Rng,
-    /// Most clusters that run at once.
+    /// The most clusters that run at once.
     capacity: usize,
     running: Vec<Running<'a>>,
     /// Runners of clusters that have ended.

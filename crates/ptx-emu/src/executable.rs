@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 
+use crate::address_origin::ArrayBounds;
 use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
+use crate::convergence::stay_together;
 use crate::counts::InstructionClass;
 use crate::frame::{Exchange, FunctionCode};
 use crate::instructions::{self, Decoded};
@@ -14,12 +16,11 @@ use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
-use crate::shared_arrays::{self, ArrayBounds, Makes};
+use crate::shared_arrays;
 use crate::tally::InstructionInfo;
-use crate::together::{Company, stay_together};
 use crate::unset_values::{
     self, Spaces,
-    facts::{Facts, Flow, Rule},
+    facts::{Company, Facts, Flow, Rule},
 };
 
 /// A PTX module that can be loaded: what it declares, and its code.
@@ -310,6 +311,7 @@ impl Builder {
             class,
             flow,
             rule,
+            makes,
         } = decoded;
         let position = self.code.insts.len() as u32;
         self.code
@@ -339,12 +341,10 @@ impl Builder {
                 class,
                 InstructionClass::Warp | InstructionClass::Barrier | InstructionClass::Other
             );
-        if facts.company == Company::None && (sees_others || syntax.opcode.text.starts_with("call"))
-        {
+        if facts.company == Company::None && sees_others {
             facts.company = Company::Order;
         }
-        facts.makes = Makes::of(syntax, facts.reads_launch);
-        (facts.flow, facts.rule) = (flow, rule);
+        (facts.flow, facts.rule, facts.makes) = (flow, rule, makes);
         let names_opcode = matches!(rule, Rule::Strict | Rule::Shuffled);
         facts.opcode = names_opcode.then(|| syntax.opcode.text.into());
         Ok(facts)

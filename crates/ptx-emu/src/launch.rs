@@ -17,7 +17,7 @@ use crate::runner::LaunchContext;
 use crate::tally::Tallies;
 use crate::turn::KIND;
 
-/// Most blocks of a launch: each has a number among all that the machine ever ran.
+/// The most blocks of a launch: each has a number among all that the machine ever ran.
 const MAX_BLOCKS: u64 = u32::MAX as u64 - 1;
 
 /// Checks a launch with a parameter block for each device against the kernel and a device's limits.
@@ -70,11 +70,6 @@ pub(crate) fn validate(
         });
     }
     Ok(())
-}
-
-/// Blocks of a valid grid.
-pub(crate) fn blocks(config: &LaunchConfig) -> u64 {
-    config.grid.into_iter().map(u64::from).product()
 }
 
 /// The publications of each block, if they are kept.

@@ -71,15 +71,11 @@
 //! | `executable.rs` | reads a text, instruction by instruction, into code |
 //! | `instructions/mod.rs` | the table of opcodes; each family has a file |
 //! | `machine.rs` | a device: its memory, its modules, launches |
-//! | `args.rs` | typed buffers and arguments, as the bytes of the kernel's parameters |
 //! | `launch.rs` | checks a launch and hands its blocks to host threads |
-//! | `order.rs` | the order in which blocks start |
-//! | `attempt.rs` | blocks that run in parallel, until it shows that they are not independent |
 //! | `coresident.rs` | blocks that communicate through memory take turns on one thread |
 //! | `cluster/mod.rs` | gives each block of a cluster its turn |
 //! | `runner.rs` | the state of a running block: launch, block, turn, sanitizer |
 //! | `schedule.rs` | gives each warp of a block its turn, and chooses the lanes that run |
-//! | `spin.rs` | groups that poll are parked until what they poll changes |
 //! | `step.rs` | executes the instructions of these lanes |
 //! | `access/mod.rs` | takes the accesses of a warp to their memory, past the checks |
 //! | `access/shadow.rs` | **reports races** (`race`), unwritten reads; model: `check/race/` |
@@ -87,9 +83,12 @@
 //!
 //! Beside the spine: `access/bounds.rs` reports accesses out of bounds, `access/claims.rs` those
 //! that meet asynchronous copies, `instructions/barrier.rs` barriers and deadlocks, `unset_values`
-//! values that nothing has set. `request.rs`, `coalesce.rs` and `tally.rs` count. `registers.rs`
-//! and `exact.rs` are the arithmetic on lanes, `memory` the spaces, `read` and `frame.rs` the
-//! operands, `position.rs` the source lines.
+//! values that nothing has set. `order.rs` has the order in which blocks start. `attempt.rs` runs
+//! blocks in parallel until it shows that they are not independent, and `spin.rs` parks groups that
+//! poll until what they poll changes. `request.rs`, `coalesce.rs` and `tally.rs` count.
+//! `registers.rs` and `exact.rs` are the arithmetic on lanes, `memory` the spaces, `read` and
+//! `frame.rs` the operands, `position.rs` the source lines. `args.rs` has typed buffers, and
+//! arguments as the bytes of the kernel's parameters.
 //!
 //! # Limits
 //!
@@ -115,6 +114,7 @@
 //! - Stores beyond an allocation of `malloc`, inside the heap, are not seen.
 
 mod access;
+mod address_origin;
 mod args;
 mod attempt;
 mod block;
@@ -122,6 +122,7 @@ mod check;
 mod cluster;
 mod coalesce;
 mod config;
+mod convergence;
 mod coresident;
 mod counts;
 mod exact;
@@ -147,7 +148,6 @@ mod special;
 mod spin;
 mod step;
 mod tally;
-mod together;
 mod turn;
 mod unset_values;
 mod warp;

@@ -469,7 +469,7 @@ impl Machine {
         launch::validate(function, config, params, &self.limits)?;
         self.prepare(code, id.0)
             .map_err(LaunchError::SystemMemory)?;
-        let blocks = launch::blocks(config) * params.len() as u64;
+        let blocks = config.blocks() * params.len() as u64;
         let options = &self.options;
         let sanitize = options.sanitize;
         let schedule = launch::schedule(options.schedule, self.started_blocks);

@@ -6,13 +6,13 @@ use std::hash::Hasher;
 use crate::registers::{ALL, Registers, lanes};
 
 /// Words that a round of polls may load.
-pub(crate) const MOST_WATCHED: usize = 64;
+pub(crate) const MAX_WATCHED: usize = 64;
 /// Polls after which another poll begins the round: the first was not in the loop.
 const LONGEST_ROUND: u32 = 16;
-/// Most polls between two at which registers are compared; the same of weak loads, of which most are
+/// The most polls between two at which registers are compared; the same of weak loads, of which most are
 /// no polls.
-const MOST_SKIPPED: u32 = 64;
-const MOST_SKIPPED_WEAK: u32 = 4096;
+const MAX_SKIPPED: u32 = 64;
+const MAX_SKIPPED_WEAK: u32 = 4096;
 /// Polls after which the lanes that run ahead stay the same.
 const SETTLES: u32 = 64;
 
@@ -94,14 +94,14 @@ impl Spin {
             return false;
         }
         let now = registers();
-        if self.registers == Some(now) && self.watched.len() <= MOST_WATCHED {
+        if self.registers == Some(now) && self.watched.len() <= MAX_WATCHED {
             return true;
         }
         if self.registers.is_some() {
             self.skipped = 0;
             let most = match is_weak {
-                true => MOST_SKIPPED_WEAK,
-                false => MOST_SKIPPED,
+                true => MAX_SKIPPED_WEAK,
+                false => MAX_SKIPPED,
             };
             self.to_skip = (2 * self.to_skip + 1).min(most);
         }

@@ -10,7 +10,7 @@ use crate::fault::{Access, AccessKind};
 use crate::registers::{ALL, LANES, Row64, lanes};
 
 /// Pieces of a span beyond which its lanes are looked at one by one.
-const MOST_PIECES: u32 = 8;
+const MAX_PIECES: u32 = 8;
 
 /// How the addresses of a mask lie.
 #[derive(Clone, Copy, Debug)]
@@ -83,7 +83,7 @@ impl Span {
             is_consecutive: true,
         };
         let alone = mask & !(span.follows | span.repeats);
-        if alone.count_ones() > MOST_PIECES {
+        if alone.count_ones() > MAX_PIECES {
             (span.is_scattered, span.is_consecutive) = (true, false);
             for lane in lanes(mask) {
                 let address = addresses[lane];
@@ -163,7 +163,28 @@ pub(crate) struct Request<'r> {
     pub(crate) non_coherent: bool,
 }
 
-impl Request<'_> {
+impl<'r> Request<'r> {
+    /// A weak access, not through the read-only path. `warp` is the index of the warp in its block.
+    pub(crate) fn weak(
+        kind: AccessKind,
+        addresses: &'r Row64,
+        mask: u32,
+        width: u32,
+        pc: u32,
+        warp: usize,
+    ) -> Request<'r> {
+        Request {
+            kind,
+            addresses,
+            mask,
+            width,
+            pc,
+            warp,
+            strong: false,
+            non_coherent: false,
+        }
+    }
+
     /// The access of one lane, for messages.
     pub(crate) fn access(&self) -> Access {
         Access {

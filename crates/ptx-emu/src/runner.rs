@@ -30,7 +30,6 @@ use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
 use crate::frame::{Constant, Exchange, FunctionCode};
-use crate::launch;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
@@ -277,7 +276,7 @@ impl LaunchContext<'_> {
 
     /// Blocks of each device.
     fn device_blocks(&self) -> u64 {
-        launch::blocks(&self.config)
+        self.config.blocks()
     }
 
     fn device_of(&self, block: u64) -> usize {

@@ -137,7 +137,7 @@ impl BlockRunner<'_> {
         }
         loop {
             if warp.groups.len() > 1 {
-                warp.merge(self.launch.code);
+                warp.merge(&self.launch.code.infos);
             }
             let Some(index) = pick(warp, self.launch.code, gives_way_since) else {
                 return Ok(());

@@ -14,68 +14,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx::Inst;
-
+use crate::address_origin::{ArrayBounds, Makes, Place};
 use crate::registers::Slot;
 use crate::unset_values::facts::{Facts, Rule};
-
-/// A shared array of fixed size, as bytes of the block's window.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct ArrayBounds {
-    pub(crate) start: u32,
-    pub(crate) end: u32,
-}
-
-impl ArrayBounds {
-    /// True if accesses of `width` bytes, whose lowest and highest addresses these are, lie in it.
-    #[inline]
-    pub(crate) fn contains(self, lowest: u64, highest: u64, width: u64) -> bool {
-        u64::from(self.start) <= lowest && highest + width <= self.end.into()
-    }
-
-    pub(crate) fn bytes(self) -> u64 {
-        (self.end - self.start).into()
-    }
-}
-
-/// How an instruction makes its results of its operands, as far as addresses go.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Makes {
-    /// Of numbers a number.
-    #[default]
-    Number,
-    /// One of its operands.
-    OneOf,
-    /// A sum; of a product and the last operand, if there are three.
-    Sum,
-    /// The first operand without the second.
-    Difference,
-    /// Perhaps an address.
-    Anything,
-}
-
-impl Makes {
-    /// The kind of an instruction. `of_launch` is true if it reads a parameter of the launch.
-    pub(crate) fn of(instruction: &Inst<'_>, of_launch: bool) -> Self {
-        let is_from = |space: &str| instruction.modifiers.iter().any(|&m| m.starts_with(space));
-        match instruction.opcode.text {
-            "mov" | "cvt" | "cvta" | "selp" => Self::OneOf,
-            "add" | "or" | "mad" => Self::Sum,
-            "sub" => Self::Difference,
-            "ld" | "ldu" if is_from("param") && !of_launch => Self::Anything,
-            // Data lies in other memory.
-            "ld" | "ldu"
-                if !["global", "shared", "const", "param"]
-                    .into_iter()
-                    .any(is_from) =>
-            {
-                Self::Anything
-            }
-            "call" | "mapa" => Self::Anything,
-            _ => Self::Number,
-        }
-    }
-}
 
 /// The content of a register.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,14 +26,6 @@ enum Origin {
     /// The address of an array, and more.
     Of(ArrayBounds),
     Anything,
-}
-
-/// Where an address operand of an instruction begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Place {
-    Register(Slot),
-    Array(ArrayBounds),
-    Elsewhere,
 }
 
 /// For each instruction of a function the array that its address was computed from, if it has one

@@ -15,7 +15,7 @@ use ptx::Space;
 
 use crate::access::MemoryAccess;
 use crate::memory::{SHARED_WINDOW, Words, rank_of, space_of, window};
-use crate::polls::{MOST_WATCHED, Parked, Watched, fingerprint};
+use crate::polls::{MAX_WATCHED, Parked, Watched, fingerprint};
 use crate::registers::{Row64, lanes};
 use crate::runner::{At, BlockRunner};
 use crate::warp::{State, Warp};
@@ -78,7 +78,7 @@ impl BlockRunner<'_> {
                 let is_known =
                     |known: &Watched| (known.address, known.bytes) == (word.address, step);
                 let watched = &warp.spin.watched;
-                if watched.last().is_some_and(is_known) || watched.len() > MOST_WATCHED {
+                if watched.last().is_some_and(is_known) || watched.len() > MAX_WATCHED {
                     continue;
                 }
                 match self.peek(&word) {

@@ -46,7 +46,8 @@ impl BlockRunner<'_> {
                     pc += 1;
                 }
                 Op::Compare { test, o, then } => {
-                    // SAFETY: as for `Apply`.
+                    // SAFETY: the pointer comes from `test!`, which chooses code that this host
+                    // can run.
                     let bits = unsafe { test(&warp.registers, o) };
                     then.store(&mut warp.registers, active, bits);
                     pc += 1;

@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
+use crate::address_origin::ArrayBounds;
 use crate::check::race::Strength;
 use crate::counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     SharedTraffic,
 };
 use crate::position::CodePosition;
-use crate::shared_arrays::ArrayBounds;
 
 /// The class and the position of an instruction.
 #[derive(Clone, Debug)]

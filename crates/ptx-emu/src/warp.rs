@@ -9,7 +9,7 @@ use crate::memory::claims::BulkCopy;
 use crate::memory::lanes::LaneMemory;
 use crate::polls::{Parked, Spin};
 use crate::registers::{Bases, Flag, LANES, Registers, Slot};
-use crate::runner::Code;
+use crate::tally::InstructionInfo;
 
 /// A group that has executed this many atomics, strong accesses, fences or sleeps while others of
 /// its warp could run gives way to them: it may be waiting for what they do.
@@ -430,8 +430,8 @@ impl Warp {
     }
 
     /// Joins groups that can step and are at the same position. Those that run apart meet only
-    /// where one waits for the other, or where all stay together.
-    pub(crate) fn merge(&mut self, code: &Code) {
+    /// where one waits for the other, or where all stay together. `infos` are of all instructions.
+    pub(crate) fn merge(&mut self, infos: &[InstructionInfo]) {
         let mut i = 0;
         while i < self.groups.len() {
             let mut j = i + 1;
@@ -443,7 +443,7 @@ impl Warp {
                 let apart = || {
                     self.is_ahead(&a) != self.is_ahead(&b)
                         && (a.state, b.state) == (State::Ready, State::Ready)
-                        && !code.infos[a.pc as usize].stays_together
+                        && !infos[a.pc as usize].stays_together
                 };
                 if mergeable && retry(a.state) && retry(b.state) && !both_wait && !apart() {
                     self.groups[i].mask |= b.mask;

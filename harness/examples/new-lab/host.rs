@@ -54,7 +54,7 @@ const PARAMETERS: &[Parameter] = &[
 const K: f32 = 0.3;
 
 /// Kernels number cells with 32 bits, and grids reach past the last one.
-const MOST_CELLS: u32 = 1 << 31;
+const MAX_CELLS: u32 = 1 << 31;
 
 /// One problem.
 // TODO(lab): the case: what makes one problem differ from another.
@@ -75,7 +75,7 @@ impl Heat1d {
     /// stable.
     pub fn new(n: u32, steps: u32, k: f32) -> Result<Heat1d, CaseError> {
         // TODO(lab): say for each parameter what is wrong with a value, and what is allowed.
-        if !(3..MOST_CELLS).contains(&n) {
+        if !(3..MAX_CELLS).contains(&n) {
             let reason = "a rod has at least 3 cells, two ends and one between, and below 2^31";
             return Err(CaseError::invalid("n", n, reason));
         }

@@ -98,7 +98,10 @@ fn students_can_run_the_commands_of_every_handout() {
     let labs = Path::new(env!("CARGO_MANIFEST_DIR")).join("../labs");
     let mut count = 0;
     for document in documents(&labs, true) {
-        if document.components().any(|part| part.as_os_str() == "solution") {
+        if document
+            .components()
+            .any(|part| part.as_os_str() == "solution")
+        {
             continue;
         }
         for command in mentions(&std::fs::read_to_string(&document).unwrap()) {

@@ -14,8 +14,8 @@ use terminal::table::{Align, Columns};
 use units::{count, indented};
 
 use super::arguments::{Argument, Buffer};
+use super::options::{EmulateArgs, sanitize};
 use super::records::{self, Counts, Run};
-use super::{EmulateArgs, sanitize};
 
 /// Elements of a buffer that are shown.
 const SHOWN: usize = 16;

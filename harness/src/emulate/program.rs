@@ -12,7 +12,7 @@ use serde::Serialize;
 use terminal::stdout::Out;
 use units::count;
 
-use super::EmulateArgs;
+use super::options::EmulateArgs;
 use super::records::Run;
 
 /// The library's file, which cargo makes and a release has beside the program.

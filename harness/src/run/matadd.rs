@@ -37,7 +37,7 @@ pub struct MataddArgs {
     json: JsonArg,
 }
 
-/// Most columns and rows that are printed.
+/// The most columns and rows that are printed.
 const MOST: [u32; 2] = [32, 128];
 
 fn printable_shape(text: &str) -> Result<Extents<2>, String> {

@@ -100,7 +100,7 @@ pub fn report_comparison(
 }
 
 /// More chunks, as a film has, get no row each.
-const MOST_ROWS: usize = 20;
+const MAX_ROWS: usize = 20;
 
 /// The chunks' rates, if they are few, and the mean and spread of the rates.
 fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &Out<'_>) -> String {
@@ -134,7 +134,7 @@ fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &O
     });
     let mean = format!("{mean:.3e} {unit}/s, {spread}, without copies and output");
     let look = out.look();
-    match rows.len() <= MOST_ROWS {
+    match rows.len() <= MAX_ROWS {
         true => format!(
             "{}\n\n{}",
             table.render(look, 2),

@@ -206,7 +206,10 @@ fn a_submission_is_tuned() {
     let mut found = rows(&own);
     found.sort();
     assert_eq!(found, expected, "{own}");
-    assert!(own.contains("what `record` does in launch.rs is graded"), "{own}");
+    assert!(
+        own.contains("what `record` does in launch.rs is graded"),
+        "{own}"
+    );
     assert_eq!(crate::run::names(folder.path()), [""; 0]);
 
     let refused = |args: &[&str]| describe(&run(folder.path(), args)).replace(STARTER, "STARTER");

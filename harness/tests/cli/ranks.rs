@@ -68,7 +68,7 @@ fn processes_have_the_result_of_one() {
 fn what_processes_cannot_do_together() {
     let told = launched("2", &["poisson", "--n", "3", "--device", "emulated"]);
     assert!(
-        told.contains("2 devices for 1 plane between the walls: use at most 1"),
+        told.contains("2 devices need a plane each, and there is 1 plane between the walls: use at most 1 device"),
         "{told}"
     );
     let told = launched(

@@ -51,11 +51,11 @@ const PARAMETERS: &[Parameter] = &[
 ];
 
 /// The rows that a grid of 65535 blocks along y covers, with eight rows per block, rounded down.
-const MOST_ROWS: u32 = 500_000;
+const MAX_ROWS: u32 = 500_000;
 
 /// Kernels index elements with 32 bits, and grids reach past the last element. It is also the limit
 /// of blocks along x.
-const MOST_ELEMENTS: u64 = (1 << 31) - 1;
+const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 /// One problem: matrices of one size, with random elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,12 +79,12 @@ impl MatAdd {
                 return Err(CaseError::invalid(name, extent, reason));
             }
         }
-        if n_y > MOST_ROWS {
+        if n_y > MAX_ROWS {
             let reason =
                 "a matrix has at most 500000 rows: a grid has at most 65535 blocks along y";
             return Err(CaseError::invalid("n_y", n_y, reason));
         }
-        if u64::from(n_x) * u64::from(n_y) > MOST_ELEMENTS {
+        if u64::from(n_x) * u64::from(n_y) > MAX_ELEMENTS {
             let reason = "a matrix has at most 2147483647 elements";
             let extents = format!("{n_x} * {n_y}");
             return Err(CaseError::invalid("n_x * n_y", extents, reason));

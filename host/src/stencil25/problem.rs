@@ -45,11 +45,11 @@ pub const DEFAULT_DT: f64 = 0.9;
 
 /// The largest number of values of an array: kernels number them with 32 bits, and blocks reach
 /// past the last one.
-const MOST_VALUES: u64 = 1 << 31;
+const MAX_VALUES: u64 = 1 << 31;
 
 /// The points that a grid of 65535 blocks covers along its y and z axes, with blocks of 4 x 2
 /// threads, rounded down.
-pub const MOST_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
+pub const MAX_POINTS: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Stencil25 {
     /// A problem from rest in the layered model, with a spacing of 10 m, a shell of 16 points, and
@@ -74,11 +74,7 @@ impl Stencil25 {
             let reason = "the absorbing shell has at least 1 point";
             return Err(CaseError::invalid("shell", shell, reason));
         }
-        for ((name, points), most) in ["n_x", "n_y", "n_z"]
-            .into_iter()
-            .zip(shape)
-            .zip(MOST_POINTS)
-        {
+        for ((name, points), most) in ["n_x", "n_y", "n_z"].into_iter().zip(shape).zip(MAX_POINTS) {
             if u64::from(points) < least {
                 let reason = format!(
                     "with an absorbing shell of {shell} point{} at both ends and one between, at least {least}; or a \
@@ -93,10 +89,10 @@ impl Stencil25 {
             }
         }
         let grid = Grid::new(shape);
-        if grid.len() > MOST_VALUES {
+        if grid.len() > MAX_VALUES {
             let [n_x, n_y, n_z] = shape;
             let reason = format!(
-                "with the halo, an array would have {} values, and kernels number at most {MOST_VALUES}",
+                "with the halo, an array would have {} values, and kernels number at most {MAX_VALUES}",
                 grid.len()
             );
             return Err(CaseError::invalid(

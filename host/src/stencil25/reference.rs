@@ -147,7 +147,7 @@ impl<T: Fused> Stepper<'_, T> {
                 // SAFETY: the CPU has these features.
                 (true, true) => unsafe { shell_fma(&around, v, phi) },
                 #[cfg(target_arch = "x86_64")]
-                // SAFETY: as above.
+                // SAFETY: the CPU has these features.
                 (false, true) => unsafe { inner_fma(&around, v) },
                 (true, _) => shell(&around, v, phi),
                 (false, _) => self::inner(&around, v),

@@ -41,7 +41,7 @@ pub struct Wave2d {
     start: Start,
 }
 
-const MOST_CELLS_ALONG_AN_AXIS: u32 = 500_000;
+const MAX_CELLS_ALONG_AN_AXIS: u32 = 500_000;
 
 impl Wave2d {
     /// A problem at k = 1/4 from rest, on `n_x` by `n_y` cells.
@@ -60,7 +60,7 @@ impl Wave2d {
                 ));
             }
             // The rows that a grid of 65535 blocks along y covers, with eight rows per block.
-            if cells > MOST_CELLS_ALONG_AN_AXIS {
+            if cells > MAX_CELLS_ALONG_AN_AXIS {
                 return Err(CaseError::invalid(
                     name,
                     cells,

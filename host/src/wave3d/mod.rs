@@ -14,5 +14,5 @@ mod tests;
 pub use crate::seismic::{Ricker, Start};
 pub use lab::LAB;
 pub use medium::{Coefficients, Model};
-pub use problem::{Fields, MOST_SITES, Wave3d};
+pub use problem::{Fields, MAX_SITES, Wave3d};
 pub use reference::advance;

@@ -46,7 +46,7 @@ pub const DEFAULT_SOURCE: Ricker = Ricker { frequency_hz: 15.0 };
 
 /// The sites that a grid of 65535 blocks along y and z covers with blocks of 32 x 4 x 2 threads,
 /// rounded down.
-pub const MOST_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
+pub const MAX_SITES: [u32; 3] = [130_000, 260_000, 1 << 30];
 
 impl Wave3d {
     /// A problem from rest in the layered model, with a 15 Hz source, dx = 10 m, dt = 2 ms, damping
@@ -59,7 +59,7 @@ impl Wave3d {
     pub fn new([n_x, n_y, n_z]: [u32; 3], steps: u32) -> Result<Wave3d, CaseError> {
         for ((name, sites), most) in [("n_x", n_x), ("n_y", n_y), ("n_z", n_z)]
             .into_iter()
-            .zip(MOST_SITES)
+            .zip(MAX_SITES)
         {
             if sites < 3 {
                 return Err(CaseError::invalid(

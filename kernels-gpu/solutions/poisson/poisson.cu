@@ -92,9 +92,9 @@ extern "C" __global__ void __launch_bounds__(512, 3) poisson_computes_source(
 
 // Several iterations per launch: the design of fast/kernels.rs. A block streams a tile of 64 x W R
 // points through a chunk of planes; level s is at plane p - s. A warp owns R rows, a lane two
-// neighbouring points of each, in registers: two planes for each level except the last. If n is ODD,
-// every other row begins at an odd element: it is copied from one point before, and is one place
-// later in shared memory.
+// neighbouring points of each, in registers: two planes for each level except the last. If n is
+// ODD, every other row begins at an odd element: it is copied from one point before, and is one
+// place later in shared memory.
 
 constexpr u32 COLUMNS = 64, MARGIN = 4;
 
@@ -291,8 +291,8 @@ template <int T, int R, int W, int SLOTS, bool ODD> struct Stream {
         lane = threadIdx.x;
         warp = threadIdx.y;
         const u32 tile_x = 2 * lane, tile_y = warp * R, x = first_x + tile_x, y = first_y + tile_y;
-        // Where n is odd, the first and the last point of a plane have another's value, without effect:
-        // they are at edges of the cube, and lack the point beside them in memory.
+        // Where n is odd, the first and the last point of a plane have another's value, without
+        // effect: they are at edges of the cube, and lack the point beside them in memory.
         const auto copied_x = [&](u32 y) { return min(x, ODD && y < n - 1 ? n : n - 2); };
         const auto is_written_x = [&](u32 e) {
             return x + e < n && (tile_x + e >= MARGIN || blockIdx.x == 0) && (tile_x + e < WIDTH - MARGIN || blockIdx.x + 1 == gridDim.x);

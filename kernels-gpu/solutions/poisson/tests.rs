@@ -13,7 +13,7 @@ use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cp
 use device::validate::validate;
 use device::{EmulatedDevice, LaunchLimits};
 use lab::{Cpu, InterfaceCase, LabCase};
-use plan::Command;
+use plan::{Command, Target};
 use terminal::progress::NoProgress;
 
 fn random(n: u32, iterations: u32) -> Poisson {
@@ -21,6 +21,25 @@ fn random(n: u32, iterations: u32) -> Poisson {
     problem
         .with_start(Start::Random { seed: 5.into() })
         .unwrap()
+}
+
+#[test]
+fn the_model_of_fast_knows_that_tiles_of_odd_cubes_write_a_column_less() {
+    let columns = [256, 257].map(|n| {
+        let target = Target {
+            devices: 1,
+            multiprocessors: 132,
+        };
+        let fast = LAB.find("fast").unwrap();
+        let demand = fast.demand(&random(n, 9), target).unwrap();
+        let (_, chunk) = fast::Shape::DEFAULT.blocks(n, n - 2, target.multiprocessors);
+        // Tiles of 64 by 32 points are read. In 32 - 2 * 3 rows, and a chunk's own planes, points
+        // are written.
+        let written = demand.bytes / 8 - 64 * 32;
+        let planes = f64::from(chunk) / f64::from(chunk + 2 * 3);
+        (written as f64 / (26.0 * planes)).round()
+    });
+    assert_eq!(columns, [56.0, 55.0]);
 }
 
 #[test]

@@ -4,7 +4,6 @@ use plan::{Solution, Target};
 
 use super::computes_source::launch::Shape as ComputesSource;
 use super::computes_source::{self, dual, split};
-use super::fast::kernels::{COLUMNS, MARGIN};
 use super::fast::launch::Shape as Fast;
 use super::fast_single::launch::Shape as FastSingle;
 use super::resident;
@@ -13,6 +12,7 @@ use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_til
 use super::{fast, fast_single};
 use crate::kernels::variant;
 use crate::poisson::Poisson;
+use kernels_gpu::poisson::tile::{COLUMNS, MARGIN, columns};
 use lab::{Demand, Precision, Variant};
 
 pub fn variants() -> Vec<Variant> {
@@ -114,7 +114,7 @@ fn demand(case: &Poisson, shape: &Fast, target: Target) -> Demand {
     let (blocks, chunk) = shape.blocks(case.n(), planes, target.multiprocessors);
     let before = 2 * levels;
     let read = u64::from(COLUMNS * rows);
-    let written = u64::from((COLUMNS - 2 * MARGIN) * (rows - before) * chunk);
+    let written = u64::from((columns(case.n()) - 2 * MARGIN) * (rows - before) * chunk);
     Demand {
         steps: levels,
         blocks: blocks.map(u64::from).iter().product(),

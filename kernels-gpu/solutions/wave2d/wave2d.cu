@@ -142,8 +142,8 @@ extern "C" __global__ void wave2d_naive(
     }
 }
 
-// The textbook tile: a block loads its cells of u1 and the ring around them into shared memory, then
-// computes one timestep.
+// The textbook tile: a block loads its cells of u1 and the ring around them into shared memory,
+// then computes one timestep.
 constexpr u32 TILE_X = 32, TILE_Y = 16;
 
 extern "C" __global__ void __launch_bounds__(TILE_X *TILE_Y) wave2d_tile(
@@ -784,7 +784,8 @@ struct Pipeline {
             if (ANY) {
                 source = sources()[S - 1];
             }
-            // k (west + south) + (k (north + east) + (a u1 - b u0)), a = (1 - 4k) + b, b = 1 - d, which is -code.
+            // k (west + south) + (k (north + east) + (a u1 - b u0)), a = (1 - 4k) + b, b = 1 - d,
+            // which is -code.
             const auto end = [&](float sum, float begun, float code) {
                 const float free = __fmaf_rn(k, sum, begun);
                 const float fixed = ANY ? __fmaf_rn(code, source, 0.0f) : 0.0f;

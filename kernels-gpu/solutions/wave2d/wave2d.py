@@ -19,7 +19,8 @@ import time
 
 import numpy as np
 
-# Names that numpy has dropped. Some numba releases beside it still look them up when they are imported.
+# Names that numpy has dropped. Some numba releases beside it still look them up when they are
+# imported.
 for dropped, name in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
     if not hasattr(np, dropped):
         setattr(np, dropped, getattr(np, name))

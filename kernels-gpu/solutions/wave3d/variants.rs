@@ -6,13 +6,13 @@ use super::kernels::{BLOCK, PLANES};
 use super::resident::launch::Shape as Resident;
 use super::{fast, resident, single, split2, split3};
 use crate::kernels::variant;
-use crate::wave3d::{MOST_SITES, Wave3d};
+use crate::wave3d::{MAX_SITES, Wave3d};
 use lab::{Demand, Precision, Variant};
 use plan::Target;
 
 // A grid has at most 65535 blocks along y and z.
 const _: () =
-    assert!(MOST_SITES[0] < 65_535 * PLANES * BLOCK[2] && MOST_SITES[1] < 65_535 * BLOCK[1]);
+    assert!(MAX_SITES[0] < 65_535 * PLANES * BLOCK[2] && MAX_SITES[1] < 65_535 * BLOCK[1]);
 
 pub fn variants() -> Vec<Variant> {
     vec![

@@ -15,13 +15,17 @@
 //!
 //! - [`grid`]: walls, source, numbering. [`update`](mod@update): the iteration for one point.
 //!   Kernels and references call both.
+//! - [`tile`], [`ring`]: a thread's points of a tile, and planes of tiles in shared memory, for
+//!   kernels of several iterations.
 //! - `max_change`: the largest difference of two fields.
 
 pub mod grid;
 #[cfg(feature = "kernels")]
 pub mod max_change;
+pub mod ring;
 #[cfg(test)]
 mod tests;
+pub mod tile;
 pub mod update;
 
 pub use grid::Grid;

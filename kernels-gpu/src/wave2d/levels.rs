@@ -266,7 +266,7 @@ impl Rows {
                 sums[i] = wests[i] + newest[i];
             }
         }
-        // SAFETY: as above.
+        // SAFETY: all lanes of the warp are here.
         let east = unsafe { warp::warp_shuffle_down(FULL_MASK, sums[0], 1, 32).0 };
         let easts = [sums[1], sums[2], sums[3], east];
         for i in 0..4 {

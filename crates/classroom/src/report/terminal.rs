@@ -120,16 +120,16 @@ fn by_compiler(line: &str, look: Look) -> String {
 }
 
 /// The most lines of a text that a submission printed which are shown on a terminal.
-const MOST_PRINTED_LINES: usize = 20;
+const MAX_PRINTED_LINES: usize = 20;
 
 /// A block for each text that the submission printed.
 fn printed(report: &GradeReport, look: Look) -> Vec<String> {
     let texts = figures::printed(report).into_iter();
     let blocks = texts.map(|(what, text)| {
         let mut lines = vec![look.wrapped(&what, 2)];
-        let shown = text.lines().take(MOST_PRINTED_LINES);
+        let shown = text.lines().take(MAX_PRINTED_LINES);
         lines.extend(shown.map(|line| look.wrapped(line, 4)));
-        let more = text.lines().count().saturating_sub(MOST_PRINTED_LINES);
+        let more = text.lines().count().saturating_sub(MAX_PRINTED_LINES);
         if more > 0 {
             let more = format!("... ({}: --html, -o)", count(more, "more line"));
             lines.push(look.wrapped(&look.faint(&more), 4));

@@ -22,10 +22,10 @@ use grading::report::{CaseGrade, GradeReport};
 pub const KEYS: &str = "h hint   c counts   Enter again   q quit";
 
 /// The most lines of a failure's explanation that the screen shows: a compiler says a lot.
-const MOST_LINES: usize = 24;
+const MAX_LINES: usize = 24;
 
 /// The most source lines that are shown with their neighbours.
-const MOST_PLACES: usize = 3;
+const MAX_PLACES: usize = 3;
 
 /// The blocks that a low window shortens, and the fewest lines that it leaves of each. Heading and
 /// points come before them: the first failure, its source lines, the next step.
@@ -35,7 +35,7 @@ const SHORTENED: [(usize, usize); 3] = [(2, 5), (SOURCE, 3), (4, 2)];
 const SOURCE: usize = 3;
 
 /// The most names in a list.
-const MOST_NAMES: usize = 4;
+const MAX_NAMES: usize = 4;
 
 /// A verdict.
 struct Verdict {
@@ -374,7 +374,7 @@ fn changed(change: &Change, look: Look, columns: usize) -> Vec<String> {
                 .iter()
                 .map(|name| escape::line(name))
                 .collect::<Vec<_>>(),
-            MOST_NAMES,
+            MAX_NAMES,
         );
         wrapped(&text, label, 4, columns)
     };
@@ -441,11 +441,11 @@ fn explanation(first: &First<'_>, look: Look, columns: usize) -> Vec<String> {
         // It has the source lines in it.
         let said = first_error(&failing.message);
         let said = escape::at_most(&said, figures::LONGEST_MESSAGE);
-        let said = said.lines().take(MOST_LINES);
+        let said = said.lines().take(MAX_LINES);
         lines.extend(said.map(|line| cut(&format!("    {line}"), columns)));
         return lines;
     }
-    for line in explained(failing).iter().take(MOST_LINES) {
+    for line in explained(failing).iter().take(MAX_LINES) {
         let indent = line.len() - line.trim_start().len() + 4;
         lines.extend(wrapped(line, &" ".repeat(indent), indent + 2, columns));
     }
@@ -480,7 +480,7 @@ fn source(
         return Vec::new();
     }
     let mut places = excerpt::places(&explained(first.failing).join("\n"));
-    places.truncate(MOST_PLACES);
+    places.truncate(MAX_PLACES);
     let lines = excerpt::excerpts(&places, &verdict.files, around, 4, columns);
     let paint = |line: &str| match line.trim_start().starts_with('>') {
         true => look.title(line),

@@ -351,7 +351,10 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
 /// sizes, and nothing else that no visible case has.
 #[test]
 fn visible_cases_have_what_hidden_ones_ask_for() {
-    let several = concat!(env!("CARGO_MANIFEST_DIR"), "/../../labs/several-gpus/lab.toml");
+    let several = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../labs/several-gpus/lab.toml"
+    );
     let several = LabSpec::parse(&std::fs::read_to_string(several).unwrap(), several).unwrap();
     let of_labs = embedded_files().map(|(lab, ..)| embedded(lab).unwrap().clone());
     for lab_spec in of_labs.chain([several]) {
@@ -370,11 +373,17 @@ fn visible_cases_have_what_hidden_ones_ask_for() {
                 .collect();
             let file = &lab_spec.file;
             let is_other = seen.iter().any(|value| *value != default);
-            assert!(is_other, "{file}: `{name}` is {default} in all visible cases");
+            assert!(
+                is_other,
+                "{file}: `{name}` is {default} in all visible cases"
+            );
             match range {
                 Range::OneOf(values) => {
                     for value in values {
-                        assert!(seen.contains(&**value), "{file}: no visible {name} = {value}");
+                        assert!(
+                            seen.contains(&**value),
+                            "{file}: no visible {name} = {value}"
+                        );
                     }
                 }
                 Range::Whole { from: 0, .. } => {

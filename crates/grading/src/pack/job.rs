@@ -14,9 +14,9 @@ use cuda_builder::Prebuilt;
 use output_files::ScratchFolder;
 use serde::{Deserialize, Serialize};
 
+use super::options::{HIDDEN_BEGUN, PRINTED};
 use super::{
-    Dependencies, HIDDEN_BEGUN, Options, PRINTED, PackError, Packer, Sources, compile,
-    of_hidden_case, plans_too_large,
+    Dependencies, Options, PackError, Packer, Sources, compile, of_hidden_case, plans_too_large,
 };
 use crate::bundle::{BuiltWith, BundledCase, NotRecorded};
 use crate::lab_spec::LabSpec;

@@ -21,7 +21,9 @@
 
 mod compile;
 mod dependencies;
+mod error;
 pub mod job;
+mod options;
 pub mod own;
 mod record;
 mod rustc_diagnostics;
@@ -30,7 +32,6 @@ mod signature;
 #[cfg(test)]
 pub(crate) mod tests;
 
-use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -39,256 +40,24 @@ use cuda_builder::Prebuilt;
 use device::LaunchLimits;
 use device::Module;
 use host::find_lab;
-use lab::CaseError;
 use output_files::ScratchFolder;
 use plan::{InterfaceInfo, Task};
 use record::{Allowance, Recorded};
-use sandbox::{Finished, InForce, Layer, ResourceLimits};
-use thiserror::Error;
+use sandbox::{InForce, Layer};
+
+use error::of_hidden_case;
+use options::HIDDEN_BEGUN;
 
 pub use dependencies::Dependencies;
+pub use error::PackError;
+pub use options::Options;
 pub use screen::Sources;
 
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
-use crate::outcome::{Failure, Kind, MAX_PRINTED_BYTES, Outcome, bounded};
+use crate::outcome::{Failure, Kind, Outcome};
 use crate::plan_check;
 use crate::report::Protection;
-
-/// Why a submission was not packed.
-#[derive(Debug, Error)]
-pub enum PackError {
-    /// The submission is at fault.
-    #[error("{}", .0.message)]
-    Failure(Box<Failure>),
-    /// The lab file is for a lab that this program does not have, or that takes no submissions.
-    #[error("{file}: {source}")]
-    Lab {
-        /// The lab file.
-        file: String,
-        /// The error.
-        source: CaseError,
-    },
-    /// A case of the lab file cannot be made.
-    #[error("case `{case}`: {source}")]
-    Case {
-        /// Its name.
-        case: String,
-        /// Why not.
-        source: CaseError,
-    },
-    /// The compiler of kernels is missing, or fails through no fault of the submission's.
-    #[error(transparent)]
-    Kernels(Box<cuda_builder::Error>),
-    /// The compiler of host code is missing or fails.
-    #[error("{program}: {said}; submissions need a stable Rust compiler, as in the README")]
-    HostCompiler {
-        /// The program.
-        program: String,
-        /// The error.
-        said: String,
-    },
-    /// The linker for host code is missing.
-    #[error("the recorder cannot be linked; install a C compiler:\n{said}")]
-    NoLinker {
-        /// The compiler's message.
-        said: String,
-    },
-    /// The disk is nearly full.
-    #[error("less than 64 MiB are free in {}, where submissions are built; set TMPDIR to a folder that has more:\n{said}", .folder.display())]
-    NoSpace {
-        /// Where.
-        folder: PathBuf,
-        /// The compiler's message.
-        said: String,
-    },
-    /// This system cannot keep compilers from files.
-    #[error(
-        "this system cannot keep a submission from reading files while it is compiled, those of the reference among them: {}; \
-         pack on a system that can, and grade the bundle here, or accept it with \
-         --without-landlock, as for a submission of one's own",
-        Layer::Files.absence()
-    )]
-    NotConfined,
-    /// A compiler of submissions could read what they must not.
-    #[error(
-        "{}: is in {}, which the compilers of submissions read: a submission could too; keep it elsewhere",
-        .secret.display(), .folder.display()
-    )]
-    Readable {
-        /// The file or folder that they must not read.
-        secret: PathBuf,
-        /// The folder that they read.
-        folder: PathBuf,
-    },
-    /// Not even a submission that is known to be good can be built.
-    #[error(
-        "a submission that is known to be good cannot be built here either, see `harness doctor`:\n{said}"
-    )]
-    Unable {
-        /// The error of its build.
-        said: String,
-    },
-    /// The folder for compiled crates cannot be written.
-    #[error("cannot write {}: {source}; name a folder for compiled crates with --cache DIR", .path.display())]
-    Cache {
-        /// The file.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-    /// The message of the worker that packed, about the machine.
-    #[error("{0}")]
-    Elsewhere(String),
-    /// Another file, folder or program cannot be used.
-    #[error("{}: {source}", .path.display())]
-    Io {
-        /// Which.
-        path: PathBuf,
-        /// The system's error.
-        source: io::Error,
-    },
-}
-
-impl From<Failure> for PackError {
-    fn from(failure: Failure) -> PackError {
-        PackError::Failure(Box::new(failure))
-    }
-}
-
-impl From<cuda_builder::Error> for PackError {
-    fn from(error: cuda_builder::Error) -> PackError {
-        PackError::Kernels(Box::new(error))
-    }
-}
-
-impl PackError {
-    /// The submission is at fault.
-    fn failure(kind: Kind, message: impl Into<String>) -> PackError {
-        Failure::new(kind, message).into()
-    }
-
-    /// A file, folder or program cannot be used.
-    fn io(path: &Path) -> impl FnOnce(io::Error) -> PackError {
-        let path = path.to_owned();
-        move |source| PackError::Io { path, source }
-    }
-
-    /// The same of hidden cases: see [`of_hidden_case`].
-    fn of_hidden_cases(self) -> PackError {
-        match self {
-            PackError::Failure(failure) => of_hidden_case(*failure).into(),
-            other => other,
-        }
-    }
-}
-
-/// How to pack.
-#[derive(Debug, Clone)]
-pub struct Options {
-    /// The course's root. Never a submission's folder: its crates would be built, and trusted.
-    pub course_root: PathBuf,
-    /// Where to keep what submissions are compiled against. By default cargo's target folder.
-    pub cache: Option<PathBuf>,
-    /// The limits of each compiler. For an honest text, rustc takes a second or two and half a
-    /// gigabyte of address space.
-    pub compile: ResourceLimits,
-    /// The limits of recording, which takes milliseconds.
-    pub record: ResourceLimits,
-    /// Protections to do without, as on a machine that lacks them.
-    pub without: Vec<Layer>,
-    /// Whether to pack where nothing keeps submissions from files ([`Layer::Files`]): they can read
-    /// the reference then.
-    pub without_landlock: bool,
-    /// Whether to record the cases that `harness perf` times, too.
-    pub for_perf: bool,
-    /// A folder of the caller's, where compilers and recorder work: who made it removes it,
-    /// whatever becomes of this process. By default, folders where the system keeps temporary
-    /// files.
-    pub scratch: Option<PathBuf>,
-}
-
-/// The file in [`Options::scratch`] that is there once hidden cases are recorded: from then on,
-/// nothing may be told of a failure.
-const HIDDEN_BEGUN: &str = "hidden-cases-begun";
-
-/// The file in [`Options::scratch`] that holds the text that the recorder has printed for known
-/// cases.
-const PRINTED: &str = "printed.txt";
-
-impl Options {
-    /// Keeps what a recorder has printed, unless it knew hidden cases: inputs are printed too.
-    fn keep_printed(&self, finished: &Finished) {
-        let Some(scratch) = &self.scratch else {
-            return;
-        };
-        if scratch.join(HIDDEN_BEGUN).exists() {
-            return;
-        }
-        let text = [&finished.stdout[..], &finished.stderr].concat();
-        let text = self.within_course(&String::from_utf8_lossy(&text));
-        // It is of use to its author alone.
-        let _ = std::fs::write(scratch.join(PRINTED), bounded(text, MAX_PRINTED_BYTES));
-    }
-
-    /// The usual limits, for the course in this folder.
-    pub fn new(course_root: PathBuf) -> Options {
-        Options {
-            course_root,
-            cache: None,
-            compile: ResourceLimits {
-                wall: Duration::from_secs(120),
-                cpu_s: 60,
-                memory_bytes: 8 << 30,
-                file_bytes: 256 << 20,
-                open_files: 1024,
-                output_bytes: 1 << 20,
-            },
-            record: ResourceLimits {
-                wall: Duration::from_secs(20),
-                cpu_s: 10,
-                memory_bytes: 2 << 30,
-                file_bytes: 256 << 20,
-                open_files: 16,
-                output_bytes: 64 << 10,
-            },
-            without: Vec::new(),
-            without_landlock: false,
-            for_perf: false,
-            scratch: None,
-        }
-    }
-
-    /// Where submissions' crates are compiled, and the built-in solutions' kernels in cargo's
-    /// target folder.
-    fn cache_folder(&self) -> PathBuf {
-        let cache = match &self.cache {
-            Some(folder) => folder.clone(),
-            None => std::env::var_os("CARGO_TARGET_DIR")
-                .map_or_else(|| self.course_root.join("target"), PathBuf::from),
-        };
-        std::path::absolute(&cache).unwrap_or(cache)
-    }
-
-    /// A program's message, or PTX, with paths relative to the course: a submission's author has
-    /// the course elsewhere.
-    fn within_course(&self, said: &str) -> String {
-        let root = std::path::absolute(&self.course_root).unwrap_or_default();
-        let mut said = said.to_owned();
-        for root in [root.canonicalize().ok(), Some(root)].into_iter().flatten() {
-            said = said.replace(&format!("{}/", root.display()), "");
-        }
-        said
-    }
-
-    /// The files that no submission may read: the course with its solutions, what was compiled of
-    /// it, and this program, which holds both.
-    fn secrets(&self) -> Vec<PathBuf> {
-        let mut secrets = vec![self.course_root.clone(), self.cache_folder()];
-        secrets.extend(std::env::current_exe().ok());
-        secrets
-    }
-}
 
 /// Packs any number of submissions: what they are compiled against is built once.
 #[derive(Debug)]
@@ -661,13 +430,6 @@ fn plans_too_large(fault: BundleErrorKind) -> Failure {
         "launch.rs: the plans are larger than the {limit} that they may have; record fewer launches"
     );
     Failure::new(Kind::PlanTooLarge, message)
-}
-
-/// The same of a hidden case. That it failed is all that anybody but the instructor learns: the
-/// kind is always the same, and the message says that it knew hidden cases.
-fn of_hidden_case(failure: Failure) -> Failure {
-    let message = format!("in a hidden case: {} [{}]", failure.message, failure.kind);
-    Failure::new(Kind::RecorderFailed, message).with_hidden_cases_known()
 }
 
 /// Whose fault it is that a submission was not built.

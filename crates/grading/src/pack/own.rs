@@ -82,7 +82,8 @@ impl Recorder {
         let task = task(case, 1, Some(0));
         let labels = record::shapes(&self.program, task, &self.folder, &self.options)?;
         let is_label = |label: &str| {
-            let is_part = |letter: char| letter.is_ascii_graphic() && ![',', SHAPE].contains(&letter);
+            let is_part =
+                |letter: char| letter.is_ascii_graphic() && ![',', SHAPE].contains(&letter);
             (1..=MAX_LABEL_BYTES).contains(&label.len()) && label.chars().all(is_part)
         };
         let mut known = HashSet::from([AS_GRADED]);
@@ -280,7 +281,8 @@ pub fn submit(
             }
         };
         let _bar = terminal::progress::Bar::new(format!("building {name}"));
-        let built = Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, name, purpose));
+        let built =
+            Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, name, purpose));
         built.map_err(|error| CommandError::from(error).context(name))
     };
     let (mut variants, mut scratch) = (Vec::<Variant>::new(), Vec::new());

@@ -33,7 +33,7 @@ pub struct Allowance {
 
 impl Allowance {
     /// After this number of recorders that met a limit on time, no other is started.
-    const MOST_TIMED_OUT: u32 = 3;
+    const MAX_TIMED_OUT: u32 = 3;
     /// After one that did, the limits are this many times shorter.
     const SHORTER: u32 = 5;
     /// All recorders together may take this many times as long as one.
@@ -49,8 +49,8 @@ impl Allowance {
 
     /// The next recorder's limits; `None` if there is to be no other.
     pub fn limits(&self, first: ResourceLimits) -> Option<ResourceLimits> {
-        let is_over = self.timed_out >= Allowance::MOST_TIMED_OUT
-            || self.taken >= first.wall * Allowance::ALL;
+        let is_over =
+            self.timed_out >= Allowance::MAX_TIMED_OUT || self.taken >= first.wall * Allowance::ALL;
         let shorter = match self.timed_out {
             0 => 1,
             _ => Allowance::SHORTER,

@@ -6,8 +6,8 @@ use lab::{LabCase, Variant};
 use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 
 use super::nvcc::{Build, Nvcc};
-use super::program;
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
+use host::solutions::program;
 use output_files::digest::sha256;
 
 #[derive(Debug)]

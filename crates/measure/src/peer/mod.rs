@@ -27,13 +27,6 @@ use lab::devices::Machine;
 /// That of the Rust kernels' PTX: what is compiled for it runs on every GPU that they run on.
 const OLDEST: (u32, u32) = (8, 0);
 
-/// The text of a program in another language; none in a copy of the course without solutions.
-fn program(file: &str) -> Option<&'static str> {
-    let mut programs = host::solutions::PROGRAMS.iter();
-    let found = programs.find(|(name, _)| *name == file);
-    found.map(|(_, text)| *text)
-}
-
 /// The oldest compute capability of the machine's GPUs, which PTX is for that all of them can run.
 fn compute_capability(machine: &Machine) -> Option<(u32, u32)> {
     let found = machine.found().iter();

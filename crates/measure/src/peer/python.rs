@@ -18,8 +18,8 @@ use output_files::ScratchFolder;
 use plan::{Arg, BufferId, Command as PlanCommand, Plan};
 use serde_json::{Value, json};
 
-use super::program;
 use crate::perf::timed_run::{About, Peer, PeerFailure, RunError, TimedRun};
+use host::solutions::program;
 
 const SCRIPT: &str = "wave2d.py";
 const SOURCE: &str = "wave2d.cu";

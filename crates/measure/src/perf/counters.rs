@@ -78,7 +78,11 @@ impl Counted {
             return None;
         }
         let other = lab::counted_instead(lab, case);
-        Some(Counted::on(variants, other.as_deref().unwrap_or(case), false))
+        Some(Counted::on(
+            variants,
+            other.as_deref().unwrap_or(case),
+            false,
+        ))
     }
 
     fn on(variants: &[&Variant], case: &dyn LabCase, count_l2: bool) -> Counted {

@@ -172,9 +172,9 @@ Without a GPU, for each variant, counted by the emulated device on the case with
   active lanes   threads that take part in an instruction of their warp
   sectors        pieces of 32 bytes that warps touch, for each update
 
-All labs take half a minute, and with --large two minutes on an H100 with 16 cores: wave2d 12 s,
-wave3d 39, stencil25 29, poisson 26, matadd 9, membench 5. --quick takes seconds; --peers twice as
-long; --check full as long as the CPU needs, which is minutes for one large size.
+All labs take half a minute. With --large they take two and a half minutes on an H100 with 16
+cores, of that wave3d three quarters of a minute. --quick takes seconds; --peers twice as long;
+--check full as long as the CPU needs, which is minutes for one large size.
 
 --json=FILE has what is finished at every moment; Ctrl-C and SIGTERM leave it in --html too.
 docs/measure/method.md has the method.";

@@ -364,7 +364,7 @@ pub struct Conditions {
     pub throttled: Vec<(String, usize)>,
     /// Energy of one run, back to back.
     pub energy_per_run_j: Option<f64>,
-    /// Most processes that were seen to compute on the device.
+    /// The most processes that were seen to compute on the device.
     pub compute_processes: Option<u32>,
 }
 

@@ -5,7 +5,7 @@ use page::plot::BROAD;
 use page::{Page, Rung, ladder};
 use units::significant;
 
-use super::TABLE;
+use super::command::TABLE;
 use super::rows::{Timed, timed};
 use crate::perf::ratios::RowView;
 use crate::perf::results::Results;

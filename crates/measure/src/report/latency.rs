@@ -4,7 +4,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::{bytes, three};
 
-use super::{TABLE, shell_line};
+use super::command::{TABLE, shell_line};
 use host::membench::Measured;
 use terminal::table::Table;
 

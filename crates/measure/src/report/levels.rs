@@ -8,7 +8,7 @@ use host::limits::Rate;
 use page::{Page, Series, Shape};
 use units::three;
 
-use super::TABLE;
+use super::command::TABLE;
 use super::roofline::{giga, roofs};
 use super::rows::{Timed, position, timed};
 use crate::perf::results::{DeviceRecord, Results};

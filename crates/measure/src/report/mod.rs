@@ -14,7 +14,9 @@
 //! | `scaling`  | one lab on more and more GPUs                                   |
 //! | `setting`  | devices, limits, what is missing                                |
 //! | `latency`  | latency against footprint                                       |
+//! | `command`  | the fold of a picture: its table, and the command               |
 
+mod command;
 mod labs;
 mod ladder;
 mod latency;
@@ -36,6 +38,7 @@ use clap::Args;
 use page::Page;
 
 use crate::perf::results::{COMMAND, Results, earlier};
+use command::shell_line;
 use exit::{CommandError, Ending};
 use host::membench::Measured;
 use output_files::OutputFile;
@@ -59,8 +62,6 @@ pub struct ReportArgs {
 }
 
 const TITLE: &str = "Measurements";
-/// The title of a fold. Pictures are seen at once, and tables where they are asked for.
-const TABLE: &str = "Table and command";
 
 /// Writes the page.
 ///
@@ -216,27 +217,4 @@ fn perf(page: &mut Page, measurements: &[&Results]) {
         power::add(page, results, command);
         setting::add(page, results, command);
     }
-}
-
-/// A command as it can be typed again: what the shell would not take literally is quoted. The
-/// folders of the machine that it ran on are left out: those of the program, and those of whole
-/// paths.
-fn shell_line(words: &[String]) -> String {
-    let quoted = |(index, word): (usize, &String)| {
-        let flag_ends = word.find('=').filter(|_| word.starts_with("--"));
-        let (flag, value) = word.split_at(flag_ends.map_or(0, |end| end + 1));
-        let file = Path::new(value).file_name().and_then(|name| name.to_str());
-        let is_of_machine = index == 0 || value.starts_with('/');
-        let word = match file.filter(|_| is_of_machine) {
-            Some(file) => format!("{flag}{file}"),
-            None => word.clone(),
-        };
-        let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
-        }
-    };
-    let words = words.iter().enumerate().map(quoted);
-    words.collect::<Vec<_>>().join(" ")
 }

@@ -5,7 +5,7 @@ use page::plot::tick;
 use page::{Axis, Page, Plot, Series, Shape};
 use units::three;
 
-use super::TABLE;
+use super::command::TABLE;
 use super::rows::position;
 use crate::perf::results::{CaseResults, DeviceTrace, Results};
 use terminal::table::Table;

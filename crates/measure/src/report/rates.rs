@@ -3,7 +3,7 @@
 use page::plot::tick;
 use page::{Axis, Bar, Page, Plot, Series, Shape};
 
-use super::TABLE;
+use super::command::TABLE;
 use super::rows::{OF_LIMIT, Timed, position, timed};
 use crate::perf::results::{CaseResults, Outcome, Results, Row};
 use terminal::table::{Align, Table};

@@ -2,7 +2,7 @@
 
 use page::Page;
 
-use super::TABLE;
+use super::command::TABLE;
 use super::rows::timed;
 use crate::perf::report::registers::{columns, lines};
 use crate::perf::results::Results;

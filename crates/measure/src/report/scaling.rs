@@ -3,7 +3,7 @@
 use page::plot::{tick, whole};
 use page::{Axis, Page, Plot, Series, Shape};
 
-use super::shell_line;
+use super::command::shell_line;
 use crate::perf::report::several;
 use crate::perf::results::{OnSeveral, Results, Row, Scaling};
 

@@ -2,7 +2,7 @@
 
 use page::{Bar, Page};
 
-use super::TABLE;
+use super::command::TABLE;
 use super::rows::{Timed, position, timed};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Ratio, Results, Row};

@@ -1,13 +1,13 @@
 //! The checks that hardware makes of an access: its alignment, and that it stays inside its memory.
 
 use super::region::Region;
+use crate::address_origin::ArrayBounds;
 use crate::fault::{FaultKind, Location, Stop, Stray};
 use crate::memory::global::Buffer;
 use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
-use crate::shared_arrays::ArrayBounds;
 
 impl<'a> BlockRunner<'a> {
     /// Checks that every lane's address is a multiple of the width.

@@ -7,8 +7,7 @@ use crate::fault::{FaultKind, Stop, Waiting};
 use crate::read::{Read, Reader, other};
 use crate::registers::{LANES, Slot};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::together::Company;
-use crate::unset_values::facts::Rule;
+use crate::unset_values::facts::{Company, Rule};
 use crate::warp::{BarrierWait, Group, Reduction, ReductionOp, State, Warp};
 
 const U32: ScalarType = ScalarType::U32;

@@ -7,6 +7,7 @@
 use ptx::{Literal, OperandKind, RegClass, ScalarType};
 
 use super::compare::BOOL_OPS;
+use crate::address_origin::Makes;
 use crate::fault::Stop;
 use crate::read::{IntType, Read, Reader, class_of, other};
 use crate::registers::{
@@ -25,6 +26,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         "and" | "or" | "xor" => {
             let ty = r.width_type()?;
             let class = class_of(ty);
+            if r.opcode == "or" {
+                // As compilers add what has no bit in common.
+                r.makes = Makes::Sum;
+            }
             let (apply, rule) = match r.opcode {
                 "and" => (and(class), Rule::And),
                 "or" => (or(class), Rule::Or),

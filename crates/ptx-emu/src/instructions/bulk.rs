@@ -16,7 +16,6 @@ use std::sync::atomic::Ordering::Relaxed;
 
 use ptx::{ScalarType, Space};
 
-use super::copy::request;
 use crate::access::{GlobalRegion, Region, words};
 use crate::check::race::{LINE, Record};
 use crate::coalesce::SECTOR;
@@ -157,7 +156,7 @@ impl Issue {
         let (load, store) = ([load; LANES], [store; LANES]);
         for (kind, addresses) in [(AccessKind::Load, &load), (AccessKind::Store, &store)] {
             let mask = 1 << copy.lane;
-            let whole = request(kind, addresses, mask, UNIT, copy.pc, warp);
+            let whole = Request::weak(kind, addresses, mask, UNIT, copy.pc, warp.index);
             runner.check_alignment(&whole, &Span::of(addresses, mask, UNIT))?;
         }
         if is_load {

@@ -6,6 +6,7 @@ use ptx::{
 };
 
 use super::system_call::{System, SystemCall};
+use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::frame::{Constant, FrameBuilder};
@@ -13,7 +14,7 @@ use crate::memory::{PARAM_FRAMES, Words, extend, function_at};
 use crate::read::{Read, Reader, Refusal, Width, other};
 use crate::registers::{ALWAYS, Bases, NEVER, Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
-use crate::unset_values::facts::{Flow, Rule};
+use crate::unset_values::facts::{Company, Flow, Rule};
 use crate::warp::{Frame, State, Warp};
 
 /// `ret`: to the caller, or the end of the thread in a kernel.
@@ -27,6 +28,8 @@ pub(super) fn ret(r: &mut Reader) -> Read<Op> {
 /// `call`.
 pub(super) fn call(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Control, Rule::Strict);
+    r.makes = Makes::Anything;
+    r.function.facts.company = Company::Order;
     r.has("uni");
     r.operands(0)?;
     let Operands::Call {

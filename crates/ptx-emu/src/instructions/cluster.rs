@@ -3,6 +3,7 @@
 
 use ptx::{ScalarType, Space};
 
+use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::memory::{SHARED_WINDOW, in_cluster, rank_of, space_of};
@@ -108,6 +109,7 @@ fn invalid(runner: &BlockRunner, warp: &Warp, mask: u32, pc: u32, reason: String
 /// shared memory.
 pub(super) fn map_address(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Move, Rule::Strict);
+    r.makes = Makes::Anything;
     let (space, ty) = address_type(r)?;
     r.operands(3)?;
     let dst = r.dst(ty)?;

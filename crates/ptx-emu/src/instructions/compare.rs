@@ -236,7 +236,8 @@ impl Execute for Set {
         let bits = self.then.combined(registers, bits);
         let high = match self.high {
             Some(test) => {
-                // SAFETY: as above.
+                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
+                // run.
                 let bits = unsafe { test(registers, &self.o) };
                 self.then.combined(registers, bits)
             }

@@ -20,6 +20,7 @@ use ptx::{Problem, RegClass, ScalarType};
 
 use super::float::{CANONICAL_NAN_F32, flush, saturate};
 use super::narrow;
+use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::exact::{self, BF16, Exact, F16, F32, F64, Format, Rounding};
 use crate::fault::Stop;
@@ -31,7 +32,7 @@ use crate::warp::Warp;
 
 /// `cvt`.
 pub(super) fn read(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Conversion;
+    (r.class, r.makes) = (InstructionClass::Conversion, Makes::OneOf);
     if let Some(op) = narrow::read(r)? {
         return Ok(op);
     }

@@ -13,7 +13,7 @@ use crate::fault::{AccessKind, Stop};
 use crate::memory::Words;
 use crate::memory::claims::Claim;
 use crate::read::{Read, Reader, Width, other};
-use crate::registers::{Address, Flag, LANES, Row64, Slot, lanes, lanes_where};
+use crate::registers::{Address, Flag, LANES, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
@@ -99,7 +99,14 @@ impl Execute for Issue {
             Some(slot) => (registers.lane(slot, lane) as u32).min(self.bytes),
             None => self.bytes,
         };
-        let load = request(AccessKind::Load, &src, at.active, self.bytes, at.pc, warp);
+        let load = Request::weak(
+            AccessKind::Load,
+            &src,
+            at.active,
+            self.bytes,
+            at.pc,
+            warp.index,
+        );
         let mut rest = lanes_where(at.active, |lane| wanted(lane) > 0);
         while rest != 0 {
             let bytes = wanted(rest.trailing_zeros() as usize);
@@ -107,7 +114,14 @@ impl Execute for Issue {
             rest &= !mask;
             check_source(runner, &Request { mask, ..load }, bytes)?;
         }
-        let store = request(AccessKind::Store, &dst, at.active, self.bytes, at.pc, warp);
+        let store = Request::weak(
+            AccessKind::Store,
+            &dst,
+            at.active,
+            self.bytes,
+            at.pc,
+            warp.index,
+        );
         let span = Span::of(&dst, at.active, self.bytes);
         runner.check_alignment(&store, &span)?;
         runner.check_shared(&store, &span)?;
@@ -248,33 +262,20 @@ impl Execute for ArriveBehind {
     }
 }
 
-pub(super) fn request<'r>(
-    kind: AccessKind,
-    addresses: &'r Row64,
-    mask: u32,
-    width: u32,
-    pc: u32,
-    warp: &Warp,
-) -> Request<'r> {
-    Request {
-        kind,
-        addresses,
-        mask,
-        width,
-        pc,
-        warp: warp.index,
-        strong: false,
-        non_coherent: false,
-    }
-}
-
 /// Makes a copy.
 fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> Result<(), Stop> {
     let launch = runner.launch;
     let (mask, mut data, pc) = (1 << lane, [0u8; 16], copy.pc);
     if copy.src_bytes > 0 {
         let sources = [copy.src; LANES];
-        let load = request(AccessKind::Load, &sources, mask, copy.src_bytes, pc, warp);
+        let load = Request::weak(
+            AccessKind::Load,
+            &sources,
+            mask,
+            copy.src_bytes,
+            pc,
+            warp.index,
+        );
         let span = Span::of(&sources, mask, copy.src_bytes);
         let (buffer, _) = runner.buffer(&load, mask, &span)?;
         let mut region = GlobalRegion::new(buffer, launch);
@@ -287,7 +288,14 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         }
     }
     let targets = [copy.dst; LANES];
-    let store = request(AccessKind::Store, &targets, mask, copy.bytes, pc, warp);
+    let store = Request::weak(
+        AccessKind::Store,
+        &targets,
+        mask,
+        copy.bytes,
+        pc,
+        warp.index,
+    );
     let span = Span::of(&targets, mask, copy.bytes);
     let mut shared = std::mem::take(&mut runner.block.shared);
     if let Some(claims) = &mut shared.claims {

@@ -23,7 +23,7 @@ use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::warp::{State, Warp};
 
-/// Most arrivals of a phase, and most bytes that it may wait for.
+/// The most arrivals of a phase, and the most bytes that it may wait for.
 const MOST: i64 = (1 << 20) - 1;
 
 /// The operations on an object.

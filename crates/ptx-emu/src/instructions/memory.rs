@@ -1,4 +1,4 @@
-//! Loads, stores and prefetches: `ld`, `ldu`, `st`, `prefetch`, `prefetchu`.
+//! Loads and stores: `ld`, `ldu`, `st`.
 
 use std::borrow::Cow;
 use std::sync::atomic::{Ordering, fence};
@@ -6,6 +6,7 @@ use std::sync::atomic::{Ordering, fence};
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
 use crate::access::{Action, MemoryAccess, ParamRegion, Region};
+use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
 use crate::counts::InstructionClass;
 use crate::fault::{self, AccessKind, FaultKind, Stop, Stray, UnsetUse};
@@ -133,6 +134,12 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
         late: None,
     };
     let target = r.target(space)?;
+    r.makes = match space {
+        // Arguments of a function, and what lies in memory of the thread.
+        Space::Param if !r.function.facts.reads_launch => Makes::Anything,
+        Space::Local | Space::Generic => Makes::Anything,
+        _ => Makes::Number,
+    };
     let space = r.space_of(target, space);
     if let (Space::Param, Target::Symbol(Symbol::KernelParam(start), offset)) = (space, target)
         && let Ok(offset) = u32::try_from(offset + i64::from(start))
@@ -247,62 +254,6 @@ fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
     r.function.exchange.note_strength(strength);
 }
 
-/// `prefetch`, `prefetchu`: hints that move no value.
-pub(super) fn prefetch(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Other;
-    let space = r.space().unwrap_or(Space::Generic);
-    // The level is a hint, and so is the priority behind it.
-    if !(r.has("L1") || r.has("L2")) {
-        r.done()?;
-    }
-    r.operands(1)?;
-    r.target(space)?;
-    other(Prefetch)
-}
-
-/// `applypriority`: a hint, of the 128 bytes at an address.
-pub(super) fn apply_priority(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Other;
-    let space = r.space().unwrap_or(Space::Generic);
-    r.operands(2)?;
-    r.target(space)?;
-    r.constant()?;
-    other(Prefetch)
-}
-
-/// `createpolicy`: a cache policy is a hint; every one is 0.
-pub(super) fn create_policy(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Other;
-    let kind = r.need(
-        "kind",
-        &["fractional", "range", "cvt"].map(|kind| (kind, kind)),
-    )?;
-    r.choice(&[("L2", ()), ("global", ())]);
-    let ty = r.only_type(ScalarType::B64)?;
-    let count = match kind {
-        "fractional" => r.operands_between(1, 2)?,
-        "cvt" => r.operands_between(2, 2)?,
-        _ => r.operands_between(4, 4)?,
-    };
-    let dst = r.dst(ty)?;
-    for _ in 1..count {
-        r.operand()?;
-    }
-    other(CreatePolicy { dst })
-}
-
-#[derive(Debug)]
-struct CreatePolicy {
-    dst: Slot,
-}
-
-impl Execute for CreatePolicy {
-    fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        warp.registers.fill(self.dst, at.active, 0);
-        Ok(Next::Step)
-    }
-}
-
 /// Registers loaded or stored, consecutive in memory.
 #[derive(Clone, Debug)]
 struct Elements {
@@ -412,7 +363,10 @@ struct Load {
 impl Load {
     /// Whether others may change what it loads.
     fn may_poll(&self) -> bool {
-        !matches!(self.access.space, Space::Const | Space::Local | Space::Param)
+        !matches!(
+            self.access.space,
+            Space::Const | Space::Local | Space::Param
+        )
     }
 }
 
@@ -697,14 +651,5 @@ impl Execute for LoadParam {
 
     fn is_quiet(&self) -> bool {
         true
-    }
-}
-
-#[derive(Debug)]
-struct Prefetch;
-
-impl Execute for Prefetch {
-    fn execute(&self, _: &mut BlockRunner, _: &mut Warp, _: At) -> Result<Next, Stop> {
-        Ok(Next::Step)
     }
 }

@@ -27,6 +27,7 @@ mod atomic;
 mod barrier;
 mod bits;
 mod bulk;
+mod cache_hints;
 mod call;
 mod carry;
 mod cluster;
@@ -51,6 +52,7 @@ mod system_call;
 mod video;
 mod warp_wide;
 
+use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::read::{Read, Reader, Refusal, Sum};
@@ -68,19 +70,26 @@ pub(crate) struct Decoded {
     pub(crate) flow: Flow,
     /// How unset bits go through it.
     pub(crate) rule: Rule,
+    /// How its results follow from its operands, as far as addresses go.
+    pub(crate) makes: Makes,
 }
 
 /// Decodes an instruction.
 pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
     let op = operation(&mut r)?;
     let Reader {
-        class, flow, rule, ..
+        class,
+        flow,
+        rule,
+        makes,
+        ..
     } = r;
     Ok(Decoded {
         op,
         class,
         flow,
         rule,
+        makes,
     })
 }
 
@@ -118,8 +127,8 @@ fn operation(r: &mut Reader) -> Read<Op> {
             true => store_async::read(r),
             false => memory::store(r),
         },
-        "prefetch" | "prefetchu" => memory::prefetch(r),
-        "applypriority" => memory::apply_priority(r),
+        "prefetch" | "prefetchu" => cache_hints::prefetch(r),
+        "applypriority" => cache_hints::apply_priority(r),
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
         "cp" => asynchronous_copy(r),
@@ -144,7 +153,7 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "bra" | "brx" | "exit" | "trap" | "brkpt" => control::read(r),
         "nanosleep" => control::sleep(r),
         "griddepcontrol" => control::grid_dependency(r),
-        "createpolicy" => memory::create_policy(r),
+        "createpolicy" => cache_hints::create_policy(r),
         "call" => call::call(r),
         "ret" => call::ret(r),
         other => Err(Refusal::Unsupported(format!("instruction `{other}`"))),
@@ -153,6 +162,11 @@ fn operation(r: &mut Reader) -> Read<Op> {
 
 /// The opcodes that integers and floating point share: told apart by the type.
 fn arithmetic(r: &mut Reader) -> Read<Op> {
+    r.makes = match r.opcode {
+        "add" | "mad" => Makes::Sum,
+        "sub" => Makes::Difference,
+        _ => Makes::Number,
+    };
     for (packed, is_signed) in [("u16x2", false), ("s16x2", true)] {
         if r.has(packed) {
             return integer::packed16(r, is_signed);
@@ -231,7 +245,8 @@ impl Execute for AfterSums {
                 Ok(Next::Step)
             }
             Op::Compare { test, o, then } => {
-                // SAFETY: as for `Apply`.
+                // SAFETY: the pointer comes from `test!`, which chooses code that this host can
+                // run.
                 let bits = unsafe { test(&warp.registers, o) };
                 then.store(&mut warp.registers, at.active, bits);
                 Ok(Next::Step)
@@ -290,6 +305,7 @@ impl Decoded {
             class: InstructionClass::Other,
             flow: Flow::Next,
             rule: Rule::Any,
+            makes: Makes::Number,
         }
     }
 }

@@ -3,6 +3,7 @@
 use ptx::{Named, Operand, OperandKind, RegClass, ScalarType, Space};
 
 use super::float::flush;
+use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
 use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
@@ -13,13 +14,12 @@ use crate::registers::{
 };
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::special::Special;
-use crate::together::Company;
-use crate::unset_values::facts::Rule;
+use crate::unset_values::facts::{Company, Rule};
 use crate::warp::Warp;
 
 /// `mov`.
 pub(super) fn mov(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.makes) = (InstructionClass::Move, Makes::OneOf);
     let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]);
     let ty = r.width_type()?;
     r.operands(2)?;
@@ -241,6 +241,7 @@ impl Execute for Unpack {
 /// `selp`: `a` if the predicate holds, else `b`.
 pub(super) fn selp(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Move, Rule::Select);
+    r.makes = Makes::OneOf;
     let ty = r.value_type()?;
     r.operands(4)?;
     let [dst, a, b] = [r.dst(ty)?, r.src(ty)?, r.src(ty)?];
@@ -312,7 +313,7 @@ pub(super) fn slct(r: &mut Reader) -> Read<Op> {
 
 /// `cvta`: between an address in a space and a generic address.
 pub(super) fn cvta(r: &mut Reader) -> Read<Op> {
-    r.class = InstructionClass::Move;
+    (r.class, r.makes) = (InstructionClass::Move, Makes::OneOf);
     let to_space = r.has("to");
     let space = r.space();
     let ty = r.ty()?;

@@ -6,11 +6,11 @@ use ptx::{
 };
 
 use super::reader::{Read, Reader, Refusal, class_of};
+use crate::address_origin::{ArrayBounds, Place};
 use crate::frame::Constant;
 use crate::memory::function_address;
 use crate::registers::{ALWAYS, Address, Apply, Flag, NEVER, Operands, Slot};
 use crate::runner::Op;
-use crate::shared_arrays::{ArrayBounds, Place};
 use crate::special::Special;
 
 /// How wide a register may be beside the type.

@@ -7,6 +7,7 @@ use ptx::{
     Body, ErrorKind, FunctionId, Inst, Operand, Operands, Problem, RegClass, ScalarType, Space,
 };
 
+use crate::address_origin::Makes;
 use crate::check::race::Scope;
 use crate::counts::InstructionClass;
 use crate::exact::Rounding;
@@ -189,6 +190,8 @@ pub(crate) struct Reader<'r, 'p, 'a> {
     pub(crate) flow: Flow,
     /// How unset bits go through it.
     pub(crate) rule: Rule,
+    /// How its results follow from its operands, as far as addresses go.
+    pub(crate) makes: Makes,
     inst: &'p Inst<'a>,
     /// A bit for each modifier that was taken.
     taken: u64,
@@ -213,6 +216,7 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
             class: InstructionClass::Integer,
             flow: Flow::Next,
             rule: Rule::Any,
+            makes: Makes::Number,
             inst,
             taken,
             next: 0,

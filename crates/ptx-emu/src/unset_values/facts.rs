@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use ptx::{RegClass, ScalarType, Space};
 
+use crate::address_origin::{ArrayBounds, Makes, Place};
 use crate::check::race::Strength;
 use crate::registers::{Address, Slot};
-use crate::shared_arrays::{ArrayBounds, Makes, Place};
-use crate::together::Company;
 
 /// How the unset bits of an instruction's results follow from those of its operands.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,6 +61,18 @@ pub(crate) enum LoadsOwn {
     /// By a generic address.
     Perhaps,
     Yes,
+}
+
+/// The dealings of an instruction with other threads.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Company {
+    /// Nothing.
+    #[default]
+    None,
+    /// Waits for those of the block.
+    Barrier,
+    /// Its results, or those of others, may depend on who comes first.
+    Order,
 }
 
 /// The reads and writes of an instruction.

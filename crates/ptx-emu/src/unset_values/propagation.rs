@@ -179,8 +179,8 @@ impl Propagation {
                 },
                 ..*o
             };
-            // SAFETY: as for the operation itself: the pointer comes from `lane_loop!` or
-            // `portable_loop!`.
+            // SAFETY: the pointer is the operation's own, from `lane_loop!` or `portable_loop!`,
+            // which choose code that this host can run.
             unsafe { apply(registers, &o, active) };
             registers.fill(shadow, others & active, u64::MAX);
             return Ok(());

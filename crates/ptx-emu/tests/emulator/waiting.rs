@@ -265,8 +265,7 @@ fn weak_wait(wait: &str, sets: u32) -> Launch {
 }
 
 const ALL_LANES: &str = "ld.global.u32 %r6, [%rd1];";
-const ONE_LANE: &str =
-    "@%p3 ld.global.u32 %r6, [%rd1];\nshfl.sync.idx.b32 %r6, %r6, 0, 31, -1;";
+const ONE_LANE: &str = "@%p3 ld.global.u32 %r6, [%rd1];\nshfl.sync.idx.b32 %r6, %r6, 0, 31, -1;";
 
 #[test]
 fn a_wait_by_weak_loads_is_a_race() {

@@ -3,11 +3,10 @@
 use std::collections::BTreeSet;
 use std::iter::once;
 
-use host::membench::Path;
+use host::membench::{Measured, Path};
 use plotters::prelude::*;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 
-use super::Measured;
 use units::bytes;
 
 const SIZE: (u32, u32) = (960, 600);

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use device::DeviceInfo;
-use host::membench::{BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, Level, Path};
+use host::membench::{
+    BandwidthFigure, Coalescing, CoalescingFigure, LatencyCurve, Level, Measured, Path,
+};
 use units::{bytes, bytes_per_s, grouped, three};
 
-use super::Measured;
 use terminal::look::Look;
 use terminal::table::Table;
 

@@ -129,7 +129,7 @@ fn what_makes_no_sense() {
     insta::assert_snapshot!(refused(&["--n=2"]), @"--n 2: a cube has at least 3 points along each axis: two walls and one between them");
     insta::assert_snapshot!(refused(&["--n=50000"]), @"--n 50000: a cube has at most 32768 points along each axis: kernels number those of a few layers with 32 bits");
     insta::assert_snapshot!(refused(&["--t0=nan"]), @"--t0 NaN: a number of at most 1e9 in magnitude");
-    insta::assert_snapshot!(refused(&["--n=9", "--gpus=99", "--device=emulated"]), @"--gpus 99: the solution refuses this problem: 99 devices for 7 planes between the walls: use at most 7");
+    insta::assert_snapshot!(refused(&["--n=9", "--gpus=99", "--device=emulated"]), @"--gpus 99: the solution refuses this problem: 99 devices need a plane each, and there are 7 planes between the walls: use at most 7 devices");
     insta::assert_snapshot!(refused(&["--tolerance=0"]), @"--tolerance 0: a finite number above 0: the largest change of a point in one iteration");
     insta::assert_snapshot!(refused(&["--tolerance=-1e-3"]), @"--tolerance -0.001: a finite number above 0: the largest change of a point in one iteration");
     insta::assert_snapshot!(refused(&["--variant=computes-source"]), @"--variant: unknown variant `computes-source`; did you mean `computes_source`?");

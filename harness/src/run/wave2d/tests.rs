@@ -131,7 +131,7 @@ fn what_makes_no_sense() {
     insta::assert_snapshot!(refused(&["--k=0.51"]), @"--k 0.51: unstable: the CFL condition is k = (c dt/dx)^2 <= 0.5");
     insta::assert_snapshot!(refused(&["--variant=nave"]), @"--variant: unknown variant `nave`; did you mean `naive`?");
     let (ending, _) = computed(&["--gpus=3", "--device=emulated", "--shape=9,2"]);
-    insta::assert_snapshot!(ending.unwrap_err(), @"--gpus 3: the solution refuses this problem: 3 devices for 2 planes of one row: use at most 2");
+    insta::assert_snapshot!(ending.unwrap_err(), @"--gpus 3: the solution refuses this problem: 3 devices need a plane each, and there are 2 planes along y, each a row: use at most 2 devices");
     insta::assert_snapshot!(refused(&["--device=cpu", "--shape=800,800", "--gif=a.gif", "--frames=1000"]), @"--gif: 1000 frames of 800x800 pixels need 2560000000 bytes; at most 2147483648: make fewer, with a longer --out-period");
     assert!("400".parse::<Extents<2>>().is_err());
 }

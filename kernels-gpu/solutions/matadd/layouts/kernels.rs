@@ -114,7 +114,7 @@ pub unsafe fn matadd_grid2d_block2d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32,
 /// As [`matadd_grid2d_block2d`].
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid1d_block1d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
-    // SAFETY: as above.
+    // SAFETY: the mapping gives each element of the matrix to one thread.
     grid1d_block1d(Shape { n_x, n_y }, |i| unsafe { add_element(a, b, c, i) });
 }
 
@@ -125,7 +125,7 @@ pub unsafe fn matadd_grid1d_block1d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32,
 /// As [`matadd_grid2d_block2d`], and the grid has exactly n_y blocks along y.
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid2d_block1d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
-    // SAFETY: as above.
+    // SAFETY: the mapping gives each element of the matrix to one thread.
     grid2d_block1d(Shape { n_x, n_y }, |i| unsafe { add_element(a, b, c, i) });
 }
 
@@ -135,7 +135,7 @@ pub unsafe fn matadd_grid2d_block1d(a: &[f32], b: &[f32], c: *mut f32, n_x: u32,
 /// As [`matadd_grid2d_block2d`].
 #[kernel(max_threads = 1024)]
 pub unsafe fn matadd_grid_stride(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
-    // SAFETY: as above.
+    // SAFETY: the mapping gives each element of the matrix to one thread.
     grid_stride(n_x * n_y, |i| unsafe { add_element(a, b, c, i) });
 }
 

@@ -18,7 +18,7 @@ pub struct Layout {
 }
 
 /// The most blocks of a grid along y.
-const MOST_BLOCKS_Y: u32 = 65_535;
+const MAX_BLOCKS_Y: u32 = 65_535;
 
 /// Blocks of a grid whose threads loop in its strides: enough to fill every multiprocessor of any
 /// GPU several times.
@@ -35,7 +35,7 @@ impl Layout {
     /// The most rows of one launch.
     fn most_rows(self) -> u32 {
         match self.mapping {
-            Mapping::Grid2dBlock2d | Mapping::Grid2dBlock1d => MOST_BLOCKS_Y * self.block[1],
+            Mapping::Grid2dBlock2d | Mapping::Grid2dBlock1d => MAX_BLOCKS_Y * self.block[1],
             Mapping::Grid1dBlock1d | Mapping::GridStride => u32::MAX,
         }
     }

@@ -111,7 +111,7 @@ pub unsafe fn poisson_dual(
     let layer = n * n;
     let at = |z: u32| z * layer + y * n + x;
     let (last, all) = (at(end), layers * layer);
-    // SAFETY: as above. An index beyond the elements of u is in `below` or `above`.
+    // SAFETY: all points are in the cube. An index beyond u is in `below` or `above`.
     unsafe {
         let in_column = |i: u32| match i.min(last) {
             i if i < all => *u.get_unchecked(i as usize),

@@ -1,11 +1,9 @@
 //! Several iterations per launch: a launch reads u and writes u_next once for T of them. 16 bytes
 //! per point move in T iterations.
 //!
-//! A block owns a tile of 64 points along x and W R rows along y, and streams through a chunk of
-//! planes along z. When plane p arrives, level s of the iteration is at plane p - s: it needs that
-//! plane and the two beside it of level s - 1. A point at the tile's edge lacks a neighbour: each
-//! level makes one more ring of points wrong. The block writes the points that are right after T
-//! levels, and tiles overlap.
+//! A block owns a [tile](kernels_gpu::poisson::tile) of 64 points along x and W R rows along y, and
+//! streams through a chunk of planes along z. When plane p arrives, level s of the iteration is at
+//! plane p - s: it needs that plane and the two beside it of level s - 1.
 //!
 //! - A warp owns R rows of the tile, and a lane two neighbouring points of each. For each level
 //!   except the last, a lane keeps two planes in registers and computes a third. The loop over
@@ -20,9 +18,8 @@
 //! - Tiles without a wall and without the source run code for neither, and tiles without the source
 //!   run code without it. The first and the last planes along z, and launches of fewer iterations
 //!   than levels, have separate code, for all tiles.
-//! - If n is odd, every other row begins at an odd element. Its copies are of 16 bytes too, and
-//!   begin one point early. The row is one place later in shared memory, and the tile's last
-//!   column is missing.
+//! - If n is odd, every other row begins at an odd element: see
+//!   [`ring`](kernels_gpu::poisson::ring). The tile's last column is missing.
 //!
 //! Launches take the chunks upwards and downwards in turns. A launch thus begins with the planes
 //! that the one before wrote last, which are in L2.
@@ -31,74 +28,16 @@
 //! seam in the neighbour's memory too, and between passes they wait for all blocks of their device
 //! and of both neighbours.
 
-use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::hint;
 use cuda_std::prelude::*;
-use cuda_std::warp::FULL_MASK;
 
+use kernels_gpu::meet::meet;
 use kernels_gpu::poisson::Grid;
-use kernels_gpu::poisson::update::{Neighbours, sixth};
-
-/// Points of a tile along x: two for each lane.
-pub const COLUMNS: u32 = 64;
-/// Columns at either side of a tile that a block does not write, and the largest number of levels.
-/// The written columns begin at a sector.
-pub const MARGIN: u32 = 4;
-
-const ROW: usize = COLUMNS as usize;
-
-/// Bytes of shared memory of a block: `slots` planes of u, and three sets of each warp's first and
-/// last row for each level between the first and the last.
-pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) -> u32 {
-    8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
-}
-
-/// The columns in which a block has right values, at most. If n is odd, copies may begin one point
-/// early, and lack the last one.
-pub const fn columns(n: u32) -> u32 {
-    COLUMNS - n % 2
-}
-
-/// Tiles along an axis of n points. Each tile has `points` points, and overlaps its neighbours by
-/// `margin` at either side.
-pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
-    let tiles = n.saturating_sub(2 * margin).div_ceil(points - 2 * margin);
-    if tiles == 0 { 1 } else { tiles }
-}
-
-/// The task of a launch.
-#[derive(Clone, Copy)]
-struct Task {
-    /// The cube's plane 0, which need not be in memory.
-    u: *const f64,
-    u_next: *mut f64,
-    n: u32,
-    /// The z of the planes to write.
-    written: [u32; 2],
-    /// Iterations: at most T.
-    iterations: u32,
-    /// Planes that a block computes.
-    chunk: u32,
-    /// Whether planes are numbered from the last.
-    descends: bool,
-    /// h^2 f in the source.
-    h2_f: f64,
-    /// The planes of u_next of both neighbours, as `u_next` is, and the planes that they have as
-    /// halo: those before the first of these z, and those from the second on.
-    neighbours: [*mut f64; 2],
-    seams: [u32; 2],
-}
-
-impl Task {
-    /// The number of the element of memory, among those of 8 bytes, where plane 0 begins.
-    #[inline(always)]
-    fn element(&self) -> u32 {
-        (self.u.addr() >> 3) as u32
-    }
-}
-
-/// A lane's two points of a row.
-type Pair = [f64; 2];
+use kernels_gpu::poisson::ring::edge;
+use kernels_gpu::poisson::tile::{
+    ANY, COLUMNS, INNER, MARGIN, PLAIN, Pair, Points, ROW, SECOND, SOURCE, SOURCE_ROW, Task, WALL,
+    WALLED, WRITTEN, columns, warps_beside,
+};
 
 /// Defines a kernel of T levels, R rows per warp, W warps, S slots, and a number of threads per
 /// block.
@@ -109,8 +48,9 @@ macro_rules! fast {
         ///
         /// `u` begins T planes before `first_z`, or with plane 0; `u_next` begins with `first_z`.
         ///
-        /// Block: 32 x W. Grid: [`tiles`] of [`columns`] with [`MARGIN`], those of W R rows with T,
-        /// and `planes` / `chunk`, rounded up. Dynamic shared memory: [`shared_mem_bytes`].
+        /// Block: 32 x W. Grid: `tiles` of `columns` with `MARGIN`, those of W R rows with T (see
+        /// [`tile`](kernels_gpu::poisson::tile)), and `planes` / `chunk`, rounded up. Dynamic
+        /// shared memory: `shared_mem_bytes` of [`ring`](kernels_gpu::poisson::ring).
         /// `descends` is 1 to take the planes from the last to the first, or 0; `h2_f` is the
         /// grid's h^2 f in the source.
         ///
@@ -268,38 +208,6 @@ pub unsafe fn poisson_fast_at_once(
     }
 }
 
-/// Waits until all blocks of this device, and of the neighbours, have ended this number of passes.
-///
-/// # Safety
-/// All threads call; the numbers are those of [`poisson_fast_at_once`].
-#[inline(always)]
-unsafe fn meet(own: *mut u32, tell: [*mut u32; 2], is_beside: [bool; 2], passes: u32) {
-    // The copies behind the last plane would come to a slot of the next pass.
-    async_copy::wait::<0>();
-    thread::sync_threads();
-    if thread::thread_idx_x() == 0 && thread::thread_idx_y() == 0 {
-        let blocks = thread::grid_dim_x() * thread::grid_dim_y() * thread::grid_dim_z();
-        // SAFETY: the caller's.
-        let number = |at: *mut u32| unsafe { AtomicU32::from_ptr(at) };
-        let ended = number(own);
-        if ended.fetch_add(1, Ordering::AcqRel) + 1 == blocks * passes {
-            for (tell, is_beside) in tell.into_iter().zip(is_beside) {
-                if is_beside {
-                    number(tell).store(passes, Ordering::Release);
-                }
-            }
-        }
-        while ended.load(Ordering::Acquire) < blocks * passes {}
-        for (i, is_beside) in is_beside.into_iter().enumerate() {
-            if is_beside {
-                let told = number(own.wrapping_add(1 + i));
-                while told.load(Ordering::Acquire) < passes {}
-            }
-        }
-    }
-    thread::sync_threads();
-}
-
 /// # Safety
 /// As the kernels'. n is odd if `ODD`.
 #[inline(always)]
@@ -323,7 +231,7 @@ unsafe fn run<
         // Each iteration takes three planes; those after the last have no effect. Each kind has its
         // own loop: registers move where kinds meet.
         while stream.p <= stream.last {
-            match stream.tile {
+            match stream.points.tile {
                 PLAIN => stream.inner_planes::<PLAIN>(),
                 WALLED => stream.inner_planes::<WALLED>(),
                 _ => stream.inner_planes::<INNER>(),
@@ -335,33 +243,7 @@ unsafe fn run<
     }
 }
 
-/// A kind of planes of u, for which a function is compiled: any plane.
-const ANY: u32 = 0;
-/// Inner ones: each level computes a plane inside the walls along z.
-const INNER: u32 = 1;
-/// Inner planes of a tile without a column of the source.
-const WALLED: u32 = 2;
-/// Inner planes of a tile without a wall along x or y, too.
-const PLAIN: u32 = 3;
-
-/// A flag of a thread: whether it writes the second point of a row, if it writes the first.
-const SECOND: u32 = 1;
-/// Whether the thread writes its points in row 0; the next bits are for the rows after.
-const WRITTEN: u32 = 1 << 8;
-/// Whether the first point of row 0 is on a wall along x or y; the next bits are for the second
-/// point and for the rows after.
-const WALL: u32 = 1 << 16;
-/// Whether the x of the first point of each row is in the source; the next bit is for the second
-/// point.
-const SOURCE: u32 = 1 << 24;
-/// Whether the source is in the tile, and the y of row 0 in the source; the next bits are for the
-/// rows after.
-const SOURCE_ROW: u32 = 1 << 26;
-/// All [`SOURCE_ROW`] bits.
-const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
-
-/// A block's tile and chunk of planes, as one of its threads sees it. Planes count from 0 in the
-/// direction of the stream.
+/// A block's tile and chunk of planes, as one of its threads sees it.
 struct Stream<
     'a,
     const T: usize,
@@ -371,11 +253,7 @@ struct Stream<
     const ODD: bool,
     const HAS_NEIGHBOURS: bool,
 > {
-    task: &'a Task,
-    /// Properties of this thread's points, one bit each: one register holds all.
-    flags: u32,
-    /// The kind of the tile's inner planes: [`INNER`], [`WALLED`] or [`PLAIN`].
-    tile: u32,
+    points: Points<'a, R>,
     /// The last plane of level 0.
     last: u32,
     /// Planes to write.
@@ -393,10 +271,6 @@ struct Stream<
     /// The distances in bytes from its warp's first row to the row before it, and to the row after
     /// its last one.
     beside: [isize; 2],
-    /// This thread's first point of each row, in a plane of u.
-    copied: [u32; R],
-    /// 1 if the first row of plane z = 0 begins at an odd element of memory, where n is odd.
-    shift: u32,
     /// This thread's points of the last two planes of each level except the last, and room for the
     /// next one.
     planes: [[[Pair; R]; 3]; T],
@@ -451,7 +325,7 @@ impl<
             let tiles = thread::grid_dim_x();
             x + e < n && is_right(in_tile_x + e, columns(n), MARGIN, tile_x, tiles)
         };
-        let [before, after] = Self::warps_beside();
+        let [before, after] = warps_beside::<W>();
         let row = |row: usize| (row as isize - in_tile_y as isize) * 8 * ROW as isize;
         let mut flags = u32::from(is_written_x(1)) * SECOND;
         let mut copied = [0; R];
@@ -489,9 +363,6 @@ impl<
             false => 0,
         };
         Stream {
-            task,
-            flags,
-            tile,
             last,
             written: end - from,
             inner,
@@ -500,18 +371,15 @@ impl<
             // SAFETY: it is the beginning of shared memory.
             shared: unsafe { shared::address(shared::dynamic_shared_mem::<f64>()) },
             beside: [row(before * R + R - 1), row(after * R)],
-            copied,
-            shift: task.element().wrapping_add(x + y) & 1,
+            points: Points {
+                task,
+                flags,
+                tile,
+                copied,
+                shift: task.element().wrapping_add(x + y) & 1,
+            },
             planes: [[[[0.0; 2]; R]; 3]; T],
         }
-    }
-
-    /// The warps before and after this one. At the tile's edge this warp's own number is used:
-    /// points computed from its rows are wrong, and not written.
-    #[inline(always)]
-    fn warps_beside() -> [usize; 2] {
-        let warp = thread::thread_idx_y() as usize;
-        [warp.max(1) - 1, (warp + 1).min(W - 1)]
     }
 
     /// The place of this lane's part of its warp's first row, in elements of shared memory. The
@@ -522,33 +390,6 @@ impl<
         self.halves[q / 3] + (q % 3 * Self::PLANE) as u32
     }
 
-    /// This lane's place in an edge: warp w's first row is edge 2 w, its last one 2 w + 1. Each
-    /// level has a set for each of three planes.
-    #[inline(always)]
-    fn in_edges(&self, level: usize, q: usize, edge: usize) -> *mut f64 {
-        let lane = 2 * thread::thread_idx_x() as usize;
-        let set = 3 * (level - 1) + q;
-        let place = S * Self::PLANE + (set * 2 * W + edge) * ROW + lane;
-        shared::dynamic_shared_mem::<f64>().wrapping_add(place)
-    }
-
-    /// A plane's z.
-    #[inline(always)]
-    fn z(&self, plane: u32) -> u32 {
-        match self.task.descends {
-            true => self.task.n - 1 - plane,
-            false => plane,
-        }
-    }
-
-    /// A plane's first element. It is a product, not a running sum: LLVM would keep a separate
-    /// pointer for every place at a fixed distance from the running sum.
-    #[inline(always)]
-    fn first_of(&self, plane: u32) -> usize {
-        let n = self.task.n;
-        (u64::from(self.z(plane) * n) * u64::from(n)) as usize
-    }
-
     /// Starts the copies of plane p + `after`. After the last plane it copies the last one again,
     /// without effect.
     ///
@@ -556,13 +397,13 @@ impl<
     /// No thread reads the plane's place in the ring any more.
     #[inline(always)]
     unsafe fn fetch(&mut self, q: usize, after: u32) {
-        let n = self.task.n;
+        let n = self.points.task.n;
         let plane = (self.p + after).min(self.last.min(n - 1));
-        let source = self.task.u.wrapping_add(self.first_of(plane));
+        let source = self.points.task.u.wrapping_add(self.points.first_of(plane));
         // That of the element of memory where the plane begins: n * n is odd, if n is.
-        let parity = self.task.element().wrapping_add(self.z(plane));
+        let parity = self.points.task.element().wrapping_add(self.points.z(plane));
         let to = self.shared + 8 * self.in_ring(q + after as usize);
-        for (r, &from) in self.copied.iter().enumerate() {
+        for (r, &from) in self.points.copied.iter().enumerate() {
             let to = to + 8 * (r * ROW) as u32;
             let from = hint::opaque(from);
             let early = match ODD {
@@ -574,31 +415,6 @@ impl<
             unsafe { async_copy::copy_16_to(to, from) };
         }
         async_copy::commit();
-    }
-
-    /// This lane's points of a row in shared memory of a plane of u. `row` counts from the warp's
-    /// first one.
-    ///
-    /// # Safety
-    /// The row has arrived. All lanes of the warp call together.
-    #[inline(always)]
-    unsafe fn load(&self, from: *const f64, plane: u32, row: usize) -> Pair {
-        // SAFETY: the caller's.
-        let pair: Pair = unsafe { mem::load_vector(from) };
-        if !ODD {
-            return pair;
-        }
-        // SAFETY: the caller's.
-        let after = unsafe { warp::warp_shuffle_down(FULL_MASK, pair[0], 1, 32).0 };
-        match self
-            .shift
-            .wrapping_add(self.z(plane))
-            .wrapping_add(row as u32)
-            & 1
-        {
-            0 => pair,
-            _ => [pair[1], after],
-        }
     }
 
     /// Waits for plane p, makes room, and returns this thread's points of plane p.
@@ -620,7 +436,7 @@ impl<
             thread::sync_threads();
             self.fetch(q, Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
-                *pair = self.load(own.wrapping_add(r * ROW), self.p, r);
+                *pair = self.points.load::<ODD>(own.wrapping_add(r * ROW), self.p, r);
             }
         }
         plane
@@ -638,8 +454,8 @@ impl<
             self.planes[0][2] = self.arrive(S - 1);
             let warp = thread::thread_idx_y() as usize;
             for s in 1..T {
-                mem::store_vector(self.in_edges(s, 2, 2 * warp), [0.0; 2]);
-                mem::store_vector(self.in_edges(s, 2, 2 * warp + 1), [0.0; 2]);
+                mem::store_vector(edge::<R, W, S>(s, 2, 2 * warp), [0.0; 2]);
+                mem::store_vector(edge::<R, W, S>(s, 2, 2 * warp + 1), [0.0; 2]);
             }
         }
         self.p += 1;
@@ -714,8 +530,8 @@ impl<
         let plane = self.p.wrapping_sub(s as u32);
         // Walls keep their values, and so do all points in levels beyond the iterations.
         let is_computed = PLANES != ANY
-            || s as u32 <= self.task.iterations && plane.wrapping_sub(1) < self.task.n - 2;
-        let kept = if is_computed { self.flags } else { u32::MAX };
+            || s as u32 <= self.points.task.iterations && plane.wrapping_sub(1) < self.points.task.n - 2;
+        let kept = if is_computed { self.points.flags } else { u32::MAX };
         // SAFETY: these rows were written before the last barrier.
         let beside = unsafe {
             if s == 1 {
@@ -723,106 +539,35 @@ impl<
                 let own = shared::dynamic_shared_mem::<f64>().wrapping_add(own);
                 let [before, after] = self.beside.map(|to| own.wrapping_byte_offset(to));
                 // The row before has the parity of the one after this warp's first.
-                [self.load(before, plane, 1), self.load(after, plane, R)]
-            } else {
-                let [before, after] = Self::warps_beside();
                 [
-                    mem::load_vector(self.in_edges(s - 1, last, 2 * before + 1)),
-                    mem::load_vector(self.in_edges(s - 1, last, 2 * after)),
+                    self.points.load::<ODD>(before, plane, 1),
+                    self.points.load::<ODD>(after, plane, R),
+                ]
+            } else {
+                let [before, after] = warps_beside::<W>();
+                [
+                    mem::load_vector(edge::<R, W, S>(s - 1, last, 2 * before + 1)),
+                    mem::load_vector(edge::<R, W, S>(s - 1, last, 2 * after)),
                 ]
             }
         };
         // SAFETY: the caller's.
-        let next =
-            unsafe { self.advance::<PLANES>([&below, &here, &above], beside, kept, self.z(plane)) };
+        let next = unsafe {
+            let z = self.points.z(plane);
+            self.points
+                .advance::<PLANES>([&below, &here, &above], beside, kept, z)
+        };
         self.planes[s - 1][q] = above;
         if s < T {
             let warp = thread::thread_idx_y() as usize;
             // SAFETY: nothing reads this set before the next barrier, and the places are this
             // lane's.
             unsafe {
-                mem::store_vector(self.in_edges(s, q, 2 * warp), next[0]);
-                mem::store_vector(self.in_edges(s, q, 2 * warp + 1), next[R - 1]);
+                mem::store_vector(edge::<R, W, S>(s, q, 2 * warp), next[0]);
+                mem::store_vector(edge::<R, W, S>(s, q, 2 * warp + 1), next[R - 1]);
             }
         }
         next
-    }
-
-    /// The next values of this thread's points in plane z. `beside` are the points before and after
-    /// them along y, `kept` has the [`WALL`]s.
-    ///
-    /// # Safety
-    /// All lanes of the warp call together.
-    #[inline(always)]
-    unsafe fn advance<const PLANES: u32>(
-        &self,
-        [below, here, above]: [&[Pair; R]; 3],
-        beside: [Pair; 2],
-        kept: u32,
-        z: u32,
-    ) -> [Pair; R] {
-        let mut sums = *here;
-        for r in 0..R {
-            // SAFETY: all lanes are here.
-            let (west, east) = unsafe {
-                (
-                    warp::warp_shuffle_up(FULL_MASK, here[r][1], 1, 32).0,
-                    warp::warp_shuffle_down(FULL_MASK, here[r][0], 1, 32).0,
-                )
-            };
-            let south = if r == 0 { beside[0] } else { here[r - 1] };
-            let north = if r == R - 1 { beside[1] } else { here[r + 1] };
-            for e in 0..2 {
-                let around = Neighbours {
-                    west: if e == 0 { west } else { here[r][0] },
-                    east: if e == 0 { here[r][1] } else { east },
-                    south: south[e],
-                    north: north[e],
-                    below: below[r][e],
-                    above: above[r][e],
-                };
-                sums[r][e] = around.sum();
-            }
-        }
-        if PLANES < WALLED && self.flags & SOURCE_ROWS != 0 {
-            self.heat(&mut sums, z);
-        }
-        let mut next = *here;
-        for r in 0..R {
-            for e in 0..2 {
-                let value = sixth(sums[r][e]);
-                // A wall keeps its value.
-                next[r][e] = if PLANES != PLAIN && kept & WALL << (2 * r + e) != 0 {
-                    here[r][e]
-                } else {
-                    value
-                };
-            }
-        }
-        next
-    }
-
-    /// Adds h^2 f to the sums around this thread's points in plane z of a tile with the source.
-    #[inline(always)]
-    fn heat(&self, sums: &mut [Pair; R], z: u32) {
-        if !(Grid { n: self.task.n }).is_source_layer(z) {
-            return;
-        }
-        let h2_f = |e: u32| match self.flags & SOURCE << e {
-            0 => 0.0,
-            _ => self.task.h2_f,
-        };
-        let h2_f = [h2_f(0), h2_f(1)];
-        for (r, sum) in sums.iter_mut().enumerate() {
-            if self.flags & SOURCE_ROW << r != 0 {
-                // `opaque` gives one addition that is executed or not. LLVM would add first, and
-                // choose afterwards.
-                *sum = [
-                    hint::opaque(sum[0] + h2_f[0]),
-                    hint::opaque(sum[1] + h2_f[1]),
-                ];
-            }
-        }
     }
 
     /// Writes this thread's points of plane p - T, if the plane is in the chunk and the points are
@@ -834,48 +579,20 @@ impl<
     unsafe fn store(&self, plane: &[Pair; R]) {
         // The chunk's last plane is written with plane `last`.
         let is_written = self.last.wrapping_sub(self.p) < self.written;
-        let flags = if is_written { self.flags } else { 0 };
+        let flags = if is_written { self.points.flags } else { 0 };
         let at = self.p.wrapping_sub(T as u32);
         // `opaque` makes the values be computed before the branches below, not in them.
         let plane = plane.map(|pair| pair.map(hint::opaque));
         // SAFETY: the caller's.
         unsafe {
-            self.store_to(self.task.u_next, flags, at, &plane);
+            self.points.store::<ODD>(self.points.task.u_next, flags, at, &plane);
             if HAS_NEIGHBOURS {
-                let (z, [low, high]) = (self.z(at), self.task.seams);
+                let (z, [low, high]) = (self.points.z(at), self.points.task.seams);
                 if z < low {
-                    self.store_to(self.task.neighbours[0], flags, at, &plane);
+                    self.points.store::<ODD>(self.points.task.neighbours[0], flags, at, &plane);
                 }
                 if z >= high {
-                    self.store_to(self.task.neighbours[1], flags, at, &plane);
-                }
-            }
-        }
-    }
-
-    /// Writes this thread's points of a plane to a field.
-    ///
-    /// # Safety
-    /// As [`store`](Self::store)'s.
-    #[inline(always)]
-    unsafe fn store_to(&self, field: *mut f64, flags: u32, at: u32, plane: &[Pair; R]) {
-        let target = field.wrapping_add(self.first_of(at));
-        // The thread's first point is the one that it copies. If that is clamped, it writes none.
-        let target = target.wrapping_add(self.copied[0] as usize);
-        for (r, &[first, second]) in plane.iter().enumerate() {
-            if flags & WRITTEN << r == 0 {
-                continue;
-            }
-            let to = target.wrapping_add(r * self.task.n as usize);
-            // SAFETY: the points are in the cube, and no other thread writes them.
-            unsafe {
-                if !ODD {
-                    mem::store_vector(to, [first, second]);
-                } else {
-                    *to = first;
-                    if self.flags & SECOND != 0 {
-                        *to.add(1) = second;
-                    }
+                    self.points.store::<ODD>(self.points.task.neighbours[1], flags, at, &plane);
                 }
             }
         }

@@ -10,11 +10,13 @@
 use std::ops::Range;
 
 use kernels_gpu::poisson::Grid;
+use kernels_gpu::poisson::ring::shared_mem_bytes;
+use kernels_gpu::poisson::tile::{MARGIN, columns, tiles};
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::slabs::{Field, Slabs};
 use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{LEVELS_AT_ONCE, MARGIN, columns, shared_mem_bytes, tiles};
+use super::kernels::LEVELS_AT_ONCE;
 
 /// The choice of a kernel, and the parameters that it was compiled for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

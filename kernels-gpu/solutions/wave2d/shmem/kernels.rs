@@ -96,7 +96,7 @@ pub unsafe fn wave2d_shmem(
         shared,
         // SAFETY: the launch has room for STAGING + TILE + MAX_STEPS floats.
         kinds: unsafe { shared.add(STAGING) },
-        // SAFETY: as above.
+        // SAFETY: the launch has room for STAGING + TILE + MAX_STEPS floats.
         sources: unsafe { shared.add(STAGING + TILE) },
     };
     // SAFETY: the shared memory has the size that `Tile` needs, all threads of the block are here,

@@ -330,7 +330,7 @@ impl<const DEPTH: usize, const ROWS: usize, const THREADS: usize, const RELOADED
         }
         if is_damped {
             let factors = |row: usize| {
-                // SAFETY: as above.
+                // SAFETY: factors were copied when the plane arrived, before a barrier.
                 let [divisor, inverse]: [f64; 2] =
                     unsafe { mem::load_vector(factors.wrapping_add(FACTORS as usize * row)) };
                 Factors {

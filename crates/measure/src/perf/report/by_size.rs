@@ -3,7 +3,7 @@
 use units::three;
 
 use super::by_variant::percent;
-use super::{LabResults, dash, is_variant, time, verdict, without_figures};
+use super::lab_results::{LabResults, dash, is_variant, time, verdict, without_figures};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Correctness, Figures, Outcome, Ratio};
 use terminal::look::{Look, WIDTH};

@@ -2,7 +2,7 @@
 
 use units::three;
 
-use super::{LabResults, dash, is_variant, time, without_figures};
+use super::lab_results::{LabResults, dash, is_variant, time, without_figures};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{CaseResults, Figures, Outcome, Row};
 use terminal::look::Look;

@@ -6,23 +6,21 @@
 //! | `by_size`    | a row for each size, with a column for each variant                        |
 //! | `several`    | one lab on more and more GPUs                                              |
 //! | `registers`  | what caps of registers do                                                  |
+//! | `lab_results` | the cases of a lab, and what all tables say of a row                      |
 //! | `notes`      | what the tables have no room for: in three lines, or all that is known     |
 
 mod by_size;
 mod by_variant;
+mod lab_results;
 mod notes;
 pub(crate) mod registers;
 pub(crate) mod several;
 
-use lab::Cpu;
-use stats::Summary;
-use units::count;
+use terminal::look::Look;
 
 use super::kernels;
-use super::ratios::{self, RowView, cpu, is_cpu};
-use super::results::{CaseResults, Correctness, Figures, Outcome, Reference, Row};
-use terminal::look::Look;
-use terminal::table::Tone;
+use super::results::{CaseResults, Reference};
+use lab_results::LabResults;
 
 /// The cases of one lab: one table, and at most three lines of notes; or, with all notes, what each
 /// case's figures rest on.
@@ -50,189 +48,18 @@ pub fn render_lab(
     }
     parts.extend(registers::table(&lab, look));
     match has_notes {
-        true => parts.extend(cases.iter().flat_map(|case| lab.details(case, look))),
+        true => parts.extend(cases.iter().flat_map(|case| details(&lab, case, look))),
         false => parts.extend(notes::brief(&lab, vs_cpu, look)),
     }
     parts.join("\n\n") + "\n"
 }
 
-/// The cases of a lab.
-struct LabResults<'c> {
-    cases: &'c [CaseResults],
-    references: &'c [Reference],
-    /// The parts that the cases' labels have in common.
-    common: String,
-    /// The parts in which they differ.
-    sizes: Vec<String>,
-    /// The devices on which something was timed, or should have been; without the CPU.
-    devices: Vec<&'c str>,
-}
-
-impl<'c> LabResults<'c> {
-    fn new(cases: &'c [CaseResults], references: &'c [Reference]) -> LabResults<'c> {
-        let split = |case: &'c CaseResults| case.case.split(", ").collect::<Vec<&str>>();
-        let labels: Vec<Vec<&str>> = cases.iter().map(split).collect();
-        let is_common = |at: usize, part: &str| {
-            let mut others = labels.iter();
-            others.all(|label| label.get(at) == Some(&part))
-        };
-        let parts = |label: &[&str], common: bool| {
-            let parts = label.iter().enumerate();
-            let parts = parts.filter(|(at, part)| is_common(*at, part) == common);
-            parts
-                .map(|(_, part)| *part)
-                .collect::<Vec<&str>>()
-                .join(", ")
-        };
-        let mut devices: Vec<&str> = Vec::new();
-        for row in cases.iter().flat_map(|case| &case.rows) {
-            let is_there = !matches!(row.outcome, Outcome::Skipped { .. }) && !is_cpu(row);
-            if is_there && !devices.contains(&row.device.as_str()) {
-                devices.push(&row.device);
-            }
-        }
-        LabResults {
-            cases,
-            references,
-            common: labels
-                .first()
-                .map_or(String::new(), |label| parts(label, true)),
-            sizes: labels.iter().map(|label| parts(label, false)).collect(),
-            devices,
-        }
-    }
-
-    fn rows(&self) -> impl Iterator<Item = RowView<'c>> {
-        ratios::rows(self.cases, self.references)
-    }
-
-    /// A case's name among the others; empty if there is only one.
-    fn size(&self, case: &CaseResults) -> &str {
-        let at = self
-            .cases
-            .iter()
-            .position(|other| std::ptr::eq(other, case));
-        at.map_or("", |at| &self.sizes[at])
-    }
-
-    /// The lab, the device, the unit; and how fast the CPU is.
-    fn head(&self, is_by_size: bool, look: Look) -> String {
-        let Some(first) = self.cases.first() else {
-            return String::new();
-        };
-        let several = match self.cases.len() {
-            1 => String::new(),
-            sizes if self.common.is_empty() => count(sizes, "size"),
-            sizes => format!("{}, ", count(sizes, "size")),
-        };
-        let mut lines = vec![format!(
-            "{}  {several}{}",
-            look.title(&first.lab),
-            self.common
-        )];
-        let figures = self.rows().find_map(|one| one.row.figures());
-        if let Some(figures) = figures {
-            let on = match self.devices[..] {
-                [device] => format!(" on {device}"),
-                _ => String::new(),
-            };
-            let rest = match is_by_size {
-                true => "; time, limit and ratios are those of the fastest (*)",
-                false => "",
-            };
-            lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
-        }
-        lines.extend(self.cpu(first).map(|cpu| look.wrapped(&cpu, 2)));
-        lines.join("\n")
-    }
-
-    /// `CPU: 1001x1001, 200 steps: serial 0.712, parallel 8.31 (11.7x)`.
-    fn cpu(&self, first: &'c CaseResults) -> Option<String> {
-        let references = [Cpu::Serial, Cpu::Parallel];
-        let rows = references
-            .into_iter()
-            .filter_map(|of| cpu(self.references, first, of));
-        let rates = rows.clone().filter_map(|row| {
-            let figures = row.figures()?;
-            let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
-            if figures.result == Correctness::Wrong {
-                text += " (WRONG)";
-            }
-            let (references, case) = (self.references, first);
-            let view = RowView {
-                references,
-                case,
-                row,
-            };
-            let ratio = view.vs_serial();
-            let ratio = ratio.filter(|_| row.variant != Cpu::Serial.name());
-            text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio.short()));
-            Some(text)
-        });
-        let rates: Vec<String> = rates.collect();
-        let case = rows.clone().next().map(|row| &row.case)?;
-        let is_other = self.cases.len() > 1 || *case != first.case;
-        let on = if is_other {
-            format!("{case}: ")
-        } else {
-            String::new()
-        };
-        (!rates.is_empty()).then(|| format!("CPU: {on}{}", rates.join(", ")))
-    }
-
-    /// Everything about a case, peers too.
-    fn details(&self, case: &'c CaseResults, look: Look) -> Vec<String> {
-        let title = || format!("{}  {}", look.title(&case.lab), case.case);
-        let mut parts = Vec::from_iter((self.cases.len() > 1).then(title));
-        parts.push(by_variant::with_peers(self, case, look));
-        parts.extend(notes::all(self, case, look));
-        parts.extend(kernels::render(&case.rows, case.counted.as_ref(), look));
-        parts
-    }
-}
-
-/// Whether and how far the result is right.
-fn verdict(figures: &Figures) -> (String, Tone) {
-    let (text, tone) = match figures.result {
-        Correctness::Reference => ("reference", Tone::Normal),
-        Correctness::Equal => ("bit-equal", Tone::Good),
-        Correctness::Close => ("close", Tone::Good),
-        Correctness::Wrong => ("WRONG", Tone::Bad),
-        Correctness::Unchecked => ("unchecked", Tone::Caution),
-    };
-    let steps = figures.checked_steps.as_ref();
-    let steps = steps.filter(|_| matches!(tone, Tone::Good));
-    let steps = steps.map(|steps| format!(" {}+{}", steps.first, steps.last));
-    (text.to_owned() + &steps.unwrap_or_default(), tone)
-}
-
-/// The text instead of figures.
-fn without_figures(outcome: &Outcome) -> (String, Tone) {
-    let (text, tone) = match outcome {
-        Outcome::Timed(figures) => return verdict(figures),
-        Outcome::Computed { .. } => ("computed", Tone::Normal),
-        Outcome::DoesNotFit => ("does not fit", Tone::Faint),
-        Outcome::Skipped { .. } => ("skipped", Tone::Caution),
-        Outcome::Failed { .. } => ("FAILED", Tone::Bad),
-        Outcome::Lacking { .. } => ("lacking", Tone::Bad),
-    };
-    (text.to_owned(), tone)
-}
-
-/// A time of a step with its interval, unless it is withheld.
-fn time(figures: &Figures, run: &Summary) -> (String, Tone) {
-    match run.withheld() {
-        _ if figures.result == Correctness::Wrong => dash(),
-        None => (figures.us_of_step(run), Tone::Normal),
-        Some(_) => ("withheld".to_owned(), Tone::Caution),
-    }
-}
-
-fn dash() -> (String, Tone) {
-    ("-".to_owned(), Tone::Faint)
-}
-
-/// Whether it is our own, and not a peer's or the CPU's.
-fn is_variant(row: &Row) -> bool {
-    row.language.is_none() && !is_cpu(row)
+/// Everything about a case, peers too.
+fn details<'c>(lab: &LabResults<'c>, case: &'c CaseResults, look: Look) -> Vec<String> {
+    let title = || format!("{}  {}", look.title(&case.lab), case.case);
+    let mut parts = Vec::from_iter((lab.cases.len() > 1).then(title));
+    parts.push(by_variant::with_peers(lab, case, look));
+    parts.extend(notes::all(lab, case, look));
+    parts.extend(kernels::render(&case.rows, case.counted.as_ref(), look));
+    parts
 }

@@ -6,7 +6,7 @@ use stats::Summary;
 use units::{count, three};
 
 use super::by_variant::FIRST_WIDTH;
-use super::{LabResults, is_variant};
+use super::lab_results::{LabResults, is_variant};
 use crate::perf::ratios::{RowView, is_cpu};
 use crate::perf::results::{
     CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,

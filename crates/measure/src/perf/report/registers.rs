@@ -3,7 +3,7 @@
 
 use device::KernelInfo;
 
-use super::{LabResults, is_variant};
+use super::lab_results::{LabResults, is_variant};
 use crate::perf::ratios::RowView;
 use crate::perf::results::{Figures, Row};
 use terminal::look::Look;

@@ -1,38 +1,9 @@
 //! Arrivals at objects that threads wait for, lane by lane: a lane that arrives releases what it
 //! did, and of the other lanes of its warp what barriers of the warp have ordered before.
 
-use std::collections::HashMap;
-
-use super::order::{self, Clocks};
-use crate::registers::{LANES, lanes, lanes_where};
-
-/// For each lane of some warps of the cluster, by number, the clock below which its accesses are
-/// ordered before those of a thread that has waited.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct LaneClocks(HashMap<usize, Box<[u32; LANES]>>);
-
-impl LaneClocks {
-    /// Takes the higher of each clock.
-    pub(crate) fn join(&mut self, warp: usize, clocks: &[u32; LANES]) {
-        let ours = self.0.entry(warp).or_default();
-        order::join(&mut ours[..], clocks);
-    }
-
-    /// Takes those of another, which forgets them.
-    pub(crate) fn take(&mut self, other: &mut LaneClocks) {
-        for (warp, clocks) in other.0.drain() {
-            self.join(warp, &clocks);
-        }
-    }
-
-    /// The lanes of an access at this clock that nothing orders.
-    pub(super) fn unordered(&self, warp: usize, mask: u32, clock: u32) -> u32 {
-        match self.0.get(&warp) {
-            Some(clocks) => lanes_where(mask, |lane| clocks[lane] <= clock),
-            None => mask,
-        }
-    }
-}
+use super::lane_clocks::{LaneClocks, join};
+use super::order::Clocks;
+use crate::registers::{LANES, lanes};
 
 impl Clocks {
     /// An arrival of a lane of a warp that has these lanes: adds what the lane did to `by_lane`,
@@ -56,7 +27,7 @@ impl Clocks {
             .iter_mut()
             .for_each(|clock| *clock = (*clock).max(row[warp]));
         by_lane.join(warp, &clocks);
-        order::join(arriving, &row);
+        join(arriving, &row);
         // The warp has released the least that all of its lanes have.
         let of_all = lanes(all).map(|lane| by_lane.0[&warp][lane]).min();
         arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));

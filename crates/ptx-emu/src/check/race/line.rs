@@ -13,15 +13,15 @@ use super::cell::{Cell, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
 use super::part::{LINE, LaneMap, Part, members};
 
-/// Most runs of a line.
+/// The most runs of a line.
 const RUNS: usize = 24;
 /// Runs that a line has room for. Most lines need no more, and a launch makes a line for each 32
 /// granules that it accesses.
 const FEW: usize = 4;
 /// Runs beyond which an access of a single lane is worth another form.
-const MOST_SCATTERED: usize = 6;
+const MAX_SCATTERED: usize = 6;
 /// Epochs for which shared memory keeps cells.
-const MOST_EPOCHS: u8 = 32;
+const MAX_EPOCHS: u8 = 32;
 
 /// One access, as some granules remember it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -189,8 +189,11 @@ impl Runs {
         };
         match self.count {
             0 | 1 => false,
-            2..FEW => self.all().iter().all(|run| is_of_lane(run) && run.record == *record),
-            FEW..=MOST_SCATTERED => self.all().iter().all(is_of_lane),
+            2..FEW => self
+                .all()
+                .iter()
+                .all(|run| is_of_lane(run) && run.record == *record),
+            FEW..=MAX_SCATTERED => self.all().iter().all(is_of_lane),
             _ => true,
         }
     }
@@ -433,7 +436,7 @@ impl Line {
     /// they remember of other clusters is ordered before.
     #[inline(always)]
     pub(crate) fn enter_shared(&mut self, epoch: u32) -> &mut Self {
-        if self.epoch != epoch && self.form == Form::Cells && self.age < MOST_EPOCHS {
+        if self.epoch != epoch && self.form == Form::Cells && self.age < MAX_EPOCHS {
             (self.epoch, self.age) = (epoch, self.age + 1);
         }
         self.enter(epoch)

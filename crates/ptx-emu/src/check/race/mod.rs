@@ -67,26 +67,27 @@
 //!
 //! # Layout
 //!
-//! `order` says what is ordered before what, `arrivals` what a single lane releases; `cell` what a
-//! granule remembers; `line` is what granules in a row remember together, and `alone` the same
-//! where each is one lane's; `part` says which of them an access is of; `pages` holds the lines of
-//! a buffer.
+//! `order` says what is ordered before what, `arrivals` and `lane_clocks` what a single lane
+//! releases, `strength` for whom an access is strong; `cell` what a granule remembers; `line` is
+//! what granules in a row remember together, and `alone` the same where each is one lane's; `part`
+//! says which of them an access is of; `pages` holds the lines of a buffer.
 
 mod alone;
 mod arrivals;
 mod cell;
+mod lane_clocks;
 mod line;
 mod order;
 mod pages;
 mod part;
+mod strength;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use arrivals::LaneClocks;
 pub(crate) use cell::{Conflict, Kind};
+pub(crate) use lane_clocks::LaneClocks;
 pub(crate) use line::Line;
-pub(crate) use order::{
-    BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record, Scope, Strength,
-};
+pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record};
 pub(crate) use pages::{PAGE, PageGuard, RaceShadow, Saved};
 pub(crate) use part::{LINE, LaneMap, Part};
+pub(crate) use strength::{Scope, Strength};

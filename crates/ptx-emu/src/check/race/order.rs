@@ -2,7 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::arrivals::LaneClocks;
+use super::lane_clocks::{LaneClocks, join};
+use super::strength::Scope;
 use crate::check::fences::Fences;
 use crate::registers::{LANES, lanes_where};
 use crate::tally::InstructionInfo;
@@ -88,14 +89,6 @@ pub(crate) enum Looked {
     Fenced,
     /// Without one.
     Unfenced,
-}
-
-/// Takes the higher of each number.
-#[inline(always)]
-pub(super) fn join(row: &mut [u32], other: &[u32]) {
-    for (ours, &theirs) in row.iter_mut().zip(other) {
-        *ours = (*ours).max(theirs);
-    }
 }
 
 impl Clocks {
@@ -517,33 +510,4 @@ impl<B: BlockOrder> Now<'_, B> {
         };
         then.bytes == now.bytes && reaches(then.scope) && reaches(now.scope)
     }
-}
-
-/// The threads that a strong access is strong for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Scope {
-    Block,
-    Cluster,
-    #[default]
-    Device,
-    System,
-}
-
-impl Scope {
-    /// Whether it has all blocks of a device.
-    pub(crate) fn has_blocks(self) -> bool {
-        matches!(self, Scope::Device | Scope::System)
-    }
-}
-
-/// How an instruction makes its accesses, if they are strong.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Strength {
-    pub(crate) scope: Scope,
-    /// Bytes of an element.
-    pub(crate) bytes: u32,
-    /// It reads and writes at once, and the program looks at what it has read.
-    pub(crate) is_last: bool,
-    /// It is so by `.volatile` alone.
-    pub(crate) is_volatile: bool,
 }

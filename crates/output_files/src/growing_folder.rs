@@ -4,9 +4,10 @@ use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::claimed::Claimed;
+use crate::OutputFile;
+use crate::claims::Claimed;
+use crate::error::{NOT_EMPTY, OutputError, not_written, parent, refused};
 use crate::interrupt::Unfinished;
-use crate::{OutputError, OutputFile, not_written, parent, refused};
 
 /// The name of the file that claims a folder.
 const CLAIM: &str = ".harness-running";
@@ -85,9 +86,6 @@ impl GrowingFolder {
         &self.target
     }
 }
-
-/// Said of a folder that holds other files.
-pub(crate) const NOT_EMPTY: &str = "the folder is not empty; remove it, or name another";
 
 /// A file in the folder that says whose it is. The lock ends with the program, also if it is
 /// killed.

@@ -6,19 +6,7 @@
 //! any order. Lanes *stay together* there, which takes half as many steps, and wait for those that
 //! come later.
 
-use crate::unset_values::facts::{Facts, Flow};
-
-/// The dealings of an instruction with other threads.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Company {
-    /// Nothing.
-    #[default]
-    None,
-    /// Waits for those of the block.
-    Barrier,
-    /// Its results, or those of others, may depend on who comes first.
-    Order,
-}
+use crate::unset_values::facts::{Company, Facts, Flow};
 
 /// The positions of a function at which lanes stay together.
 pub(crate) fn stay_together(facts: &[Facts], is_kernel: bool) -> Vec<bool> {

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::OutputError;
+use crate::error::OutputError;
 
 /// Places, each with the flag that is going to write there; none for a file that is read.
 static CLAIMED: Mutex<Vec<(PathBuf, Option<String>)>> = Mutex::new(Vec::new());
