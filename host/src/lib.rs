@@ -31,6 +31,7 @@
 //! A solution has one file of kernels. Code that several solutions share is in `kernels-gpu/src`,
 //! which students have too.
 
+#[cfg(test)]
 mod computed;
 pub mod course_root;
 mod double;

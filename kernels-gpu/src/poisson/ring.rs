@@ -16,9 +16,9 @@ pub const fn shared_mem_bytes(levels: u32, rows: u32, warps: u32, slots: u32) ->
     8 * COLUMNS * warps * (slots * rows + 6 * (levels - 1))
 }
 
-/// This lane's place in an edge of a tile, in shared memory after a ring of S planes: warp w's first
-/// row is edge 2 w, its last one 2 w + 1. Each of the W warps has both in a set, and each iteration
-/// has a set for each of three planes, the first iteration's first.
+/// This lane's place in an edge of a tile, in shared memory after a ring of S planes: warp w's
+/// first row is edge 2 w, its last one 2 w + 1. Each of the W warps has both in a set, and each
+/// iteration has a set for each of three planes, the first iteration's first.
 #[inline(always)]
 pub fn edge<const R: usize, const W: usize, const S: usize>(
     iteration: usize,

@@ -6,6 +6,7 @@ mod hidden;
 mod one_case;
 mod reach;
 
+use sandbox::ResourceLimits;
 use std::time::Instant;
 
 use test_support::{Need, skip};

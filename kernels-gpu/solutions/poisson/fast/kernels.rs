@@ -401,7 +401,11 @@ impl<
         let plane = (self.p + after).min(self.last.min(n - 1));
         let source = self.points.task.u.wrapping_add(self.points.first_of(plane));
         // That of the element of memory where the plane begins: n * n is odd, if n is.
-        let parity = self.points.task.element().wrapping_add(self.points.z(plane));
+        let parity = self
+            .points
+            .task
+            .element()
+            .wrapping_add(self.points.z(plane));
         let to = self.shared + 8 * self.in_ring(q + after as usize);
         for (r, &from) in self.points.copied.iter().enumerate() {
             let to = to + 8 * (r * ROW) as u32;
@@ -436,7 +440,9 @@ impl<
             thread::sync_threads();
             self.fetch(q, Self::AHEAD);
             for (r, pair) in plane.iter_mut().enumerate() {
-                *pair = self.points.load::<ODD>(own.wrapping_add(r * ROW), self.p, r);
+                *pair = self
+                    .points
+                    .load::<ODD>(own.wrapping_add(r * ROW), self.p, r);
             }
         }
         plane
@@ -530,8 +536,13 @@ impl<
         let plane = self.p.wrapping_sub(s as u32);
         // Walls keep their values, and so do all points in levels beyond the iterations.
         let is_computed = PLANES != ANY
-            || s as u32 <= self.points.task.iterations && plane.wrapping_sub(1) < self.points.task.n - 2;
-        let kept = if is_computed { self.points.flags } else { u32::MAX };
+            || s as u32 <= self.points.task.iterations
+                && plane.wrapping_sub(1) < self.points.task.n - 2;
+        let kept = if is_computed {
+            self.points.flags
+        } else {
+            u32::MAX
+        };
         // SAFETY: these rows were written before the last barrier.
         let beside = unsafe {
             if s == 1 {
@@ -585,14 +596,17 @@ impl<
         let plane = plane.map(|pair| pair.map(hint::opaque));
         // SAFETY: the caller's.
         unsafe {
-            self.points.store::<ODD>(self.points.task.u_next, flags, at, &plane);
+            self.points
+                .store::<ODD>(self.points.task.u_next, flags, at, &plane);
             if HAS_NEIGHBOURS {
                 let (z, [low, high]) = (self.points.z(at), self.points.task.seams);
                 if z < low {
-                    self.points.store::<ODD>(self.points.task.neighbours[0], flags, at, &plane);
+                    self.points
+                        .store::<ODD>(self.points.task.neighbours[0], flags, at, &plane);
                 }
                 if z >= high {
-                    self.points.store::<ODD>(self.points.task.neighbours[1], flags, at, &plane);
+                    self.points
+                        .store::<ODD>(self.points.task.neighbours[1], flags, at, &plane);
                 }
             }
         }

@@ -118,7 +118,13 @@ impl Solution for Shape {
             return Ok(Outputs { u0, u1 });
         }
         let (rows, halo) = (u64::from(problem.n_y), u64::from(self.steps));
-        let slabs = Slabs::new(plan.available_devices(), rows, 0..rows, halo, "along y, each a row")?;
+        let slabs = Slabs::new(
+            plan.available_devices(),
+            rows,
+            0..rows,
+            halo,
+            "along y, each a row",
+        )?;
         let unpadded = [slabs.scatter(plan, u0)?, slabs.scatter(plan, u1)?];
         let run = Run {
             shape: *self,

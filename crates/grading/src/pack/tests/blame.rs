@@ -1,6 +1,7 @@
 //! Whose fault a failure is, and that the words of compilers do not decide it.
 
 use super::*;
+use sandbox::ResourceLimits;
 
 /// Nothing is concluded from what compilers print: a submission chooses it.
 #[test]

@@ -1,6 +1,7 @@
 //! A case that cannot be recorded, or whose plan does not fit, costs that case alone.
 
 use super::*;
+use sandbox::ResourceLimits;
 
 /// The fault of each case, by its name, of a submission that does this first.
 fn cases_of(body: &str, options: Options) -> Vec<(String, Option<NotRecorded>)> {
