@@ -109,7 +109,7 @@ impl Cli {
         }
     }
 
-    /// What the command needs of submissions.
+    /// The use that the command has for submissions.
     fn purpose(&self) -> Purpose {
         match &self.command {
             Command::Perf(_) => Purpose::TimedPlans,

@@ -1,4 +1,4 @@
-//! The case that the emulated device counts where there is no GPU to time one.
+//! The case that the emulated device counts on a machine without a GPU.
 
 use crate::{Lab, LabCase};
 
@@ -7,7 +7,7 @@ use crate::{Lab, LabCase};
 const MAX_UPDATES: u64 = 17 << 20;
 const MAX_STEPS: u64 = 16;
 
-/// The case that is counted in place of this one: the same with fewer timesteps, or if it is too
+/// The case that is counted instead of this one: the same with fewer timesteps, or if it is too
 /// large for the emulated device, that of the first case for laptops. None for the case itself. On
 /// a small case, per-thread and per-tile work that a large one hardly feels would outweigh the
 /// rest.

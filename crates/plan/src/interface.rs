@@ -227,12 +227,11 @@ macro_rules! interface {
                 buffers: Buffers,
                 plan: &mut $crate::Plan,
             ) -> Result<Outputs, $crate::PlanError> {
-                let Some(number) = shape else {
-                    return self.record(problem, buffers, plan);
-                };
-                let none = || $crate::PlanError::unsupported(format!("no shape {number}"));
-                let (_, shape) = self.shapes().into_iter().nth(number).ok_or_else(none)?;
-                shape.record(problem, buffers, plan)
+                match shape.map(|number| self.shapes().into_iter().nth(number)) {
+                    None => self.record(problem, buffers, plan),
+                    Some(Some((_, shape))) => shape.record(problem, buffers, plan),
+                    Some(None) => Err($crate::PlanError::unsupported("no such shape")),
+                }
             }
 
             fn shape_labels(&self) -> Vec<String> {

@@ -62,12 +62,11 @@ pub fn record_all<L: Interface>(
 ) -> io::Result<()> {
     record_each(&mut input, &mut output, &|task| {
         let Task { name, shape, .. } = task;
-        let problem = L::Problem::deserialize(&task.problem).map_err(|error| {
-            io::Error::other(format!(
-                "problem `{name}` is not a problem of {}: {error}",
-                L::NAME
-            ))
-        })?;
+        let refused = |error: serde_json::Error| {
+            let lab = L::NAME;
+            io::Error::other(format!("problem `{name}` is not a problem of {lab}: {error}"))
+        };
+        let problem = L::Problem::deserialize(&task.problem).map_err(refused)?;
         let labels = shape.map_or_else(Vec::new, |_| solution.shape_labels());
         let plan = L::record_shape(*shape, task.devices, name, &problem, solution);
         Ok((labels, plan))
@@ -89,15 +88,11 @@ fn record_each(
     for task in serde_json::Deserializer::from_reader(BufReader::new(input)).into_iter() {
         let task: Task = task?;
         let (shapes, recorded) = record(&task)?;
-        let (plan, error) = match recorded {
-            Ok(plan) => (Some(plan), None),
-            Err(error) => (None, Some(error)),
-        };
         let recording = Recording {
             name: task.name,
-            plan,
-            too_large: matches!(error, Some(PlanError::TooLarge { .. })),
-            error: error.map(|error| error.to_string()),
+            too_large: matches!(recorded, Err(PlanError::TooLarge { .. })),
+            error: recorded.as_ref().err().map(ToString::to_string),
+            plan: recorded.ok(),
             shapes,
         };
         serde_json::to_writer(&mut output, &recording)?;

@@ -175,7 +175,7 @@ fn a_task_may_name_a_launch_shape() {
     assert_eq!(recorded(None), (Some(128), None, String::new()));
     assert_eq!(recorded(Some(0)), (Some(64), None, labels()));
     assert_eq!(recorded(Some(1)), (Some(256), None, labels()));
-    let error = Some("the solution refuses this problem: no shape 2".to_owned());
+    let error = Some("the solution refuses this problem: no such shape".to_owned());
     assert_eq!(recorded(Some(2)), (None, error, labels()));
 }
 

@@ -347,8 +347,8 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
     }
 }
 
-/// Whoever is right in every case that students see is right in hidden ones, too: these have other
-/// sizes, and nothing else that no visible case has.
+/// A submission that is right in every visible case is right in hidden ones: these have other sizes,
+/// and nothing else that no visible case has.
 #[test]
 fn visible_cases_have_what_hidden_ones_ask_for() {
     let several = concat!(

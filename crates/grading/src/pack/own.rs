@@ -118,8 +118,8 @@ fn task(case: &dyn LabCase, devices: u32, shape: Option<usize>) -> Task {
 
 impl Packer {
     /// Builds a submission, as a variant of this name. Its plans are recorded on demand, for as
-    /// long as the folder is there. With [`Purpose::Shapes`] it has the launch shapes that it declares,
-    /// after the one that is graded.
+    /// long as the folder is there. With [`Purpose::Shapes`] it has the launch shapes that it
+    /// declares, after the one that is graded.
     ///
     /// # Errors
     ///
@@ -168,7 +168,7 @@ impl Packer {
     }
 }
 
-/// What a command needs of submissions.
+/// The use that a command has for submissions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Purpose {
     /// It needs plans of any cases.

@@ -401,7 +401,7 @@ impl TuneArgs {
         &self.lab
     }
 
-    /// The submissions that are named: they are tuned in place of built-in variants.
+    /// The submissions that are named: they are tuned instead of built-in variants.
     pub fn own(&self) -> &SubmissionArg {
         &self.own
     }
