@@ -64,7 +64,9 @@ pub fn record_all<L: Interface>(
         let Task { name, shape, .. } = task;
         let refused = |error: serde_json::Error| {
             let lab = L::NAME;
-            io::Error::other(format!("problem `{name}` is not a problem of {lab}: {error}"))
+            io::Error::other(format!(
+                "problem `{name}` is not a problem of {lab}: {error}"
+            ))
         };
         let problem = L::Problem::deserialize(&task.problem).map_err(refused)?;
         let labels = shape.map_or_else(Vec::new, |_| solution.shape_labels());
