@@ -178,14 +178,23 @@ pub(crate) fn run(
     if let Some((position, stop)) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
         return Err((Some(position), stop));
     }
-    let mut waiting = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let waiting = waiting.into_inner().unwrap_or_else(PoisonError::into_inner);
     if waiting.is_empty() || launch.attempt.has_failed() {
         return Ok(tallies);
     }
-    waiting.sort_by_key(|(position, _)| *position);
     let started = next.into_inner().min(clusters);
-    let ended = coresident::run(launch, &order, started, waiting);
-    let mut tallies = tallies;
-    tallies.add(&ended.map_err(|stop| (None, stop))?);
+    go_on(launch, &order, started, waiting, tallies).map_err(|stop| (None, stop))
+}
+
+/// Runs clusters that wait, and those from `started` on, together. `tallies` are those until now.
+fn go_on<'a>(
+    launch: &'a LaunchContext<'a>,
+    order: &'a Order,
+    started: u64,
+    mut waiting: Vec<(u64, ClusterRunner<'a>)>,
+    mut tallies: Tallies,
+) -> Result<Tallies, Stop> {
+    waiting.sort_by_key(|(position, _)| *position);
+    tallies.add(&coresident::run(launch, order, started, waiting)?);
     Ok(tallies)
 }

@@ -138,6 +138,13 @@ impl BlockRunner<'_> {
         self.block.warps[index] = warp;
     }
 
+    /// True if some group waits for a change in memory that other clusters reach.
+    pub(crate) fn waits_for_others(&self) -> bool {
+        let parked = self.block.warps.iter().flat_map(|warp| &warp.parked);
+        let mut words = parked.flat_map(|parked| &parked.watched);
+        words.any(|word| space_of(word.address) == Space::Global)
+    }
+
     /// True if some group waits for a change in memory.
     pub(crate) fn has_parked(&self) -> bool {
         let mut groups = self.block.warps.iter().flat_map(|warp| &warp.groups);

@@ -215,11 +215,11 @@ impl<'a> ClusterRunner<'a> {
             }
         }
         progress |= self.complete_barrier()?;
-        let is_parked = || self.blocks.iter().any(BlockRunner::has_parked);
+        let waits_for_others = || self.blocks.iter().any(BlockRunner::waits_for_others);
         match (is_over, progress) {
             (true, _) => Ok(Progress::Ended),
             (false, true) => Ok(Progress::GoesOn),
-            _ if self.has_company && is_parked() => Ok(Progress::Waits),
+            _ if self.has_company && waits_for_others() => Ok(Progress::Waits),
             _ => Err(self.diagnose()),
         }
     }
