@@ -9,8 +9,8 @@ use crate::registers::{ALL, Registers, lanes};
 pub(crate) const MAX_WATCHED: usize = 64;
 /// Polls after which another poll begins the round: the first was not in the loop.
 const LONGEST_ROUND: u32 = 16;
-/// The most polls between two at which registers are compared; the same of weak loads, of which most are
-/// no polls.
+/// Most polls between two at which registers are compared; the same of weak loads. Most of these
+/// are not polls.
 const MAX_SKIPPED: u32 = 64;
 const MAX_SKIPPED_WEAK: u32 = 4096;
 /// Polls after which the lanes that run ahead stay the same.
@@ -109,8 +109,8 @@ impl Spin {
         false
     }
 
-    /// Notes that the lanes of a mask have read each other's registers. Those that do not poll bring
-    /// what they have done elsewhere.
+    /// Notes that the lanes of a mask have read each other's registers. Lanes that do not poll
+    /// bring what they have done elsewhere.
     pub(crate) fn note_exchange(&mut self, lanes: u32) {
         self.is_pure &= self.mask == lanes;
     }

@@ -31,8 +31,8 @@ fn a_timestep_is_seven_launches_or_one() {
             let plan = variant.record(&random([9, 10, 11], steps, 2)).unwrap();
             plan.commands().len()
         };
-        let is_one = ["fast", "two_steps"].contains(&&*variant.name)
-            || variant.name.starts_with("smem_dsm");
+        let is_one =
+            ["fast", "two_steps"].contains(&&*variant.name) || variant.name.starts_with("smem_dsm");
         let expected = if is_one { [0, 1, 3] } else { [0, 7, 21] };
         assert_eq!([0, 1, 3].map(commands), expected, "{}", variant.name);
     }

@@ -219,7 +219,8 @@ impl Stretch {
         // Planes count from the halo's first.
         let [low, high] = [self.planes.start, self.planes.end].map(|x| x + self.first + RADIUS);
         let computed = low - RADIUS..high + RADIUS;
-        let has_source = problem.source != u32::MAX && computed.contains(&(problem.source / stride));
+        let has_source =
+            problem.source != u32::MAX && computed.contains(&(problem.source / stride));
         Task {
             grid: self.grid(),
             region: self.moved(self.whole.inner(problem.shell)),

@@ -180,7 +180,7 @@ impl Runs {
     }
 
     /// True if a further access of a single lane makes another form worth while: there are many
-    /// runs, or each is of a lane alone and there is no room, or each is a lane of this access.
+    /// runs; or each is of a lane alone, and they fill the line or are lanes of this access.
     #[inline(always)]
     fn are_apart(&self, record: &Record) -> bool {
         let is_of_lane = |run: &Run| {

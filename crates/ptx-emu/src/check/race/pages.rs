@@ -24,7 +24,7 @@ struct Page {
 }
 
 // SAFETY: the content is reached by `RaceShadow::lock`, under the lock, and by `RaceShadow::own`,
-// whose caller sees to it that nobody else does.
+// whose caller excludes all others.
 unsafe impl Sync for Page {}
 
 /// The content of a page before the first store of a launch: see `attempt`.
@@ -95,7 +95,7 @@ impl RaceShadow {
     }
 }
 
-/// A page that nobody else uses.
+/// A page for one user alone.
 pub(crate) struct PageGuard<'a> {
     lines: &'a mut [Line],
     saved: &'a mut Option<Box<Saved>>,
