@@ -347,7 +347,7 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
     }
 }
 
-/// A submission that is right in every visible case is right in hidden ones: these have other sizes,
+/// A submission that is right in every visible case is right in hidden ones. They have other sizes,
 /// and nothing else that no visible case has.
 #[test]
 fn visible_cases_have_what_hidden_ones_ask_for() {
