@@ -30,7 +30,8 @@ fn the_model_of_fast_knows_that_tiles_of_odd_cubes_write_a_column_less() {
             devices: 1,
             multiprocessors: 132,
         };
-        let fast = LAB.find("fast").unwrap();
+        let fast = format!("fast@{}", fast::Shape::DEFAULT.label());
+        let fast = LAB.find(&fast).unwrap();
         let demand = fast.demand(&random(n, 9), target).unwrap();
         let (_, chunk) = fast::Shape::DEFAULT.blocks(n, n - 2, target.multiprocessors);
         // Tiles of 64 by 32 points are read. In 32 - 2 * 3 rows, and a chunk's own planes, points
