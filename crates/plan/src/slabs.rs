@@ -73,10 +73,9 @@ impl Slabs {
         })
     }
 
-    /// The same, where a device holds `planes` more beyond its halo. They keep what they have at
-    /// the start: kernels number elements from there, and do not read them.
-    pub fn with_margin(self, planes: u64) -> Slabs {
-        let margin = planes;
+    /// The same, where a device holds `margin` more planes beyond its halo. They keep what they
+    /// have at the start: kernels number elements from there, and do not read them.
+    pub fn with_margin(self, margin: u64) -> Slabs {
         Slabs { margin, ..self }
     }
 

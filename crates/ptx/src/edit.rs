@@ -42,3 +42,53 @@ pub fn with_max_registers(text: &str, registers: u32) -> Result<String, Error> {
     edited += &text[done..];
     Ok(edited)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = "\
+.version 7.0 // { .entry none
+.target sm_70
+.address_size 64
+/* .entry in a comment { */
+.global .align 4 .b8 table[4] = {1, 2, 3, 4};
+.func helper() { ret; }
+.visible .entry first(
+    .param .u64 first_u
+)
+.maxntid 32, 1, 1
+.maxnreg 24
+{
+    .reg .b32 %r<2>;
+    { mov.u32 %r1, 7; }
+    ret;
+}
+.entry second { ret; }
+";
+
+    #[test]
+    fn every_entry_gets_one() {
+        insta::assert_snapshot!(with_max_registers(PTX, 40).unwrap(), @"
+    .version 7.0 // { .entry none
+    .target sm_70
+    .address_size 64
+    /* .entry in a comment { */
+    .global .align 4 .b8 table[4] = {1, 2, 3, 4};
+    .func helper() { ret; }
+    .visible .entry first(
+        .param .u64 first_u
+    )
+    .maxntid 32, 1, 1
+
+    .maxnreg 40
+    {
+        .reg .b32 %r<2>;
+        { mov.u32 %r1, 7; }
+        ret;
+    }
+    .entry second .maxnreg 40
+    { ret; }
+    ");
+    }
+}

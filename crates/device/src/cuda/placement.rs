@@ -153,7 +153,9 @@ fn most_streams(plan: &Plan) -> usize {
         matches!(first, Command::Launch(_))
     });
     let largest = of_launches.map(ExactSizeIterator::len).max();
-    { largest.unwrap_or(0) }.clamp(MAX_STREAMS, MAX_STREAMS_OF_GROUPS)
+    largest
+        .unwrap_or(0)
+        .clamp(MAX_STREAMS, MAX_STREAMS_OF_GROUPS)
 }
 
 /// A placement in the making.

@@ -337,7 +337,7 @@ impl Run<'_> {
                 return launch(plan, Part::new(self.shape.any(false), stretch.points()));
             }
             let parts = self.shape.parts(&stretch, &task, self.problem.shell);
-            let alone = if self.shape.is_alone { 1 } else { 0 };
+            let alone = usize::from(self.shape.is_alone);
             for parts in [&parts[..alone], &parts[alone..]] {
                 plan.independent(|plan| parts.iter().try_for_each(|&part| launch(plan, part)))?;
             }
