@@ -127,11 +127,12 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
 proptest! {
     #[test]
     fn each_plane_is_owned_once_and_halos_reach_as_far_as_the_stencil(
-        (devices, walls, more, halo) in (1_u32..9, 0_u64..5, 0_u64..40, 1_u64..5)
+        (devices, walls, more, halo, are_long) in (1_u32..9, 0_u64..5, 0_u64..40, 1_u64..5, any::<bool>())
     ) {
         let computed = u64::from(devices) + more;
         let all = computed + 2 * walls;
         let slabs = slabs(devices, walls, computed, halo);
+        let slabs = if are_long { slabs.with_long_seams() } else { slabs };
         let owned: Vec<u64> = slabs.devices().flat_map(|device| slabs.owned(device)).collect();
         prop_assert_eq!(owned, (0..all).collect::<Vec<_>>());
         for device in slabs.devices() {
@@ -164,6 +165,8 @@ proptest! {
         let expected = run(&stepped(&one, planes, halo, steps), &one, &start, halo);
         let several = slabs(devices, 1, computed, halo);
         prop_assert_eq!(run(&stepped(&several, planes, halo, steps), &several, &start, halo), expected.clone());
+        let long = several.clone().with_long_seams();
+        prop_assert_eq!(run(&stepped(&long, planes, halo, steps), &long, &start, halo), expected.clone());
         let with_margin = several.with_margin(2);
         prop_assert_eq!(run(&stepped(&with_margin, planes, halo, steps), &with_margin, &start, halo), expected);
     }
@@ -204,8 +207,13 @@ fn follows(waits: &[Vec<u32>], command: u32) -> Vec<u32> {
 
 #[test]
 fn the_interior_waits_for_no_exchange_around_it() {
-    let slabs = slabs(3, 1, 12, 1);
-    let plan = stepped(&slabs, 14, 1, 2);
+    for slabs in [slabs(3, 1, 24, 1), slabs(3, 1, 24, 1).with_long_seams()] {
+        interior_waits_for_no_exchange(&slabs);
+    }
+}
+
+fn interior_waits_for_no_exchange(slabs: &Slabs) {
+    let plan = stepped(slabs, 26, 1, 2);
     // A step: seams (1 + 2 + 1), copies (4), interiors (3).
     let kinds: Vec<_> = plan
         .commands()
@@ -255,6 +263,20 @@ fn a_margin_is_held_and_not_sent_and_a_field_may_reach_less_far() {
     // plane each.
     let expected = [[5, 10, 3], [7, 2, 3], [5, 10, 1], [9, 4, 1]];
     assert_eq!(copies.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn long_seams_are_a_quarter_of_a_slab_and_at_least_the_halo() {
+    let parts = |slabs: &Slabs| (slabs.seams(1), slabs.interior(1));
+    let long = slabs(3, 1, 24, 1).with_long_seams();
+    assert_eq!(parts(&long), (vec![9..11, 15..17], 11..15));
+    assert_eq!((long.seams(0), long.interior(0)), (vec![7..9], 1..7));
+    let wide = slabs(3, 1, 24, 3).with_long_seams();
+    assert_eq!(parts(&wide), (vec![9..12, 14..17], 12..14));
+    // What others hold is the halo all the same.
+    assert_eq!([long.held(0), long.held(1)], [0..10, 8..18]);
+    let one = slabs(1, 1, 24, 1).with_long_seams();
+    assert_eq!((one.seams(0).len(), one.interior(0)), (0, 1..25));
 }
 
 #[test]

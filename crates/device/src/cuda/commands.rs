@@ -21,7 +21,7 @@ use plan::{BufferId, Command, LaunchConfig, Plan};
 
 /// The longest plan that becomes a graph as a whole. A node takes some 3 to 8 us to make (H100,
 /// driver 580). A longer plan becomes a graph of some repetitions, if it repeats.
-pub const MAX_NODES: usize = 32_768;
+pub const MAX_NODES: usize = 65_536;
 
 /// About how many nodes the graph of a plan that repeats has: one launch costs little beside them.
 const REPEATED_NODES: usize = 4096;

@@ -71,19 +71,19 @@ fn a_long_plan_that_repeats_becomes_a_graph_of_some_repetitions() {
         laid_out(&plan).graph_range()
     };
     assert_eq!(graph_of(0, 0, 1), None);
-    let whole = graph_of(0, 16_384, 20_000);
-    assert_eq!(whole, Some(0..32_768), "short enough as a whole");
+    let whole = graph_of(0, 32_768, 40_000);
+    assert_eq!(whole, Some(0..65_536), "short enough as a whole");
     // Shapes of two kinds and arguments of three repeat after six launches, each with a fill.
-    assert_eq!(graph_of(0, 20_001, 3), Some(0..12 * 341));
-    assert_eq!(graph_of(2, 20_001, 3), Some(2..2 + 12 * 341));
-    assert_eq!(graph_of(9, 20_001, 3), None, "too much before it");
-    assert_eq!(graph_of(0, 20_000, 5_000), Some(0..10_000));
+    assert_eq!(graph_of(0, 40_001, 3), Some(0..12 * 341));
+    assert_eq!(graph_of(2, 40_001, 3), Some(2..2 + 12 * 341));
+    assert_eq!(graph_of(9, 40_001, 3), None, "too much before it");
+    assert_eq!(graph_of(0, 40_000, 5_000), Some(0..10_000));
     assert_eq!(
-        graph_of(0, 20_000, 15_000),
+        graph_of(0, 40_000, 30_000),
         None,
         "it does not repeat twice"
     );
-    assert_eq!(graph_of(0, 20_000, 20_000), None);
+    assert_eq!(graph_of(0, 40_000, 40_000), None);
 }
 
 #[test]
@@ -92,7 +92,7 @@ fn independent_commands_stay_whole_in_parts_and_repetitions() {
     let u = plan.buffer("u", Element::F32, 10);
     let one = LaunchConfig::new(1, 1);
     plan.fill(u, 0).unwrap();
-    for step in 0..20_000u32 {
+    for step in 0..30_000u32 {
         plan.launch("k", one, args![u]).unwrap();
         // Groups of two and of three in turns: the commands repeat after one step, with their
         // groups after two.

@@ -370,7 +370,7 @@ pub fn runs_many_times_by_stream_and_graph(device: &dyn Device) {
 }
 
 pub fn captures_no_plan_that_is_empty_or_long_without_repeating(device: &dyn Device) {
-    for commands in [0, 32_769] {
+    for commands in [0, 65_537] {
         let mut plan = Plan::new("long");
         let u = plan.buffer("u", Element::U8, 1);
         for command in 0..commands {
@@ -383,7 +383,7 @@ pub fn captures_no_plan_that_is_empty_or_long_without_repeating(device: &dyn Dev
         };
         let expected = match device.info().kind {
             DeviceKind::Cuda => format!(
-                "graphs are made of 1 to 32768 commands; this plan has {commands}, and does not repeat"
+                "graphs are made of 1 to 65536 commands; this plan has {commands}, and does not repeat"
             ),
             DeviceKind::Emulated => "this device has no graphs".to_owned(),
         };
@@ -393,7 +393,7 @@ pub fn captures_no_plan_that_is_empty_or_long_without_repeating(device: &dyn Dev
 }
 
 pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
-    const STEPS: u32 = 33_000;
+    const STEPS: u32 = 66_000;
     let mut plan = Plan::new("long");
     let x = plan.buffer("x", Element::F32, 1);
     let y = plan.buffer("y", Element::F32, 1);
@@ -421,15 +421,15 @@ pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
         values.push([x, y].map(|id| session.read(id).unwrap()));
         reset(session.as_mut(), &plan, &inputs).unwrap();
         if let Some(segments) = session.run_segments(5).unwrap() {
-            // By stream at first, then by replays of 4096 and a rest of 233, after one more.
+            // By stream at first, then by replays of 4096 and a rest of 465, after one more.
             let parts: Vec<u64> = segments
                 .parts
                 .iter()
                 .map(|(commands, _)| *commands)
                 .collect();
             let expected = match by {
-                Launching::Stream => [6600, 6600, 6601, 6600, 6601],
-                Launching::Graph => [4097, 8192, 4096, 8192, 8425],
+                Launching::Stream => [13200, 13200, 13201, 13200, 13201],
+                Launching::Graph => [12289, 12288, 12288, 12288, 16849],
             };
             assert_eq!(parts, expected);
             values.push([x, y].map(|id| session.read(id).unwrap()));
@@ -442,7 +442,7 @@ pub fn replays_the_repetitions_of_a_long_plan(device: &dyn Device) {
             );
         }
     }
-    // 33 000 steps are 2750 times twelve; then once more y += x.
+    // 66 000 steps are 5500 times twelve; then once more y += x.
     let expected = [vec![3.0f32], vec![3.0]].map(HostBuffer::from);
     assert!(
         values.iter().all(|values| *values == expected),

@@ -3,7 +3,9 @@
 //! iterations thus exist at the end, and their difference can be computed.
 //!
 //! On several devices, each has a slab of planes, and T planes of each neighbour. A pass computes
-//! the T planes at each seam first, and sends them while it computes the others.
+//! the planes at each seam first, and sends T of them while it computes the others. A block reads
+//! 2 T planes more than it writes, so that seams of T planes would cost as much as seams of 3 T.
+//! They are a quarter of the slab where tiles fill the GPU, and of T planes elsewhere.
 //!
 //! [`AtOnce`] has a launch per device for all passes, which exchange planes by themselves.
 
@@ -97,11 +99,16 @@ impl Shape {
         })
     }
 
+    /// The tiles of a plane for `levels` iterations, along each axis.
+    fn tiles(&self, n: u32, levels: u32) -> [u32; 2] {
+        let rows = self.rows * self.warps;
+        [tiles(n, columns(n), MARGIN), tiles(n, rows, levels)]
+    }
+
     /// The grid of blocks for this number of planes of a cube, and the planes of each block, which
     /// fill this number of multiprocessors.
     pub fn blocks(&self, n: u32, planes: u32, multiprocessors: u32) -> ([u32; 3], u32) {
-        let rows = self.rows * self.warps;
-        let [x, y] = [tiles(n, columns(n), MARGIN), tiles(n, rows, self.levels)];
+        let [x, y] = self.tiles(n, self.levels);
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
@@ -174,6 +181,12 @@ impl Solution for Shape {
         let (n, planes, halo) = (problem.n, u64::from(problem.n), u64::from(self.levels));
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, planes, 1..planes - 1, halo, "between the walls")?;
+        // Tiles that leave multiprocessors free have room for the seam of T planes beside the rest.
+        let tiles = self.tiles(n, self.levels);
+        let slabs = match tiles[0] * tiles[1] < plan.multiprocessors() {
+            true => slabs,
+            false => slabs.with_long_seams(),
+        };
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;
         let mut u_next = slabs.scatter(plan, u_next)?;
@@ -206,8 +219,7 @@ impl AtOnce {
     /// The grid for this number of planes of a cube, if its blocks run at once on this number of
     /// multiprocessors, and the planes of each block.
     pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<([u32; 3], u32)> {
-        let rows = Self::SHAPE.rows * Self::SHAPE.warps;
-        let [x, y] = [tiles(n, columns(n), MARGIN), tiles(n, rows, LEVELS_AT_ONCE)];
+        let [x, y] = Self::SHAPE.tiles(n, LEVELS_AT_ONCE);
         let chunks = (multiprocessors / (x * y)).min(planes);
         let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
         Some(([x, y, planes.div_ceil(chunk)], chunk))

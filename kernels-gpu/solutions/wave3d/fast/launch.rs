@@ -1,8 +1,9 @@
 //! Passes of several timesteps, from two fields to two others.
 //!
 //! On several devices, each has a slab of planes along x, and as many planes of each neighbour as a
-//! pass reads. A pass computes the planes at each seam first, and sends them while it computes the
-//! others.
+//! pass reads. A pass computes a quarter of a slab at each seam first, and sends what the neighbour
+//! needs while it computes the rest. A block reads 2 T planes more than it writes, so that a launch
+//! of T planes alone would cost as much as one of 3 T.
 
 use plan::slabs::Slabs;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
@@ -126,7 +127,8 @@ impl Solution for Shape {
         let planes = u64::from(n_x);
         let most = self.depth.clamp(1, MAX_DEPTH);
         let halo = u64::from(reach(most));
-        let slabs = Slabs::new(plan.available_devices(), planes, 0..planes, halo, "along x")?;
+        let slabs = Slabs::new(plan.available_devices(), planes, 0..planes, halo, "along x")?
+            .with_long_seams();
         let columns = n_x as usize * n_y as usize;
         let of_columns = plan.scratch("factors", Element::F64, FACTORS as usize * columns);
         let factors = slabs.scatter(plan, of_columns)?;
