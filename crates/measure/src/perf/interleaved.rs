@@ -122,8 +122,15 @@ pub fn time(
         Ok(())
     });
     stopwatch.time(Phase::Samples, || {
+        // Every other turn goes backwards: no run is later than another in all turns, or always
+        // comes after the same one. The first was that whose result was checked.
+        let mut is_backwards = true;
         while turns.iter().any(Turn::needs_samples) {
-            each(&mut turns, Short::isolated_or_wait);
+            match is_backwards {
+                false => each(&mut turns, Short::isolated_or_wait),
+                true => each(turns.iter_mut().rev(), Short::isolated_or_wait),
+            }
+            is_backwards = !is_backwards;
         }
     });
     stopwatch.time(Phase::Batches, || {
@@ -134,7 +141,10 @@ pub fn time(
 }
 
 /// Gives every short run a turn.
-fn each<'p>(turns: &mut [Turn<'p>], mut step: impl FnMut(&mut Short<'p>) -> Result<(), RunError>) {
+fn each<'t, 'p: 't>(
+    turns: impl IntoIterator<Item = &'t mut Turn<'p>>,
+    mut step: impl FnMut(&mut Short<'p>) -> Result<(), RunError>,
+) {
     for turn in turns {
         if let Turn::Short(short) = turn
             && let Err(error) = step(short)

@@ -7,6 +7,7 @@ mod memory;
 mod peers;
 mod tables;
 mod throttling;
+mod turns;
 mod variants;
 
 use std::sync::Arc;
