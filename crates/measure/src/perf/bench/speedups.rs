@@ -1,26 +1,25 @@
 //! How rows of a case compare: with the references, and among each other.
 
 use lab::Cpu;
-use stats::{Confidence, Summary, interval};
+use stats::{Confidence, Interval, Summary, interval};
 
 use crate::perf::results::{Figures, Ratio, Row};
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
 
-/// How many times as long the other takes: turn by turn where both took turns, otherwise from all
-/// samples.
+/// How many times as long the other takes: turn by turn where enough turns have a sample of both,
+/// otherwise from all samples.
 pub(crate) fn times_as_long(own: Turns<'_>, other: Turns<'_>) -> Ratio {
-    let interval = if !own.0.is_empty() && own.0.len() == other.0.len() {
-        let turns = own.0.iter().zip(other.0);
-        let both = turns.filter_map(|(own, other)| own.zip(*other));
-        let (own, other): (Vec<f64>, Vec<f64>) = both.unzip();
-        let is_any = !own.is_empty();
-        is_any.then(|| interval::paired_ratio(&own, &other, Confidence::P95))
-    } else {
-        interval::ratio(own.1, other.1, Confidence::P95)
-    };
-    let interval = interval.filter(|interval| interval.reaches(Confidence::P95));
+    let turns = own.0.iter().zip(other.0);
+    let both = turns.filter_map(|(own, other)| own.zip(*other));
+    let (own_s, other_s): (Vec<f64>, Vec<f64>) = both.unzip();
+    let reaches = |interval: &Interval| interval.reaches(Confidence::P95);
+    let in_turns = (!own_s.is_empty() && own.0.len() == other.0.len())
+        .then(|| interval::paired_ratio(&own_s, &other_s, Confidence::P95))
+        .filter(reaches);
+    let of_all = || interval::ratio(own.1, other.1, Confidence::P95).filter(reaches);
+    let interval = in_turns.or_else(of_all);
     let median = |samples: &[f64]| Summary::new(samples.to_vec()).median_s;
     Ratio {
         estimate: interval.map_or_else(|| median(other.1) / median(own.1), |known| known.estimate),
@@ -130,6 +129,26 @@ mod tests {
             Some([known.speedup?.estimate, known.efficiency?.estimate])
         })
         .collect()
+    }
+
+    #[test]
+    fn few_common_turns_leave_the_ratio_of_all_samples() {
+        // Each has six samples that count, five of them in common turns.
+        let own = [1.0, 1.01, 0.99, 1.0, 1.02, 0.98];
+        let other = own.map(|time| 2.0 * time);
+        let turns = |times: [f64; 6], discarded: usize| {
+            let mut turns = times.map(Some).to_vec();
+            turns.insert(discarded, None);
+            turns
+        };
+        let (own_turns, other_turns) = (turns(own, 1), turns(other, 4));
+        let ratio = times_as_long((&own_turns, &own), (&other_turns, &other));
+        let [low, high] = ratio.interval.unwrap();
+        assert!(
+            low < 2.0 && 2.0 < high && high - low < 0.1,
+            "{low} to {high}"
+        );
+        assert!((ratio.estimate - 2.0).abs() < 0.01, "{}", ratio.estimate);
     }
 
     #[test]
