@@ -65,7 +65,7 @@ impl LoadedModule {
             executable: module.executable().ok().cloned(),
         };
         // SAFETY: the module is loaded, and the mailbox is freed after it.
-        loaded.mailbox = unsafe { Mailbox::new(raw) }?;
+        loaded.mailbox = unsafe { Mailbox::new(raw, module.ptx()) }?;
         Ok(loaded)
     }
 
