@@ -82,13 +82,13 @@ impl Slabs {
         Slabs { margin, ..self }
     }
 
-    /// The same, where a device computes a quarter of its slab at each seam first, not the halo
-    /// alone. Kernels that compute planes around theirs again do so less often, and three or two
-    /// quarters are enough to hide the copies.
+    /// The same, where a device computes a fifth of its slab at each seam first, not the halo alone.
+    /// Kernels that compute planes around theirs again do so less often, and the rest is enough to
+    /// hide the copies.
     pub fn with_long_seams(self) -> Slabs {
         let lengths = self.shares.iter().map(|share| share.end - share.start);
-        let quarter = lengths.min().unwrap_or(0) / 4;
-        let seam = quarter.max(self.halo);
+        let fifth = lengths.min().unwrap_or(0) / 5;
+        let seam = fifth.max(self.halo);
         Slabs { seam, ..self }
     }
 

@@ -207,13 +207,13 @@ fn follows(waits: &[Vec<u32>], command: u32) -> Vec<u32> {
 
 #[test]
 fn the_interior_waits_for_no_exchange_around_it() {
-    for slabs in [slabs(3, 1, 24, 1), slabs(3, 1, 24, 1).with_long_seams()] {
+    for slabs in [slabs(3, 1, 30, 1), slabs(3, 1, 30, 1).with_long_seams()] {
         interior_waits_for_no_exchange(&slabs);
     }
 }
 
 fn interior_waits_for_no_exchange(slabs: &Slabs) {
-    let plan = stepped(slabs, 26, 1, 2);
+    let plan = stepped(slabs, 32, 1, 2);
     // A step: seams (1 + 2 + 1), copies (4), interiors (3).
     let kinds: Vec<_> = plan
         .commands()
@@ -266,17 +266,17 @@ fn a_margin_is_held_and_not_sent_and_a_field_may_reach_less_far() {
 }
 
 #[test]
-fn long_seams_are_a_quarter_of_a_slab_and_at_least_the_halo() {
+fn long_seams_are_a_fifth_of_a_slab_and_at_least_the_halo() {
     let parts = |slabs: &Slabs| (slabs.seams(1), slabs.interior(1));
-    let long = slabs(3, 1, 24, 1).with_long_seams();
-    assert_eq!(parts(&long), (vec![9..11, 15..17], 11..15));
-    assert_eq!((long.seams(0), long.interior(0)), (vec![7..9], 1..7));
-    let wide = slabs(3, 1, 24, 3).with_long_seams();
-    assert_eq!(parts(&wide), (vec![9..12, 14..17], 12..14));
+    let long = slabs(3, 1, 30, 1).with_long_seams();
+    assert_eq!(parts(&long), (vec![11..13, 19..21], 13..19));
+    assert_eq!((long.seams(0), long.interior(0)), (vec![9..11], 1..9));
+    let wide = slabs(3, 1, 30, 3).with_long_seams();
+    assert_eq!(parts(&wide), (vec![11..14, 18..21], 14..18));
     // What others hold is the halo all the same.
-    assert_eq!([long.held(0), long.held(1)], [0..10, 8..18]);
-    let one = slabs(1, 1, 24, 1).with_long_seams();
-    assert_eq!((one.seams(0).len(), one.interior(0)), (0, 1..25));
+    assert_eq!([long.held(0), long.held(1)], [0..12, 10..22]);
+    let one = slabs(1, 1, 30, 1).with_long_seams();
+    assert_eq!((one.seams(0).len(), one.interior(0)), (0, 1..31));
 }
 
 #[test]

@@ -5,7 +5,7 @@
 //! On several devices, each has a slab of planes, and T planes of each neighbour. A pass computes
 //! the planes at each seam first, and sends T of them while it computes the others. A block reads
 //! 2 T planes more than it writes, so that seams of T planes would cost as much as seams of 3 T.
-//! They are a quarter of the slab where tiles fill the GPU, and of T planes elsewhere.
+//! They are a fifth of the slab where tiles fill the GPU, and of T planes elsewhere.
 //!
 //! [`AtOnce`] has a launch per device for all passes, which exchange planes by themselves.
 

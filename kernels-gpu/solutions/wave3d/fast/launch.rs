@@ -1,7 +1,7 @@
 //! Passes of several timesteps, from two fields to two others.
 //!
 //! On several devices, each has a slab of planes along x, and as many planes of each neighbour as a
-//! pass reads. A pass computes a quarter of a slab at each seam first, and sends what the neighbour
+//! pass reads. A pass computes a fifth of a slab at each seam first, and sends what the neighbour
 //! needs while it computes the rest. A block reads 2 T planes more than it writes, so that a launch
 //! of T planes alone would cost as much as one of 3 T.
 
