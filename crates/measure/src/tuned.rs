@@ -8,7 +8,7 @@ use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use device::DeviceInfo;
-use device::{Device, DeviceKind, validate};
+use device::{DeviceKind, validate};
 use lab::{Lab, LabCase, Speed, Variant, find_variant, target};
 use output_files::input::unreadable;
 use serde::Deserialize;
@@ -65,6 +65,22 @@ pub(crate) struct Entry {
     pub driver: String,
     #[serde(default)]
     pub tried: Vec<Tried>,
+}
+
+impl Entry {
+    /// The shapes that were timed.
+    fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.tried.iter().filter_map(|tried| match tried {
+            Tried::Measured(measured) => Some(measured),
+            Tried::PassedOver { .. } => None,
+        })
+    }
+
+    /// The least time of a timestep.
+    fn fastest_step(&self) -> f64 {
+        let steps = self.measured().map(|measured| measured.step);
+        steps.fold(f64::INFINITY, f64::min)
+    }
 }
 
 /// A shape that was tried.
@@ -211,8 +227,9 @@ impl Table {
     }
 
     /// The variant in the shape that is best for the case on this number of `devices` like this
-    /// one: what was found for this case, or else for that with the number of cells nearest to a
-    /// device's share; on this GPU, or else on others of its generation. Where nothing was found,
+    /// one: what was found for this case, or else what lost least in the cases whose numbers of
+    /// cells are next to that of a device's share, above and below; on this GPU, or else on others
+    /// of its generation. Where nothing was found,
     /// it is the one that is fastest by the shapes' [`Demand`](lab::Demand), or else what other
     /// generations found, if it can run here. As it is where nothing is known, where a shape was
     /// named, and on the emulated device.
@@ -221,17 +238,14 @@ impl Table {
         lab: &Lab,
         variant: &'static Variant,
         case: &dyn LabCase,
-        device: &dyn Device,
+        info: &DeviceInfo,
         devices: u32,
     ) -> &'static Variant {
-        let info = device.info();
         if info.kind != DeviceKind::Cuda || variant.label().is_some() {
             return variant;
         }
         let label = case.label();
         let generation = compute_capability(info);
-        // In powers of two.
-        let size = |cells: u64| (cells.max(1) as f64).log2();
         let own = size(cells(case) / u64::from(devices));
         let mut found: Vec<_> = self
             .entries
@@ -251,13 +265,12 @@ impl Table {
         } else if let Some(fastest) = by_demand(variant, case, info, devices) {
             return fastest;
         }
-        let distance = |entry: &Entry| match devices == 1 && entry.case == label {
-            true => -1.0,
-            false => (size(entry.cells) - own).abs(),
+        let same = { found.iter() }.find(|(entry, _)| devices == 1 && entry.case == label);
+        let chosen = match same {
+            Some((_, shape)) => Some(*shape),
+            None => between(&found, own).or_else(|| nearest(&found, own)),
         };
-        let nearest = found.into_iter();
-        let nearest = nearest.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
-        let shape = nearest.and_then(|(_, label)| {
+        let shape = chosen.and_then(|label| {
             let mut shapes = variant.shapes.iter();
             shapes.find(|shape| shape.label() == Some(label))
         });
@@ -273,6 +286,42 @@ impl Table {
         }
         text
     }
+}
+
+/// A number of cells in powers of two.
+fn size(cells: u64) -> f64 {
+    (cells.max(1) as f64).log2()
+}
+
+/// The shape that loses least at a size between two that were tuned: what it loses at each of them
+/// counts the more, the nearer that one is. `None` at the ends of what was tuned, and where no
+/// shape was timed at both.
+fn between<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String> {
+    let entries = found.iter().map(|(entry, _)| *entry);
+    let by_size = |a: &&Entry, b: &&Entry| a.cells.cmp(&b.cells);
+    let below = { entries.clone() }
+        .filter(|entry| size(entry.cells) <= own)
+        .max_by(by_size)?;
+    let above = { entries }
+        .filter(|entry| size(entry.cells) > own)
+        .min_by(by_size)?;
+    let [from, to] = [below, above].map(|entry| size(entry.cells));
+    let share = (own - from) / (to - from);
+    let both = below.measured().filter_map(|at_below| {
+        let at_above = above.measured().find(|it| it.shape == at_below.shape)?;
+        let loss = |entry: &Entry, it: &Measured| it.step / entry.fastest_step();
+        let loss = (1.0 - share) * loss(below, at_below) + share * loss(above, at_above);
+        Some((&at_below.shape, loss))
+    });
+    let best = both.min_by(|(_, a), (_, b)| a.total_cmp(b));
+    best.map(|(shape, _)| shape)
+}
+
+/// The best shape of the tuned case that is nearest in size.
+fn nearest<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String> {
+    let distance = |entry: &Entry| (size(entry.cells) - own).abs();
+    let nearest = { found.iter() }.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
+    nearest.map(|(_, shape)| *shape)
 }
 
 /// The shape that is fastest on devices like this one by what the shapes ask of them, of those that

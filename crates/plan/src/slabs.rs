@@ -1,9 +1,9 @@
 //! Fields over several devices in slabs: each device computes some neighbouring planes along the
 //! slowest axis, and holds as many planes of its neighbours as a stencil reaches, its halo.
 //!
-//! A timestep ([`Slabs::step`]) computes the planes at each seam first, sends those that others have
-//! as halo, and computes the rest meanwhile: the rest reads and writes nothing that is being sent or
-//! received, as long as launches say what they access ([`Field::read`], [`Field::write`]).
+//! A timestep ([`Slabs::step`]) computes the planes at each seam first. It sends those that others
+//! have as halo, and computes the rest meanwhile. The rest reads and writes nothing that is being
+//! sent or received, as long as launches say what they access ([`Field::read`], [`Field::write`]).
 //!
 //! ```
 //! use plan::{Element, LaunchConfig, Plan, args, slabs::Slabs};
@@ -82,9 +82,9 @@ impl Slabs {
         Slabs { margin, ..self }
     }
 
-    /// The same, where a device computes a fifth of its slab at each seam first, not the halo alone.
-    /// Kernels that compute planes around theirs again do so less often, and the rest is enough to
-    /// hide the copies.
+    /// The same, where a device computes a fifth of its slab first at each seam, and not the halo
+    /// alone. Kernels that compute planes around theirs again do so less often. The rest hides the
+    /// copies.
     pub fn with_long_seams(self) -> Slabs {
         let lengths = self.shares.iter().map(|share| share.end - share.start);
         let fifth = lengths.min().unwrap_or(0) / 5;

@@ -273,7 +273,7 @@ fn long_seams_are_a_fifth_of_a_slab_and_at_least_the_halo() {
     assert_eq!((long.seams(0), long.interior(0)), (vec![9..11], 1..9));
     let wide = slabs(3, 1, 30, 3).with_long_seams();
     assert_eq!(parts(&wide), (vec![11..14, 18..21], 14..18));
-    // What others hold is the halo all the same.
+    // Others hold the halo all the same.
     assert_eq!([long.held(0), long.held(1)], [0..12, 10..22]);
     let one = slabs(1, 1, 30, 1).with_long_seams();
     assert_eq!((one.seams(0).len(), one.interior(0)), (0, 1..31));

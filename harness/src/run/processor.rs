@@ -179,7 +179,7 @@ fn shaped(
     case: &dyn LabCase,
     device: &dyn Device,
 ) -> Result<&'static Variant, CommandError> {
-    Ok(Table::in_force()?.choose(lab, variant, case, device, device.count()))
+    Ok(Table::in_force()?.choose(lab, variant, case, device.info(), device.count()))
 }
 
 impl DeviceArg {

@@ -174,7 +174,7 @@ fn test(
             .reference_from(inputs, Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
         Some((variant, device)) => {
-            let variant = tuned.choose(lab, variant, case, device, device.count());
+            let variant = tuned.choose(lab, variant, case, device.info(), device.count());
             run_from(device, case, variant, inputs)
                 .and_then(|outcome| variant.check(case, inputs, expected, &outcome.outputs))
         }

@@ -42,8 +42,8 @@ const WRITTEN: u32 = 2;
 pub struct Mailbox(LockedBuffer<u32>);
 
 impl Mailbox {
-    /// Gives the module of this PTX a mailbox; `None` if its panics have no messages. Its context is
-    /// current.
+    /// Gives the module of this PTX a mailbox; `None` if its panics have no messages. The module's
+    /// context is current.
     ///
     /// # Safety
     ///

@@ -268,3 +268,16 @@ fn other_gpus_get_shapes_that_they_can_run() {
     unknown, 13.1  t2_r2_y10_c16      t2_r2_y10_c16      t2_r4_w8_s6        t2_r4_w8_s6        y24_z40_a2_c1
     ");
 }
+
+/// On four H100, `fast@t3_r4_w8_s6` of poisson takes 14.15 us per iteration at 256^3, and
+/// `t3_r4_w8_s3`, the best shape for a cube of 128^3, 16.02.
+#[test]
+fn the_table_has_a_good_shape_for_a_quarter_of_a_cube() {
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tuned.toml");
+    let (table, _) = Table::usable(file.as_ref(), labs()).unwrap();
+    let lab = find_lab(labs(), "poisson").unwrap();
+    let fast = find_variant(&lab.variants, "fast").unwrap();
+    let case = case("poisson", "256^3, 200 iterations");
+    let chosen = table.choose(lab, fast, case.as_ref(), &h100(), 4);
+    assert_eq!(chosen.name, "fast@t3_r4_w8_s6");
+}

@@ -207,7 +207,7 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
         let params = [format!("n={n}"), "steps=10".to_owned()];
         let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
         let case = lab.case(&params).unwrap();
-        let chosen = table.choose(lab, variant, case.as_ref(), device, devices);
+        let chosen = table.choose(lab, variant, case.as_ref(), device.info(), devices);
         chosen.name.as_str()
     };
     let chosen = |n, variant, device: &dyn Device| on_several(n, variant, device, 1);
@@ -233,6 +233,48 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
 }
 
 #[test]
+fn between_two_sizes_the_shape_counts_that_loses_least_at_both() {
+    let timed = |cells: u64, shape: &str, steps: &[(&str, f64)]| {
+        let tried = steps.iter().map(|(shape, step)| {
+            Tried::Measured(Measured {
+                shape: (*shape).to_owned(),
+                step: *step,
+                default_step: 1.0,
+                vs_default: 1.0 / step,
+                interval: None,
+            })
+        });
+        Entry {
+            tried: tried.collect(),
+            ..entry(&format!("of {cells}"), cells, shape)
+        }
+    };
+    // x2 is the best at neither size, and loses 2 % at each.
+    let table = Table {
+        entries: vec![
+            timed(100, "x1", &[("x1", 1.0), ("x2", 1.02), ("x4", 1.2)]),
+            timed(10_000, "x4", &[("x1", 3.6), ("x2", 3.06), ("x4", 3.0)]),
+        ],
+    };
+    let adder = test_lab::device();
+    let lab = test_lab::labs()[0];
+    let twofold = find_variant(&lab.variants, "twofold").unwrap();
+    let chosen = |n: u32| {
+        let params = [format!("n={n}"), "steps=10".to_owned()];
+        let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
+        let case = lab.case(&params).unwrap();
+        let chosen = table.choose(lab, twofold, case.as_ref(), adder.info(), 1);
+        chosen.name.as_str()
+    };
+    assert_eq!(
+        [101, 1000, 9_900].map(chosen),
+        ["twofold@x1", "twofold@x2", "twofold@x4"]
+    );
+    // Beyond the sizes that were tuned, it is the nearest.
+    assert_eq!([20, 20_000].map(chosen), ["twofold@x1", "twofold@x4"]);
+}
+
+#[test]
 fn a_gpu_without_entries_uses_those_of_its_generation() {
     let of = |gpu: &str, capability: Option<&str>, case: &str, shape: &str| Entry {
         gpu: gpu.to_owned(),
@@ -248,7 +290,7 @@ fn a_gpu_without_entries_uses_those_of_its_generation() {
             entries: entries.to_vec(),
         };
         let adder = test_lab::device();
-        let chosen = table.choose(lab, twofold, case.as_ref(), adder.as_ref(), 1);
+        let chosen = table.choose(lab, twofold, case.as_ref(), adder.info(), 1);
         chosen.name.as_str()
     };
     let label = case.label();

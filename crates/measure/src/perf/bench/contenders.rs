@@ -84,7 +84,9 @@ impl Bench<'_> {
             contenders.extend(self.gpus.iter().map(|on| {
                 let case = on.case.as_ref();
                 Contender {
-                    launched: self.tuned.choose(self.lab, variant, case, device, on.gpus),
+                    launched: self
+                        .tuned
+                        .choose(self.lab, variant, case, device.info(), on.gpus),
                     case,
                     on: Some(on),
                     ..plain
@@ -94,7 +96,7 @@ impl Bench<'_> {
                 continue;
             }
             let plain = Contender {
-                launched: self.tuned.choose(self.lab, variant, case, device, 1),
+                launched: self.tuned.choose(self.lab, variant, case, device.info(), 1),
                 ..plain
             };
             let peers = self.peers.iter().copied();

@@ -3,7 +3,7 @@
 use device::{Device, Error};
 use host::labs;
 use lab::CaseError;
-use lab::{CaseParams, Lab, LabCase, Variant, find_variant};
+use lab::{CaseParams, Lab, LabCase, Variant};
 use plan::Plan;
 
 use exit::CommandError;
@@ -103,9 +103,9 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
             return Err(CommandError::Input(reason.to_owned()));
         }
     };
-    let found = find_variant(&lab.variants, wanted)
-        .map_err(|error| CommandError::from(error).context("--variant"))?;
-    match several.contains(&found) {
+    let found =
+        { lab.find(wanted) }.map_err(|error| CommandError::from(error).context("--variant"))?;
+    match uses_several(lab, found) {
         true => Ok(found),
         false => {
             let several: Vec<&str> = several.iter().map(|variant| &*variant.name).collect();

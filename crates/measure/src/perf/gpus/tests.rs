@@ -328,3 +328,15 @@ fn one_submission_is_timed_if_it_uses_several_gpus() {
     insta::assert_snapshot!(refused(one), @"--submission: reads_source records plans for one GPU; with --gpus, its launch.rs records one for as many as it is given");
     insta::assert_snapshot!(refused(&lab.variants[..2]), @"--submission: with --gpus one solution is timed; name one");
 }
+
+#[test]
+fn a_variant_is_timed_in_a_shape_that_is_named() {
+    let poisson = lab::find_lab(host::labs(), "poisson").unwrap();
+    let named = |name: &str| {
+        let variant = sizes::variant(poisson, &[name.to_owned()]);
+        variant.map(|variant| variant.name.as_str())
+    };
+    assert_eq!(named("fast@t3_r4_w8_s6").unwrap(), "fast@t3_r4_w8_s6");
+    let error = named("fast@t9").unwrap_err();
+    assert_eq!(error.exit_code(), exit::codes::BAD_INPUT);
+}
