@@ -1,42 +1,132 @@
-//! The memory of a line whose granules are each one lane's, all accesses being of one warp between
-//! the same two of its barriers: lanes go their own ways, by many instructions.
+//! The memory of a line whose granules each have one lane's last load and one lane's last store:
+//! lanes go their own ways, by many instructions.
+//!
+//! Such a kernel has many lines, and most are not in the caches of the host. An access looks at
+//! the head, which lies in its line, and at one row of [`Rows`].
 
 use super::cell::{Cell, Kind};
-use super::order::Record;
+use super::order::{BlockOrder, Now, Record, Relation};
 use super::part::{LINE, Part, members};
 
 const GRANULES: usize = LINE as usize;
-/// Instead of a lane: nothing has accessed the granule.
-const NONE: u8 = u8::MAX;
+/// Bits of an instruction's position in an [`Entry`].
+const PC_BITS: u32 = 20;
+/// Bits of a lane.
+const LANE_BITS: u32 = 5;
+/// The most times that a line tells apart: each granule remembers two at most.
+const MAX_TIMES: usize = 1 << (u32::BITS - PC_BITS - LANE_BITS);
 
-/// The last load and the last store of each granule.
-#[derive(Clone, Debug)]
-pub(super) struct Alone {
-    /// An access of the warp at that time; its lanes, its instruction and its path do not count.
-    record: Record,
-    loaded: u32,
-    stored: u32,
-    /// The granules that a load through the read-only path is of.
-    non_coherent: u32,
-    /// The lane of each granule, or [`NONE`].
-    lanes: [u8; GRANULES],
-    /// The instruction of each granule's last load.
-    loads: [u32; GRANULES],
-    stores: [u32; GRANULES],
+/// An access of one lane: from the lowest bit on, its instruction, the number of its time, its
+/// lane.
+#[derive(Clone, Copy, Debug, Default)]
+struct Entry(u32);
+
+impl Entry {
+    #[inline(always)]
+    fn new(record: &Record, time: u32, lane: u32) -> Self {
+        Self(lane << (u32::BITS - LANE_BITS) | time << PC_BITS | record.pc)
+    }
+
+    fn pc(self) -> u32 {
+        self.0 & ((1 << PC_BITS) - 1)
+    }
+
+    fn time(self) -> usize {
+        (self.0 >> PC_BITS) as usize % MAX_TIMES
+    }
+
+    fn lane(self) -> u32 {
+        self.0 >> (u32::BITS - LANE_BITS)
+    }
+
+    /// True if both are of one lane at one time.
+    #[inline(always)]
+    fn is_of_one_lane(self, other: Self) -> bool {
+        (self.0 ^ other.0) >> PC_BITS == 0
+    }
 }
 
-impl Default for Alone {
-    fn default() -> Self {
-        Self {
-            record: Record::default(),
-            loaded: 0,
-            stored: 0,
-            non_coherent: 0,
-            lanes: [NONE; GRANULES],
-            loads: [0; GRANULES],
-            stores: [0; GRANULES],
+/// The accesses of a warp between two of its barriers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Time {
+    block: u32,
+    clock: u32,
+    warp: u16,
+}
+
+impl Time {
+    #[inline(always)]
+    fn of(record: &Record) -> Self {
+        let &Record {
+            block, clock, warp, ..
+        } = record;
+        Self { block, clock, warp }
+    }
+}
+
+/// The last accesses of the granules.
+#[derive(Clone, Debug, Default)]
+#[repr(C, align(64))]
+struct Rows {
+    loads: [Entry; GRANULES],
+    stores: [Entry; GRANULES],
+    /// By number; the last access's may be missing.
+    times: Vec<Time>,
+}
+
+impl Rows {
+    #[inline(always)]
+    fn of(&self, kind: Kind) -> &[Entry; GRANULES] {
+        match kind {
+            Kind::Load => &self.loads,
+            Kind::Store => &self.stores,
         }
     }
+
+    #[inline(always)]
+    fn of_mut(&mut self, kind: Kind) -> &mut [Entry; GRANULES] {
+        match kind {
+            Kind::Load => &mut self.loads,
+            Kind::Store => &mut self.stores,
+        }
+    }
+
+    /// Makes room for a time: forgets those that no access of these granules is of.
+    fn forget_times(&mut self, [loaded, stored]: [u32; 2]) {
+        let mut numbers = [None; MAX_TIMES];
+        let mut kept = Vec::new();
+        let loads = members(loaded).map(|granule| (Kind::Load, granule));
+        let all = loads.chain(members(stored).map(|granule| (Kind::Store, granule)));
+        for (kind, granule) in all {
+            let entry = self.of(kind)[granule as usize];
+            let time = entry.time();
+            let number = *numbers[time].get_or_insert_with(|| {
+                kept.push(self.times[time]);
+                kept.len() as u32 - 1
+            });
+            let others = !((MAX_TIMES as u32 - 1) << PC_BITS);
+            self.of_mut(kind)[granule as usize] = Entry(entry.0 & others | number << PC_BITS);
+        }
+        self.times = kept;
+    }
+}
+
+/// The last load and the last store of each granule. All zeros remember nothing.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+pub(super) struct Alone {
+    /// The granules that have a load, and those that have a store.
+    loaded: u32,
+    stored: u32,
+    /// The granules whose last load is through the read-only path.
+    non_coherent: u32,
+    /// The time of the last access; of no block if there was none.
+    time: Time,
+    /// Its number, and how many times have a place in the rows.
+    number: u8,
+    saved: u8,
+    /// Made where they are needed first.
+    rows: Option<Box<Rows>>,
 }
 
 impl Alone {
@@ -44,7 +134,7 @@ impl Alone {
     #[inline(always)]
     pub(super) fn clear(&mut self) {
         (self.loaded, self.stored, self.non_coherent) = (0, 0, 0);
-        self.lanes = [NONE; GRANULES];
+        (self.time, self.number, self.saved) = (Time::default(), 0, 0);
     }
 
     #[inline(always)]
@@ -52,62 +142,107 @@ impl Alone {
         self.loaded | self.stored == 0
     }
 
-    /// Notes an access, whose record has no lanes. False, and nothing is noted, if it is of another
-    /// time, or some granule is not one lane's, or a load through the read-only path meets a store.
-    /// Granules of one place follow each other.
+    /// True if an [`Entry`] has room for an access's instruction.
     #[inline(always)]
-    pub(super) fn access(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
-        if self.is_empty() {
-            self.record = *record;
-        } else if !self.record.is_of_one_time(record) {
-            return false;
-        }
-        let is_stale = match kind {
-            Kind::Load => record.non_coherent && self.stored & part.granules != 0,
-            Kind::Store => self.non_coherent & part.granules != 0,
-        };
-        if is_stale {
-            return false;
-        }
-        match part.map.one_place() {
-            Some(lane) => self.access_of(kind, record, part.granules, lane),
-            None => self.access_of_several(kind, record, part),
-        }
+    pub(super) fn has_room(record: &Record) -> bool {
+        record.pc >> PC_BITS == 0
     }
 
-    /// The same of one lane, whose granules follow each other.
+    /// The same, and no granule is of a load through the read-only path and of a store.
     #[inline(always)]
-    fn access_of(&mut self, kind: Kind, record: &Record, granules: u32, lane: u8) -> bool {
-        let start = granules.trailing_zeros() as usize;
-        let range = start..start + granules.count_ones() as usize;
-        let mut lanes = self.lanes[range.clone()].iter();
-        if lanes.any(|&known| known != NONE && known != lane) {
+    fn tells(&self, kind: Kind, record: &Record, granules: u32) -> bool {
+        let met = match kind {
+            Kind::Load if record.non_coherent => self.stored,
+            Kind::Load => 0,
+            Kind::Store => self.non_coherent,
+        };
+        Self::has_room(record) && met & granules == 0
+    }
+
+    /// Notes an access of one lane at the time of the last access, to granules that follow each
+    /// other and that other lanes have not accessed. False, and nothing is noted, if it is another.
+    /// The record has no lanes.
+    #[inline(always)]
+    pub(super) fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
+        let granules = part.granules;
+        let is_same = self.time == Time::of(record) && !record.strong;
+        if !is_same || !self.tells(kind, record, granules) {
             return false;
         }
-        self.lanes[range.clone()].fill(lane);
-        let last = match kind {
-            Kind::Load => &mut self.loads,
-            Kind::Store => &mut self.stores,
+        let (Some(lane), Some(rows)) = (part.map.one_place(), &mut self.rows) else {
+            return false;
         };
-        last[range].fill(record.pc);
+        let new = Entry::new(record, self.number.into(), lane.into());
+        let start = granules.trailing_zeros() as usize;
+        let range = start..start + granules.count_ones() as usize;
+        let is_ours = |known: u32, row: &[Entry; GRANULES]| {
+            known & granules == 0
+                || range
+                    .clone()
+                    .all(|granule| known >> granule & 1 == 0 || row[granule].is_of_one_lane(new))
+        };
+        if !is_ours(self.loaded, &rows.loads) || !is_ours(self.stored, &rows.stores) {
+            return false;
+        }
+        for entry in &mut rows.of_mut(kind)[range] {
+            *entry = new;
+        }
         self.count(kind, record, granules);
         true
     }
 
-    fn access_of_several(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
-        let mut granules = members(part.granules);
-        let is_of_one = granules.all(|granule| {
-            let (lanes, known) = (part.map.lanes(granule), self.lanes[granule as usize]);
-            lanes.is_power_of_two() && (known == NONE || lanes == 1 << known)
-        });
-        if !is_of_one {
-            return false;
+    /// Notes an access, whose record has no lanes. False, and nothing is noted, if a granule would
+    /// have accesses of one kind by several lanes, or the access may race.
+    pub(super) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        let is_clear = |(rows, granule)| {
+            let lanes = part.map.lanes(granule);
+            lanes.is_power_of_two() && self.is_clear(rows, now, granule, lanes)
+        };
+        let is_noted = self.tells(kind, &now.record, part.granules)
+            && match &self.rows {
+                Some(rows) => members(part.granules).all(|granule| is_clear((rows, granule))),
+                None => part.map.has_one_lane(),
+            };
+        if is_noted {
+            self.put(kind, &now.record, part);
         }
+        is_noted
+    }
+
+    /// True if what a granule remembers is of the same lane at one time, or ordered before. Of
+    /// loads, too: it remembers one lane's.
+    fn is_clear<B: BlockOrder>(&self, rows: &Rows, now: &Now<B>, granule: u32, lanes: u32) -> bool {
+        [Kind::Load, Kind::Store].into_iter().all(|kind| {
+            if self.known(kind) >> granule & 1 == 0 {
+                return true;
+            }
+            let earlier = self.record(rows, rows.of(kind)[granule as usize]);
+            match now.relation(&earlier) {
+                Relation::Before => true,
+                Relation::OneTime => earlier.lanes == lanes,
+                Relation::Unordered | Relation::Unclear => false,
+            }
+        })
+    }
+
+    /// Remembers an access, which [`Alone::tells`], as the last of its kind. The record has no
+    /// lanes, and each granule is of one lane.
+    pub(super) fn put(&mut self, kind: Kind, record: &Record, part: Part) {
+        let number = self.number_of(Time::of(record));
+        let known = self.known(kind);
+        let row = self.rows.get_or_insert_default().of_mut(kind);
         for granule in members(part.granules) {
-            let lane = part.map.lanes(granule).trailing_zeros() as u8;
-            self.access_of(kind, record, 1 << granule, lane);
+            let lane = part.map.lanes(granule).trailing_zeros();
+            let new = Entry::new(record, number, lane);
+            let bit = 1 << granule;
+            let last = &mut row[granule as usize];
+            // What is replaced does not count any more.
+            if kind == Kind::Load && known & bit != 0 && !last.is_of_one_lane(new) {
+                self.non_coherent &= !bit;
+            }
+            *last = new;
         }
-        true
+        self.count(kind, record, part.granules);
     }
 
     #[inline(always)]
@@ -121,19 +256,69 @@ impl Alone {
         }
     }
 
+    /// The number of a time, which becomes that of the last access.
+    fn number_of(&mut self, time: Time) -> u32 {
+        if self.is_empty() {
+            self.time = time;
+        } else if self.time != time {
+            self.save_time();
+            let rows = self.rows.get_or_insert_default();
+            let times = &rows.times[..self.saved.into()];
+            let known = times.iter().rposition(|known| *known == time);
+            (self.time, self.number) = (time, known.map_or(self.saved, |known| known as u8));
+        }
+        self.number.into()
+    }
+
+    /// Puts the last access's time into the rows, and has a number left for another.
+    #[inline(never)]
+    fn save_time(&mut self) {
+        let rows = self.rows.get_or_insert_default();
+        if self.number == self.saved {
+            rows.times.truncate(self.saved.into());
+            rows.times.push(self.time);
+            self.saved += 1;
+        }
+        if usize::from(self.saved) == MAX_TIMES {
+            rows.forget_times([self.loaded, self.stored]);
+            self.saved = rows.times.len() as u8;
+        }
+    }
+
+    /// A weak access, without whether it is through the read-only path.
+    fn record(&self, rows: &Rows, entry: Entry) -> Record {
+        let Time { block, clock, warp } = match entry.time() == self.number.into() {
+            true => self.time,
+            false => rows.times[entry.time()],
+        };
+        Record {
+            block,
+            clock,
+            pc: entry.pc(),
+            lanes: 1 << entry.lane(),
+            warp,
+            strong: false,
+            non_coherent: false,
+        }
+    }
+
     /// The granule's last access of a kind.
     pub(super) fn last(&self, kind: Kind, granule: u32) -> Option<Record> {
-        let (granules, pcs) = match kind {
-            Kind::Load => (self.loaded, &self.loads),
-            Kind::Store => (self.stored, &self.stores),
-        };
-        let is_known = granules >> granule & 1 == 1;
+        let rows = self.rows.as_ref()?;
+        let is_known = self.known(kind) >> granule & 1 == 1;
         is_known.then(|| Record {
-            pc: pcs[granule as usize],
-            lanes: 1 << self.lanes[granule as usize],
             non_coherent: kind == Kind::Load && self.non_coherent >> granule & 1 == 1,
-            ..self.record
+            ..self.record(rows, rows.of(kind)[granule as usize])
         })
+    }
+
+    /// The granules that have an access of a kind.
+    #[inline(always)]
+    fn known(&self, kind: Kind) -> u32 {
+        match kind {
+            Kind::Load => self.loaded,
+            Kind::Store => self.stored,
+        }
     }
 
     /// Puts it into cells, which remember nothing yet.

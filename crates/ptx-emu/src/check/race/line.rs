@@ -183,10 +183,7 @@ impl Runs {
     /// runs; or each is of a lane alone, and they fill the line or are lanes of this access.
     #[inline(always)]
     fn are_apart(&self, record: &Record) -> bool {
-        let is_of_lane = |run: &Run| {
-            let is_one = run.second == 0 && run.map().one_place().is_some();
-            is_one && run.record.is_of_one_time(record)
-        };
+        let is_of_lane = |run: &Run| run.second == 0 && run.map().one_place().is_some();
         match self.count {
             0 | 1 => false,
             2..FEW => self
@@ -395,9 +392,9 @@ enum Form {
 
 /// The memory of a line.
 ///
-/// The fields that most accesses look at come first.
+/// The fields that most accesses look at come first, in one line of the host's caches.
 #[derive(Clone, Debug, Default)]
-#[repr(C)]
+#[repr(C, align(64))]
 pub(crate) struct Line {
     /// The launch or the cluster of blocks that accessed it last, by its first block: all accesses
     /// before are ordered before those since.
@@ -405,9 +402,8 @@ pub(crate) struct Line {
     form: Form,
     /// Epochs that have begun since cells were made.
     age: u8,
-    /// Made where it is needed first.
-    alone: Option<Box<Alone>>,
-    /// The same.
+    alone: Alone,
+    /// Made where they are needed first.
     cells: Option<Box<[Cell; LINE as usize]>>,
     runs: Runs,
 }
@@ -424,8 +420,8 @@ impl Line {
             self.epoch = epoch;
             self.runs.count = 0;
             // Lanes will go their own ways again.
-            match &mut self.alone {
-                Some(alone) if self.form == Form::Alone => alone.clear(),
+            match self.form {
+                Form::Alone => self.alone.clear(),
                 _ => self.form = Form::Runs,
             }
         }
@@ -446,8 +442,12 @@ impl Line {
     /// it. False, and nothing is noted, if that takes the cells: it may race.
     #[inline(always)]
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        self.form == Form::Runs && self.runs.note_same(kind, &now.record, part)
-            || self.access_another(kind, now, part)
+        let is_noted = match self.form {
+            Form::Runs => self.runs.note_same(kind, &now.record, part),
+            Form::Alone => self.alone.note_same(kind, &now.record, part),
+            Form::Cells => false,
+        };
+        is_noted || self.access_another(kind, now, part)
     }
 
     fn access_another<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
@@ -455,11 +455,9 @@ impl Line {
             return false;
         }
         let is_of_one = part.map.one_place().is_some();
-        if self.form == Form::Alone
-            && let Some(alone) = &mut self.alone
-        {
-            if is_of_one || !alone.is_empty() {
-                return alone.access(kind, &now.record, part);
+        if self.form == Form::Alone {
+            if is_of_one || !self.alone.is_empty() {
+                return self.alone.access(kind, now, part);
             }
             self.form = Form::Runs;
         }
@@ -487,19 +485,26 @@ impl Line {
     /// Remembers what the runs say as [`Alone`] does; false if it cannot.
     #[inline(never)]
     fn part_lanes(&mut self) -> bool {
-        let alone = self.alone.get_or_insert_default();
-        alone.clear();
-        let tells = self.runs.all().iter().all(|run| {
+        let tells = |run: &Run| {
             let map = run.map();
-            let mut parts = members(run.first).map(|granule| Part {
-                granules: 1 << granule,
-                map,
-            });
-            run.second == 0 && parts.all(|part| alone.access(run.kind, &run.record, part))
-        });
+            let mut granules = members(run.first);
+            run.second == 0
+                && Alone::has_room(&run.record)
+                && granules.all(|granule| map.lanes(granule).is_power_of_two())
+        };
+        let tells = self.runs.all().iter().all(tells);
         if tells {
+            self.alone.clear();
+            for run in self.runs.all() {
+                let part = Part {
+                    granules: run.first,
+                    map: run.map(),
+                };
+                self.alone.put(run.kind, &run.record, part);
+            }
             self.form = Form::Alone;
-            self.runs = Runs::default();
+            self.runs.count = 0;
+            self.runs.many = None;
         }
         tells
     }
@@ -512,19 +517,15 @@ impl Line {
 
     /// The stores to a granule.
     pub(crate) fn stores(&self, granule: u64) -> Vec<Record> {
-        match (self.form, &self.cells, &self.alone) {
-            (Form::Cells, Some(cells), _) => {
-                return cells[granule as usize].stores_since(self.epoch).collect();
-            }
-            (Form::Alone, _, Some(alone)) => {
-                return alone
-                    .last(Kind::Store, granule as u32)
-                    .into_iter()
-                    .collect();
-            }
-            _ => {}
+        if self.form == Form::Cells
+            && let Some(cells) = &self.cells
+        {
+            return cells[granule as usize].stores_since(self.epoch).collect();
         }
         let granule = granule as u32;
+        if self.form == Form::Alone {
+            return self.alone.last(Kind::Store, granule).into_iter().collect();
+        }
         let of = |place: fn(&Run) -> u32| {
             let runs = self.runs.all().iter();
             runs.filter(move |run| run.kind == Kind::Store && place(run) >> granule & 1 == 1)
@@ -553,8 +554,8 @@ impl Line {
         self.age = 0;
         let cells = self.cells.get_or_insert_default();
         cells.fill(Cell::default());
-        if let (Form::Alone, Some(alone)) = (form, &self.alone) {
-            return alone.fill(&mut cells[..]);
+        if form == Form::Alone {
+            return self.alone.fill(&mut cells[..]);
         }
         for run in self.runs.all() {
             for (place, granules) in [run.first, run.second].into_iter().enumerate() {

@@ -399,9 +399,20 @@ impl Both {
     }
 }
 
+/// Which accesses a random line sees.
+#[derive(Clone, Copy, PartialEq)]
+enum Lanes {
+    Together,
+    /// Lanes of a warp go their own ways.
+    Scattered,
+    /// So do lanes of all warps, mostly each to granules of its own.
+    OfWarps,
+}
+
 /// Random accesses to a line, of two blocks of three warps; the number of those that the line told
 /// without cells.
-fn together(seed: u64, is_scattered: bool) -> u32 {
+fn together(seed: u64, lanes: Lanes) -> u32 {
+    let is_scattered = lanes != Lanes::Together;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut clocks = [self::clocks(), self::clocks()];
     let mut both = Both {
@@ -439,6 +450,9 @@ fn together(seed: u64, is_scattered: bool) -> u32 {
             true => Access::scattered(&mut random),
             false => Access::random(&mut random),
         };
+        if lanes == Lanes::OfWarps && random.u32(0..32) > 0 {
+            (block, warp) = (0, (access.first / 4 % 3) as u16);
+        }
         let clocks = &clocks[block];
         let record = Record {
             block: epoch + block as u32,
@@ -465,12 +479,56 @@ fn together(seed: u64, is_scattered: bool) -> u32 {
 
 #[test]
 fn a_line_remembers_what_its_cells_would() {
-    let together: u32 = (0..4000).map(|seed| together(seed, false)).sum();
+    let together: u32 = (0..4000).map(|seed| together(seed, Lanes::Together)).sum();
     assert!(together > 8000, "only {together} accesses went together");
 }
 
 #[test]
 fn a_line_of_lanes_that_go_their_own_ways_remembers_so_too() {
-    let together: u32 = (0..2000).map(|seed| together(seed, true)).sum();
+    let together: u32 = (0..2000).map(|seed| together(seed, Lanes::Scattered)).sum();
     assert!(together > 20_000, "only {together} accesses took no cells");
+}
+
+#[test]
+fn so_does_a_line_of_lanes_of_several_warps() {
+    let together: u32 = (0..4000).map(|seed| together(seed, Lanes::OfWarps)).sum();
+    assert!(together > 40_000, "only {together} accesses took no cells");
+}
+
+/// More times than a line has numbers for: those that no granule remembers any more are forgotten.
+#[test]
+fn a_line_of_lanes_alone_outlives_many_barriers() {
+    let mut random = fastrand::Rng::with_seed(1);
+    let mut clocks = clocks();
+    let mut both = Both {
+        line: Line::default(),
+        cells: vec![Cell::default(); LINE as usize],
+        together: 0,
+    };
+    both.enter(1);
+    for count in 0..1000 {
+        let warp = count % 3;
+        let record = record(LANES as u16 * warp, &clocks);
+        let mut now = Now {
+            record,
+            clocks: &clocks,
+            blocks: Apart,
+            rank: 0,
+            cluster: &[1],
+            strengths: None,
+            is_last: false,
+        };
+        let first = random.u32(0..32);
+        let access = Access {
+            kind: Kind::Store,
+            lanes: 1 << (first / 4),
+            first,
+            shift: 0,
+            is_shared: true,
+        };
+        assert!(!both.access(&mut now, &access));
+        both.assert_equal();
+        clocks.barrier(&[0, 1, 2]);
+    }
+    assert_eq!(both.together, 1000);
 }
