@@ -2,7 +2,9 @@
 
 use std::sync::atomic::Ordering::Relaxed;
 
-use crate::check::race::{BlockOrder, DeviceOrder, LINE, Leftovers, Line, PAGE, PageGuard};
+use crate::check::race::{
+    BlockOrder, DeviceOrder, LINE, Leftovers, Line, OwnPage, PAGE, PageGuard,
+};
 use crate::fault::Location;
 use crate::memory::Words;
 use crate::memory::global::{Buffer, GlobalMemory};
@@ -144,6 +146,8 @@ pub(crate) trait Region: Words {
 
 /// Lines of a page.
 const LINES: u64 = PAGE / LINE;
+/// The number of no page.
+const NO_PAGE: u64 = u64::MAX;
 
 /// The offsets of the bytes of a value that have an unset bit.
 fn unset_bytes(offset: u64, bytes: u32, bits: u64) -> impl Iterator<Item = u64> {
@@ -159,8 +163,11 @@ pub(crate) struct GlobalRegion<'a> {
     memory: &'a GlobalMemory,
     /// No other thread runs blocks of the launch.
     is_alone: bool,
-    /// The page of the buffer's shadow that was locked last.
-    page: Option<(u64, PageGuard<'a>)>,
+    /// The number of the page of the buffer's shadow that lines were asked for last, and the page:
+    /// as the one user's own or locked.
+    page: u64,
+    own: Option<OwnPage<'a>>,
+    locked: Option<PageGuard<'a>>,
 }
 
 impl<'a> GlobalRegion<'a> {
@@ -169,24 +176,32 @@ impl<'a> GlobalRegion<'a> {
             buffer,
             memory: launch.memory,
             is_alone: launch.is_sequential(),
-            page: None,
+            page: NO_PAGE,
+            own: None,
+            locked: None,
         }
     }
 }
 
-impl GlobalRegion<'_> {
+impl<'a> GlobalRegion<'a> {
     /// Saves the page of a line, which was asked for last, before the launch's first store to it.
     fn save_page(&mut self, launch: &LaunchContext, line: u64) {
-        let Some((page, guard)) = &mut self.page else {
-            return;
-        };
-        if guard.is_saved(launch.first_block) {
-            return;
+        debug_assert_eq!(self.page, line / LINES);
+        let (number, buffer) = (self.page, self.buffer);
+        if let Some(page) = self.page()
+            && !page.is_saved(launch.first_block)
+        {
+            page.save(buffer.content(number, launch.granule), launch.first_block);
+            launch.attempt.note_saved(buffer.base, number);
         }
-        debug_assert_eq!(*page, line / LINES);
-        let (granule, first_block) = (launch.granule, launch.first_block);
-        guard.save(self.buffer.content(*page, granule, first_block));
-        launch.attempt.note_saved(self.buffer.base, *page);
+    }
+
+    #[inline(always)]
+    fn page(&mut self) -> Option<&mut OwnPage<'a>> {
+        match self.is_alone {
+            true => self.own.as_mut(),
+            false => self.locked.as_deref_mut(),
+        }
     }
 }
 
@@ -286,21 +301,20 @@ impl Region for GlobalRegion<'_> {
     #[inline(always)]
     fn line(&mut self, line: u64, epoch: u32) -> Option<&mut Line> {
         let page = line / LINES;
-        if self.page.as_ref().is_none_or(|(locked, _)| *locked != page) {
+        if self.page != page {
             // Unlock first: two pages at once could be a deadlock.
-            self.page = None;
+            self.locked = None;
             let races = &self.buffer.races;
-            let guard = match self.is_alone {
+            match self.is_alone {
                 // SAFETY: a launch that is sequential has one thread. Where that has two regions of
                 // a buffer, it releases the lines of one before it asks for those of the other, as
-                // it must for `lock`.
-                true => unsafe { races.own(page) },
-                false => races.lock(page),
-            };
-            self.page = Some((page, guard));
+                // it must for `lock`. This region drops its page here.
+                true => self.own = Some(unsafe { races.own(page) }),
+                false => self.locked = Some(races.lock(page)),
+            }
+            self.page = page;
         }
-        let (_, guard) = self.page.as_mut()?;
-        Some(guard.line(line % LINES).enter(epoch))
+        Some(self.page()?.line(line % LINES).enter(epoch))
     }
 
     #[inline(always)]
@@ -311,7 +325,7 @@ impl Region for GlobalRegion<'_> {
     }
 
     fn release_lines(&mut self) {
-        self.page = None;
+        (self.page, self.own, self.locked) = (NO_PAGE, None, None);
     }
 
     fn location(&self, _launch: &LaunchContext, offset: u64) -> Location {

@@ -78,11 +78,11 @@ impl Buffer {
 
     /// The content of a page of the race check's shadow, for a launch with granules of these bytes
     /// and this first block.
-    pub(crate) fn content(&self, page: u64, granule: u32, first_block: u32) -> Saved {
+    pub(crate) fn content(&self, page: u64, granule: u32) -> Saved {
         let bytes = PAGE * u64::from(granule);
         let range = page * bytes..((page + 1) * bytes).min(self.bytes);
         let words = (range.start / 4) as usize..(range.end.div_ceil(4) as usize);
-        let mut saved = Saved::new(first_block, range.start);
+        let mut saved = Saved::new(range.start);
         let words = &self.words[words];
         saved.words = words.iter().map(|word| word.load(Relaxed)).collect();
         saved.written = self.written.words(range);

@@ -159,12 +159,15 @@ impl Alone {
         Self::has_room(record) && met & granules == 0
     }
 
-    /// Notes an access of one lane at the time of the last access, to granules that follow each
-    /// other and that other lanes have not accessed. False, and nothing is noted, if it is another.
+    /// Notes an access of one lane, the first or at the time of the last one, to granules that
+    /// follow each other and that other lanes have not accessed. False, and nothing is noted, if it is another.
     /// The record has no lanes.
     #[inline(always)]
     pub(super) fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
         let granules = part.granules;
+        if self.is_empty() {
+            self.time = Time::of(record);
+        }
         let is_same = self.time == Time::of(record) && !record.strong;
         if !is_same || !self.tells(kind, record, granules) {
             return false;

@@ -1,6 +1,7 @@
 //! The lines of a buffer, by pages that are locked together.
 
 use std::cell::UnsafeCell;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::line::Line;
@@ -14,6 +15,8 @@ pub(crate) const PAGE: u64 = 1024;
 struct Content {
     lines: Option<Box<[Line]>>,
     saved: Option<Box<Saved>>,
+    /// The number of the first block of the launch that `saved` is for.
+    saved_for: u32,
 }
 
 /// A page, and the lock of its content.
@@ -30,8 +33,6 @@ unsafe impl Sync for Page {}
 /// The content of a page before the first store of a launch: see `attempt`.
 #[derive(Debug)]
 pub(crate) struct Saved {
-    /// The number of the launch's first block.
-    first_block: u32,
     /// Where the page starts in the buffer, in bytes.
     pub(crate) start: u64,
     pub(crate) words: Vec<u32>,
@@ -42,9 +43,8 @@ pub(crate) struct Saved {
 }
 
 impl Saved {
-    pub(crate) fn new(first_block: u32, start: u64) -> Self {
+    pub(crate) fn new(start: u64) -> Self {
         Self {
-            first_block,
             start,
             words: Vec::new(),
             written: Vec::new(),
@@ -73,18 +73,21 @@ impl RaceShadow {
         let page = self.page(page);
         let lock = page.lock.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: this thread has the lock, and no page is owned meanwhile.
-        unsafe { PageGuard::new(page, Some(lock)) }
+        let content = unsafe { &mut *page.content.get() };
+        PageGuard {
+            page: OwnPage(content),
+            _lock: lock,
+        }
     }
 
     /// A page of a shadow that one thread alone uses, without the lock.
     ///
     /// # Safety
-    /// While the guard lives, no other thread uses the shadow, and there is no other guard of the
-    /// page.
-    #[inline]
-    pub(crate) unsafe fn own(&self, page: u64) -> PageGuard<'_> {
+    /// While the page lives here, no other thread uses the shadow, and there is no other of it.
+    #[inline(always)]
+    pub(crate) unsafe fn own(&self, page: u64) -> OwnPage<'_> {
         // SAFETY: the caller sees to it.
-        unsafe { PageGuard::new(self.page(page), None) }
+        OwnPage(unsafe { &mut *self.page(page).content.get() })
     }
 
     #[inline]
@@ -95,50 +98,53 @@ impl RaceShadow {
     }
 }
 
-/// A page for one user alone.
+/// A page that is locked.
 pub(crate) struct PageGuard<'a> {
-    lines: &'a mut [Line],
-    saved: &'a mut Option<Box<Saved>>,
-    _lock: Option<MutexGuard<'a, ()>>,
+    page: OwnPage<'a>,
+    _lock: MutexGuard<'a, ()>,
 }
 
-impl<'a> PageGuard<'a> {
-    /// # Safety
-    /// There is no other guard of the page while this one lives.
-    #[inline]
-    unsafe fn new(page: &'a Page, lock: Option<MutexGuard<'a, ()>>) -> Self {
-        // SAFETY: the guards alone reach the content, and there is no other.
-        let Content { lines, saved } = unsafe { &mut *page.content.get() };
-        let make = || bytemuck::zeroed_slice_box((PAGE / LINE) as usize);
-        Self {
-            lines: lines.get_or_insert_with(make),
-            saved,
-            _lock: lock,
-        }
+impl<'a> Deref for PageGuard<'a> {
+    type Target = OwnPage<'a>;
+
+    fn deref(&self) -> &OwnPage<'a> {
+        &self.page
     }
 }
 
-impl PageGuard<'_> {
+impl DerefMut for PageGuard<'_> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.page
+    }
+}
+
+/// A page for one user alone.
+pub(crate) struct OwnPage<'a>(&'a mut Content);
+
+impl OwnPage<'_> {
     /// Line `index` of the page.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn line(&mut self, index: u64) -> &mut Line {
-        &mut self.lines[index as usize]
+        let make = || bytemuck::zeroed_slice_box((PAGE / LINE) as usize);
+        let lines = self.0.lines.get_or_insert_with(make);
+        &mut lines[index as usize]
     }
 
     /// True if the page's content is saved for the launch of this first block.
     #[inline]
     pub(crate) fn is_saved(&self, first_block: u32) -> bool {
-        let saved = self.saved.as_ref();
-        saved.is_some_and(|saved| saved.first_block == first_block)
+        self.0.saved_for == first_block
     }
 
-    /// Keeps the page's content.
-    pub(crate) fn save(&mut self, saved: Saved) {
-        *self.saved = Some(Box::new(saved));
+    /// Keeps the page's content for the launch of this first block.
+    pub(crate) fn save(&mut self, saved: Saved, first_block: u32) {
+        self.0.saved = Some(Box::new(saved));
+        self.0.saved_for = first_block;
     }
 
     /// Gives the content back.
     pub(crate) fn take_saved(&mut self) -> Option<Box<Saved>> {
-        self.saved.take()
+        self.0.saved_for = 0;
+        self.0.saved.take()
     }
 }
