@@ -125,6 +125,9 @@ pub(crate) trait Region: Words {
         }
     }
 
+    /// Has the host fetch lines that a request asks for one after the other.
+    fn fetch_lines(&self, _lines: impl Iterator<Item = u64>) {}
+
     /// Saves what a store to a line changes, which was asked for last, if the launch may have to be
     /// undone.
     #[inline(always)]
@@ -184,13 +187,11 @@ impl<'a> GlobalRegion<'a> {
 }
 
 impl<'a> GlobalRegion<'a> {
-    /// Saves the page of a line, which was asked for last, before the launch's first store to it.
-    fn save_page(&mut self, launch: &LaunchContext, line: u64) {
-        debug_assert_eq!(self.page, line / LINES);
+    /// Saves the page that was asked for last, before the launch's first store to it.
+    #[inline(never)]
+    fn save_page(&mut self, launch: &LaunchContext) {
         let (number, buffer) = (self.page, self.buffer);
-        if let Some(page) = self.page()
-            && !page.is_saved(launch.first_block)
-        {
+        if let Some(page) = self.page() {
             page.save(buffer.content(number, launch.granule), launch.first_block);
             launch.attempt.note_saved(buffer.base, number);
         }
@@ -318,9 +319,20 @@ impl Region for GlobalRegion<'_> {
     }
 
     #[inline(always)]
+    fn fetch_lines(&self, lines: impl Iterator<Item = u64>) {
+        if self.is_alone && self.own.is_none() {
+            let lines = lines.map(|line| (line / LINES, line % LINES));
+            // SAFETY: a launch that is sequential has one thread, which has no page of this buffer.
+            unsafe { self.buffer.races.fetch(lines) };
+        }
+    }
+
+    #[inline(always)]
     fn save(&mut self, launch: &LaunchContext, line: u64) {
-        if launch.attempt.saves {
-            self.save_page(launch, line);
+        debug_assert_eq!(self.page, line / LINES);
+        let is_saved = |page: &mut OwnPage| page.is_saved(launch.first_block);
+        if launch.attempt.saves && !self.page().is_none_or(is_saved) {
+            self.save_page(launch);
         }
     }
 

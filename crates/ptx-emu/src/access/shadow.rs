@@ -160,6 +160,17 @@ impl BlockRunner<'_> {
         }
     }
 
+    /// Has the host fetch the lines of lanes that lie far apart.
+    #[inline(always)]
+    fn fetch_lines<R: Region>(&self, request: &Request, region: &R, span: &Span) {
+        let shift = self.launch.granule.trailing_zeros() + LINE.trailing_zeros();
+        let is_far = (span.max - span.min) >> shift > u64::from(request.mask.count_ones());
+        if R::IS_GLOBAL && span.is_apart() && is_far {
+            let line = |lane: usize| (request.addresses[lane] - region.base()) >> shift;
+            region.fetch_lines(lanes(request.mask).map(line));
+        }
+    }
+
     /// Checks a load for races, and notes it.
     pub(crate) fn check_load<R: Region>(
         &self,
@@ -169,6 +180,7 @@ impl BlockRunner<'_> {
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
         let epoch = R::epoch(self);
+        self.fetch_lines(request, region, span);
         for segment in Segments::new(request, span, region.base(), self.launch.granule) {
             let Some(line) = region.line(segment.line, epoch) else {
                 return Ok(());
@@ -240,6 +252,7 @@ impl BlockRunner<'_> {
         let epoch = R::epoch(self);
         // Lanes whose store is checked, and not made yet.
         let mut checked = 0;
+        self.fetch_lines(request, region, span);
         for segment in Segments::new(request, span, region.base(), self.launch.granule) {
             if let Some(part) = segment.part
                 && let Some(line) = region.line(segment.line, epoch)

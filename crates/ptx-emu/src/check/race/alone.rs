@@ -46,8 +46,9 @@ impl Entry {
     }
 }
 
-/// The accesses of a warp between two of its barriers.
+/// The accesses of a warp between two of its barriers. Packed, so that [`Alone`] is short.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[repr(C, packed(2))]
 struct Time {
     block: u32,
     clock: u32,
@@ -142,6 +143,12 @@ impl Alone {
         self.loaded | self.stored == 0
     }
 
+    /// True if the line has remembered accesses so before.
+    #[inline(always)]
+    pub(super) fn was_used(&self) -> bool {
+        self.rows.is_some()
+    }
+
     /// True if an [`Entry`] has room for an access's instruction.
     #[inline(always)]
     pub(super) fn has_room(record: &Record) -> bool {
@@ -176,19 +183,16 @@ impl Alone {
             return false;
         };
         let new = Entry::new(record, self.number.into(), lane.into());
-        let start = granules.trailing_zeros() as usize;
-        let range = start..start + granules.count_ones() as usize;
         let is_ours = |known: u32, row: &[Entry; GRANULES]| {
-            known & granules == 0
-                || range
-                    .clone()
-                    .all(|granule| known >> granule & 1 == 0 || row[granule].is_of_one_lane(new))
+            let mut met = members(known & granules);
+            met.all(|granule| row[granule as usize % GRANULES].is_of_one_lane(new))
         };
         if !is_ours(self.loaded, &rows.loads) || !is_ours(self.stored, &rows.stores) {
             return false;
         }
-        for entry in &mut rows.of_mut(kind)[range] {
-            *entry = new;
+        let row = rows.of_mut(kind);
+        for granule in members(granules) {
+            row[granule as usize % GRANULES] = new;
         }
         self.count(kind, record, granules);
         true

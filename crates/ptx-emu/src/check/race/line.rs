@@ -119,9 +119,9 @@ impl Run {
 #[repr(C)]
 struct Runs {
     count: usize,
-    few: [Run; FEW],
     /// All of them, once they have been more than a few.
     many: Option<Box<[Run; RUNS]>>,
+    few: [Run; FEW],
 }
 
 impl Runs {
@@ -413,6 +413,12 @@ pub(crate) struct Line {
 unsafe impl bytemuck::Zeroable for Line {}
 
 impl Line {
+    /// The epoch that accessed it last.
+    #[inline(always)]
+    pub(super) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
     /// Forgets what was before an epoch: the number of a first block.
     #[inline(always)]
     pub(crate) fn enter(&mut self, epoch: u32) -> &mut Self {
@@ -460,6 +466,12 @@ impl Line {
                 return self.alone.access(kind, now, part);
             }
             self.form = Form::Runs;
+        }
+        // Lanes go their own ways as they did before.
+        if is_of_one && self.runs.count == 0 && self.alone.was_used() {
+            self.alone.clear();
+            self.form = Form::Alone;
+            return self.alone.access(kind, now, part);
         }
         // Lanes that go their own ways.
         if is_of_one && self.runs.are_apart(&now.record) {
@@ -570,3 +582,8 @@ impl Line {
         }
     }
 }
+
+const _: () = assert!(
+    std::mem::offset_of!(Line, runs) + std::mem::offset_of!(Runs, few) == 64,
+    "all but the runs lies in one line of the host's caches"
+);

@@ -90,6 +90,21 @@ impl RaceShadow {
         OwnPage(unsafe { &mut *self.page(page).content.get() })
     }
 
+    /// Looks at lines that lie far apart, each by page and index, so that the host fetches them at
+    /// one time.
+    ///
+    /// # Safety
+    /// As for [`RaceShadow::own`], of all these pages.
+    #[inline(always)]
+    pub(crate) unsafe fn fetch(&self, lines: impl Iterator<Item = (u64, u64)>) {
+        let mut seen = 0;
+        for (page, index) in lines {
+            // SAFETY: the caller sees to it.
+            seen |= unsafe { self.own(page) }.line(index).epoch();
+        }
+        std::hint::black_box(seen);
+    }
+
     #[inline]
     fn page(&self, page: u64) -> &Page {
         // Room for granules of one byte.
