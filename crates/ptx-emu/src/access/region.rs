@@ -184,9 +184,7 @@ impl<'a> GlobalRegion<'a> {
             locked: None,
         }
     }
-}
 
-impl<'a> GlobalRegion<'a> {
     /// Saves the page that was asked for last, before the launch's first store to it.
     #[inline(never)]
     fn save_page(&mut self, launch: &LaunchContext) {
@@ -197,6 +195,7 @@ impl<'a> GlobalRegion<'a> {
         }
     }
 
+    /// The page that lines were asked for last.
     #[inline(always)]
     fn page(&mut self) -> Option<&mut OwnPage<'a>> {
         match self.is_alone {

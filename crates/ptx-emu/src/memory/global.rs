@@ -76,8 +76,7 @@ impl Buffer {
         &self.words
     }
 
-    /// The content of a page of the race check's shadow, for a launch with granules of these bytes
-    /// and this first block.
+    /// The content of a page of the race check's shadow, for a launch with granules of these bytes.
     pub(crate) fn content(&self, page: u64, granule: u32) -> Saved {
         let bytes = PAGE * u64::from(granule);
         let range = page * bytes..((page + 1) * bytes).min(self.bytes);

@@ -167,8 +167,8 @@ impl Alone {
     }
 
     /// Notes an access of one lane, the first or at the time of the last one, to granules that
-    /// follow each other and that other lanes have not accessed. False, and nothing is noted, if it is another.
-    /// The record has no lanes.
+    /// other lanes have not accessed. False, and nothing is noted, if it is another. The record has
+    /// no lanes.
     #[inline(always)]
     pub(super) fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
         let granules = part.granules;
