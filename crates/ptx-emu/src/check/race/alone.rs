@@ -243,7 +243,7 @@ impl Alone {
             let new = Entry::new(record, number, lane);
             let bit = 1 << granule;
             let last = &mut row[granule as usize];
-            // What is replaced does not count any more.
+            // A load that is replaced does not count any more.
             if kind == Kind::Load && known & bit != 0 && !last.is_of_one_lane(new) {
                 self.non_coherent &= !bit;
             }
