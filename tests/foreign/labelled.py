@@ -28,11 +28,11 @@ APART = "right by PTX's model, not by its label"
 def verdict(racy, run, why=None):
     """The outcome of a case that should be found racy, or should not; `why` if its label says otherwise."""
     right = f"{APART}: {why}" if why else "right"
-    if run.code is None:
-        return "too slow"
     faults = run.faults()
     if faults:
         return right if racy else f"false alarm: {faults[0]['text'].splitlines()[0]}"
+    if run.code is None:
+        return "too slow"
     if run.code:
         return "not run: " + run.told()
     return "missed" if racy else right
