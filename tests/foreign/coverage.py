@@ -16,6 +16,8 @@ def outcome(ptx):
         return "right"
     if run.code != 3:
         return "refused: " + run.told()
+    if run.refused:
+        return "refused: " + run.refused[0]["reason"]
     reasons = {missing["reason"].split(" (in ")[0] for missing in run.unsupported}
     others = sorted(reason for reason in reasons if not TEXTURES.match(reason))
     if not others:

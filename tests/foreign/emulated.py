@@ -22,7 +22,7 @@ class Run:
             report = os.path.join(scratch, "report.json")
             program = ["--", *command] if command else []
             line = [HARNESS, "emulate", f"--json={report}", *flags, *program]
-            self.code, self.text, self.runs, self.unsupported = None, "", [], []
+            self.code, self.text, self.runs, self.unsupported, self.refused = None, "", [], [], []
             limit = lambda: resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
             pipe = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
             with subprocess.Popen(
@@ -41,6 +41,7 @@ class Run:
                     document = json.load(file)
                 self.runs = document.get("runs", [])
                 self.unsupported = document.get("unsupported", [])
+                self.refused = document.get("refused", [])
 
     def faults(self):
         """The faults of all orders."""

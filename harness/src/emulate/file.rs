@@ -26,6 +26,9 @@ struct Report {
     target: String,
     kernels: Vec<Kernel>,
     unsupported: Vec<Unsupported>,
+    /// Functions whose body is wrong: the others are read.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    refused: Vec<Unsupported>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
     runs: Vec<Run>,
 }
@@ -41,7 +44,7 @@ struct Kernel {
     depends_on_order: bool,
 }
 
-/// An instruction that the emulator does not have.
+/// An instruction that the emulator does not have, or that makes it refuse a body.
 #[derive(Serialize)]
 struct Unsupported {
     function: String,
@@ -72,10 +75,9 @@ pub(super) fn run(
             if shows {
                 out.line(report.render(out.look()))?;
             }
-            if report.unsupported.is_empty() {
-                Ending::Fine
-            } else {
-                Ending::Lacking
+            match report.lacks_nothing() {
+                true => Ending::Fine,
+                false => Ending::Lacking,
             }
         }
         Some(kernel) => {
@@ -119,13 +121,23 @@ impl Report {
             line: missing.ptx_line,
             reason: missing.reason.clone(),
         });
+        let refused = program.refused().map(|(function, error)| Unsupported {
+            function: function.name.clone(),
+            line: error.pos.line,
+            reason: error.kind.to_string(),
+        });
         Report {
             file: file.display().to_string(),
             target: program.target.join(", "),
             kernels: kernels.collect(),
             unsupported: unsupported.collect(),
+            refused: refused.collect(),
             runs: Vec::new(),
         }
+    }
+
+    fn lacks_nothing(&self) -> bool {
+        self.unsupported.is_empty() && self.refused.is_empty()
     }
 
     fn render(&self, look: Look) -> String {
@@ -158,21 +170,32 @@ impl Report {
             self.target,
             columns.render(0).trim_end()
         );
-        match self.unsupported.is_empty() {
-            true => text += "\nThe emulator has everything that it needs.",
-            false => {
+        if self.lacks_nothing() {
+            text += "\nThe emulator has everything that it needs.";
+        }
+        let instructions = count(self.unsupported.len(), "instruction");
+        let functions = count(self.refused.len(), "function");
+        for (places, what) in [
+            (
+                &self.unsupported,
+                format!("{instructions} not supported, a fault where a thread reaches it:"),
+            ),
+            (
+                &self.refused,
+                format!("{functions} refused, as a GPU's driver refuses the file:"),
+            ),
+        ] {
+            if places.is_empty() {
+                continue;
+            }
+            text += &format!("\n{what}");
+            for place in places {
                 text += &format!(
-                    "\n{} not supported, a fault where a thread reaches it:",
-                    count(self.unsupported.len(), "instruction")
+                    "\n  line {} of `{}`: {}",
+                    place.line,
+                    place.function,
+                    indented(&place.reason)
                 );
-                for missing in &self.unsupported {
-                    text += &format!(
-                        "\n  line {} of `{}`: {}",
-                        missing.line,
-                        missing.function,
-                        indented(&missing.reason)
-                    );
-                }
             }
         }
         text
@@ -194,6 +217,10 @@ impl<'a> Launch<'a> {
         executable: &'a Arc<Executable>,
     ) -> Result<Launch<'a>, String> {
         let program = executable.program();
+        let mut refused = program.refused();
+        if let Some((_, error)) = refused.find(|(function, _)| function.name == name) {
+            return Err(format!("--kernel {name}: its body is refused: {error}"));
+        }
         let kernel = program.kernel(name).ok_or_else(|| {
             let names = program.kernels().map(|kernel| kernel.name.as_str());
             format!(

@@ -58,6 +58,30 @@ fn emulate(ptx: &str, args: &[&str]) -> String {
 }
 
 #[test]
+fn a_body_that_is_refused_is_told_and_the_others_run() {
+    let wrong = "\n.visible .entry wrong()\n{\n    .reg .b16 %h<2>;\n    cvt.sat.s16.s16 %h1, %h0;\n    ret;\n}";
+    let ptx = format!("{SAXPY}{wrong}");
+    insta::assert_snapshot!(emulate(&ptx, &[]), @r"
+    FOLDER/saxpy.ptx for sm_80
+
+    kernel  bytes of parameters  shared  local  orders
+                                  bytes  bytes
+    --------------------------------------------------
+    saxpy   8, 8, 4, 4                0      0  agree
+
+    1 function refused, as a GPU's driver refuses the file:
+      line 33 of `wrong`: `.sat` has no effect: every value of .s16 is one of .s16
+    Lacking
+    ");
+    let launch = |kernel| emulate(&ptx, &["--kernel", kernel, "--block", "32"]);
+    insta::assert_snapshot!(launch("wrong"), @r"
+    error: --kernel wrong: its body is refused: 33:5: `.sat` has no effect: every value of .s16 is one of .s16
+    33 |     cvt.sat.s16.s16 %h1, %h0;
+       |     ^^^
+    ");
+}
+
+#[test]
 fn a_file_says_what_it_needs() {
     insta::assert_snapshot!(emulate(SAXPY, &[]), @r"
     FOLDER/saxpy.ptx for sm_80
