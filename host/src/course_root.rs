@@ -8,7 +8,8 @@ use exit::CommandError;
 /// The folders that a course's root has.
 const PARTS: [&str; 3] = ["crates/plan", "kernels-gpu", "labs"];
 
-/// The environment variable that names the course's root, as `--course` does.
+/// The environment variable that names the course's root. Every command reads it; some have
+/// `--course`, too.
 pub const COURSE_VARIABLE: &str = "HARNESS_COURSE";
 
 /// The course's root: `given` (by `--course`), else what [`COURSE_VARIABLE`] names, else the
@@ -32,8 +33,8 @@ pub fn find(given: Option<&Path>, start: &Path) -> Result<PathBuf, CommandError>
     match start.ancestors().find(is_root) {
         Some(root) => Ok(root.to_owned()),
         None => Err(CommandError::Environment(format!(
-            "the course is not here: neither {} nor a folder above it has {}; run this in the course's folder, or name it \
-             with --course DIR",
+            "the course is not here: neither {} nor a folder above it has {}; run this in the course's folder, or name it: \
+             {COURSE_VARIABLE}=DIR before the command",
             start.display(),
             PARTS.join(", ")
         ))),
@@ -64,7 +65,7 @@ mod tests {
 
     #[test]
     fn where_there_is_none_it_is_said() {
-        insta::assert_snapshot!(find(None, Path::new("/nowhere/at/all")).unwrap_err(), @"the course is not here: neither /nowhere/at/all nor a folder above it has crates/plan, kernels-gpu, labs; run this in the course's folder, or name it with --course DIR");
+        insta::assert_snapshot!(find(None, Path::new("/nowhere/at/all")).unwrap_err(), @"the course is not here: neither /nowhere/at/all nor a folder above it has crates/plan, kernels-gpu, labs; run this in the course's folder, or name it: HARNESS_COURSE=DIR before the command");
         insta::assert_snapshot!(find(Some(Path::new("/")), Path::new("/")).unwrap_err(), @"--course /: is not a course: it has no folder crates/plan");
     }
 }

@@ -203,7 +203,7 @@ fn run_all(
         CommandError::Input(format!("-o {results}: cannot be made: {why}"))
     })?;
     let _lock = folder::Lock::take(results, args.shard.is_some())?;
-    if grader.lab_spec(|| None)?.draws() && args.settings.draw.or(args.settings.seed).is_none() {
+    if grader.lab_spec(None)?.draws() && args.settings.draw.or(args.settings.seed).is_none() {
         grader.class_draw = Some(folder::class_draw(results)?);
     }
     let grader = grader;
@@ -330,7 +330,7 @@ impl Grader {
     ///
     /// [`CommandError::Input`] if no lab is named, or if all of its cases are hidden.
     pub fn of_visible_cases(mut self, submission: &Path) -> Result<Grader, CommandError> {
-        let lab_spec = self.lab_spec(|| lab_of(submission))?;
+        let lab_spec = self.lab_spec(Some(submission))?;
         let visible = lab_spec.without_hidden_cases();
         self.lab_file = Some(visible.map_err(|error| CommandError::Input(error.to_string()))?);
         Ok(self)
@@ -379,7 +379,7 @@ impl Grader {
         let scratch;
         let mut printed = String::new();
         let (file, lab_spec) = if submission.is_dir() {
-            let lab_spec = self.lab_spec(|| lab_of(submission))?;
+            let lab_spec = self.lab_spec(Some(submission))?;
             show.packing(&shown.to_string());
             // A refusal comes at once.
             let draw = match options.draw.or(options.seed).or(self.class_draw) {
@@ -403,7 +403,7 @@ impl Grader {
             }
         } else {
             // A bundle does not choose what it is graded for.
-            (submission.to_owned(), self.lab_spec(|| lab_of(submission))?)
+            (submission.to_owned(), self.lab_spec(Some(submission))?)
         };
         let packed = Packed {
             file: &file,
@@ -442,7 +442,7 @@ impl Grader {
     ///
     /// [`CommandError::Input`] if no lab is named.
     fn terms(&self, device: DeviceKind, model: &str) -> Result<Terms, CommandError> {
-        let lab_spec = self.lab_spec(|| None)?;
+        let lab_spec = self.lab_spec(None)?;
         Ok(Terms {
             harness: env!("CARGO_PKG_VERSION").to_owned(),
             lab: lab_spec.lab.clone(),
@@ -469,15 +469,14 @@ impl Grader {
         engine::refused(report, lab_spec, failure)
     }
 
-    /// The lab file: the one that was given, or else the named lab's, or else that of the lab which
-    /// `found` finds: a grader is for one lab.
-    fn lab_spec(&self, found: impl FnOnce() -> Option<String>) -> Result<&LabSpec, CommandError> {
+    /// The lab file: the one that was given, or else the named lab's, or else that of the lab whose
+    /// folder this submission is in: a grader is for one lab.
+    fn lab_spec(&self, submission: Option<&Path>) -> Result<&LabSpec, CommandError> {
         if let Some(lab_spec) = &self.lab_file {
             return Ok(lab_spec);
         }
-        let lab = self.lab.clone().or_else(found).ok_or_else(|| {
-            CommandError::Input("which lab is this for? name it: --lab wave2d".to_owned())
-        })?;
+        let lab = self.lab.clone().or_else(|| lab_of(submission?));
+        let lab = lab.ok_or_else(|| CommandError::Input(which_lab(submission)))?;
         if let Some(lab_spec) = self.lab_file_here.get() {
             return Ok(lab_spec);
         }
@@ -544,6 +543,23 @@ fn lab_of(submission: &Path) -> Option<String> {
         .iter()
         .find(|lab| lab.name == parent)
         .map(|lab| lab.name.to_owned())
+}
+
+/// The question for the lab of a submission whose folder does not tell. A submission does not choose
+/// what it is graded for, so the lab that its `launch.rs` uses is a proposal alone.
+fn which_lab(submission: Option<&Path>) -> String {
+    let read = |folder: &Path| std::fs::read_to_string(folder.join("launch.rs")).ok();
+    let launch = submission.and_then(read).unwrap_or_default();
+    let names = || labs().iter().map(|lab| lab.name);
+    match names().find(|lab| launch.contains(&format!("plan::{lab}::"))) {
+        Some(lab) => format!(
+            "which lab is this for? name it: --lab {lab}, as its launch.rs uses plan::{lab}"
+        ),
+        None => {
+            let names: Vec<&str> = names().collect();
+            format!("which lab is this for? name it: --lab {}", names.join(", or "))
+        }
+    }
 }
 
 /// The name of the submission in a report.
@@ -615,6 +631,17 @@ mod tests {
     fn a_lab_is_no_submission() {
         insta::assert_snapshot!(missing(Path::new("matadd")), @"matadd: the file or folder does not exist; matadd is a lab: name the folder of your solution to it, as in `harness grade labs/matadd/starter`");
         insta::assert_snapshot!(missing(Path::new("nowhere")), @"nowhere: the file or folder does not exist");
+    }
+
+    #[test]
+    fn the_lab_is_asked_for() {
+        let folder = tempfile::tempdir().unwrap();
+        let asked = || which_lab(Some(folder.path()));
+        insta::assert_snapshot!(asked(), @"which lab is this for? name it: --lab matadd, or membench, or poisson, or stencil25, or wave2d, or wave3d");
+        assert_eq!(asked(), which_lab(None));
+        let launch = "use plan::poisson::{Buffers, Outputs, Problem, Solution};\n";
+        std::fs::write(folder.path().join("launch.rs"), launch).unwrap();
+        insta::assert_snapshot!(asked(), @"which lab is this for? name it: --lab poisson, as its launch.rs uses plan::poisson");
     }
 
     #[test]

@@ -26,6 +26,9 @@ pub struct GradeReport {
     pub submission: SubmissionId,
     /// The lab's name.
     pub lab: String,
+    /// SHA-256 of the lab.toml that it was graded by, as `sha256sum` prints it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lab_file_sha256: Option<String>,
     /// The device that graded it, as `--device` has it: `cuda`, `emulated`.
     pub device: String,
     /// The properties of that device.

@@ -45,7 +45,7 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
 // TODO(lab): what `--param` and lab.toml can set, with the default.
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("n", "cells, both ends included: at least 3", "4194304"),
-    Parameter::new("steps", "timesteps, at least 1", "100"),
+    Parameter::new("steps", "timesteps", "100"),
     Parameter::new("k", "conductivity dt/dx^2, above 0 and at most 0.5", "0.3"),
     Parameter::new("seed", "seed of the temperatures, 0 to 2^32 - 1", "1"),
 ];

@@ -5,6 +5,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::cli::Cli;
+use clap::Parser as _;
+use classroom::check_course::handout::PROGRAM;
 use terminal::look::Look;
 
 fn exported(out: &Path) -> Result<Ending, CommandError> {
@@ -142,6 +145,58 @@ fn a_student_finds_what_the_handouts_name() {
     tested.sort_unstable();
     labs.sort_unstable();
     assert_eq!(tested, labs);
+}
+
+/// The commands of a text's fenced blocks, of any language.
+fn commands(markdown: &str) -> impl Iterator<Item = &str> {
+    let blocks = markdown.split("\n```").skip(1).step_by(2);
+    let lines = blocks.flat_map(str::lines).map(str::trim);
+    lines.filter_map(|line| {
+        let mut programs = PROGRAM.iter();
+        programs.find_map(|program| line.strip_prefix(program))
+    })
+}
+
+/// The copy's program has no variants: a command names the student's own submission, or asks for
+/// the CPU, a launch configuration or the machine. And no question stays open: its step names a
+/// command, figures to check with, an answer or a hint.
+#[test]
+fn each_question_of_a_handout_has_its_command_or_answer() {
+    let folder = tempfile::tempdir().unwrap();
+    let copy = folder.path().join("copy");
+    exported(&copy).unwrap();
+    let (mut wrong, mut seen) = (Vec::new(), 0);
+    for lab in fs::read_dir(copy.join("labs")).unwrap() {
+        let file = lab.unwrap().path().join("README.md");
+        let Ok(handout) = fs::read_to_string(&file) else {
+            continue;
+        };
+        for command in commands(&handout) {
+            seen += 1;
+            let words = std::iter::once("harness").chain(command.split_whitespace());
+            if let Err(error) = Cli::try_parse_from(words) {
+                wrong.push(format!("{command}: {error}"));
+            }
+            let own = ["labs/", "--submission", "--device cpu"];
+            let is_own = own.iter().any(|own| command.contains(own));
+            let needs_none = ["occupancy ", "watch ", "run membench"];
+            if command.contains("--variant")
+                || !is_own && !needs_none.iter().any(|own| command.starts_with(own))
+            {
+                wrong.push(format!("{command}: needs built-in variants"));
+            }
+        }
+        for step in handout.split("\n### ").skip(1) {
+            let asks = step.contains('?');
+            let answers = ["harness ", "**Check", "<summary>Answer", "<summary>Hint"];
+            if asks && !answers.iter().any(|answer| step.contains(answer)) {
+                let title = step.lines().next().unwrap_or_default();
+                wrong.push(format!("{}: {title}: no answer", file.display()));
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    assert!(seen > 40, "{seen} commands");
 }
 
 /// The targets of a text's Markdown links that are files of the course.

@@ -307,4 +307,13 @@ fn a_submission_that_cannot_be_used_is_named() {
         text.contains("--submission mine: the folder does not exist"),
         "{text}"
     );
+    // Before the one in front of it is built, which does not compile.
+    let broken = folder.path().join("broken");
+    std::fs::create_dir(&broken).unwrap();
+    for name in ["kernels.rs", "launch.rs"] {
+        std::fs::write(broken.join(name), "nonsense").unwrap();
+    }
+    let (code, text) = said(&["test", "matadd", "--submission=broken", "--submission=mine"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("--submission mine: the folder"), "{text}");
 }

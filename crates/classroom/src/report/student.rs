@@ -21,6 +21,7 @@ pub fn safe(report: &GradeReport) -> GradeReport {
         harness_version: report.harness_version.clone(),
         submission: report.submission.clone(),
         lab: report.lab.clone(),
+        lab_file_sha256: report.lab_file_sha256.clone(),
         device: report.device.clone(),
         device_info: report.device_info.clone(),
         started_unix_s: report.started_unix_s,

@@ -35,7 +35,7 @@ fn about(failing: &Failure) -> &'static str {
             "do without it: docs/reference/submissions.md says what a submission may use, and what to write instead of the rest"
         }
         Kind::CompileError => {
-            "put this line right and save: no case runs before both files compile"
+            "put this right and save: no case runs before both files compile"
         }
         Kind::BuildLimit => {
             "make it smaller: fewer generic instances, no macros or constants that compute for long"

@@ -374,6 +374,16 @@ fn a_save_while_grading_ends_that_and_grades_again() {
 }
 
 #[test]
+fn a_pipe_is_not_waited_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let pipe = folder.path().join("kernels.rs");
+    let made = std::process::Command::new("mkfifo").arg(pipe).status();
+    assert!(made.unwrap().success());
+    std::fs::write(folder.path().join("launch.rs"), "text").unwrap();
+    assert_eq!(read(folder.path()), [None, Some(b"text".to_vec())]);
+}
+
+#[test]
 fn keys() {
     let mut session = session();
     // It is being graded already.

@@ -63,6 +63,7 @@ use device::{Device, DeviceKind};
 use host::find_lab;
 use lab::Lab;
 use output_files::ScratchFolder;
+use output_files::digest::sha256;
 
 use crate::lab_spec::{CaseSpec, Group, LabSpec};
 use crate::outcome::{Category, Failure, Kind, Outcome, Panic};
@@ -321,6 +322,7 @@ pub fn blank(
     options: &Options,
 ) -> GradeReport {
     let mut report = GradeReport::new(id, &lab_spec.lab, device_name);
+    report.lab_file_sha256 = Some(sha256(&lab_spec.text));
     report.device_info = device.map(|device| device.info().clone());
     let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).ok();
     report.started_unix_s = since_1970.map(|time| time.as_secs());

@@ -255,6 +255,35 @@ fn named(folder: &Path) -> String {
     }
 }
 
+/// A submission as it is read, before it is built.
+enum Submitted {
+    Folder(Sources),
+    Bundle(Variant),
+}
+
+impl Submitted {
+    /// Reads what a flag names.
+    fn read(lab: &'static Lab, path: &Path, purpose: Purpose) -> Result<Submitted, CommandError> {
+        let (shown, name) = (path.display(), named(path));
+        if path.is_dir() {
+            let sources = Sources::read(path);
+            let sources = sources.map_err(|error| CommandError::from(error).context(&name))?;
+            return Ok(Submitted::Folder(sources));
+        }
+        if !path.exists() {
+            return Err(CommandError::Input(format!(
+                "--submission {shown}: the folder does not exist; name one with kernels.rs and launch.rs"
+            )));
+        }
+        if purpose != Purpose::TimedPlans {
+            return Err(CommandError::Input(format!(
+                "--submission {shown}: is not a folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)"
+            )));
+        }
+        of_bundle(lab, path, &name).map(Submitted::Bundle)
+    }
+}
+
 /// Builds the submissions in these folders, and adds them to their lab: [`Lab::submit`]. They are
 /// called as the folders are written. They work for as long as the returned folders are there. A
 /// file is a bundle, which needs no compiler; `course_root` is asked for where there are folders.
@@ -270,8 +299,19 @@ pub fn submit(
     purpose: Purpose,
     course_root: impl Fn() -> Result<PathBuf, CommandError>,
 ) -> Result<Vec<ScratchFolder>, CommandError> {
+    let mut names = HashSet::new();
+    if let Some(twice) = folders.iter().find(|folder| !names.insert(named(folder))) {
+        return Err(CommandError::Input(format!(
+            "--submission {}: is named twice",
+            twice.display()
+        )));
+    }
+    // None is built before all are there: a build takes seconds.
+    let read = |path: &PathBuf| Ok((named(path), Submitted::read(lab, path, purpose)?));
+    let submitted: Vec<(String, Submitted)> =
+        folders.iter().map(read).collect::<Result<_, CommandError>>()?;
     let packer = OnceCell::new();
-    let compiled = |folder: &Path, name: &str| {
+    let compiled = |sources: &Sources, name: &str| {
         let packer = match packer.get() {
             Some(packer) => packer,
             None => {
@@ -281,37 +321,19 @@ pub fn submit(
             }
         };
         let _bar = terminal::progress::Bar::new(format!("building {name}"));
-        let built =
-            Sources::read(folder).and_then(|sources| packer.variant(&sources, lab, name, purpose));
+        let built = packer.variant(sources, lab, name, purpose);
         built.map_err(|error| CommandError::from(error).context(name))
     };
-    let (mut variants, mut scratch) = (Vec::<Variant>::new(), Vec::new());
-    let mut names = HashSet::new();
-    if let Some(twice) = folders.iter().find(|folder| !names.insert(named(folder))) {
-        return Err(CommandError::Input(format!(
-            "--submission {}: is named twice",
-            twice.display()
-        )));
-    }
-    for folder in folders {
-        let (shown, name) = (folder.display().to_string(), named(folder));
-        if folder.is_dir() {
-            let (variant, folder) = compiled(folder, &name)?;
-            variants.push(variant);
-            scratch.push(folder);
-            continue;
-        }
-        if !folder.exists() {
-            return Err(CommandError::Input(format!(
-                "--submission {shown}: the folder does not exist; name one with kernels.rs and launch.rs"
-            )));
-        }
-        if purpose != Purpose::TimedPlans {
-            return Err(CommandError::Input(format!(
-                "--submission {shown}: is not a folder; name one with kernels.rs and launch.rs (only `perf` takes a bundle, too)"
-            )));
-        }
-        variants.push(of_bundle(lab, folder, &name)?);
+    let (mut variants, mut scratch) = (Vec::new(), Vec::new());
+    for (name, submitted) in submitted {
+        variants.push(match submitted {
+            Submitted::Bundle(variant) => variant,
+            Submitted::Folder(sources) => {
+                let (variant, folder) = compiled(&sources, &name)?;
+                scratch.push(folder);
+                variant
+            }
+        });
     }
     lab.submit(variants);
     Ok(scratch)
