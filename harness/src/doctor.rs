@@ -1,8 +1,10 @@
 //! `harness doctor`: what this machine has, and how to get what is missing.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 
 use clap::Args;
+use classroom::arguments::course_root;
 use cuda_builder::toolchain::{self, Toolchain};
 use device::Sanitize;
 use device::{DeviceInfo, DeviceKind};
@@ -74,6 +76,7 @@ pub fn run(args: &DoctorArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         Item::ok("CPU", cpu::description()).required(),
         kernels(labs()).required(),
         compiler(toolchain::find()),
+        course(course_root(None)),
         sandbox(sandbox::available()),
     ];
     items.extend(devices(&machine));
@@ -174,6 +177,23 @@ fn compiler(found: Result<Toolchain, cuda_builder::Error>) -> Item {
             let remedy = "run ./setup in the project's folder (needed to change kernels only)";
             Item::missing(NAME, reason, remedy)
         }
+    }
+}
+
+/// The course's folder, which has the crates that a submission is compiled against.
+fn course(found: Result<PathBuf, CommandError>) -> Item {
+    const NAME: &str = "course's folder";
+    match found {
+        Ok(root) => Item::ok(NAME, root.display().to_string()),
+        Err(CommandError::Input(reason)) => {
+            Item::missing(NAME, reason, "correct the variable, or unset it")
+        }
+        Err(_) => Item::missing(
+            NAME,
+            "neither here, nor above, nor above this program",
+            "for kernels of your own (grade, watch, --submission): run this there, or name it, \
+             HARNESS_COURSE=DIR before the command",
+        ),
     }
 }
 

@@ -40,6 +40,24 @@ fn a_missing_compiler_has_a_remedy() {
 }
 
 #[test]
+fn a_program_far_from_its_course_says_how_to_name_it() {
+    let here = course(Ok("/home/ada/course".into()));
+    let nowhere = course(Err(CommandError::Environment("not here".to_owned())));
+    let wrong = "HARNESS_COURSE /home: is not a course: it has no folder crates/plan";
+    let wrong = course(Err(CommandError::Input(wrong.to_owned())));
+    insta::assert_snapshot!(render(&report(vec![here, nowhere, wrong]), Look::PLAIN), @r"
+    ok       course's folder  /home/ada/course
+    missing  course's folder  neither here, nor above, nor above this program
+                              for kernels of your own (grade, watch, --submission): run this there, or name
+                              it, HARNESS_COURSE=DIR before the command
+    missing  course's folder  HARNESS_COURSE /home: is not a course: it has no folder crates/plan
+                              correct the variable, or unset it
+
+    Ready: `harness test`, then `harness perf`.
+    ");
+}
+
+#[test]
 fn what_the_sandbox_lacks_is_told() {
     let all = sandbox(Ok(InForce::ALL));
     let without = Layer::Network as u32 | Layer::Processes as u32;
