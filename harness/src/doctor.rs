@@ -190,7 +190,7 @@ fn course(found: Result<PathBuf, CommandError>) -> Item {
         }
         Err(_) => Item::missing(
             NAME,
-            "neither here, nor above, nor above this program",
+            "not here, not above, and not above this program",
             "for kernels of your own (grade, watch, --submission): run this there, or name it, \
              HARNESS_COURSE=DIR before the command",
         ),

@@ -545,8 +545,8 @@ fn lab_of(submission: &Path) -> Option<String> {
         .map(|lab| lab.name.to_owned())
 }
 
-/// The question for the lab of a submission whose folder does not tell. A submission does not choose
-/// what it is graded for, so the lab that its `launch.rs` uses is a proposal alone.
+/// The question for the lab of a submission whose folder does not tell. A submission does not
+/// choose what it is graded for, so the lab that its `launch.rs` uses is a proposal alone.
 fn which_lab(submission: Option<&Path>) -> String {
     let read = |folder: &Path| std::fs::read_to_string(folder.join("launch.rs")).ok();
     let launch = submission.and_then(read).unwrap_or_default();
@@ -557,7 +557,10 @@ fn which_lab(submission: Option<&Path>) -> String {
         ),
         None => {
             let names: Vec<&str> = names().collect();
-            format!("which lab is this for? name it: --lab {}", names.join(", or "))
+            format!(
+                "which lab is this for? name it: --lab {}",
+                names.join(", or ")
+            )
         }
     }
 }

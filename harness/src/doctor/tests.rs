@@ -47,7 +47,7 @@ fn a_program_far_from_its_course_says_how_to_name_it() {
     let wrong = course(Err(CommandError::Input(wrong.to_owned())));
     insta::assert_snapshot!(render(&report(vec![here, nowhere, wrong]), Look::PLAIN), @r"
     ok       course's folder  /home/ada/course
-    missing  course's folder  neither here, nor above, nor above this program
+    missing  course's folder  not here, not above, and not above this program
                               for kernels of your own (grade, watch, --submission): run this there, or
                               name it, HARNESS_COURSE=DIR before the command
     missing  course's folder  HARNESS_COURSE /home: is not a course: it has no folder crates/plan

@@ -11,6 +11,7 @@ use grading::report::Protection;
 use grading::{GradeReport, Kind};
 use host::find_lab;
 use lab::LabCase;
+use output_files::digest::sha256;
 use plan::{LaunchConfig, Plan, args};
 
 use crate::run::{harness, run};
@@ -181,6 +182,7 @@ fn a_right_submission_lacks_only_the_points_for_speed() {
     assert!(report.is_right(), "{report:#?}");
     assert_eq!(report.submission.name, "ada");
     assert_eq!(report.submission.sha256.as_ref().unwrap().len(), 64);
+    assert_eq!(report.lab_file_sha256, Some(sha256(LAB_FILE)));
     assert_eq!(
         (report.totals.earned, report.totals.not_graded_here),
         (5.0, 10.0)

@@ -34,9 +34,7 @@ fn about(failing: &Failure) -> &'static str {
         Kind::ForbiddenConstruct => {
             "do without it: docs/reference/submissions.md says what a submission may use, and what to write instead of the rest"
         }
-        Kind::CompileError => {
-            "put this right and save: no case runs before both files compile"
-        }
+        Kind::CompileError => "put this right and save: no case runs before both files compile",
         Kind::BuildLimit => {
             "make it smaller: fewer generic instances, no macros or constants that compute for long"
         }

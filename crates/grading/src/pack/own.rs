@@ -308,8 +308,10 @@ pub fn submit(
     }
     // None is built before all are there: a build takes seconds.
     let read = |path: &PathBuf| Ok((named(path), Submitted::read(lab, path, purpose)?));
-    let submitted: Vec<(String, Submitted)> =
-        folders.iter().map(read).collect::<Result<_, CommandError>>()?;
+    let submitted: Vec<(String, Submitted)> = folders
+        .iter()
+        .map(read)
+        .collect::<Result<_, CommandError>>()?;
     let packer = OnceCell::new();
     let compiled = |sources: &Sources, name: &str| {
         let packer = match packer.get() {
