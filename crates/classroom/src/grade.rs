@@ -182,7 +182,8 @@ fn run_all(
         return grade_all(class(&found, terms, 1), &missing, out);
     }
     let mut grader = Grader::new(&args.settings, args.gpus.as_ref())?;
-    // No results folder is made for a class that is not there.
+    // No results folder is made for a class that is not there, or without a lab.
+    grader.lab_spec(None)?;
     let found = store::submissions(submissions, results)?;
     named(&found.submissions, &args.again, submissions)?;
     if results.exists() && !results.is_dir() {

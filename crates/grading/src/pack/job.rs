@@ -265,6 +265,8 @@ impl PackProcesses {
         draw: u64,
         bundle: &Path,
     ) -> Result<PackedFile, PackError> {
+        // The first time, building what it is compiled against takes a minute.
+        Sources::are_there(submission)?;
         let dependencies = self.packer.prepare()?;
         let options = &self.packer.options;
         let job = PackJob {
@@ -363,6 +365,20 @@ mod tests {
             Err(PackError::Failure(failure)) => *failure,
             other => panic!("{other:?}"),
         }
+    }
+
+    /// The course and the cache are not there, so nothing could be built.
+    #[test]
+    fn a_missing_file_is_told_before_anything_is_built() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("kernels.rs"), "").unwrap();
+        let packer = PackProcesses::new(Options::new("/nowhere".into()));
+        let lab_spec = crate::lab_spec::embedded("matadd").unwrap();
+        let packed = packer.pack(folder.path(), lab_spec, 7, Path::new("/nowhere/x.bundle"));
+        let Err(PackError::Failure(failure)) = packed else {
+            panic!("{packed:?}")
+        };
+        assert_eq!(failure.kind, Kind::MissingFile);
     }
 
     #[test]

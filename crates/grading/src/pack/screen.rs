@@ -58,6 +58,15 @@ impl Sources {
         Ok(sources)
     }
 
+    /// Finds out whether both files are there, as text, which takes no time and no compiler.
+    ///
+    /// # Errors
+    ///
+    /// [`PackError::Failure`]: a missing file, or one that is not plain text.
+    pub fn are_there(dir: &Path) -> Result<(), PackError> {
+        read(dir).map(drop)
+    }
+
     /// Whether the kernels may need a newer device than most: they name a compute capability, as
     /// `#[kernel(capability = "9.0")]` does, or a target feature.
     pub fn names_capability(&self) -> bool {
