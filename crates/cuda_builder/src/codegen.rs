@@ -172,7 +172,9 @@ impl Codegen<'_> {
         // The same IR gives the same PTX by the same commands of the same tools. The two commands
         // take half of a build.
         let done = format!(
-            "{opt:?}\n{llc:?}\n{}\n{}\n{}\n",
+            "{}\n{}\n{}\n{}\n{}\n",
+            words(&opt),
+            words(&llc),
             prepared.no_panic.join(" "),
             age(&self.tools.opt),
             age(&self.tools.llc)
@@ -182,7 +184,7 @@ impl Codegen<'_> {
         let is_done = self.reuse == Reuse::Earlier
             && is(&prepared_file, &prepared.text)
             && is(&done_file, &done)
-            && ptx_file.is_file();
+            && ptx_file.metadata().is_ok_and(|file| file.len() > 0);
         if !is_done {
             // It is there only while the other files belong together.
             if done_file.exists() {
@@ -236,6 +238,13 @@ fn read(file: &Path) -> Result<String, Error> {
 
 fn write(file: &Path, text: &str) -> Result<(), Error> {
     std::fs::write(file, text).map_err(Error::io("write", file))
+}
+
+/// The program and its arguments, without the variables that it does not inherit: those are as many
+/// as the outer cargo happens to set.
+fn words(command: &Command) -> String {
+    let words = std::iter::once(command.get_program()).chain(command.get_args());
+    words.map(|word| format!("{word:?} ")).collect()
 }
 
 /// When the tool was installed: another version has another time.
@@ -436,6 +445,17 @@ mod tests {
         );
         let declared = text.replace("tail call", "; no");
         check_clusters(&declared, NvvmArch::Compute80).unwrap();
+    }
+
+    /// `cargo clippy` sets other variables than `cargo build`, and all of cargo's are removed.
+    #[test]
+    fn the_words_of_a_command_are_those_of_any_outer_cargo() {
+        let mut opt = Command::new("opt");
+        opt.args(["-S", "a file"]);
+        let inherits_all = words(&opt);
+        assert_eq!(inherits_all, r#""opt" "-S" "a file" "#);
+        opt.env_remove("RUSTC_WORKSPACE_WRAPPER");
+        assert_eq!(words(&opt), inherits_all);
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::codegen::{self, Codegen, Reuse};
-use crate::compile::{PROFILE, Panics, TARGET, cargo_rustc, of_kernels, rustflags};
+use crate::compile::{PROFILE, Panics, TARGET, cargo_rustc, fill_in_linked, of_kernels, rustflags};
 use crate::process::{Run, capture, command};
 use crate::toolchain::Toolchain;
 use crate::{Error, NvvmArch};
@@ -77,7 +77,7 @@ impl Prebuilt {
             });
         }
         let messages = String::from_utf8_lossy(&output.stdout);
-        fill_in_linked(&messages, &target_dir)?;
+        fill_in_kernels(&messages, &target_dir)?;
         let mut libraries = libraries(&messages);
         // cargo names them in the order in which it was done with them.
         libraries.sort();
@@ -217,18 +217,15 @@ fn artifacts(messages: &str) -> impl Iterator<Item = serde_json::Value> {
         .filter(|message: &serde_json::Value| message["reason"] == "compiler-artifact")
 }
 
-/// Writes the file that linking would have made, empty. No linker runs, and without that file cargo
-/// would compile the crate again in each build.
-fn fill_in_linked(messages: &str, target_dir: &Path) -> Result<(), Error> {
+/// [`fill_in_linked`] for the crate of kernels among cargo's artifacts.
+fn fill_in_kernels(messages: &str, target_dir: &Path) -> Result<(), Error> {
     let folder = target_dir.join("nvptx64-nvidia-cuda/release/deps");
     for artifact in artifacts(messages) {
         let Some(name) = artifact["target"]["name"].as_str() else {
             continue;
         };
-        let linked = folder.join(name.replace('-', "_")).with_extension("ptx");
-        let is_kernels = artifact["target"]["crate_types"][0] == "cdylib";
-        if is_kernels && !linked.exists() {
-            std::fs::write(&linked, "").map_err(Error::io("write", &linked))?;
+        if artifact["target"]["crate_types"][0] == "cdylib" {
+            fill_in_linked(&folder.join(name.replace('-', "_")).with_extension("ll"))?;
         }
     }
     Ok(())

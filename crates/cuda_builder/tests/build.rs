@@ -906,6 +906,34 @@ fn the_same_ir_is_not_compiled_again() {
     assert!(second != first && second.contains("2;"), "{second}");
 }
 
+/// cargo looks at the file that a linker would write: whether it is there, and its age.
+#[test]
+fn a_crate_whose_kernels_are_grouped_is_not_compiled_again() {
+    let kernel = "#[kernel]\npub unsafe fn grouped(x: *mut f32) { unsafe { *x = 1.0 } }";
+    let folder = krate("fixture_grouped_twice", &format!("{PRELUDE}\n{kernel}"));
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let target = target.join("cuda-builder");
+    let module = target.join("sm_80/nvptx64-nvidia-cuda/release/deps/fixture_grouped_twice.ll");
+    let when_compiled = || {
+        let builder = CudaBuilder::new(&folder).target_dir(&target);
+        let group = |_: &str| "all".to_owned();
+        let built = builder.build_groups(folder.join("out"), &[NvvmArch::Compute80], group);
+        built.unwrap();
+        module.metadata().unwrap().modified().unwrap()
+    };
+    let first = when_compiled();
+    assert_eq!(when_compiled(), first);
+
+    // Older than `cuda_std`, as after an edit of that.
+    let linked = std::fs::File::options()
+        .append(true)
+        .open(module.with_extension("ptx"));
+    linked.unwrap().set_modified(std::time::UNIX_EPOCH).unwrap();
+    let second = when_compiled();
+    assert_ne!(second, first);
+    assert_eq!(when_compiled(), second);
+}
+
 /// A module per group of kernels has the code that a module of all has, and an edit of one group
 /// leaves the others' files as they are.
 #[test]
