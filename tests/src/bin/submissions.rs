@@ -22,7 +22,7 @@ use std::str::FromStr;
 use std::time::{Duration, Instant};
 
 use course_tests::submissions::{
-    Class, Corpus, Fuzz, Grader, Submission, has_one_verdict, is_perfect, summary,
+    Class, Corpus, Fuzz, Grader, Packing, Submission, has_one_verdict, is_perfect, summary,
 };
 use rayon::prelude::*;
 
@@ -59,16 +59,12 @@ fn pack(target: &Path, names: &[&str]) -> Result<ExitCode, String> {
     corpus.copy_expectations(target)?;
     let packed = Corpus::at(target);
     std::fs::create_dir_all(target.join("bundles")).map_err(|error| error.to_string())?;
-    let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
-    let grader = grader("emulated", scratch.path().to_owned())?;
+    let packing = Packing::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
     let submissions = named(corpus.submissions()?, names);
     let submissions = submissions.par_iter().with_max_len(1);
     submissions.try_for_each(|submission| {
         let name = format!("{}/{}", submission.side.name(), submission.name);
-        let folder = scratch.path().join(&submission.name);
-        corpus.write(submission, &folder)?;
-        let (lab_file, bundle) = (corpus.lab_file(submission), packed.bundle(submission));
-        match grader.pack(&folder, &submission.lab, &lab_file, &bundle) {
+        match packing.pack(&corpus, submission, &packed.bundle(submission))? {
             Ok(()) => println!("packed   {name}"),
             Err(message) => {
                 let first = message.lines().next().unwrap_or_default();
@@ -200,7 +196,7 @@ fn one_verdict(folder: &Path, times: &str) -> Result<ExitCode, String> {
 
 /// Grades a class in one call, as an instructor does.
 fn grade_class(folder: &Path) -> Result<ExitCode, String> {
-    let class = Class::write(&Corpus::of_the_project(), folder)?;
+    let class = Class::of_both_sides(&Corpus::of_the_project(), folder)?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let began = Instant::now();
     class.grade(&program)?;

@@ -1,22 +1,25 @@
-//! A class whose members hand in submissions of the corpus, all to one lab.
+//! A class whose members hand in submissions of the corpus, all to one lab. One call grades them,
+//! and asks the compilers once what they are.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use super::grading::DEADLINE_S;
 use super::{Corpus, Row, Side, Submission, check};
 use crate::grade::GradeReport;
 
-/// The lab that most of the corpus is for.
+/// The lab of [`Class::of_both_sides`]: that which most of the corpus is for.
 const LAB: &str = "wave2d";
-/// Members of each side.
+/// Its members of each side.
 const MEMBERS: usize = 20;
 
-/// A class's folder, with a folder for each member.
+/// Submissions to one lab, by one lab file: a folder, with a folder for each.
 #[derive(Debug)]
 pub struct Class {
     folder: PathBuf,
+    lab: String,
     lab_file: PathBuf,
     /// With the names of their folders.
     members: Vec<(String, Submission)>,
@@ -29,12 +32,11 @@ impl Class {
     /// # Errors
     ///
     /// A folder that cannot be written, or a corpus that is too small.
-    pub fn write(corpus: &Corpus, folder: &Path) -> Result<Class, String> {
+    pub fn of_both_sides(corpus: &Corpus, folder: &Path) -> Result<Class, String> {
         let mut of_lab = corpus.submissions()?;
         of_lab.retain(|it| it.lab == LAB && corpus.lab_file(it).ends_with(format!("{LAB}.toml")));
         let first = of_lab.first().ok_or("the corpus has nothing for the lab")?;
-        let lab_file = corpus.lab_file(first);
-        let mut members = Vec::new();
+        let mut class = Class::empty(corpus, first, folder);
         for side in [Side::Hostile, Side::Honest] {
             let all: Vec<&Submission> = of_lab.iter().filter(|it| it.side == side).collect();
             for member in 0..MEMBERS {
@@ -44,21 +46,59 @@ impl Class {
                     false => member * all.len() / MEMBERS,
                 };
                 let name = format!("{}-{member:02}", side.name());
-                let path = folder.join("class").join(&name);
-                corpus.write(all[index], &path)?;
+                let path = class.add(corpus, all[index], name.clone())?;
                 // No two have the same content.
                 let launch = path.join("launch.rs");
                 let mut text = fs::read_to_string(&launch).map_err(|error| at(&launch, error))?;
                 text += &format!("// {name}\n");
                 fs::write(&launch, text).map_err(|error| at(&launch, error))?;
-                members.push((name, all[index].clone()));
             }
         }
-        Ok(Class {
+        Ok(class)
+    }
+
+    /// Writes these submissions, which have one lab file, into a new folder.
+    ///
+    /// # Errors
+    ///
+    /// A folder that cannot be written.
+    ///
+    /// # Panics
+    ///
+    /// If there are none.
+    pub fn of(
+        corpus: &Corpus,
+        submissions: &[&Submission],
+        folder: &Path,
+    ) -> Result<Class, String> {
+        let mut class = Class::empty(corpus, submissions[0], folder);
+        for submission in submissions {
+            class.add(corpus, submission, submission.name.clone())?;
+        }
+        Ok(class)
+    }
+
+    /// A class without members, of the same lab as this submission.
+    fn empty(corpus: &Corpus, submission: &Submission, folder: &Path) -> Class {
+        Class {
             folder: folder.to_owned(),
-            lab_file,
-            members,
-        })
+            lab: submission.lab.clone(),
+            lab_file: corpus.lab_file(submission),
+            members: Vec::new(),
+        }
+    }
+
+    /// Writes a member's folder, and returns it.
+    fn add(
+        &mut self,
+        corpus: &Corpus,
+        submission: &Submission,
+        name: String,
+    ) -> Result<PathBuf, String> {
+        let path = self.folder.join("class").join(&name);
+        corpus.write(submission, &path)?;
+        self.members.push((name, submission.clone()));
+        Ok(path)
     }
 
     /// Grades all by one call of the program, on the emulated device.
@@ -68,25 +108,21 @@ impl Class {
     /// If the program cannot be started, or does not end with grades.
     pub fn grade(&self, program: &Path) -> Result<(), String> {
         let mut command = Command::new(program);
-        command.args([
-            "grade",
-            "--lab",
-            LAB,
-            "--device",
-            "emulated",
-            "--deadline",
-            "10",
-        ]);
-        command.arg("--without-landlock");
+        command.args(["grade", "--lab", &self.lab, "--device", "emulated"]);
+        command.args(["--deadline", DEADLINE_S, "--without-landlock"]);
         command.arg("--lab-file").arg(&self.lab_file);
         command.arg("--all").arg(self.folder.join("class"));
         command.arg("-o").arg(self.results());
-        let status = command.stdin(Stdio::null()).status();
-        let status = status.map_err(|error| format!("{}: {error}", program.display()))?;
-        match status.code() {
+        let output = command.stdin(Stdio::null()).output();
+        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        match output.status.code() {
             // All are graded; some are wrong, or undecided.
             Some(0 | 1 | 5) => Ok(()),
-            _ => Err(format!("`grade --all` ended by {status}")),
+            _ => Err(format!(
+                "`grade --all` ended by {}, {}",
+                output.status,
+                String::from_utf8_lossy(&output.stderr)
+            )),
         }
     }
 
@@ -94,11 +130,12 @@ impl Class {
         self.folder.join("results")
     }
 
-    /// Each member's grade, compared with what is expected of the submission.
+    /// Each member's grade, compared with what is expected of the submission. `seconds` is the time
+    /// of all grades together.
     ///
     /// # Errors
     ///
-    /// A member without a report.
+    /// A class without results. The row of a member without a report says so.
     pub fn rows(&self, seconds: f64) -> Result<Vec<Row>, String> {
         let folder = self.results().join("reports");
         let files = fs::read_dir(&folder).map_err(|error| at(&folder, error))?;
@@ -110,15 +147,15 @@ impl Class {
             }
         }
         let row = |(name, submission): &(String, Submission)| {
-            let report = reports.get(name).ok_or(format!("{name} has no report"))?;
-            Ok(Row {
+            let report = reports.get(name).ok_or(format!("{name} has no report"));
+            Row {
                 submission: submission.clone(),
-                result: check(submission, report, "emulated"),
+                result: report.and_then(|report| check(submission, report, "emulated")),
                 times: String::new(),
                 seconds: seconds / self.members.len() as f64,
-            })
+            }
         };
-        self.members.iter().map(row).collect()
+        Ok(self.members.iter().map(row).collect())
     }
 }
 

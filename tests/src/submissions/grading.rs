@@ -1,19 +1,23 @@
 //! The program, started on submissions, and the table of results.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio};
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use super::{Corpus, ExpectedVerdict, Side, Submission, check};
+use super::{Class, Corpus, ExpectedVerdict, Side, Submission, check};
 use crate::grade::{GradeReport, Times};
 
 /// The deadline of a run in seconds: many times the time of the slowest honest one, even on a busy
 /// machine.
-const DEADLINE_S: &str = "10";
+pub(super) const DEADLINE_S: &str = "10";
 
-/// The seed for drawn cases of bundles. Cases of folders are drawn again for each.
+/// The seed for drawn cases of bundles. Cases of folders are drawn again in each call.
 pub(super) const DRAW: u64 = 20261122;
+
+/// The most submissions that one call grades. One call asks the compilers once what they are, and
+/// several calls keep all cores busy.
+const CLASS: usize = 8;
 
 /// The program, and its device.
 #[derive(Debug, Clone)]
@@ -57,66 +61,25 @@ impl Grader {
             .suffix(".json")
             .tempfile_in(&self.scratch)
             .map_err(|error| error.to_string())?;
-        let mut command = self.command("grade", submission, lab, lab_file, report.path());
+        let mut command = Command::new(&self.program);
+        command.arg("grade").arg(submission).args(["--lab", lab]);
+        command.arg("--lab-file").arg(lab_file);
+        command.arg("-o").arg(report.path());
         command.args(["--device", &self.device, "--deadline", DEADLINE_S]);
+        // On a machine without Landlock, the other means must suffice.
+        command.arg("--without-landlock").stdin(Stdio::null());
         if submission.is_file() {
             command.args(["--draw", &DRAW.to_string()]);
         }
         change(&mut command);
-        let output = self.run(command)?;
+        let output = command
+            .output()
+            .map_err(|error| format!("{}: {error}", self.program.display()))?;
         let text = std::fs::read_to_string(report.path()).unwrap_or_default();
         serde_json::from_str(&text).map_err(|error| {
             let stderr = String::from_utf8_lossy(&output.stderr);
             format!("no report ({error}): {}, {stderr}", output.status)
         })
-    }
-
-    /// Packs a folder.
-    ///
-    /// # Errors
-    ///
-    /// The program's message if the submission is refused.
-    pub fn pack(
-        &self,
-        folder: &Path,
-        lab: &str,
-        lab_file: &Path,
-        bundle: &Path,
-    ) -> Result<(), String> {
-        let mut command = self.command("pack", folder, lab, lab_file, bundle);
-        command.args(["--draw", &DRAW.to_string()]);
-        let output = self.run(command)?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        }
-    }
-
-    fn command(
-        &self,
-        name: &str,
-        submission: &Path,
-        lab: &str,
-        lab_file: &Path,
-        output: &Path,
-    ) -> Command {
-        let mut command = Command::new(&self.program);
-        command.arg(name).arg(submission).args(["--lab", lab]);
-        command
-            .arg("--lab-file")
-            .arg(lab_file)
-            .arg("-o")
-            .arg(output)
-            // On a machine without Landlock, the other means must suffice.
-            .arg("--without-landlock");
-        command
-    }
-
-    fn run(&self, mut command: Command) -> Result<Output, String> {
-        command
-            .stdin(Stdio::null())
-            .output()
-            .map_err(|error| format!("{}: {error}", self.program.display()))
     }
 
     /// Grades a submission of the corpus, from its bundle if there is one, and compares the report
@@ -144,11 +107,48 @@ impl Grader {
         self.grade(&folder, &submission.lab, &lab_file)
     }
 
+    /// Grades submissions without bundles by one call, on the emulated device, and compares each
+    /// report with the expectation. They have one lab file.
+    fn rows_of_class(&self, corpus: &Corpus, submissions: &[&Submission]) -> Vec<Row> {
+        let start = Instant::now();
+        let folder = self.scratch.join(&submissions[0].name);
+        let class = Class::of(corpus, submissions, &folder);
+        let rows = class.and_then(|class| {
+            class.grade(&self.program)?;
+            class.rows(start.elapsed().as_secs_f64())
+        });
+        rows.unwrap_or_else(|error| {
+            let row = |submission: &&Submission| Row {
+                submission: (*submission).clone(),
+                result: Err(error.clone()),
+                times: String::new(),
+                seconds: start.elapsed().as_secs_f64(),
+            };
+            submissions.iter().map(row).collect()
+        })
+    }
+
+    /// The submissions, those together that one call grades.
+    fn calls<'s>(
+        &self,
+        corpus: &Corpus,
+        submissions: &[&'s Submission],
+    ) -> Vec<Vec<&'s Submission>> {
+        let is_alone = |it: &&&Submission| self.device == "cuda" || corpus.bundle(it).exists();
+        let (alone, mut others): (Vec<&Submission>, Vec<_>) =
+            submissions.iter().partition(is_alone);
+        others.sort_by_key(|it| corpus.lab_file(it));
+        let by_lab_file = others.chunk_by(|a, b| corpus.lab_file(a) == corpus.lab_file(b));
+        let classes = by_lab_file.flat_map(|of_lab| of_lab.chunks(CLASS));
+        let alone = alone.into_iter().map(|submission| vec![submission]);
+        classes.map(<[_]>::to_vec).chain(alone).collect()
+    }
+
     /// Grades several submissions at a time, some more than the number of cores: those that never
     /// end spend their time waiting. On a GPU, what is not as expected is graded once more, alone,
     /// since times that are taken beside others may not be trusted; after that, also alone, come
-    /// submissions whose speed decides. They start in their order, until the time is over; `tell`
-    /// gets each row at once.
+    /// submissions whose speed decides. There they start in their order. None starts when the time
+    /// is over; `tell` gets each row at once.
     pub fn rows(
         &self,
         corpus: &Corpus,
@@ -162,15 +162,19 @@ impl Grader {
         let counts = |submission: &Submission| submission.verdict == ExpectedVerdict::Harmless;
         let (timed, others): (Vec<&Submission>, Vec<_>) =
             submissions.iter().partition(|it| is_gpu && counts(it));
+        let calls = self.calls(corpus, &others);
         let next = AtomicUsize::new(0);
         let work = || {
             let mut rows = Vec::new();
             while !is_over()
-                && let Some(submission) = others.get(next.fetch_add(1, Ordering::Relaxed))
+                && let Some(call) = calls.get(next.fetch_add(1, Ordering::Relaxed))
             {
-                let row = self.row(corpus, submission);
-                tell(&row);
-                rows.push(row);
+                let graded = match call[..] {
+                    [submission] => vec![self.row(corpus, submission)],
+                    _ => self.rows_of_class(corpus, call),
+                };
+                graded.iter().for_each(tell);
+                rows.extend(graded);
             }
             rows
         };
@@ -206,7 +210,7 @@ pub struct Row {
     pub result: Result<String, String>,
     /// The times that the grade measured: a line for each.
     pub times: String,
-    /// The time that the grade took.
+    /// The time that the grade took; of a class's, the mean.
     pub seconds: f64,
 }
 

@@ -6,11 +6,12 @@
 //!
 //! | module          | what it holds                                             |
 //! |-----------------|-----------------------------------------------------------|
-//! | `class`         | a class of them, graded by one call                       |
+//! | `class`         | some of them, graded by one call                          |
 //! | `corpus`        | the submissions, and their source                         |
 //! | `expectation`   | the expectations, compared with reports                   |
 //! | `fuzz`          | bundles changed at random: each gets a report             |
 //! | `one_verdict`   | grades by 1, 2 and 8 host threads                         |
+//! | `packing`       | their bundles                                             |
 //! | `grading`       | the program, started on them; the table of results        |
 
 mod class;
@@ -19,6 +20,7 @@ mod expectation;
 mod fuzz;
 mod grading;
 mod one_verdict;
+mod packing;
 
 pub use class::Class;
 pub use corpus::{Corpus, Side, Submission};
@@ -26,3 +28,4 @@ pub use expectation::{ExpectedVerdict, check, outcome};
 pub use fuzz::Fuzz;
 pub use grading::{Grader, Row, is_perfect, summary};
 pub use one_verdict::has_one_verdict;
+pub use packing::Packing;

@@ -6,14 +6,18 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use course_tests::grade::{Bundle, GradeReport, Kind};
-use course_tests::submissions::{Corpus, Fuzz, outcome};
+use course_tests::submissions::{Fuzz, outcome};
 use tempfile::TempDir;
 
-use super::grader;
+use super::{grader, pack};
 
-/// A right submission, packed once.
+/// The name of a right submission.
+const RIGHT: &str = "wave2d-finished-starter";
+
+/// It, packed once.
 struct Packed {
     folder: TempDir,
+    bundle: PathBuf,
     lab_file: PathBuf,
 }
 
@@ -21,26 +25,16 @@ impl Packed {
     fn get() -> &'static Packed {
         static PACKED: OnceLock<Packed> = OnceLock::new();
         PACKED.get_or_init(|| {
-            let corpus = Corpus::of_the_project();
+            let folder = tempfile::tempdir().unwrap();
+            let corpus = pack(folder.path(), [RIGHT].into_iter());
             let submissions = corpus.submissions().unwrap();
-            let mut submissions = submissions.iter();
-            let right = submissions.find(|submission| submission.name == "wave2d-finished-starter");
-            let right = right.unwrap();
-            let packed = Packed {
-                folder: tempfile::tempdir().unwrap(),
+            let right = submissions.iter().find(|it| it.name == RIGHT).unwrap();
+            Packed {
+                bundle: corpus.bundle(right),
                 lab_file: corpus.lab_file(right),
-            };
-            let source = packed.folder.path().join("right");
-            corpus.write(right, &source).unwrap();
-            grader(packed.folder.path())
-                .pack(&source, "wave2d", &packed.lab_file, &packed.bundle())
-                .unwrap();
-            packed
+                folder,
+            }
         })
-    }
-
-    fn bundle(&self) -> PathBuf {
-        self.folder.path().join("right.bundle")
     }
 
     fn grade(&self, bundle: &Path) -> GradeReport {
@@ -53,7 +47,7 @@ impl Packed {
 /// Grades the file after a change of its bytes.
 fn with_bytes(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> GradeReport {
     let packed = Packed::get();
-    let mut bytes = fs::read(packed.bundle()).unwrap();
+    let mut bytes = fs::read(&packed.bundle).unwrap();
     change(&mut bytes);
     let path = packed.folder.path().join(name);
     fs::write(&path, bytes).unwrap();
@@ -63,7 +57,7 @@ fn with_bytes(name: &str, change: impl FnOnce(&mut Vec<u8>)) -> GradeReport {
 /// Grades the bundle after a change of its content, written with a right checksum.
 fn with_content(name: &str, change: impl FnOnce(&mut Bundle)) -> GradeReport {
     let packed = Packed::get();
-    let mut bundle = Bundle::read(&packed.bundle()).unwrap();
+    let mut bundle = Bundle::read(&packed.bundle).unwrap();
     change(&mut bundle);
     let path = packed.folder.path().join(name);
     fs::write(&path, bundle.packed().unwrap().bytes).unwrap();
@@ -83,7 +77,7 @@ fn changed_at_random_each_gets_a_report() {
     let scratch = tempfile::tempdir().unwrap();
     let fuzz = Fuzz {
         program: env!("CARGO_BIN_EXE_submissions").into(),
-        bundle: packed.bundle(),
+        bundle: packed.bundle.clone(),
         lab: "wave2d".to_owned(),
         lab_file: packed.lab_file.clone(),
         scratch: scratch.path().to_owned(),
@@ -94,7 +88,7 @@ fn changed_at_random_each_gets_a_report() {
 #[test]
 fn untouched_it_gets_all_points() {
     let packed = Packed::get();
-    let report = packed.grade(&packed.bundle());
+    let report = packed.grade(&packed.bundle);
     assert!(report.is_right(), "{report:#?}");
     assert_eq!(report.totals.earned, report.totals.graded());
 }

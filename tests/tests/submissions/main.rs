@@ -6,10 +6,10 @@ mod verdicts;
 
 use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::process::Command;
 use std::sync::OnceLock;
 
 use course_tests::submissions::{Corpus, Grader, Side, Submission, is_perfect, summary};
-use rayon::prelude::*;
 use tempfile::TempDir;
 
 /// The program under test, on the emulated device.
@@ -21,26 +21,26 @@ fn grader(scratch: &Path) -> Grader {
     }
 }
 
+/// A corpus in `folder` with bundles of these submissions, as far as they are not refused.
+fn pack<'n>(folder: &Path, names: impl Iterator<Item = &'n str>) -> Corpus {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_submissions"));
+    command.arg("pack-corpus").arg(folder).args(names);
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    Corpus::at(folder)
+}
+
 /// The corpus, with bundles of its racy submissions, packed once.
 fn packed() -> &'static Corpus {
     static PACKED: OnceLock<(TempDir, Corpus)> = OnceLock::new();
     let make = || {
         let folder = tempfile::tempdir().unwrap();
         let project = Corpus::of_the_project();
-        project.copy_expectations(folder.path()).unwrap();
-        symlink(project.programs(), folder.path().join("programs")).unwrap();
-        std::fs::create_dir(folder.path().join("bundles")).unwrap();
-        let corpus = Corpus::at(folder.path());
         let mut racy = project.submissions().unwrap();
         racy.retain(Submission::is_racy);
-        racy.par_iter().with_max_len(1).for_each(|submission| {
-            let source = folder.path().join("sources").join(&submission.name);
-            corpus.write(submission, &source).unwrap();
-            let lab_file = corpus.lab_file(submission);
-            let bundle = corpus.bundle(submission);
-            // One whose plans are refused is graded from its folder.
-            let _ = grader(folder.path()).pack(&source, &submission.lab, &lab_file, &bundle);
-        });
+        // One whose plans are refused is graded from its folder.
+        let corpus = pack(folder.path(), racy.iter().map(|racy| racy.name.as_str()));
+        symlink(project.programs(), folder.path().join("programs")).unwrap();
         (folder, corpus)
     };
     &PACKED.get_or_init(make).1
