@@ -67,22 +67,6 @@ pub(crate) struct Entry {
     pub tried: Vec<Tried>,
 }
 
-impl Entry {
-    /// The shapes that were timed.
-    fn measured(&self) -> impl Iterator<Item = &Measured> {
-        self.tried.iter().filter_map(|tried| match tried {
-            Tried::Measured(measured) => Some(measured),
-            Tried::PassedOver { .. } => None,
-        })
-    }
-
-    /// The least time of a timestep.
-    fn fastest_step(&self) -> f64 {
-        let steps = self.measured().map(|measured| measured.step);
-        steps.fold(f64::INFINITY, f64::min)
-    }
-}
-
 /// A shape that was tried.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
@@ -131,6 +115,17 @@ impl Tried {
 }
 
 impl Entry {
+    /// The shapes that were timed.
+    fn measured(&self) -> impl Iterator<Item = &Measured> {
+        self.tried.iter().filter_map(Tried::measured)
+    }
+
+    /// The least time of a timestep.
+    fn fastest_step(&self) -> f64 {
+        let steps = self.measured().map(|measured| measured.step);
+        steps.fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether the shape was tried.
     pub fn has(&self, shape: &Variant) -> bool {
         let mut tried = self.tried.iter();
@@ -307,10 +302,11 @@ fn between<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String
         .min_by(by_size)?;
     let [from, to] = [below, above].map(|entry| size(entry.cells));
     let share = (own - from) / (to - from);
+    let [least_below, least_above] = [below, above].map(Entry::fastest_step);
     let both = below.measured().filter_map(|at_below| {
         let at_above = above.measured().find(|it| it.shape == at_below.shape)?;
-        let loss = |entry: &Entry, it: &Measured| it.step / entry.fastest_step();
-        let loss = (1.0 - share) * loss(below, at_below) + share * loss(above, at_above);
+        let losses = [at_below.step / least_below, at_above.step / least_above];
+        let loss = (1.0 - share) * losses[0] + share * losses[1];
         Some((&at_below.shape, loss))
     });
     let best = both.min_by(|(_, a), (_, b)| a.total_cmp(b));

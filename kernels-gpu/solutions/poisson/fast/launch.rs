@@ -99,16 +99,16 @@ impl Shape {
         })
     }
 
-    /// The tiles of a plane for `levels` iterations, along each axis.
-    fn tiles(&self, n: u32, levels: u32) -> [u32; 2] {
+    /// The tiles of a plane, along each axis.
+    fn tiles(&self, n: u32) -> [u32; 2] {
         let rows = self.rows * self.warps;
-        [tiles(n, columns(n), MARGIN), tiles(n, rows, levels)]
+        [tiles(n, columns(n), MARGIN), tiles(n, rows, self.levels)]
     }
 
     /// The grid of blocks for this number of planes of a cube, and the planes of each block, which
     /// fill this number of multiprocessors.
     pub fn blocks(&self, n: u32, planes: u32, multiprocessors: u32) -> ([u32; 3], u32) {
-        let [x, y] = self.tiles(n, self.levels);
+        let [x, y] = self.tiles(n);
         if let Some(chunk) = self.planes {
             return ([x, y, planes.div_ceil(chunk.max(1))], chunk.max(1));
         }
@@ -182,7 +182,7 @@ impl Solution for Shape {
         let devices = plan.available_devices();
         let slabs = Slabs::new(devices, planes, 1..planes - 1, halo, "between the walls")?;
         // Tiles that leave multiprocessors free have room for the seam of T planes beside the rest.
-        let tiles = self.tiles(n, self.levels);
+        let tiles = self.tiles(n);
         let slabs = match tiles[0] * tiles[1] < plan.multiprocessors() {
             true => slabs,
             false => slabs.with_long_seams(),
@@ -214,12 +214,12 @@ pub struct AtOnce;
 
 impl AtOnce {
     /// The shape that the kernel is of.
-    const SHAPE: Shape = Shape::new(3, 4, 8, 6);
+    const SHAPE: Shape = Shape::new(LEVELS_AT_ONCE, 4, 8, 6);
 
     /// The grid for this number of planes of a cube, if its blocks run at once on this number of
     /// multiprocessors, and the planes of each block.
     pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<([u32; 3], u32)> {
-        let [x, y] = Self::SHAPE.tiles(n, LEVELS_AT_ONCE);
+        let [x, y] = Self::SHAPE.tiles(n);
         let chunks = (multiprocessors / (x * y)).min(planes);
         let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
         Some(([x, y, planes.div_ceil(chunk)], chunk))
