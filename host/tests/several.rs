@@ -130,6 +130,10 @@ fn devices_that_wait_for_each_other_are_equal_to_one() {
             assert_eq!(launches.count(), count as usize);
         }
     }
+    // Chunks of planes, and several tiles along x and y.
+    for (n, iterations, count) in [(66, 5, 1), (35, 8, 2)] {
+        compared("poisson", &poisson(n, iterations), "fast_at_once", count).unwrap();
+    }
     // Slabs thinner than a launch reaches, in several launches.
     compared("poisson", &poisson(6, 3), "fast_at_once", 4).unwrap();
 }

@@ -81,11 +81,12 @@ impl Speed {
     }
 }
 
-/// The machine as plans are recorded for it: this number of devices like this one.
+/// The machine as plans are recorded for it: this number of devices like this one, which share
+/// memory.
 pub fn target(info: &DeviceInfo, devices: u32) -> Target {
     let multiprocessors = info.multiprocessors.unwrap_or(Target::MULTIPROCESSORS);
     Target {
-        devices,
         multiprocessors,
+        ..devices.into()
     }
 }

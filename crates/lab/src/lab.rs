@@ -3,8 +3,9 @@
 use std::fmt;
 use std::sync::{Arc, OnceLock};
 
+use device::DeviceInfo;
 use device::module::Module;
-use plan::{InterfaceInfo, Plan};
+use plan::{InterfaceInfo, Plan, Target};
 
 use crate::case::LabCase;
 use crate::params::{CaseError, CaseParams, Parameter, Values};
@@ -131,7 +132,21 @@ impl Lab {
         self.submitted.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The built-in variant for several devices, if there is one.
+    /// The built-in variant for this case on several devices like this one: the one that wins and
+    /// runs there, or else [`Lab::for_several`]'s.
+    pub fn on_several(
+        &self,
+        case: &dyn LabCase,
+        info: &DeviceInfo,
+        target: Target,
+    ) -> Option<&Variant> {
+        let wins =
+            |variant: &&Variant| variant.wins(case, target) && variant.runs(case, info, target);
+        let winner = self.variants.iter().find(wins);
+        winner.or_else(|| self.for_several())
+    }
+
+    /// The built-in variant for several devices where none is known to win, if there is one.
     pub fn for_several(&self) -> Option<&Variant> {
         self.variants.iter().find(|variant| variant.is_for_several)
     }

@@ -4,11 +4,12 @@ use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
-use device::Device;
 use device::buffer::NamedBuffers;
 use device::check::{self, CheckError};
 use device::error::Error;
 use device::module::Module;
+use device::validate::validate;
+use device::{Device, DeviceInfo};
 use plan::{Interface, Plan, Solution, Target};
 
 use crate::case::{InterfaceCase, LabCase, Work};
@@ -31,7 +32,7 @@ pub enum Arithmetic {
 
 type Record = Box<dyn Fn(&dyn LabCase, Target) -> Result<Plan, Error> + Send + Sync>;
 type Demands = Box<dyn Fn(&dyn LabCase, Target) -> Demand + Send + Sync>;
-type Wins = Box<dyn Fn(&dyn LabCase) -> bool + Send + Sync>;
+type Wins = Box<dyn Fn(&dyn LabCase, Target) -> bool + Send + Sync>;
 type Bytes = Arc<dyn Fn(&dyn LabCase) -> u64 + Send + Sync>;
 
 /// A solution of a lab: its name, its kernels, and the plans that it records.
@@ -62,7 +63,7 @@ pub struct Variant {
     bytes: Option<Bytes>,
     /// Its demand on a GPU, where its lab states it.
     demand: Option<Demands>,
-    /// The cases for which it is the fastest of its lab, if there are any that are known before.
+    /// The cases and machines for which it is the fastest of its lab, if any are known before.
     wins: Option<Wins>,
 }
 
@@ -124,33 +125,39 @@ impl Variant {
         self
     }
 
-    /// The same that is the fastest of its lab for cases for which `wins` holds. For these it is
-    /// measured without being asked for, and `harness run` takes it on a GPU that can run it.
+    /// The same that is the fastest of its lab for cases and machines for which `wins` holds. For
+    /// these it is measured without being asked for, and `harness run` takes it on GPUs that can
+    /// run it.
     pub fn winning<C: LabCase>(
         mut self,
-        wins: impl Fn(&C) -> bool + Send + Sync + 'static,
+        wins: impl Fn(&C, Target) -> bool + Send + Sync + 'static,
     ) -> Variant {
         let own = self.name.clone();
-        self.wins = Some(Box::new(move |case| wins(downcast(&own, case))));
+        self.wins = Some(Box::new(move |case, target| {
+            wins(downcast(&own, case), target)
+        }));
         self
     }
 
-    /// Whether it is the fastest of its lab for this case, as far as that is known before.
+    /// Whether it is the fastest of its lab for this case on a machine like this, as far as that is
+    /// known before.
     ///
     /// # Panics
     ///
     /// As [`Variant::record`].
-    pub fn wins(&self, case: &dyn LabCase) -> bool {
-        self.wins.as_ref().is_some_and(|wins| wins(case))
+    pub fn wins(&self, case: &dyn LabCase, target: impl Into<Target>) -> bool {
+        let wins = self.wins.as_ref();
+        wins.is_some_and(|wins| wins(case, target.into()))
     }
 
-    /// Whether cases like this one are its own: those that it wins, where some are known.
+    /// Whether it is tuned for cases like this one: all, or for a variant on request those that it
+    /// wins on one device, where some are known.
     ///
     /// # Panics
     ///
     /// As [`Variant::record`].
     pub fn is_for(&self, case: &dyn LabCase) -> bool {
-        self.wins.as_ref().is_none_or(|wins| wins(case))
+        !self.on_request || self.wins.is_none() || self.wins(case, 1)
     }
 
     /// The same that records whole cases alone, and no parts of them.
@@ -298,6 +305,16 @@ impl Variant {
     /// As there.
     pub fn record_on(&self, case: &dyn LabCase, device: &dyn Device) -> Result<Plan, Error> {
         self.record_for(case, target(device.info(), device.count()))
+    }
+
+    /// Whether devices like this one have what its launches need: shared memory, clusters.
+    ///
+    /// # Panics
+    ///
+    /// As [`Variant::record`].
+    pub fn runs(&self, case: &dyn LabCase, info: &DeviceInfo, target: Target) -> bool {
+        let plan = self.record_for(case, target);
+        plan.is_ok_and(|plan| validate(&self.module, &plan, &info.limits).is_ok())
     }
 
     /// The work of a case with the bytes that this variant must move.

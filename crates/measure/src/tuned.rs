@@ -7,8 +7,7 @@ use std::fmt::Write as _;
 use std::io::{ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
-use device::DeviceInfo;
-use device::{DeviceKind, validate};
+use device::{DeviceInfo, DeviceKind};
 use lab::{Lab, LabCase, Speed, Variant, find_variant, target};
 use output_files::input::unreadable;
 use serde::Deserialize;
@@ -269,7 +268,8 @@ impl Table {
             let mut shapes = variant.shapes.iter();
             shapes.find(|shape| shape.label() == Some(label))
         });
-        let shape = shape.filter(|shape| has_alike || runs(shape, case, info, devices));
+        let shape =
+            shape.filter(|shape| has_alike || shape.runs(case, info, target(info, devices)));
         shape.unwrap_or(variant)
     }
 
@@ -333,15 +333,9 @@ pub(crate) fn by_demand(
         let demand = shape.demand(case, target(info, devices))?;
         Some((shape, speed.step_s(&demand)))
     });
-    let can_run = timed.filter(|(shape, _)| runs(shape, case, info, devices));
+    let can_run = timed.filter(|(shape, _)| shape.runs(case, info, target(info, devices)));
     let fastest = can_run.min_by(|(_, a), (_, b)| a.total_cmp(b));
     Some(fastest?.0)
-}
-
-/// Whether devices like this one have what the variant's launches need: shared memory, clusters.
-pub fn runs(variant: &Variant, case: &dyn LabCase, info: &DeviceInfo, devices: u32) -> bool {
-    let plan = variant.record_for(case, target(info, devices));
-    plan.is_ok_and(|plan| validate::validate(&variant.module, &plan, &info.limits).is_ok())
 }
 
 /// The entries with their lines, and the file's name for messages.

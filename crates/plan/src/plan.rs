@@ -66,6 +66,7 @@ impl Plan {
             target: Target {
                 devices: target.devices.max(1),
                 multiprocessors: target.multiprocessors.max(1),
+                ..target
             },
             ..self
         }

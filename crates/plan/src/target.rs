@@ -9,6 +9,8 @@ pub struct Target {
     pub devices: u32,
     /// Multiprocessors of each device, at least 1.
     pub multiprocessors: u32,
+    /// Whether kernels of each device access the memory of all others.
+    pub shares_memory: bool,
 }
 
 impl Target {
@@ -17,12 +19,13 @@ impl Target {
     pub const MULTIPROCESSORS: u32 = 132;
 }
 
-/// This number of devices, each like an H100.
+/// This number of devices, each like an H100, which share memory.
 impl From<u32> for Target {
     fn from(devices: u32) -> Target {
         Target {
             devices,
             multiprocessors: Target::MULTIPROCESSORS,
+            shares_memory: true,
         }
     }
 }

@@ -8,13 +8,13 @@ use ::ranks::Session;
 use clap::Args;
 use device::Sanitize;
 use device::{Device, DeviceKind};
-use lab::{Lab, LabCase, Variant};
+use lab::{Lab, LabCase, Variant, target};
 
 use exit::{CommandError, Ending};
 use lab::catalogue::{self, SubmissionArg, variant_of_run};
 use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
-use measure::tuned::{self, Table};
+use measure::tuned::Table;
 use terminal::stdout::Out;
 
 /// The flags that say what computes, and whether the CPU computes the same.
@@ -127,7 +127,13 @@ impl DeviceArg {
             };
         }
         if let Some(gpus) = &self.gpus {
-            let device = gpus.group(wanted)?;
+            let joined = gpus.joined(wanted)?;
+            let target = joined.target(joined.device.count());
+            let device = joined.device;
+            let variant = match self.variant {
+                None if !is_own && variant.is_some() => lab.on_several(case, device.info(), target),
+                _ => variant,
+            };
             let variant = variant
                 .map(|variant| shaped(lab, variant, case, device.as_ref()))
                 .transpose()?;
@@ -169,7 +175,7 @@ fn winner(lab: &'static Lab, case: &dyn LabCase, device: &dyn Device) -> Option<
         return None;
     }
     let mut variants = lab.variants.iter();
-    variants.find(|variant| variant.wins(case) && tuned::runs(variant, case, info, 1))
+    variants.find(|variant| variant.wins(case, 1) && variant.runs(case, info, target(info, 1)))
 }
 
 /// The variant in the shape that was found for the case on this device, or on these.

@@ -73,7 +73,8 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::AtOnce),
         )
         .moving(|case: &Poisson| of_fast(case, &Fast::DEFAULT))
-        .on_request(),
+        .on_request()
+        .winning(|case: &Poisson, target| fast::launch::AtOnce::wins(case.n(), target)),
         variant::<Poisson>(
             "resident",
             "all iterations in one launch of one cluster, u in its shared memory and registers; one launch an iteration where the cube does not fit",
@@ -81,7 +82,9 @@ pub fn variants() -> Vec<Variant> {
         )
         .moving(computing_source)
         .on_request()
-        .winning(|case: &Poisson| Resident::DEFAULT.fits(case.n()))
+        .winning(|case: &Poisson, target| {
+            target.devices == 1 && Resident::DEFAULT.fits(case.n())
+        })
         .tuned::<Poisson, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
         variant::<Poisson>(
             "dual",

@@ -11,6 +11,10 @@ use kernels_gpu::stencil25::four::POINTS;
 use lab::{Demand, InterfaceCase, Precision, Variant};
 use plan::Target;
 
+/// The thickest slab for which `fast` is the variant for several devices. A pass of `two_steps`
+/// streams 16 planes more than it writes, and 48 in a slab between two others.
+const THICKEST_OF_ONE_STEP: u32 = 128;
+
 /// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
 /// which are the points' z, y and x.
 macro_rules! in_clusters {
@@ -50,7 +54,11 @@ pub fn variants() -> Vec<Variant> {
             "fast",
             "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
             |_| Box::new(fast::launch::Submission),
-        ),
+        )
+        .winning(|case: &Stencil25, target| {
+            let planes = case.problem().n_x / target.devices;
+            target.devices > 1 && planes <= THICKEST_OF_ONE_STEP
+        }),
         variant::<Stencil25>(
             "two_steps",
             "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",

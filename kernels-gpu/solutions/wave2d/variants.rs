@@ -62,7 +62,10 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(resident::launch::Submission),
         )
         .on_request()
-        .winning(|case: &Wave2d| Resident::DEFAULT.fits(case.domain().n_x, case.domain().n_y))
+        .winning(|case: &Wave2d, target| {
+            let domain = case.domain();
+            target.devices == 1 && Resident::DEFAULT.fits(domain.n_x, domain.n_y)
+        })
         .tuned::<Wave2d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]
 }

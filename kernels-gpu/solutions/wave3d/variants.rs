@@ -45,9 +45,9 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(resident::launch::Submission),
         )
         .on_request()
-        .winning(|case: &Wave3d| {
+        .winning(|case: &Wave3d, target| {
             let kernels_gpu::wave3d::Domain { n_x, n_y, n_z } = case.domain();
-            Resident::DEFAULT.fits([n_x, n_y, n_z])
+            target.devices == 1 && Resident::DEFAULT.fits([n_x, n_y, n_z])
         })
         .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]

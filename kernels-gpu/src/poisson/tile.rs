@@ -31,7 +31,7 @@ pub const fn tiles(n: u32, points: u32, margin: u32) -> u32 {
     if tiles == 0 { 1 } else { tiles }
 }
 
-/// The task of a launch.
+/// The task of a block in a launch.
 #[derive(Clone, Copy)]
 pub struct Task {
     /// The cube's plane 0, which need not be in memory.
@@ -40,12 +40,10 @@ pub struct Task {
     pub u_next: *mut f64,
     /// Points along each axis.
     pub n: u32,
-    /// The z of the planes to write.
+    /// The z of the first plane that the block writes, and of the one after the last.
     pub written: [u32; 2],
     /// Iterations: at most T.
     pub iterations: u32,
-    /// Planes that a block computes.
-    pub chunk: u32,
     /// Whether planes are numbered from the last.
     pub descends: bool,
     /// h^2 f in the source.
@@ -104,7 +102,7 @@ const SOURCE_ROWS: u32 = 15 * SOURCE_ROW;
 /// A thread's points in a tile.
 #[derive(Clone, Copy)]
 pub struct Points<'a, const R: usize> {
-    /// The task of the launch.
+    /// The task of the block.
     pub task: &'a Task,
     /// Properties of the points, one bit each: one register holds all.
     pub flags: u32,
@@ -171,7 +169,9 @@ impl<const R: usize> Points<'_, R> {
                 sums[r][e] = around.sum();
             }
         }
-        if PLANES < WALLED && self.flags & SOURCE_ROWS != 0 {
+        // Inner planes have no branch here: it would cut their schedule in two. Other planes have one,
+        // because most of their tiles are not in the source.
+        if PLANES == INNER || PLANES == ANY && self.flags & SOURCE_ROWS != 0 {
             self.heat(&mut sums, z);
         }
         let mut next = *here;
@@ -189,20 +189,22 @@ impl<const R: usize> Points<'_, R> {
         next
     }
 
-    /// Adds h^2 f to the sums around the points in plane z of a tile with the source.
+    /// Adds h^2 f to the sums around the points in plane z of a tile with the source, and 0 to those
+    /// of other planes. That changes only -0, to +0, which [`sixth`] does as well.
     #[inline(always)]
     fn heat(&self, sums: &mut [Pair; R], z: u32) {
-        if !(Grid { n: self.task.n }).is_source_layer(z) {
-            return;
-        }
+        let in_plane = match (Grid { n: self.task.n }).is_source_layer(z) {
+            true => self.task.h2_f,
+            false => 0.0,
+        };
         let h2_f = |e: u32| match self.flags & SOURCE << e {
             0 => 0.0,
-            _ => self.task.h2_f,
+            _ => in_plane,
         };
         let h2_f = [h2_f(0), h2_f(1)];
         for (r, sum) in sums.iter_mut().enumerate() {
             if self.flags & SOURCE_ROW << r != 0 {
-                // `opaque` gives one addition that is executed or not. LLVM would add first, and
+                // `opaque` gives additions that a predicate guards. LLVM would add first, and
                 // choose afterwards.
                 *sum = [
                     hint::opaque(sum[0] + h2_f[0]),

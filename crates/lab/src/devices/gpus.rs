@@ -8,7 +8,9 @@ use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, Wanted};
+use crate::demand::target;
 use exit::CommandError;
+use plan::Target;
 use units::count;
 
 /// Which GPUs, as `--gpus` has it.
@@ -176,6 +178,16 @@ pub struct Joined {
     pub gpus: Vec<DeviceInfo>,
     /// The worst route between two of them; `None` of one device, and of emulated ones.
     pub route: Option<Route>,
+}
+
+impl Joined {
+    /// The machine as plans are recorded for it, with `devices` of these.
+    pub fn target(&self, devices: u32) -> Target {
+        Target {
+            shares_memory: self.route != Some(Route::Staged),
+            ..target(self.device.info(), devices)
+        }
+    }
 }
 
 /// The way of a copy between two GPUs, from the best on.

@@ -312,7 +312,7 @@ fn with_winners(
     let winners = lab
         .variants
         .iter()
-        .filter(|variant| is_usual && variant.wins(case));
+        .filter(|variant| is_usual && variant.wins(case, 1));
     variants.iter().copied().chain(winners).collect()
 }
 

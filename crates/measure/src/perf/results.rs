@@ -83,7 +83,7 @@ pub struct Reference {
 /// The devices of `--gpus`, and what holds for all its rows.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Scaling {
-    /// The variant that all rows have.
+    /// The variants of the rows, in the order of the sizes.
     pub variant: String,
     /// Whether sizes grow with the number of devices.
     pub weak: bool,

@@ -114,7 +114,7 @@ fn case_if_modelled(lab: &str, label: &str, shape: &Variant) -> Option<Box<dyn L
     if lab
         .variants
         .iter()
-        .any(|variant| variant.wins(case.as_ref()))
+        .any(|variant| variant.wins(case.as_ref(), 1))
     {
         return None;
     }

@@ -25,8 +25,8 @@
 //! that the one before wrote last, which are in L2.
 //!
 //! [`poisson_fast_at_once`] takes all passes in one launch per device. Blocks store the planes at a
-//! seam in the neighbour's memory too, and between passes they wait for all blocks of their device
-//! and of both neighbours.
+//! seam in the neighbour's memory too, and between passes they wait for the blocks beside them, on
+//! their device and on both neighbours.
 
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -75,13 +75,17 @@ macro_rules! fast {
             h2_f: f64,
         ) {
             let before = |planes: u32| (u64::from(planes * n) * u64::from(n)) as usize;
+            let (end, from) = (first_z + planes, thread::block_idx_z() * chunk);
+            let written = match descends {
+                0 => [first_z + from, (first_z + from + chunk).min(end)],
+                _ => [(end - from).saturating_sub(chunk).max(first_z), end - from],
+            };
             let task = Task {
                 u: u.as_ptr().wrapping_sub(before(first_z.saturating_sub($t))),
                 u_next: u_next.wrapping_sub(before(first_z)),
                 n,
-                written: [first_z, first_z + planes],
+                written,
                 iterations,
-                chunk,
                 descends: descends != 0,
                 h2_f,
                 neighbours: [u_next; 2],
@@ -115,18 +119,17 @@ pub const LEVELS_AT_ONCE: u32 = 3;
 /// after each pass. `below` and `above` are those of the neighbours, which begin with planes
 /// `below_z` and `above_z`; `beside` has bit 0 if there is a neighbour below, and bit 1 if above.
 ///
-/// `own` has three numbers, 0 before the launch: a count of blocks, and the passes that the
-/// neighbours below and above have told. `tell_below` and `tell_above` are where this device tells
-/// them.
+/// `own`, `tell_below` and `tell_above` are for [`meet`](mod@kernels_gpu::meet).
 ///
-/// Block and shared memory: as [`poisson_fast_t3_r4_w8_s6`]. Grid: the same, and all blocks run at
-/// once.
+/// Block and shared memory: as [`poisson_fast_t3_r4_w8_s6`]. Grid: tiles as there, and chunks of
+/// planes, of which each has T or more if there are several; all blocks run at once.
 ///
 /// # Safety
-/// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2; chunk at least 1.
+/// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2, T or more if there is a
+///   neighbour.
 /// - Fields have the planes as far as T after those that are written, or as the last one, at
 ///   multiples of 16 bytes. Both have the same walls. Only launches of this run access them.
-/// - `own` and the places to tell are accessed by nothing else but these launches.
+/// - [`meet`]'s, for `own` and the places to tell.
 #[kernel(max_threads = 256)]
 pub unsafe fn poisson_fast_at_once(
     u: *mut f64,
@@ -145,7 +148,6 @@ pub unsafe fn poisson_fast_at_once(
     above_z: u32,
     beside: u32,
     iterations: u32,
-    chunk: u32,
     h2_f: f64,
 ) {
     let plane = |z: u32| (u64::from(z * n) * u64::from(n)) as usize;
@@ -160,6 +162,10 @@ pub unsafe fn poisson_fast_at_once(
     });
     let is_beside = [beside & 1 != 0, beside & 2 != 0];
     let end = first_z + planes;
+    // Chunks differ by a plane at most.
+    let chunk = |z: u32| first_z + planes * z / thread::grid_dim_z();
+    let z = thread::block_idx_z();
+    let written = [chunk(z), chunk(z + 1)];
     let (mut left, mut pass) = (iterations, 0);
     loop {
         let [[u, ..], [u_next, below, above]] = fields;
@@ -170,9 +176,8 @@ pub unsafe fn poisson_fast_at_once(
             u,
             u_next,
             n,
-            written: [first_z, end],
+            written,
             iterations,
-            chunk,
             descends: pass % 2 == 1,
             h2_f,
             neighbours: [below, above],
@@ -187,15 +192,12 @@ pub unsafe fn poisson_fast_at_once(
                 },
             ],
         };
-        // SAFETY: the caller's. All blocks and the neighbours have ended the pass before, so that
-        // nothing reads what this one overwrites.
+        // SAFETY: the caller's. A block reads planes of the blocks beside it, and writes their
+        // halos. All of these have ended the pass before.
         unsafe {
-            // With slabs of different lengths, the last chunk of one may have no plane.
-            if thread::block_idx_z() * chunk < planes {
-                match n % 2 {
-                    0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, false, true>(&task),
-                    _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, true, true>(&task),
-                }
+            match n % 2 {
+                0 => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, false, true>(&task),
+                _ => run::<{ LEVELS_AT_ONCE as usize }, 4, 8, 6, true, true>(&task),
             }
             left -= iterations;
             pass += 1;
@@ -353,10 +355,8 @@ impl<
             false => task.written,
             true => [n - task.written[1], n - task.written[0]],
         };
-        let from = begin + thread::block_idx_z() * task.chunk;
-        let end = (from + task.chunk).min(end);
         let last = end - 1 + levels;
-        let p = from.saturating_sub(levels);
+        let p = begin.saturating_sub(levels);
         // Inner planes are T + 1, when level T has plane 1, to n - 1, when level 1 has plane n - 2.
         let inner = match task.iterations == levels {
             true => n.saturating_sub(levels + 3),
@@ -364,7 +364,7 @@ impl<
         };
         Stream {
             last,
-            written: end - from,
+            written: end - begin,
             inner,
             p,
             halves: [own, own + 3 * Self::PLANE as u32],
@@ -600,13 +600,13 @@ impl<
                 .store::<ODD>(self.points.task.u_next, flags, at, &plane);
             if HAS_NEIGHBOURS {
                 let (z, [low, high]) = (self.points.z(at), self.points.task.seams);
+                // Slabs of fewer than 2 T planes have some that are halo of both neighbours.
+                let [below, above] = self.points.task.neighbours;
                 if z < low {
-                    self.points
-                        .store::<ODD>(self.points.task.neighbours[0], flags, at, &plane);
+                    self.points.store::<ODD>(below, flags, at, &plane);
                 }
                 if z >= high {
-                    self.points
-                        .store::<ODD>(self.points.task.neighbours[1], flags, at, &plane);
+                    self.points.store::<ODD>(above, flags, at, &plane);
                 }
             }
         }

@@ -16,7 +16,7 @@ use kernels_gpu::poisson::ring::shared_mem_bytes;
 use kernels_gpu::poisson::tile::{MARGIN, columns, tiles};
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::slabs::{Field, Slabs};
-use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, args};
+use plan::{Arg, BufferId, Element, LaunchConfig, Plan, PlanError, Target, args};
 
 use super::kernels::LEVELS_AT_ONCE;
 
@@ -217,12 +217,25 @@ impl AtOnce {
     const SHAPE: Shape = Shape::new(LEVELS_AT_ONCE, 4, 8, 6);
 
     /// The grid for this number of planes of a cube, if its blocks run at once on this number of
-    /// multiprocessors, and the planes of each block.
-    pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<([u32; 3], u32)> {
+    /// multiprocessors. A chunk of its planes is as thick as a block reaches, if there are several.
+    pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<[u32; 3]> {
         let [x, y] = Self::SHAPE.tiles(n);
-        let chunks = (multiprocessors / (x * y)).min(planes);
-        let chunk = (chunks > 0).then(|| planes.div_ceil(chunks))?;
-        Some(([x, y, planes.div_ceil(chunk)], chunk))
+        let chunks = (multiprocessors / (x * y)).min((planes / LEVELS_AT_ONCE).max(1));
+        (chunks > 0).then_some([x, y, chunks])
+    }
+
+    /// The longest chunk with which it is faster than a launch per pass: planes are computed again
+    /// in both, and here no exchange is waited for.
+    const LONGEST_WINNING: u32 = 24;
+
+    /// Whether it is faster on these devices than a launch per pass, as far as that is known.
+    pub fn wins(n: u32, target: Target) -> bool {
+        let planes = n.saturating_sub(2) / target.devices;
+        let is_short = |[_, _, chunks]: [u32; 3]| planes.div_ceil(chunks) <= Self::LONGEST_WINNING;
+        target.devices > 1
+            && target.shares_memory
+            && planes >= LEVELS_AT_ONCE
+            && Self::blocks(n, planes, target.multiprocessors).is_some_and(is_short)
     }
 
     /// Records the launches on all devices.
@@ -231,7 +244,7 @@ impl AtOnce {
         plan: &mut Plan,
         slabs: &Slabs,
         fields: [&Field; 2],
-        (grid, chunk): ([u32; 3], u32),
+        grid: [u32; 3],
     ) -> Result<(), PlanError> {
         let Problem { n, iterations } = *problem;
         let Shape {
@@ -243,9 +256,11 @@ impl AtOnce {
         } = Self::SHAPE;
         let shared = shared_mem_bytes(levels, rows, warps, slots);
         let config = LaunchConfig::new(grid, [32, warps, 1]).with_shared_mem_bytes(shared);
+        let [x, y, chunks] = grid.map(u64::from);
+        let (row, rows) = (x * y, chunks + 2);
         let numbers = slabs.devices().map(|device| {
             let name = format!("passes.{device}");
-            plan.scratch_on(device, name, Element::U32, 3)
+            plan.scratch_on(device, name, Element::U32, (rows * row) as usize)
         });
         let numbers: Vec<BufferId> = numbers.collect();
         for &numbers in &numbers {
@@ -269,8 +284,8 @@ impl AtOnce {
                     part(1, above),
                     place(device),
                     // To the one below, this device is above, and the other way round.
-                    place(below).range(2, 1),
-                    place(above).range(1, 1),
+                    place(below).range((rows - 1) * row, row),
+                    place(above).range(0, row),
                     n,
                     share.start as u32,
                     (share.end - share.start) as u32,
@@ -278,7 +293,6 @@ impl AtOnce {
                     slabs.held(above).start as u32,
                     beside,
                     iterations,
-                    chunk,
                     Grid { n }.h2() * Grid::SOURCE
                 ];
                 plan.launch("poisson_fast_at_once", config, args)?;
@@ -297,11 +311,10 @@ impl Solution for AtOnce {
     ) -> Result<Outputs, PlanError> {
         let planes = problem.n.saturating_sub(2);
         let devices = plan.available_devices();
-        let of_each = planes.div_ceil(devices);
+        let of_each = planes / devices;
         // A slab is the halo of no others but its neighbours'.
-        let is_thick = devices == 1 || planes / devices >= LEVELS_AT_ONCE;
-        let Some(blocks) =
-            Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
+        let is_thick = devices == 1 || of_each >= LEVELS_AT_ONCE;
+        let Some(grid) = Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
         else {
             return Self::SHAPE.record(problem, buffers, plan);
         };
@@ -316,7 +329,7 @@ impl Solution for AtOnce {
         for device in slabs.devices() {
             plan.copy(u.part(device), u_next.part(device))?;
         }
-        Self::record_launches(problem, plan, &slabs, [&u, &u_next], blocks)?;
+        Self::record_launches(problem, plan, &slabs, [&u, &u_next], grid)?;
         let results = [u, u_next];
         let passes = Self::SHAPE.launches(problem.iterations);
         Ok(Outputs {

@@ -25,6 +25,8 @@ const ENOUGH_BLOCKS: u32 = 8192;
 /// The least and the largest number of planes of a block. It reads eight planes before the first.
 /// Fewer planes are done sooner, which keeps neighbouring blocks near each other.
 const PLANES: [u32; 2] = [24, 48];
+/// The least number of planes of a block where there are too few blocks to keep the GPU busy.
+const FEWEST_PLANES: u32 = 12;
 /// About the number of blocks that run at once. A band of rows of tiles has this number of blocks,
 /// and goes through all planes before the next band starts. The planes that a block reads before
 /// its first are still in L2, because the block before it has just used them.
@@ -37,7 +39,10 @@ pub fn blocks(task: &Task) -> ([u32; 3], u32) {
     let [planes, ..] = task.region.shape();
     let tiles = [n_z.div_ceil(TILE[0]), n_y.div_ceil(TILE[1])];
     let parts = ENOUGH_BLOCKS.div_ceil(tiles[0].saturating_mul(tiles[1]));
-    let of_block = planes.div_ceil(parts).clamp(PLANES[0], PLANES[1]);
+    // Thin slabs would leave multiprocessors idle.
+    let busy = BAND.div_ceil(tiles[0].saturating_mul(tiles[1]));
+    let least = planes.div_ceil(busy).clamp(FEWEST_PLANES, PLANES[0]);
+    let of_block = planes.div_ceil(parts).clamp(least, PLANES[1]);
     let parts = planes.div_ceil(of_block);
     // The parts are equal: none is much shorter than the others.
     let of_block = planes.div_ceil(parts.max(1)).max(1);

@@ -18,9 +18,9 @@ use device::{Device, DeviceKind, Error};
 use exit::{CommandError, Ending};
 use host::labs;
 use host::limits::MeasuredLimits;
-use lab::LabCase;
 use lab::catalogue;
 use lab::devices::{Chosen, Gpus, Joined, Named, Wanted};
+use lab::{LabCase, Variant};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -47,43 +47,47 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let mut counts = args.gpus.clone();
     counts.sort_unstable();
     counts.dedup();
+    let variant = sizes::variant(lab, &args.variant)?;
+    let params = catalogue::params(&args.param)?;
+    let joined = joined(args, &counts)?;
     let sizes = Sizes {
         lab,
-        variant: sizes::variant(lab, &args.variant)?,
+        variant,
+        target: joined.target(counts.last().copied().unwrap_or(1)),
+        info: joined.device.info(),
         counts: &counts,
         is_weak: args.weak,
-        params: catalogue::params(&args.param)?,
+        params,
         is_long: args.large,
     };
-    let Joined {
-        device,
-        gpus,
-        route,
-    } = joined(args, &counts)?;
-    let device = device.as_ref();
+    let device = joined.device.as_ref();
     let mut start = began.elapsed();
     let tuned = Table::in_force()?;
     let mut benches = benches(&sizes, device, args.settings(), &tuned)?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), crate::report::of)?;
 
-    let telemetry = gpus.iter().map(|gpu| telemetry::open(gpu).ok());
+    let telemetry = joined.gpus.iter().map(|gpu| telemetry::open(gpu).ok());
     let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
     let watches: Vec<Watch> = watches.collect();
     let about = watches.first().and_then(Watch::about);
-    let most = benches.iter().filter_map(|bench| bench.gpus.last());
-    let smallest = most.min_by_key(|on| on.case.work().updates);
+    let most = benches
+        .iter()
+        .filter_map(|bench| Some((bench.variants[0], bench.gpus.last()?)));
+    let smallest = most.min_by_key(|(_, on)| on.case.work().updates);
     let has_times = device.info().kind != DeviceKind::Emulated;
-    if let Some(smallest) = smallest.filter(|_| has_times) {
+    if let Some((variant, smallest)) = smallest.filter(|_| has_times) {
         let _bar = Bar::spinner("loading the kernels");
         let began = Instant::now();
-        load(&sizes, smallest.case.as_ref(), device)?;
+        load(variant, smallest.case.as_ref(), device)?;
         start += began.elapsed();
     }
-    let link = route.map(|route| Link::new(route, about.as_ref().and_then(|about| about.nvlinks)));
+    let link = joined
+        .route
+        .map(|route| Link::new(route, about.as_ref().and_then(|about| about.nvlinks)));
     let record = record(device, about);
     let results = Results {
         scaling: Some(Scaling {
-            variant: sizes.variant.name.to_owned(),
+            variant: names(&benches),
             weak: args.weak,
             devices: device.count(),
             link,
@@ -126,7 +130,7 @@ fn benches<'b>(
     let items = sizes.items(device)?.into_iter();
     let benches = items.map(|item| Bench {
         lab: sizes.lab,
-        variants: vec![sizes.variant],
+        variants: vec![item.variant],
         caps: Vec::new(),
         peers: Vec::new(),
         tuned,
@@ -142,11 +146,22 @@ fn benches<'b>(
     Ok(benches.collect())
 }
 
+/// The variants of the sizes, each once.
+fn names(benches: &[Bench<'_>]) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for variant in benches.iter().flat_map(|bench| &bench.variants) {
+        if !names.contains(&&*variant.name) {
+            names.push(&variant.name);
+        }
+    }
+    names.join(", ")
+}
+
 /// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed
 /// again.
-fn load(sizes: &Sizes<'_>, case: &dyn LabCase, device: &dyn Device) -> Result<(), Error> {
-    let plan = sizes.variant.record_on(case, device)?;
-    device.prepare(&sizes.variant.module, &plan)?;
+fn load(variant: &Variant, case: &dyn LabCase, device: &dyn Device) -> Result<(), Error> {
+    let plan = variant.record_on(case, device)?;
+    device.prepare(&variant.module, &plan)?;
     Ok(())
 }
 

@@ -1,10 +1,10 @@
 //! The sizes that are timed, their timesteps, and for each number of GPUs the case.
 
-use device::{Device, Error};
+use device::{Device, DeviceInfo, Error};
 use host::labs;
 use lab::CaseError;
 use lab::{CaseParams, Lab, LabCase, Variant};
-use plan::Plan;
+use plan::{Plan, Target};
 
 use exit::CommandError;
 use lab::catalogue;
@@ -16,8 +16,9 @@ use crate::perf::room::{Room, host_has};
 const RUN_S: f64 = 0.2;
 const BYTES_PER_S: f64 = 3e12;
 
-/// Timesteps of a run at least and at most: even, so that both fields were the result once.
-const STEPS: [u64; 2] = [20, 1000];
+/// Timesteps of a run at least and at most: even, so that both fields were the result once. A short
+/// last pass of a few timesteps, as poisson has, is then a small part of a run.
+const STEPS: [u64; 2] = [60, 1000];
 /// Timesteps on the emulated device.
 const EMULATED_STEPS: u64 = 4;
 
@@ -51,6 +52,7 @@ fn series(lab: &str) -> Series {
 
 /// A size, and its case for each number of GPUs.
 pub struct Item {
+    pub variant: &'static Variant,
     /// The case on the fewest GPUs.
     pub case: Box<dyn LabCase>,
     /// One for each number of GPUs, in order.
@@ -60,7 +62,11 @@ pub struct Item {
 /// The sizes of a lab, whatever they are.
 pub struct Sizes<'a> {
     pub lab: &'static Lab,
-    pub variant: &'static Variant,
+    /// The only variant, if it is named. Otherwise each size has the lab's for the most GPUs.
+    pub variant: Option<&'static Variant>,
+    /// The most GPUs, and what each is.
+    pub target: Target,
+    pub info: &'a DeviceInfo,
     /// In order, each once.
     pub counts: &'a [u32],
     pub is_weak: bool,
@@ -69,16 +75,19 @@ pub struct Sizes<'a> {
     pub is_long: bool,
 }
 
-/// The variant that `--variant` names, the one `--submission`, or the default one.
+/// The variant that `--variant` names, or the one `--submission`, if there is either.
 ///
 /// # Errors
 ///
 /// [`CommandError::Input`] for a lab, a variant or a submission that never computes on several
 /// devices.
-pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, CommandError> {
+pub fn variant(
+    lab: &'static Lab,
+    names: &[String],
+) -> Result<Option<&'static Variant>, CommandError> {
     let name = lab.name;
     if names.is_empty() && !lab.submitted().is_empty() {
-        return submission(lab, lab.submitted());
+        return submission(lab, lab.submitted()).map(Some);
     }
     if lab.variants.is_empty() {
         return Err(CommandError::Input(
@@ -96,7 +105,7 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
         )));
     }
     let wanted = match names {
-        [] => return Ok(lab.for_several().unwrap_or(several[0])),
+        [] => return Ok(None),
         [one] => one,
         _ => {
             let reason = "--variant: with --gpus one variant is timed; name one";
@@ -106,7 +115,7 @@ pub fn variant(lab: &'static Lab, names: &[String]) -> Result<&'static Variant, 
     let found =
         { lab.find(wanted) }.map_err(|error| CommandError::from(error).context("--variant"))?;
     match uses_several(lab, found) {
-        true => Ok(found),
+        true => Ok(Some(found)),
         false => {
             let several: Vec<&str> = several.iter().map(|variant| &*variant.name).collect();
             Err(CommandError::Input(format!(
@@ -184,13 +193,18 @@ impl Sizes<'_> {
     }
 
     /// The case of `extent` points along each axis, or of `--param`, for each number of devices.
-    fn item(&self, extent: Option<u32>, is_emulated: bool) -> Result<Item, CommandError> {
+    pub(super) fn item(
+        &self,
+        extent: Option<u32>,
+        is_emulated: bool,
+    ) -> Result<Item, CommandError> {
+        let variant = self.variant_of(extent)?;
         let steps = match self.given_steps() {
             Some(steps) => steps,
             None if is_emulated => EMULATED_STEPS,
             None => {
                 let one = self.case(extent, self.counts[0], Some(1))?;
-                let s = self.variant.work(one.as_ref()).bytes as f64 / BYTES_PER_S;
+                let s = variant.work(one.as_ref()).bytes as f64 / BYTES_PER_S;
                 let s = s / f64::from(if self.is_weak { self.counts[0] } else { 1 });
                 steps(s)
             }
@@ -198,29 +212,42 @@ impl Sizes<'_> {
         let runs = self.counts.iter().map(|&gpus| {
             let case = self.case(extent, gpus, Some(steps))?;
             // Whether the variant uses all of them is known before anything is timed.
-            self.plan(case.as_ref(), gpus)?;
+            self.plan(variant, case.as_ref(), gpus)?;
             let done = done_by(self.lab, case.as_ref());
             Ok(OnGpus { gpus, case, done })
         });
         let runs = runs.collect::<Result<Vec<OnGpus>, CommandError>>()?;
         let case = self.case(extent, self.counts[0], Some(steps))?;
-        Ok(Item { case, runs })
+        Ok(Item {
+            variant,
+            case,
+            runs,
+        })
+    }
+
+    /// The variant of a size.
+    fn variant_of(&self, extent: Option<u32>) -> Result<&'static Variant, CommandError> {
+        if let Some(named) = self.variant {
+            return Ok(named);
+        }
+        let case = self.case(extent, self.target.devices, Some(1))?;
+        let lab = self.lab;
+        let own = lab.on_several(case.as_ref(), self.info, self.target);
+        Ok(own.unwrap_or_else(|| on_several(lab)[0]))
     }
 
     /// The plan for `gpus` devices, which uses all of them.
-    fn plan(&self, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
+    fn plan(&self, variant: &Variant, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
         // How many timesteps there are makes no difference to buffers.
         let step = case.part(0, 1);
-        let plan = self
-            .variant
-            .record_for(step.as_deref().unwrap_or(case), gpus);
+        let plan = variant.record_for(step.as_deref().unwrap_or(case), gpus);
         // A built-in variant refuses only more devices than the size has planes for.
         let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
         match plan.devices() {
             used if used == gpus => Ok(plan),
             used => Err(CommandError::Input(format!(
                 "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
-                self.variant.name
+                variant.name
             ))),
         }
     }
@@ -286,7 +313,8 @@ impl Sizes<'_> {
                 };
                 let declared = declared.memory_bytes().map_err(Error::from)?;
                 let on_host = declared * HOST_COPIES;
-                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && host_has(on_host))
+                let variant = self.variant_of(Some(n))?;
+                Ok(room.has(&self.plan(variant, case.as_ref(), gpus)?) && host_has(on_host))
             };
             held().unwrap_or(false)
         })
@@ -376,7 +404,7 @@ mod tests {
 
     #[test]
     fn steps_are_even_and_within_bounds() {
-        assert_eq!([1e-6, 7.2e-4, 1.0].map(steps), [1000, 276, 20]);
+        assert_eq!([1e-6, 7.2e-4, 1.0].map(steps), [1000, 276, 60]);
     }
 
     #[test]

@@ -146,7 +146,9 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
     };
     let sizes = Sizes {
         lab,
-        variant: sizes::variant(lab, &[]).unwrap(),
+        variant: lab.for_several(),
+        target: 3.into(),
+        info: gpus.info(),
         counts: &[1, 2, 3],
         is_weak,
         params: Some(params),
@@ -193,7 +195,7 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
     Results {
         cases,
         scaling: Some(Scaling {
-            variant: sizes.variant.name.to_owned(),
+            variant: super::names(&benches),
             weak: is_weak,
             devices: gpus.count(),
             link: Some(Link::Nvlink { links: Some(18) }),
@@ -334,9 +336,37 @@ fn a_variant_is_timed_in_a_shape_that_is_named() {
     let poisson = lab::find_lab(host::labs(), "poisson").unwrap();
     let named = |name: &str| {
         let variant = sizes::variant(poisson, &[name.to_owned()]);
-        variant.map(|variant| variant.name.as_str())
+        variant.map(|variant| variant.unwrap().name.as_str())
     };
     assert_eq!(named("fast@t3_r4_w8_s6").unwrap(), "fast@t3_r4_w8_s6");
     let error = named("fast@t9").unwrap_err();
     assert_eq!(error.exit_code(), exit::codes::BAD_INPUT);
+}
+
+#[test]
+fn each_size_has_the_variant_that_wins_on_the_most_gpus() {
+    let gpu = EmulatedDevice::default();
+    let choice = |lab, devices: u32, extents: &[u32]| {
+        let lab = host::find_lab(lab).unwrap();
+        let sizes = Sizes {
+            lab,
+            variant: None,
+            target: devices.into(),
+            info: gpu.info(),
+            counts: &[1, devices],
+            is_weak: false,
+            params: None,
+            is_long: false,
+        };
+        let names = extents.iter().map(|&extent| {
+            let item = sizes.item(Some(extent), false).unwrap();
+            item.variant.name.as_str()
+        });
+        names.collect::<Vec<_>>().join(" ")
+    };
+    insta::assert_snapshot!(choice("poisson", 2, &[128, 192, 256]), @"fast_at_once fast_at_once fast");
+    insta::assert_snapshot!(choice("poisson", 4, &[192, 256, 1024]), @"fast_at_once fast fast");
+    insta::assert_snapshot!(choice("stencil25", 2, &[256, 512]), @"fast two_steps");
+    insta::assert_snapshot!(choice("stencil25", 4, &[512, 768]), @"fast two_steps");
+    insta::assert_snapshot!(choice("wave3d", 4, &[256]), @"fast");
 }

@@ -124,11 +124,21 @@ pub fn columns<'l, 'r>(
     run: &Scaling,
     lines: &'l [Line<'r>],
 ) -> Table<'l, Line<'r>> {
-    let table = Table::new(lines)
-        .left("size", |line| match line.is_first {
-            true => line.row.size().to_owned(),
+    let table = Table::new(lines).left("size", |line| match line.is_first {
+        true => line.row.size().to_owned(),
+        false => String::new(),
+    });
+    let is_one = lines
+        .windows(2)
+        .all(|two| two[0].row.variant == two[1].row.variant);
+    let table = match is_one {
+        true => table,
+        false => table.left("variant", |line| match line.is_first {
+            true => line.row.variant.clone(),
             false => String::new(),
-        })
+        }),
+    };
+    let table = table
         .right("GPUs", |line| Some(line.row.gpus?.to_string()))
         .right("steps", |line| Some(line.steps.to_string()));
     let table = match results.has_times() {
