@@ -11,9 +11,14 @@ use kernels_gpu::stencil25::four::POINTS;
 use lab::{Demand, InterfaceCase, Precision, Variant};
 use plan::Target;
 
-/// The thickest slab for which `fast` is the variant for several devices. A pass of `two_steps`
-/// streams 16 planes more than it writes, and 48 in a slab between two others.
-const THICKEST_OF_ONE_STEP: u32 = 128;
+/// Whether `fast` is faster than `two_steps`, which streams 16 planes more than it writes per pass,
+/// and 48 in a slab between two others: in slabs of 128 planes, and where few tiles fill the GPU.
+fn wins_in_one_step(case: &Stencil25, target: Target) -> bool {
+    let problem = case.problem();
+    let planes = problem.n_x / target.devices;
+    let of_plane = u64::from(problem.n_y) * u64::from(problem.n_z);
+    planes <= 128 || u64::from(planes) * of_plane <= 1 << 24
+}
 
 /// Variants whose blocks are in clusters, by the number of blocks along the grid's x, y and z,
 /// which are the points' z, y and x.
@@ -55,10 +60,7 @@ pub fn variants() -> Vec<Variant> {
             "one launch: tiles stream along x, fed by asynchronous copies, four points per thread",
             |_| Box::new(fast::launch::Submission),
         )
-        .winning(|case: &Stencil25, target| {
-            let planes = case.problem().n_x / target.devices;
-            target.devices > 1 && planes <= THICKEST_OF_ONE_STEP
-        }),
+        .winning(wins_in_one_step),
         variant::<Stencil25>(
             "two_steps",
             "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",

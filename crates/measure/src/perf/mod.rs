@@ -301,7 +301,8 @@ fn benches<'b>(
     Ok(benches)
 }
 
-/// The variants of a case: those of all cases, and unless some are named those that win this one.
+/// The variants of a case: those of all cases, and unless some are named those on request that win
+/// this one.
 fn with_winners(
     lab: &'static Lab,
     variants: &[&'static Variant],
@@ -312,7 +313,7 @@ fn with_winners(
     let winners = lab
         .variants
         .iter()
-        .filter(|variant| is_usual && variant.wins(case, 1));
+        .filter(|variant| is_usual && variant.on_request && variant.wins(case, 1));
     variants.iter().copied().chain(winners).collect()
 }
 

@@ -226,7 +226,7 @@ impl AtOnce {
 
     /// The longest chunk with which it is faster than a launch per pass: planes are computed again
     /// in both, and here no exchange is waited for.
-    const LONGEST_WINNING: u32 = 24;
+    const LONGEST_WINNING: u32 = 32;
 
     /// Whether it is faster on these devices than a launch per pass, as far as that is known.
     pub fn wins(n: u32, target: Target) -> bool {

@@ -38,15 +38,20 @@ pub fn blocks(task: &Task) -> ([u32; 3], u32) {
     let Grid { n_y, n_z, .. } = task.grid;
     let [planes, ..] = task.region.shape();
     let tiles = [n_z.div_ceil(TILE[0]), n_y.div_ceil(TILE[1])];
-    let parts = ENOUGH_BLOCKS.div_ceil(tiles[0].saturating_mul(tiles[1]));
-    // Thin slabs would leave multiprocessors idle.
-    let busy = BAND.div_ceil(tiles[0].saturating_mul(tiles[1]));
-    let least = planes.div_ceil(busy).clamp(FEWEST_PLANES, PLANES[0]);
+    let of_plane = tiles[0].saturating_mul(tiles[1]);
+    let parts = ENOUGH_BLOCKS.div_ceil(of_plane);
+    // Small grids and thin slabs would leave multiprocessors idle.
+    let blocks = of_plane.saturating_mul(planes.div_ceil(PLANES[0]));
+    let least = match blocks < BAND * 2 / 3 {
+        true => planes.div_ceil(BAND.div_ceil(of_plane)),
+        false => PLANES[0],
+    };
+    let least = least.clamp(FEWEST_PLANES, PLANES[0]);
     let of_block = planes.div_ceil(parts).clamp(least, PLANES[1]);
     let parts = planes.div_ceil(of_block);
     // The parts are equal: none is much shorter than the others.
     let of_block = planes.div_ceil(parts.max(1)).max(1);
-    let bands = tiles[0].saturating_mul(tiles[1]).saturating_add(BAND / 2) / BAND;
+    let bands = of_plane.saturating_add(BAND / 2) / BAND;
     let rows = tiles[1].div_ceil(bands.max(1));
     let parts = planes.div_ceil(of_block) + 2;
     ([tiles[0] * rows, parts, tiles[1].div_ceil(rows)], of_block)

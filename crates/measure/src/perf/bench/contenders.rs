@@ -1,6 +1,6 @@
 //! Contenders, which take turns: variants, caps of registers, peers, numbers of devices.
 
-use device::{Device, Module};
+use device::{Device, DeviceInfo, Module};
 use lab::{LabCase, Variant};
 use units::count;
 
@@ -22,9 +22,10 @@ pub struct Contender<'b> {
     pub on: Option<&'b OnGpus>,
 }
 
-/// A case on a number of devices.
+/// A case on a number of devices, and the variant there.
 pub struct OnGpus {
     pub gpus: u32,
+    pub variant: &'static Variant,
     pub case: Box<dyn LabCase>,
     /// The work of a run, from which its rate follows.
     pub done: f64,
@@ -67,38 +68,20 @@ impl Contender<'_> {
 }
 
 impl Bench<'_> {
-    /// Every variant on every number of devices; or else every variant on the one device, with its
-    /// caps and peers behind it.
+    /// One for every number of devices; or else every variant on the one device, with its caps and
+    /// peers behind it.
     pub(super) fn contenders(&self, device: &dyn Device) -> Vec<Contender<'_>> {
+        let info = device.info();
+        if !self.gpus.is_empty() {
+            let on_gpus = self.gpus.iter().map(|on| Contender {
+                on: Some(on),
+                ..self.plain(on.variant, on.case.as_ref(), info, on.gpus)
+            });
+            return on_gpus.collect();
+        }
         let mut contenders = Vec::new();
         for &variant in &self.variants {
-            let case = self.case.as_ref();
-            let plain = Contender {
-                variant,
-                launched: variant,
-                peer: None,
-                cap: None,
-                case,
-                on: None,
-            };
-            contenders.extend(self.gpus.iter().map(|on| {
-                let case = on.case.as_ref();
-                Contender {
-                    launched: self
-                        .tuned
-                        .choose(self.lab, variant, case, device.info(), on.gpus),
-                    case,
-                    on: Some(on),
-                    ..plain
-                }
-            }));
-            if !self.gpus.is_empty() {
-                continue;
-            }
-            let plain = Contender {
-                launched: self.tuned.choose(self.lab, variant, case, device.info(), 1),
-                ..plain
-            };
+            let plain = self.plain(variant, self.case.as_ref(), info, 1);
             let peers = self.peers.iter().copied();
             let peers = peers.filter(|peer| peer.about().variant == variant.base());
             contenders.push(plain);
@@ -112,5 +95,23 @@ impl Bench<'_> {
             }));
         }
         contenders
+    }
+
+    /// A variant in the shape that was found for this number of devices.
+    fn plain<'b>(
+        &self,
+        variant: &'static Variant,
+        case: &'b dyn LabCase,
+        info: &DeviceInfo,
+        gpus: u32,
+    ) -> Contender<'b> {
+        Contender {
+            variant,
+            launched: self.tuned.choose(self.lab, variant, case, info, gpus),
+            peer: None,
+            cap: None,
+            case,
+            on: None,
+        }
     }
 }

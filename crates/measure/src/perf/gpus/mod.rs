@@ -18,13 +18,13 @@ use device::{Device, DeviceKind, Error};
 use exit::{CommandError, Ending};
 use host::labs;
 use host::limits::MeasuredLimits;
+use lab::Variant;
 use lab::catalogue;
 use lab::devices::{Chosen, Gpus, Joined, Named, Wanted};
-use lab::{LabCase, Variant};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-use super::bench::{Bench, CheckArg};
+use super::bench::{Bench, CheckArg, OnGpus};
 use super::estimate::Estimate;
 use super::reporters::{Outputs, Reporters};
 use super::results::{DeviceRecord, Link, Results, Scaling};
@@ -70,15 +70,13 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
     let watches: Vec<Watch> = watches.collect();
     let about = watches.first().and_then(Watch::about);
-    let most = benches
-        .iter()
-        .filter_map(|bench| Some((bench.variants[0], bench.gpus.last()?)));
-    let smallest = most.min_by_key(|(_, on)| on.case.work().updates);
+    let most = benches.iter().filter_map(|bench| bench.gpus.last());
+    let smallest = most.min_by_key(|on| on.case.work().updates);
     let has_times = device.info().kind != DeviceKind::Emulated;
-    if let Some((variant, smallest)) = smallest.filter(|_| has_times) {
+    if let Some(smallest) = smallest.filter(|_| has_times) {
         let _bar = Bar::spinner("loading the kernels");
         let began = Instant::now();
-        load(variant, smallest.case.as_ref(), device)?;
+        load(smallest, device)?;
         start += began.elapsed();
     }
     let link = joined
@@ -130,7 +128,7 @@ fn benches<'b>(
     let items = sizes.items(device)?.into_iter();
     let benches = items.map(|item| Bench {
         lab: sizes.lab,
-        variants: vec![item.variant],
+        variants: variants(item.runs.iter()),
         caps: Vec::new(),
         peers: Vec::new(),
         tuned,
@@ -146,22 +144,29 @@ fn benches<'b>(
     Ok(benches.collect())
 }
 
-/// The variants of the sizes, each once.
-fn names(benches: &[Bench<'_>]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for variant in benches.iter().flat_map(|bench| &bench.variants) {
-        if !names.contains(&&*variant.name) {
-            names.push(&variant.name);
+/// The variants of these, each once.
+fn variants<'b>(all: impl Iterator<Item = &'b OnGpus>) -> Vec<&'static Variant> {
+    let mut variants = Vec::new();
+    for on in all {
+        if !variants.contains(&on.variant) {
+            variants.push(on.variant);
         }
     }
+    variants
+}
+
+/// The names of the variants of all rows, in order.
+fn names(benches: &[Bench<'_>]) -> String {
+    let variants = variants(benches.iter().flat_map(|bench| &bench.gpus));
+    let names: Vec<&str> = variants.iter().map(|variant| &*variant.name).collect();
     names.join(", ")
 }
 
 /// Opens what every row needs: contexts, and the module on each device. Nothing of it is timed
 /// again.
-fn load(variant: &Variant, case: &dyn LabCase, device: &dyn Device) -> Result<(), Error> {
-    let plan = variant.record_on(case, device)?;
-    device.prepare(&variant.module, &plan)?;
+fn load(on: &OnGpus, device: &dyn Device) -> Result<(), Error> {
+    let plan = on.variant.record_on(on.case.as_ref(), device)?;
+    device.prepare(&on.variant.module, &plan)?;
     Ok(())
 }
 

@@ -52,7 +52,6 @@ fn series(lab: &str) -> Series {
 
 /// A size, and its case for each number of GPUs.
 pub struct Item {
-    pub variant: &'static Variant,
     /// The case on the fewest GPUs.
     pub case: Box<dyn LabCase>,
     /// One for each number of GPUs, in order.
@@ -62,7 +61,7 @@ pub struct Item {
 /// The sizes of a lab, whatever they are.
 pub struct Sizes<'a> {
     pub lab: &'static Lab,
-    /// The only variant, if it is named. Otherwise each size has the lab's for the most GPUs.
+    /// The only variant, if it is named. Otherwise each size and number of GPUs has the lab's.
     pub variant: Option<&'static Variant>,
     /// The most GPUs, and what each is.
     pub target: Target,
@@ -198,13 +197,16 @@ impl Sizes<'_> {
         extent: Option<u32>,
         is_emulated: bool,
     ) -> Result<Item, CommandError> {
-        let variant = self.variant_of(extent)?;
         let steps = match self.given_steps() {
             Some(steps) => steps,
             None if is_emulated => EMULATED_STEPS,
             None => {
                 let one = self.case(extent, self.counts[0], Some(1))?;
-                let s = variant.work(one.as_ref()).bytes as f64 / BYTES_PER_S;
+                let s = self
+                    .variant_of(one.as_ref(), self.counts[0])
+                    .work(one.as_ref())
+                    .bytes as f64
+                    / BYTES_PER_S;
                 let s = s / f64::from(if self.is_weak { self.counts[0] } else { 1 });
                 steps(s)
             }
@@ -212,32 +214,33 @@ impl Sizes<'_> {
         let runs = self.counts.iter().map(|&gpus| {
             let case = self.case(extent, gpus, Some(steps))?;
             // Whether the variant uses all of them is known before anything is timed.
-            self.plan(variant, case.as_ref(), gpus)?;
-            let done = done_by(self.lab, case.as_ref());
-            Ok(OnGpus { gpus, case, done })
+            self.plan(case.as_ref(), gpus)?;
+            Ok(OnGpus {
+                gpus,
+                variant: self.variant_of(case.as_ref(), gpus),
+                done: done_by(self.lab, case.as_ref()),
+                case,
+            })
         });
         let runs = runs.collect::<Result<Vec<OnGpus>, CommandError>>()?;
         let case = self.case(extent, self.counts[0], Some(steps))?;
-        Ok(Item {
-            variant,
-            case,
-            runs,
-        })
+        Ok(Item { case, runs })
     }
 
-    /// The variant of a size.
-    fn variant_of(&self, extent: Option<u32>) -> Result<&'static Variant, CommandError> {
-        if let Some(named) = self.variant {
-            return Ok(named);
-        }
-        let case = self.case(extent, self.target.devices, Some(1))?;
-        let lab = self.lab;
-        let own = lab.on_several(case.as_ref(), self.info, self.target);
-        Ok(own.unwrap_or_else(|| on_several(lab)[0]))
+    /// The variant of a case on this number of GPUs.
+    fn variant_of(&self, case: &dyn LabCase, gpus: u32) -> &'static Variant {
+        let target = Target {
+            devices: gpus,
+            ..self.target
+        };
+        let own = || self.lab.on_several(case, self.info, target);
+        let found = self.variant.or_else(own);
+        found.unwrap_or_else(|| on_several(self.lab)[0])
     }
 
     /// The plan for `gpus` devices, which uses all of them.
-    fn plan(&self, variant: &Variant, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
+    fn plan(&self, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
+        let variant = self.variant_of(case, gpus);
         // How many timesteps there are makes no difference to buffers.
         let step = case.part(0, 1);
         let plan = variant.record_for(step.as_deref().unwrap_or(case), gpus);
@@ -313,8 +316,7 @@ impl Sizes<'_> {
                 };
                 let declared = declared.memory_bytes().map_err(Error::from)?;
                 let on_host = declared * HOST_COPIES;
-                let variant = self.variant_of(Some(n))?;
-                Ok(room.has(&self.plan(variant, case.as_ref(), gpus)?) && host_has(on_host))
+                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && host_has(on_host))
             };
             held().unwrap_or(false)
         })

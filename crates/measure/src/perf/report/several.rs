@@ -133,10 +133,7 @@ pub fn columns<'l, 'r>(
         .all(|two| two[0].row.variant == two[1].row.variant);
     let table = match is_one {
         true => table,
-        false => table.left("variant", |line| match line.is_first {
-            true => line.row.variant.clone(),
-            false => String::new(),
-        }),
+        false => table.left("variant", |line| line.row.variant.clone()),
     };
     let table = table
         .right("GPUs", |line| Some(line.row.gpus?.to_string()))
