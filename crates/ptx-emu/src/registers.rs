@@ -187,6 +187,13 @@ pub(crate) fn lanes_where(mask: u32, keep: impl Fn(usize) -> bool) -> u32 {
         .fold(0, |mask, lane| mask | 1 << lane)
 }
 
+/// The mask of the lanes whose value in `row` is this.
+#[inline]
+pub(crate) fn lanes_with(row: &[u32; LANES], value: u32) -> u32 {
+    // Without a branch, so that it is compiled to vector instructions.
+    (0..LANES).fold(0, |mask, lane| mask | u32::from(row[lane] == value) << lane)
+}
+
 /// The rows of an arithmetic instruction. The operation says what `e` and `aux` mean.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Operands {

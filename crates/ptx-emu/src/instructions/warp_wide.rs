@@ -15,7 +15,7 @@ use ptx::ScalarType;
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
-use crate::registers::{Flag, LANES, Slot, lanes, lanes_where};
+use crate::registers::{Flag, LANES, Slot, lanes, lanes_where, lanes_with};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
 use crate::warp::{State, Warp};
@@ -249,24 +249,28 @@ impl<T: Together> Execute for WarpSync<T> {
                 }),
         };
         let (mut complete, mut joined, mut missing) = (0, 0, 0);
-        for lane in lanes(active) {
-            let mask = masks[lane];
-            if mask >> lane & 1 == 0 {
-                let kind = FaultKind::LaneNotInMask {
-                    instruction: self.name,
-                    mask,
-                    lane: lane as u32,
-                };
-                return Err(runner.fault(warp.thread(lane), pc, kind));
-            }
-            let here = lanes_where(active, |other| masks[other] == mask);
+        // Of lanes with the same mask, at one time.
+        let (mut unseen, mut outside) = (active, 0);
+        while unseen != 0 {
+            let mask = masks[unseen.trailing_zeros() as usize];
+            let here = unseen & lanes_with(&masks, mask);
+            unseen &= !here;
+            outside |= here & !mask;
             let there = elsewhere(warp, mask);
             let absent = mask & warp.live & !(here | there);
             if absent == 0 {
-                complete |= 1 << lane;
+                complete |= here;
                 joined |= there;
             }
             missing |= absent;
+        }
+        if let Some(lane) = lanes(outside).next() {
+            let kind = FaultKind::LaneNotInMask {
+                instruction: self.name,
+                mask: masks[lane],
+                lane: lane as u32,
+            };
+            return Err(runner.fault(warp.thread(lane), pc, kind));
         }
         if group_mask != active {
             warp.split(group, group_mask & !active, pc + 1, pc);
