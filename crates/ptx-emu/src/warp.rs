@@ -99,6 +99,8 @@ pub(crate) struct AsyncCopy {
 pub(crate) struct CopyGroups<T> {
     pub(crate) open: [Vec<T>; LANES],
     pub(crate) groups: [VecDeque<Vec<T>>; LANES],
+    /// Memory of groups that are done, for others.
+    spare: Vec<Vec<T>>,
 }
 
 impl<T> Default for CopyGroups<T> {
@@ -106,6 +108,7 @@ impl<T> Default for CopyGroups<T> {
         Self {
             open: Default::default(),
             groups: Default::default(),
+            spare: Vec::new(),
         }
     }
 }
@@ -113,8 +116,15 @@ impl<T> Default for CopyGroups<T> {
 impl<T> CopyGroups<T> {
     /// Closes a lane's group.
     pub(crate) fn commit(&mut self, lane: usize) {
-        let group = std::mem::take(&mut self.open[lane]);
+        let next = self.spare.pop().unwrap_or_default();
+        let group = std::mem::replace(&mut self.open[lane], next);
         self.groups[lane].push_back(group);
+    }
+
+    /// Takes a group that is done, for its memory.
+    pub(crate) fn reuse(&mut self, mut group: Vec<T>) {
+        group.clear();
+        self.spare.push(group);
     }
 
     /// All copies, with their lanes.

@@ -10,8 +10,8 @@ use super::mbarrier::Change;
 use crate::access::{GlobalRegion, words};
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
-use crate::memory::Words;
 use crate::memory::claims::Claim;
+use crate::memory::{Words, byte_mask};
 use crate::read::{Read, Reader, Width, other};
 use crate::registers::{Address, Flag, LANES, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
@@ -133,7 +133,8 @@ impl Execute for Issue {
         let span = Span::of(&src, at.active, self.bytes);
         load.count_global(&mut traffic.global, &span, runner.loaded.as_mut());
         let memory = runner.launch.memory;
-        let copies = lanes(at.active).map(|lane| {
+        let queues = warp.copies.get_or_insert_default();
+        for lane in lanes(at.active) {
             let mut copy = AsyncCopy {
                 dst: dst[lane],
                 src: src[lane],
@@ -149,11 +150,6 @@ impl Execute for Issue {
                     .zip(source)
                     .for_each(|(to, from)| *to = from);
             }
-            (lane, copy)
-        });
-        let copies: Vec<_> = copies.collect();
-        let queues = warp.copies.get_or_insert_default();
-        for (lane, copy) in copies {
             queues.loads.open[lane].push(copy);
         }
         Ok(Next::Step)
@@ -211,11 +207,12 @@ impl Execute for Wait {
             if self.pending.is_none() {
                 queues.loads.commit(lane);
             }
-            let groups = &mut queues.loads.groups[lane];
-            while groups.len() > self.pending.unwrap_or(0) as usize {
-                for copy in groups.pop_front().unwrap_or_default() {
+            while queues.loads.groups[lane].len() > self.pending.unwrap_or(0) as usize {
+                let mut group = queues.loads.groups[lane].pop_front().unwrap_or_default();
+                for copy in group.drain(..) {
                     make(runner, warp, lane, copy)?;
                 }
+                queues.loads.reuse(group);
             }
         }
         warp.copies = Some(queues);
@@ -265,7 +262,7 @@ impl Execute for ArriveBehind {
 /// Makes a copy.
 fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> Result<(), Stop> {
     let launch = runner.launch;
-    let (mask, mut data, pc) = (1 << lane, [0u8; 16], copy.pc);
+    let (mask, mut data, pc) = (1 << lane, [0; 4], copy.pc);
     if copy.src_bytes > 0 {
         let sources = [copy.src; LANES];
         let load = Request::weak(
@@ -283,8 +280,9 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
             runner.check_load(&load, &mut region, &span)?;
         }
         runner.check_source(&load, &mut region, &copy.data)?;
-        for (i, byte) in data[..copy.src_bytes as usize].iter_mut().enumerate() {
-            *byte = region.load(lane, copy.src - buffer.base + i as u64, 1) as u8;
+        for (at, word) in (0..copy.src_bytes).step_by(4).zip(&mut data) {
+            let offset = copy.src - buffer.base + u64::from(at);
+            *word = region.load(lane, offset, 4) & byte_mask((copy.src_bytes - at).min(4));
         }
     }
     let targets = [copy.dst; LANES];
@@ -310,8 +308,8 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
         }
     }
     runner.mark_written(&store, &mut shared, &span);
-    for (i, byte) in data[..copy.bytes as usize].iter().enumerate() {
-        shared.store(lane, copy.dst + i as u64, 1, (*byte).into());
+    for (at, word) in (0..copy.bytes).step_by(4).zip(data) {
+        shared.store(lane, copy.dst + u64::from(at), 4, word);
     }
     runner.block.shared = shared;
     Ok(())
