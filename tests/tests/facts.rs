@@ -162,3 +162,45 @@ fn the_table_of_thresholds_is_that_of_the_lab_files() {
         assert!(row.contains(&numbers), "{row}: not {numbers}");
     }
 }
+
+/// The Rust files below a folder.
+fn rust_files(folder: &Path, found: &mut Vec<std::path::PathBuf>) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            rust_files(&path, found);
+        } else if path.extension().is_some_and(|it| it == "rs") {
+            found.push(path);
+        }
+    }
+}
+
+/// `cargo test` reads no comments where `doctest = false` says so: code there would not be tested.
+#[test]
+fn crates_without_documentation_tests_have_no_code_in_their_comments() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let mut folders = vec![root.join("harness"), root.join("host")];
+    for entry in std::fs::read_dir(root.join("crates")).unwrap() {
+        folders.push(entry.unwrap().path());
+    }
+    let mut count = 0;
+    for folder in folders {
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        if !manifest.contains("\ndoctest = false\n") {
+            continue;
+        }
+        count += 1;
+        let mut files = Vec::new();
+        rust_files(&folder.join("src"), &mut files);
+        for file in files {
+            let text = std::fs::read_to_string(&file).unwrap();
+            let code = text.lines().map(str::trim_start).find(|line| {
+                line.strip_prefix("///")
+                    .or(line.strip_prefix("//!"))
+                    .is_some_and(|comment| comment.trim_start().starts_with("```"))
+            });
+            assert_eq!(code, None, "{}", file.display());
+        }
+    }
+    assert!(count >= 10, "{count}");
+}
