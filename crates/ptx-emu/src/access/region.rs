@@ -287,7 +287,10 @@ impl Region for GlobalRegion<'_> {
 
     #[inline(always)]
     fn mark_written(&mut self, offset: u64, bytes: u64) {
-        self.buffer.written.mark(offset, bytes);
+        match self.is_alone {
+            true => self.buffer.written.mark_alone(offset, bytes),
+            false => self.buffer.written.mark(offset, bytes),
+        }
     }
 
     fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {

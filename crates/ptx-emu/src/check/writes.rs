@@ -1,7 +1,7 @@
 //! Which bytes have been written: one bit each.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 /// A mask of `count` bits from bit `first`; `first + count <= 32`.
 #[inline(always)]
@@ -32,6 +32,8 @@ fn for_each_word(offset: u64, bytes: u64, mut f: impl FnMut(usize, u32) -> bool)
 pub(crate) struct WrittenShadow {
     bits: Box<[AtomicU32]>,
     bytes: u64,
+    /// At least as many bytes as have not been written.
+    left: AtomicU64,
     /// All of it is known to have been written.
     is_whole: AtomicBool,
 }
@@ -43,6 +45,7 @@ impl WrittenShadow {
         Self {
             bits: bytemuck::try_zeroed_slice_box(words).unwrap_or_default(),
             bytes,
+            left: AtomicU64::new(bytes),
             is_whole: AtomicBool::new(false),
         }
     }
@@ -69,6 +72,34 @@ impl WrittenShadow {
         }
     }
 
+    /// The same where no other thread marks anything meanwhile. Sees if that makes it whole.
+    #[inline]
+    pub(crate) fn mark_alone(&self, offset: u64, bytes: u64) {
+        let mut added = 0;
+        for_each_word(offset, bytes, |word, mask| {
+            let Some(word) = self.bits.get(word) else {
+                return true;
+            };
+            let known = word.load(Relaxed);
+            if known & mask != mask {
+                word.store(known | mask, Relaxed);
+                added += (mask & !known).count_ones();
+            }
+            true
+        });
+        let is_all = offset == 0 && bytes >= self.bytes;
+        if added != 0 || is_all {
+            let left = match is_all {
+                true => 0,
+                false => self.left.load(Relaxed) - u64::from(added),
+            };
+            self.left.store(left, Relaxed);
+            if left == 0 {
+                self.is_whole.store(true, Relaxed);
+            }
+        }
+    }
+
     /// True if all is known to have been written: then no range need be looked at, or marked.
     #[inline]
     pub(crate) fn is_whole(&self) -> bool {
@@ -78,6 +109,7 @@ impl WrittenShadow {
     /// Counts a byte as not written.
     pub(crate) fn unmark(&self, offset: u64) {
         self.is_whole.store(false, Relaxed);
+        self.left.fetch_add(1, Relaxed);
         if let Some(word) = self.bits.get((offset / 32) as usize) {
             word.fetch_and(!(1 << (offset % 32)), Relaxed);
         }
@@ -92,6 +124,7 @@ impl WrittenShadow {
     /// Sets them again.
     pub(crate) fn set_words(&self, range: Range<u64>, bits: &[u32]) {
         self.is_whole.store(false, Relaxed);
+        self.left.store(self.bytes, Relaxed);
         for (word, &bits) in self.word_range(range).iter().zip(bits) {
             word.store(bits, Relaxed);
         }
@@ -218,5 +251,26 @@ mod tests {
         shadow.unmark(99);
         assert!(!shadow.is_whole() && !shadow.covers(99, 1));
         assert_eq!(WrittenShadow::new(64).ranges(), []);
+    }
+
+    #[test]
+    fn marks_make_it_whole() {
+        let shadow = WrittenShadow::new(70);
+        let mark = |range: Range<u64>| {
+            shadow.mark_alone(range.start, range.end - range.start);
+            shadow.is_whole()
+        };
+        assert_eq!([30..70, 30..70, 0..31].map(mark), [false, false, true]);
+        assert_eq!(shadow.ranges(), vec![0..70; 1]);
+        // One that is set twice as not written counts twice, so it takes a mark of all.
+        shadow.unmark(3);
+        assert_eq!([4..70, 3..4].map(mark), [false, true]);
+        shadow.unmark(3);
+        shadow.unmark(3);
+        assert!(!mark(3..4) && shadow.covers(0, 70));
+        assert!(mark(0..70));
+        // What is put back is counted anew.
+        shadow.set_words(32..64, &[0]);
+        assert!(!mark(32..64) && shadow.covers(0, 70));
     }
 }

@@ -393,7 +393,7 @@ impl GlobalMemory {
             return false;
         };
         let mut offset = address - buffer.base;
-        buffer.written.mark(offset, data.len() as u64);
+        buffer.written.mark_alone(offset, data.len() as u64);
         let (head, tail) = data.split_at(data.len().min((offset.wrapping_neg() & 3) as usize));
         for &byte in head {
             buffer.store(0, offset, 1, byte.into());
@@ -463,7 +463,7 @@ impl GlobalMemory {
         for ((i, &byte), written) in (0..).zip(&data).zip(written) {
             to.store(0, to_offset + i, 1, byte.into());
             if written {
-                to.written.mark(to_offset + i, 1);
+                to.written.mark_alone(to_offset + i, 1);
             }
         }
     }
