@@ -2,7 +2,8 @@
 //! lanes go their own ways, by many instructions.
 //!
 //! Such a kernel has many lines, and most are not in the caches of the host. An access looks at
-//! the head, which lies in its line, and at one row of [`Rows`].
+//! the head and at one row. Most lines have accesses of one kind at one time: so the row of the
+//! first kind is [`Near`] the head, and the memory for another and for times is made where needed.
 
 use super::cell::{Cell, Kind};
 use super::order::{BlockOrder, Now, Record, Relation};
@@ -18,8 +19,12 @@ const MAX_TIMES: usize = 1 << (u32::BITS - PC_BITS - LANE_BITS);
 
 /// An access of one lane: from the lowest bit on, its instruction, the number of its time, its
 /// lane.
-#[derive(Clone, Copy, Debug, Default)]
-struct Entry(u32);
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(transparent)]
+pub(super) struct Entry(u32);
+
+/// The last access of a kind of each granule.
+pub(super) type Row = [Entry; GRANULES];
 
 impl Entry {
     #[inline(always)]
@@ -65,54 +70,24 @@ impl Time {
     }
 }
 
-/// The last accesses of the granules.
+/// The row of one kind, which lies beside the head.
+#[derive(Debug)]
+pub(super) struct Near<'a> {
+    pub(super) kind: Kind,
+    pub(super) row: &'a mut Row,
+}
+
+/// What few lines need.
 #[derive(Clone, Debug, Default)]
-#[repr(C, align(64))]
-struct Rows {
-    loads: [Entry; GRANULES],
-    stores: [Entry; GRANULES],
+struct Far {
+    /// Of the kind that is not near.
+    row: Row,
     /// By number; the last access's may be missing.
     times: Vec<Time>,
 }
 
-impl Rows {
-    #[inline(always)]
-    fn of(&self, kind: Kind) -> &[Entry; GRANULES] {
-        match kind {
-            Kind::Load => &self.loads,
-            Kind::Store => &self.stores,
-        }
-    }
-
-    #[inline(always)]
-    fn of_mut(&mut self, kind: Kind) -> &mut [Entry; GRANULES] {
-        match kind {
-            Kind::Load => &mut self.loads,
-            Kind::Store => &mut self.stores,
-        }
-    }
-
-    /// Makes room for a time: forgets those that no access of these granules is of.
-    fn forget_times(&mut self, [loaded, stored]: [u32; 2]) {
-        let mut numbers = [None; MAX_TIMES];
-        let mut kept = Vec::new();
-        let loads = members(loaded).map(|granule| (Kind::Load, granule));
-        let all = loads.chain(members(stored).map(|granule| (Kind::Store, granule)));
-        for (kind, granule) in all {
-            let entry = self.of(kind)[granule as usize];
-            let time = entry.time();
-            let number = *numbers[time].get_or_insert_with(|| {
-                kept.push(self.times[time]);
-                kept.len() as u32 - 1
-            });
-            let others = !((MAX_TIMES as u32 - 1) << PC_BITS);
-            self.of_mut(kind)[granule as usize] = Entry(entry.0 & others | number << PC_BITS);
-        }
-        self.times = kept;
-    }
-}
-
-/// The last load and the last store of each granule. All zeros remember nothing.
+/// The last load and the last store of each granule, beside a row [`Near`] it. All zeros remember
+/// nothing.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 pub(super) struct Alone {
@@ -123,11 +98,11 @@ pub(super) struct Alone {
     non_coherent: u32,
     /// The time of the last access; of no block if there was none.
     time: Time,
-    /// Its number, and how many times have a place in the rows.
+    /// Its number, and how many times have a place in `far`.
     number: u8,
     saved: u8,
-    /// Made where they are needed first.
-    rows: Option<Box<Rows>>,
+    /// Made where it is needed first.
+    far: Option<Box<Far>>,
 }
 
 impl Alone {
@@ -141,12 +116,6 @@ impl Alone {
     #[inline(always)]
     pub(super) fn is_empty(&self) -> bool {
         self.loaded | self.stored == 0
-    }
-
-    /// True if the line has remembered accesses so before.
-    #[inline(always)]
-    pub(super) fn was_used(&self) -> bool {
-        self.rows.is_some()
     }
 
     /// True if an [`Entry`] has room for an access's instruction.
@@ -166,11 +135,26 @@ impl Alone {
         Self::has_room(record) && met & granules == 0
     }
 
+    /// The row of a kind, if it has been made.
+    #[inline(always)]
+    fn row<'a>(&'a self, near: &'a Near, kind: Kind) -> Option<&'a Row> {
+        match near.kind == kind {
+            true => Some(near.row),
+            false => Some(&self.far.as_ref()?.row),
+        }
+    }
+
     /// Notes an access of one lane, the first or at the time of the last one, to granules that
     /// other lanes have not accessed. False, and nothing is noted, if it is another. The record has
     /// no lanes.
     #[inline(always)]
-    pub(super) fn note_same(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
+    pub(super) fn note_same(
+        &mut self,
+        near: Near,
+        kind: Kind,
+        record: &Record,
+        part: Part,
+    ) -> bool {
         let granules = part.granules;
         if self.is_empty() {
             self.time = Time::of(record);
@@ -179,18 +163,25 @@ impl Alone {
         if !is_same || !self.tells(kind, record, granules) {
             return false;
         }
-        let (Some(lane), Some(rows)) = (part.map.one_place(), &mut self.rows) else {
+        let Some(lane) = part.map.one_place() else {
             return false;
         };
         let new = Entry::new(record, self.number.into(), lane.into());
-        let is_ours = |known: u32, row: &[Entry; GRANULES]| {
-            let mut met = members(known & granules);
-            met.all(|granule| row[granule as usize % GRANULES].is_of_one_lane(new))
+        let is_ours = |kind: Kind| {
+            let mut met = members(self.known(kind) & granules);
+            let row = self.row(&near, kind);
+            met.all(|granule| {
+                row.is_some_and(|row| row[granule as usize % GRANULES].is_of_one_lane(new))
+            })
         };
-        if !is_ours(self.loaded, &rows.loads) || !is_ours(self.stored, &rows.stores) {
+        if !is_ours(Kind::Load) || !is_ours(Kind::Store) {
             return false;
         }
-        let row = rows.of_mut(kind);
+        let row = match (near.kind == kind, &mut self.far) {
+            (true, _) => near.row,
+            (false, Some(far)) => &mut far.row,
+            (false, None) => return false,
+        };
         for granule in members(granules) {
             row[granule as usize % GRANULES] = new;
         }
@@ -200,30 +191,40 @@ impl Alone {
 
     /// Notes an access, whose record has no lanes. False, and nothing is noted, if a granule would
     /// have accesses of one kind by several lanes, or the access may race.
-    pub(super) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        let is_clear = |(rows, granule)| {
-            let lanes = part.map.lanes(granule);
-            lanes.is_power_of_two() && self.is_clear(rows, now, granule, lanes)
-        };
+    pub(super) fn access<B: BlockOrder>(
+        &mut self,
+        near: Near,
+        kind: Kind,
+        now: &Now<B>,
+        part: Part,
+    ) -> bool {
         let is_noted = self.tells(kind, &now.record, part.granules)
-            && match &self.rows {
-                Some(rows) => members(part.granules).all(|granule| is_clear((rows, granule))),
-                None => part.map.has_one_lane(),
-            };
+            && (part.map.one_place().is_some()
+                || members(part.granules).all(|granule| part.map.lanes(granule).is_power_of_two()))
+            && self.is_clear(&near, Kind::Load, now, part)
+            && self.is_clear(&near, Kind::Store, now, part);
         if is_noted {
-            self.put(kind, &now.record, part);
+            self.put(near, kind, &now.record, part);
         }
         is_noted
     }
 
-    /// True if what a granule remembers is of the same lane at one time, or ordered before. Of
-    /// loads, too: it remembers one lane's.
-    fn is_clear<B: BlockOrder>(&self, rows: &Rows, now: &Now<B>, granule: u32, lanes: u32) -> bool {
-        [Kind::Load, Kind::Store].into_iter().all(|kind| {
-            if self.known(kind) >> granule & 1 == 0 {
+    /// True if what the granules remember of a kind is of the same lane at one time, or ordered
+    /// before. Of loads, too: they remember one lane's.
+    fn is_clear<B: BlockOrder>(&self, near: &Near, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        // Granules that follow each other often have one access.
+        let mut last = None;
+        members(self.known(kind) & part.granules).all(|granule| {
+            let Some(row) = self.row(near, kind) else {
+                return false;
+            };
+            let entry = row[granule as usize];
+            let lanes = part.map.lanes(granule);
+            if last == Some((entry.0, lanes)) {
                 return true;
             }
-            let earlier = self.record(rows, rows.of(kind)[granule as usize]);
+            last = Some((entry.0, lanes));
+            let earlier = self.record(entry);
             match now.relation(&earlier) {
                 Relation::Before => true,
                 Relation::OneTime => earlier.lanes == lanes,
@@ -234,10 +235,13 @@ impl Alone {
 
     /// Remembers an access, which [`Alone::tells`], as the last of its kind. The record has no
     /// lanes, and each granule is of one lane.
-    pub(super) fn put(&mut self, kind: Kind, record: &Record, part: Part) {
-        let number = self.number_of(Time::of(record));
+    pub(super) fn put(&mut self, mut near: Near, kind: Kind, record: &Record, part: Part) {
+        let number = self.number_of(&mut near, Time::of(record));
         let known = self.known(kind);
-        let row = self.rows.get_or_insert_default().of_mut(kind);
+        let row = match near.kind == kind {
+            true => near.row,
+            false => &mut self.far.get_or_insert_default().row,
+        };
         for granule in members(part.granules) {
             let lane = part.map.lanes(granule).trailing_zeros();
             let new = Entry::new(record, number, lane);
@@ -264,39 +268,61 @@ impl Alone {
     }
 
     /// The number of a time, which becomes that of the last access.
-    fn number_of(&mut self, time: Time) -> u32 {
+    fn number_of(&mut self, near: &mut Near, time: Time) -> u32 {
         if self.is_empty() {
             self.time = time;
         } else if self.time != time {
-            self.save_time();
-            let rows = self.rows.get_or_insert_default();
-            let times = &rows.times[..self.saved.into()];
+            self.save_time(near);
+            let far = self.far.get_or_insert_default();
+            let times = &far.times[..self.saved.into()];
             let known = times.iter().rposition(|known| *known == time);
             (self.time, self.number) = (time, known.map_or(self.saved, |known| known as u8));
         }
         self.number.into()
     }
 
-    /// Puts the last access's time into the rows, and has a number left for another.
+    /// Puts the last access's time with the others, and has a number left for another.
     #[inline(never)]
-    fn save_time(&mut self) {
-        let rows = self.rows.get_or_insert_default();
+    fn save_time(&mut self, near: &mut Near) {
+        let far = self.far.get_or_insert_default();
         if self.number == self.saved {
-            rows.times.truncate(self.saved.into());
-            rows.times.push(self.time);
+            far.times.truncate(self.saved.into());
+            far.times.push(self.time);
             self.saved += 1;
         }
         if usize::from(self.saved) == MAX_TIMES {
-            rows.forget_times([self.loaded, self.stored]);
-            self.saved = rows.times.len() as u8;
+            let known = [near.kind, near.kind.other()].map(|kind| self.known(kind));
+            self.saved = self.forget_times(near, known);
         }
     }
 
+    /// Makes room for a time: forgets those that no access of these granules is of, of those near
+    /// and far. Gives how many are left.
+    fn forget_times(&mut self, near: &mut Near, known: [u32; 2]) -> u8 {
+        let far = self.far.get_or_insert_default();
+        let mut numbers = [None; MAX_TIMES];
+        let mut kept = Vec::new();
+        for (row, known) in [&mut *near.row, &mut far.row].into_iter().zip(known) {
+            for granule in members(known) {
+                let entry = &mut row[granule as usize];
+                let time = entry.time();
+                let number = *numbers[time].get_or_insert_with(|| {
+                    kept.push(far.times[time]);
+                    kept.len() as u32 - 1
+                });
+                let others = !((MAX_TIMES as u32 - 1) << PC_BITS);
+                *entry = Entry(entry.0 & others | number << PC_BITS);
+            }
+        }
+        far.times = kept;
+        far.times.len() as u8
+    }
+
     /// A weak access, without whether it is through the read-only path.
-    fn record(&self, rows: &Rows, entry: Entry) -> Record {
-        let Time { block, clock, warp } = match entry.time() == self.number.into() {
-            true => self.time,
-            false => rows.times[entry.time()],
+    fn record(&self, entry: Entry) -> Record {
+        let Time { block, clock, warp } = match (&self.far, entry.time()) {
+            (Some(far), time) if time != self.number.into() => far.times[time],
+            _ => self.time,
         };
         Record {
             block,
@@ -310,12 +336,12 @@ impl Alone {
     }
 
     /// The granule's last access of a kind.
-    pub(super) fn last(&self, kind: Kind, granule: u32) -> Option<Record> {
-        let rows = self.rows.as_ref()?;
+    pub(super) fn last(&self, near: &Near, kind: Kind, granule: u32) -> Option<Record> {
+        let row = self.row(near, kind)?;
         let is_known = self.known(kind) >> granule & 1 == 1;
         is_known.then(|| Record {
             non_coherent: kind == Kind::Load && self.non_coherent >> granule & 1 == 1,
-            ..self.record(rows, rows.of(kind)[granule as usize])
+            ..self.record(row[granule as usize])
         })
     }
 
@@ -329,10 +355,10 @@ impl Alone {
     }
 
     /// Puts it into cells, which remember nothing yet.
-    pub(super) fn fill(&self, cells: &mut [Cell]) {
+    pub(super) fn fill(&self, near: &Near, cells: &mut [Cell]) {
         for (granule, cell) in (0..).zip(cells) {
             for kind in [Kind::Load, Kind::Store] {
-                if let Some(record) = self.last(kind, granule) {
+                if let Some(record) = self.last(near, kind, granule) {
                     cell.remember(kind, 0, record);
                 }
             }

@@ -11,6 +11,16 @@ pub(crate) enum Kind {
     Store = 1,
 }
 
+impl Kind {
+    /// The one that it is not.
+    pub(super) fn other(self) -> Self {
+        match self {
+            Self::Load => Self::Store,
+            Self::Store => Self::Load,
+        }
+    }
+}
+
 /// Up to two accesses, each with the lanes of a warp that made it, of the latest that nothing
 /// orders, by warps as far apart as can be: an access that races with any of those left out then
 /// races with one of the two as well, except for barriers among parts of a block.

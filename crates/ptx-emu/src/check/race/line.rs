@@ -8,46 +8,98 @@
 //! race, at a strong access, and if runs become many all the same. A buffer's line has cells to the
 //! end of the launch, one of shared memory for some blocks more.
 
-use super::alone::Alone;
+use super::alone::{Alone, Near, Row};
 use super::cell::{Cell, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
 use super::part::{LINE, LaneMap, Part, members};
 
 /// The most runs of a line.
 const RUNS: usize = 24;
-/// Runs that a line has room for. Most lines need no more, and a launch makes a line for each 32
-/// granules that it accesses.
+/// Runs that a line has room for: as many as a [`Row`]. Most lines need no more, and a launch makes
+/// a line for each 32 granules that it accesses.
 const FEW: usize = 4;
 /// Runs beyond which an access of a single lane is worth another form.
 const MAX_SCATTERED: usize = 6;
 /// Epochs for which shared memory keeps cells.
 const MAX_EPOCHS: u8 = 32;
 
-/// One access, as some granules remember it.
-#[derive(Clone, Copy, Debug, Default)]
+/// The bits of [`Run::what`].
+const STORES: u8 = 1;
+const IS_NON_COHERENT: u8 = 2;
+
+/// One weak access, as some granules remember it. All bits may be anything in a run that does not
+/// count.
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 struct Run {
     /// [`LaneMap::distances`].
     distances: u64,
-    /// Without lanes.
-    record: Record,
+    block: u32,
+    clock: u32,
+    pc: u32,
     /// The granules that remember it as the first of their two, and as the second.
     first: u32,
     second: u32,
+    warp: u16,
     /// [`LaneMap::shift`].
     shift: u8,
-    kind: Kind,
+    /// Its kind, and whether it is through the read-only path.
+    what: u8,
 }
 
 impl Run {
-    fn new(kind: Kind, record: Record, map: LaneMap) -> Self {
+    #[inline(always)]
+    fn new(kind: Kind, record: &Record, map: LaneMap) -> Self {
+        let is_non_coherent = if record.non_coherent {
+            IS_NON_COHERENT
+        } else {
+            0
+        };
         Self {
             distances: map.distances,
-            record,
+            block: record.block,
+            clock: record.clock,
+            pc: record.pc,
             first: 0,
             second: 0,
+            warp: record.warp,
             shift: map.shift,
-            kind,
+            what: kind as u8 * STORES | is_non_coherent,
         }
+    }
+
+    #[inline(always)]
+    fn kind(&self) -> Kind {
+        match self.what & STORES {
+            0 => Kind::Load,
+            _ => Kind::Store,
+        }
+    }
+
+    #[inline(always)]
+    fn is_non_coherent(&self) -> bool {
+        self.what & IS_NON_COHERENT != 0
+    }
+
+    /// The access, without lanes.
+    #[inline(always)]
+    fn record(&self) -> Record {
+        Record {
+            block: self.block,
+            clock: self.clock,
+            pc: self.pc,
+            lanes: 0,
+            warp: self.warp,
+            strong: false,
+            non_coherent: self.is_non_coherent(),
+        }
+    }
+
+    /// True if both are of one access, but for the granules and the lanes.
+    #[inline(always)]
+    fn is_like(&self, other: &Self) -> bool {
+        (self.block, self.clock, self.pc, self.warp, self.what)
+            == (other.block, other.clock, other.pc, other.warp, other.what)
     }
 
     #[inline(always)]
@@ -71,16 +123,15 @@ impl Run {
             0 => self.map(),
             _ => self.map().joined(later.map(), granules)?,
         };
-        let record = Record {
-            non_coherent: self.record.non_coherent | later.record.non_coherent,
-            ..later.record
-        };
-        let changes = granules != 0 && (map != self.map() || record != self.record);
         let part = Run {
             first,
             second,
-            ..Run::new(self.kind, record, map)
+            distances: map.distances,
+            shift: map.shift,
+            what: self.what | later.what,
+            ..*later
         };
+        let changes = granules != 0 && (map != self.map() || !part.is_like(self));
         Some(Joined {
             part,
             changes,
@@ -90,7 +141,7 @@ impl Run {
 
     /// Takes another run of the same access in, if one rule serves both.
     fn merge(&mut self, other: &Run) -> bool {
-        if self.kind != other.kind || self.record != other.record || self.shift != other.shift {
+        if !self.is_like(other) || self.shift != other.shift {
             return false;
         }
         if self.distances != other.distances {
@@ -141,6 +192,24 @@ impl Runs {
         }
     }
 
+    /// Takes all of them away.
+    fn take(&mut self) -> Self {
+        let taken = Self {
+            count: self.count,
+            many: self.many.take(),
+            few: self.few,
+        };
+        self.count = 0;
+        taken
+    }
+
+    /// The place of the few, for a row. There are no runs.
+    #[inline(always)]
+    fn row(&mut self) -> &mut Row {
+        debug_assert_eq!(self.count, 0);
+        bytemuck::cast_mut(&mut self.few)
+    }
+
     /// Puts a run behind the others, for which there is room.
     #[inline(always)]
     fn push(&mut self, run: Run) {
@@ -184,12 +253,14 @@ impl Runs {
     #[inline(always)]
     fn are_apart(&self, record: &Record) -> bool {
         let is_of_lane = |run: &Run| run.second == 0 && run.map().one_place().is_some();
+        let now = Run::new(Kind::Load, record, LaneMap::same(0));
+        let is_now = |run: &Run| run.is_like(&Run { what: run.what & STORES | now.what, ..now });
         match self.count {
             0 | 1 => false,
             2..FEW => self
                 .all()
                 .iter()
-                .all(|run| is_of_lane(run) && run.record == *record),
+                .all(|run| is_of_lane(run) && is_now(run)),
             FEW..=MAX_SCATTERED => self.all().iter().all(is_of_lane),
             _ => true,
         }
@@ -201,10 +272,10 @@ impl Runs {
         let [run] = self.all_mut() else {
             return false;
         };
-        let is_same = run.kind == kind
-            && run.record == *record
+        let is_same = run.is_like(&Run::new(kind, record, part.map))
             && run.map() == part.map
             && run.second == 0
+            && !record.strong
             && (kind == Kind::Load || part.map.has_one_lane());
         if is_same {
             run.first |= part.granules;
@@ -218,19 +289,20 @@ impl Runs {
     #[inline(always)]
     fn note_again(&mut self, kind: Kind, record: &Record, part: Part) -> bool {
         let (has_one_lane, loads) = (part.map.has_one_lane(), kind == Kind::Load);
+        let mut new = Run::new(kind, record, part.map);
         let is_again = |run: &Run| {
-            run.record.is_of_one_time(record)
-                && run.record.non_coherent == record.non_coherent
+            (run.block, run.clock, run.warp) == (new.block, new.clock, new.warp)
+                && run.is_non_coherent() == record.non_coherent
                 && run.map() == part.map
                 && run.second == 0
-                && (has_one_lane || loads && run.kind == Kind::Load)
+                && (has_one_lane || loads && run.kind() == Kind::Load)
         };
         if self.count == RUNS || !self.all().iter().all(is_again) {
             return false;
         }
         let (mut is_noted, mut is_whole) = (false, true);
-        for run in self.all_mut().iter_mut().filter(|run| run.kind == kind) {
-            if run.record == *record {
+        for run in self.all_mut().iter_mut().filter(|run| run.kind() == kind) {
+            if run.is_like(&new) {
                 run.first |= part.granules;
                 is_noted = true;
             } else {
@@ -239,9 +311,8 @@ impl Runs {
             }
         }
         if !is_noted {
-            let mut run = Run::new(kind, *record, part.map);
-            run.first = part.granules;
-            self.push(run);
+            new.first = part.granules;
+            self.push(new);
         }
         if !is_whole {
             self.tidy();
@@ -255,8 +326,8 @@ impl Runs {
         self.all().iter().all(|run| {
             let met = run.granules() & part.granules;
             met == 0
-                || run.kind != kind
-                || match now.relation(&run.record) {
+                || run.kind() != kind
+                || match now.relation(&run.record()) {
                     Relation::Before => true,
                     Relation::OneTime => run.map().is_one_lane(part.map, met),
                     Relation::Unordered | Relation::Unclear => false,
@@ -274,11 +345,11 @@ impl Runs {
         let (mut second_same, mut second_unordered) = (0, 0);
         let mut meets = false;
         for (run, relation) in self.all().iter().zip(&mut relations) {
-            if run.granules() & granules == 0 || run.kind != kind {
+            if run.granules() & granules == 0 || run.kind() != kind {
                 continue;
             }
             meets = true;
-            *relation = now.relation(&run.record);
+            *relation = now.relation(&run.record());
             match relation {
                 Relation::OneTime => {
                     first_same |= run.first;
@@ -292,7 +363,7 @@ impl Runs {
                 Relation::Unclear => return None,
             }
         }
-        let mut new = Run::new(kind, now.record, part.map);
+        let mut new = Run::new(kind, &now.record, part.map);
         new.first = granules & !(first_same | first_unordered);
         if !meets {
             let has_room = self.count < RUNS;
@@ -312,7 +383,7 @@ impl Runs {
         let mut count = self.count + 1;
         let runs = self.all().iter().zip(relations);
         for ((run, relation), joined) in runs.zip(&mut joined) {
-            if run.kind == kind && relation == Relation::OneTime {
+            if run.kind() == kind && relation == Relation::OneTime {
                 *joined = [run.first & joins[0], run.second & joins[1]];
                 count += usize::from(run.joined(*joined, &new)?.is_apart);
             }
@@ -321,7 +392,7 @@ impl Runs {
             return None;
         }
         for run in self.all_mut() {
-            if run.kind == kind {
+            if run.kind() == kind {
                 run.first &= !new.first;
                 run.second &= !new.second;
             }
@@ -341,13 +412,13 @@ impl Runs {
     fn kept<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, relations: &[Relation; RUNS]) -> u32 {
         let runs = self.all().iter().zip(relations);
         let runs =
-            runs.filter(|(run, relation)| run.kind == kind && **relation == Relation::Unordered);
+            runs.filter(|(run, relation)| run.kind() == kind && **relation == Relation::Unordered);
         let mut kept = 0;
         for (first, _) in runs.clone() {
-            let most = distance(&first.record, &now.record);
+            let most = distance(&first.record(), &now.record);
             for (second, _) in runs.clone() {
                 let both = first.first & second.second;
-                if both != 0 && distance(&first.record, &second.record) >= most {
+                if both != 0 && distance(&first.record(), &second.record()) >= most {
                     kept |= both;
                 }
             }
@@ -386,8 +457,31 @@ struct Joined {
 enum Form {
     #[default]
     Runs = 0,
-    Alone,
+    /// As [`Alone`] does, with a row of loads in the place of runs.
+    AloneLoads,
+    /// The same with a row of stores.
+    AloneStores,
     Cells,
+}
+
+impl Form {
+    #[inline(always)]
+    fn alone(near: Kind) -> Self {
+        match near {
+            Kind::Load => Self::AloneLoads,
+            Kind::Store => Self::AloneStores,
+        }
+    }
+
+    /// The kind of the row.
+    #[inline(always)]
+    fn near(self) -> Option<Kind> {
+        match self {
+            Self::AloneLoads => Some(Kind::Load),
+            Self::AloneStores => Some(Kind::Store),
+            Self::Runs | Self::Cells => None,
+        }
+    }
 }
 
 /// The memory of a line.
@@ -402,14 +496,16 @@ pub(crate) struct Line {
     form: Form,
     /// Epochs that have begun since cells were made.
     age: u8,
+    /// It has remembered accesses of lanes that go their own ways.
+    was_apart: bool,
     alone: Alone,
     /// Made where they are needed first.
     cells: Option<Box<[Cell; LINE as usize]>>,
     runs: Runs,
 }
 
-// SAFETY: each field may be zeros: numbers, `Form::Runs` and `Kind::Load`, which are 0, and boxes
-// that are not there.
+// SAFETY: each field may be zeros: numbers, `false`, `Form::Runs`, which is 0, and boxes that are
+// not there.
 unsafe impl bytemuck::Zeroable for Line {}
 
 impl Line {
@@ -426,9 +522,9 @@ impl Line {
             self.epoch = epoch;
             self.runs.count = 0;
             // Lanes will go their own ways again.
-            match self.form {
-                Form::Alone => self.alone.clear(),
-                _ => self.form = Form::Runs,
+            match self.form.near() {
+                Some(_) => self.alone.clear(),
+                None => self.form = Form::Runs,
             }
         }
         self
@@ -450,10 +546,30 @@ impl Line {
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
         let is_noted = match self.form {
             Form::Runs => self.runs.note_same(kind, &now.record, part),
-            Form::Alone => self.alone.note_same(kind, &now.record, part),
+            Form::AloneLoads | Form::AloneStores => {
+                let (alone, near) = self.alone();
+                alone.note_same(near, kind, &now.record, part)
+            }
             Form::Cells => false,
         };
         is_noted || self.access_another(kind, now, part)
+    }
+
+    /// What the line remembers of lanes that go their own ways, which it does.
+    #[inline(always)]
+    fn alone(&mut self) -> (&mut Alone, Near<'_>) {
+        let kind = self.form.near().unwrap_or_default();
+        let row = self.runs.row();
+        (&mut self.alone, Near { kind, row })
+    }
+
+    /// Notes an access of lanes that go their own ways, as [`Line::access`] does.
+    fn access_alone<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
+        if self.alone.is_empty() {
+            self.form = Form::alone(kind);
+        }
+        let (alone, near) = self.alone();
+        alone.access(near, kind, now, part)
     }
 
     fn access_another<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
@@ -461,17 +577,16 @@ impl Line {
             return false;
         }
         let is_of_one = part.map.one_place().is_some();
-        if self.form == Form::Alone {
+        if self.form.near().is_some() {
             if is_of_one || !self.alone.is_empty() {
-                return self.alone.access(kind, now, part);
+                return self.access_alone(kind, now, part);
             }
             self.form = Form::Runs;
         }
         // Lanes go their own ways as they did before.
-        if is_of_one && self.runs.count == 0 && self.alone.was_used() {
+        if is_of_one && self.runs.count == 0 && self.was_apart {
             self.alone.clear();
-            self.form = Form::Alone;
-            return self.alone.access(kind, now, part);
+            return self.access_alone(kind, now, part);
         }
         // Lanes that go their own ways.
         if is_of_one && self.runs.are_apart(&now.record) {
@@ -481,8 +596,8 @@ impl Line {
             return true;
         }
         let reads_only = |kind: Kind| {
-            let mut runs = self.runs.all().iter().filter(|run| run.kind == kind);
-            runs.any(|run| run.record.non_coherent && run.granules() & part.granules != 0)
+            let mut runs = self.runs.all().iter().filter(|run| run.kind() == kind);
+            runs.any(|run| run.is_non_coherent() && run.granules() & part.granules != 0)
         };
         let is_clear = self.runs.is_clear(Kind::Store, now, part)
             && match kind {
@@ -501,51 +616,54 @@ impl Line {
             let map = run.map();
             let mut granules = members(run.first);
             run.second == 0
-                && Alone::has_room(&run.record)
+                && Alone::has_room(&run.record())
                 && granules.all(|granule| map.lanes(granule).is_power_of_two())
         };
-        let tells = self.runs.all().iter().all(tells);
-        if tells {
-            self.alone.clear();
-            for run in self.runs.all() {
-                let part = Part {
-                    granules: run.first,
-                    map: run.map(),
-                };
-                self.alone.put(run.kind, &run.record, part);
-            }
-            self.form = Form::Alone;
-            self.runs.count = 0;
-            self.runs.many = None;
+        if !self.runs.all().iter().all(tells) {
+            return false;
         }
-        tells
+        self.alone.clear();
+        let runs = self.runs.take();
+        self.form = Form::alone(runs.all().first().map_or(Kind::Load, Run::kind));
+        for run in runs.all() {
+            let part = Part {
+                granules: run.first,
+                map: run.map(),
+            };
+            let (alone, near) = self.alone();
+            alone.put(near, run.kind(), &run.record(), part);
+        }
+        self.was_apart = true;
+        true
     }
 
     /// True if some of these granules were stored to.
     fn has_stores(&self, granules: u32) -> bool {
         let mut runs = self.runs.all().iter();
-        runs.any(|run| run.kind == Kind::Store && run.granules() & granules != 0)
+        runs.any(|run| run.kind() == Kind::Store && run.granules() & granules != 0)
     }
 
     /// The stores to a granule.
-    pub(crate) fn stores(&self, granule: u64) -> Vec<Record> {
+    pub(crate) fn stores(&mut self, granule: u64) -> Vec<Record> {
         if self.form == Form::Cells
             && let Some(cells) = &self.cells
         {
             return cells[granule as usize].stores_since(self.epoch).collect();
         }
         let granule = granule as u32;
-        if self.form == Form::Alone {
-            return self.alone.last(Kind::Store, granule).into_iter().collect();
+        if self.form.near().is_some() {
+            let (alone, near) = self.alone();
+            let last = alone.last(&near, Kind::Store, granule);
+            return last.into_iter().collect();
         }
         let of = |place: fn(&Run) -> u32| {
             let runs = self.runs.all().iter();
-            runs.filter(move |run| run.kind == Kind::Store && place(run) >> granule & 1 == 1)
+            runs.filter(move |run| run.kind() == Kind::Store && place(run) >> granule & 1 == 1)
         };
         let stores = of(|run| run.first).chain(of(|run| run.second));
         let stores = stores.map(|run| Record {
             lanes: run.map().lanes(granule),
-            ..run.record
+            ..run.record()
         });
         stores.collect()
     }
@@ -566,17 +684,18 @@ impl Line {
         self.age = 0;
         let cells = self.cells.get_or_insert_default();
         cells.fill(Cell::default());
-        if form == Form::Alone {
-            return self.alone.fill(&mut cells[..]);
+        if let Some(kind) = form.near() {
+            let row = self.runs.row();
+            return self.alone.fill(&Near { kind, row }, &mut cells[..]);
         }
         for run in self.runs.all() {
             for (place, granules) in [run.first, run.second].into_iter().enumerate() {
                 for granule in members(granules) {
                     let record = Record {
                         lanes: run.map().lanes(granule),
-                        ..run.record
+                        ..run.record()
                     };
-                    cells[granule as usize].remember(run.kind, place, record);
+                    cells[granule as usize].remember(run.kind(), place, record);
                 }
             }
         }
