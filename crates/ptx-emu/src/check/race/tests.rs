@@ -389,7 +389,7 @@ impl Both {
         self.cells.fill(Cell::default());
     }
 
-    fn assert_equal(&self) {
+    fn assert_equal(&mut self) {
         let mut line = self.line.clone();
         for (granule, cell) in (0..).zip(&self.cells) {
             assert_eq!(line.cell(granule), cell, "granule {granule}");
