@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::check::race::{
-    BlockOrder, DeviceOrder, LINE, Leftovers, Line, OwnPage, PAGE, PageGuard,
+    BlockOrder, DeviceOrder, LINE, LaneLines, Leftovers, Line, OwnPage, PAGE, PageGuard,
 };
 use crate::fault::Location;
 use crate::memory::Words;
@@ -125,8 +125,17 @@ pub(crate) trait Region: Words {
         }
     }
 
-    /// Has the host fetch lines that a request asks for one after the other.
-    fn fetch_lines(&self, _lines: impl Iterator<Item = u64>) {}
+    /// The lines of lanes, each by lane and granule, found together; `None` if they are to be asked
+    /// for one after the other. If an access `stores`, saves what it changes, as `save` does. While
+    /// one of them is borrowed, no other line is asked for.
+    fn lane_lines<'l>(
+        &mut self,
+        _launch: &LaunchContext<'l>,
+        _granules: impl Iterator<Item = (usize, u64)>,
+        _stores: bool,
+    ) -> Option<LaneLines<'l>> {
+        None
+    }
 
     /// Saves what a store to a line changes, which was asked for last, if the launch may have to be
     /// undone.
@@ -185,15 +194,6 @@ impl<'a> GlobalRegion<'a> {
         }
     }
 
-    /// Saves the page that was asked for last, before the launch's first store to it.
-    #[inline(never)]
-    fn save_page(&mut self, launch: &LaunchContext) {
-        let (number, buffer) = (self.page, self.buffer);
-        if let Some(page) = self.page() {
-            page.save(buffer.content(number, launch.granule), launch.first_block);
-            launch.attempt.note_saved(buffer.base, number);
-        }
-    }
 
     /// The page that lines were asked for last.
     #[inline(always)]
@@ -203,6 +203,13 @@ impl<'a> GlobalRegion<'a> {
             false => self.locked.as_deref_mut(),
         }
     }
+}
+
+/// Saves a page of a buffer before the launch's first store to it.
+#[inline(never)]
+fn save_page(launch: &LaunchContext, buffer: &Buffer, number: u64, page: &mut OwnPage) {
+    page.save(buffer.content(number, launch.granule), launch.first_block);
+    launch.attempt.note_saved(buffer.base, number);
 }
 
 impl Words for GlobalRegion<'_> {
@@ -321,20 +328,35 @@ impl Region for GlobalRegion<'_> {
     }
 
     #[inline(always)]
-    fn fetch_lines(&self, lines: impl Iterator<Item = u64>) {
-        if self.is_alone && self.own.is_none() {
-            let lines = lines.map(|line| (line / LINES, line % LINES));
-            // SAFETY: a launch that is sequential has one thread, which has no page of this buffer.
-            unsafe { self.buffer.races.fetch(lines) };
+    fn lane_lines<'l>(
+        &mut self,
+        launch: &LaunchContext<'l>,
+        granules: impl Iterator<Item = (usize, u64)>,
+        stores: bool,
+    ) -> Option<LaneLines<'l>> {
+        if !self.is_alone || self.own.is_some() {
+            return None;
         }
+        let (buffer, saves) = (self.buffer, stores && launch.attempt.saves);
+        let visit = |number: u64, page: &mut OwnPage| {
+            if saves && !page.is_saved(launch.first_block) {
+                save_page(launch, buffer, number, page);
+            }
+        };
+        // SAFETY: buffers stay during a launch. One that is sequential has one thread, which has no
+        // page of this buffer here. Callers borrow one line at a time.
+        Some(unsafe { buffer.races.lines(granules, visit) })
     }
 
     #[inline(always)]
     fn save(&mut self, launch: &LaunchContext, line: u64) {
         debug_assert_eq!(self.page, line / LINES);
-        let is_saved = |page: &mut OwnPage| page.is_saved(launch.first_block);
-        if launch.attempt.saves && !self.page().is_none_or(is_saved) {
-            self.save_page(launch);
+        let (buffer, number) = (self.buffer, self.page);
+        if launch.attempt.saves
+            && let Some(page) = self.page()
+            && !page.is_saved(launch.first_block)
+        {
+            save_page(launch, buffer, number, page);
         }
     }
 

@@ -48,9 +48,19 @@ impl<'r> Segments<'r> {
         }
     }
 
+    /// The first granule of a lane.
     #[inline(always)]
-    fn granule(&self, lane: usize) -> u64 {
+    pub(super) fn granule(&self, lane: usize) -> u64 {
         (self.request.addresses[lane] - self.base) >> self.granule
+    }
+
+    /// The granules of a lane, moved to the start of a line, if each lane is a segment of its own
+    /// and they lie far apart.
+    #[inline(always)]
+    pub(super) fn far_unit(&self) -> Option<u32> {
+        let shift = self.granule + LINE.trailing_zeros();
+        let is_far = (self.span.max - self.span.min) >> shift > u64::from(self.rest.count_ones());
+        (self.shift.is_some() && self.span.is_apart() && is_far).then_some(self.unit)
     }
 }
 

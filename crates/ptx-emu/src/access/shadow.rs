@@ -2,7 +2,7 @@
 
 use crate::access::region::Region;
 use crate::access::segments::Segments;
-use crate::check::race::{Conflict, Kind, LINE, Looked, Now, Record};
+use crate::check::race::{Conflict, Kind, LINE, LaneLines, Looked, Now, Record};
 use crate::check::sanitizer::UnsetRead;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
@@ -160,15 +160,20 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// Has the host fetch the lines of lanes that lie far apart.
+    /// The lines of lanes that lie far apart, with the granules of a lane moved to the start of its
+    /// line.
     #[inline(always)]
-    fn fetch_lines<R: Region>(&self, request: &Request, region: &R, span: &Span) {
-        let shift = self.launch.granule.trailing_zeros() + LINE.trailing_zeros();
-        let is_far = (span.max - span.min) >> shift > u64::from(request.mask.count_ones());
-        if R::IS_GLOBAL && span.is_apart() && is_far {
-            let line = |lane: usize| (request.addresses[lane] - region.base()) >> shift;
-            region.fetch_lines(lanes(request.mask).map(line));
-        }
+    fn far_lines<R: Region>(
+        &self,
+        segments: &Segments,
+        region: &mut R,
+        request: &Request,
+    ) -> Option<(LaneLines<'_>, u32)> {
+        let unit = segments.far_unit().filter(|_| R::IS_GLOBAL)?;
+        let granules = lanes(request.mask).map(|lane| (lane, segments.granule(lane)));
+        let stores = request.kind != AccessKind::Load;
+        let lines = region.lane_lines(self.launch, granules, stores)?;
+        Some((lines, unit))
     }
 
     /// Checks a load for races, and notes it.
@@ -180,8 +185,24 @@ impl BlockRunner<'_> {
     ) -> Result<(), Stop> {
         let mut now = self.now::<R>(request);
         let epoch = R::epoch(self);
-        self.fetch_lines(request, region, span);
-        for segment in Segments::new(request, span, region.base(), self.launch.granule) {
+        let segments = Segments::new(request, span, region.base(), self.launch.granule);
+        if let Some((mut lines, unit)) = self.far_lines(&segments, region, request) {
+            for lane in lanes(request.mask) {
+                now.record.lanes = 0;
+                let granules = unit << (segments.granule(lane) % LINE);
+                let is_noted = lines.line(lane).is_some_and(|line| {
+                    let line = line.enter(epoch);
+                    line.access_lane(Kind::Load, &now, granules, lane)
+                });
+                if !is_noted {
+                    now.record.lanes = 1 << lane;
+                    self.check_lane_load(request, region, &now, lane)?;
+                }
+            }
+            region.release_lines();
+            return Ok(());
+        }
+        for segment in segments {
             let Some(line) = region.line(segment.line, epoch) else {
                 return Ok(());
             };
@@ -252,8 +273,33 @@ impl BlockRunner<'_> {
         let epoch = R::epoch(self);
         // Lanes whose store is checked, and not made yet.
         let mut checked = 0;
-        self.fetch_lines(request, region, span);
-        for segment in Segments::new(request, span, region.base(), self.launch.granule) {
+        let segments = Segments::new(request, span, region.base(), self.launch.granule);
+        if let Some((mut lines, unit)) = self.far_lines(&segments, region, request) {
+            for lane in lanes(request.mask) {
+                now.record.lanes = 0;
+                let granules = unit << (segments.granule(lane) % LINE);
+                let is_noted = lines.line(lane).is_some_and(|line| {
+                    let line = line.enter(epoch);
+                    line.access_lane(Kind::Store, &now, granules, lane)
+                });
+                if is_noted {
+                    checked |= 1 << lane;
+                    continue;
+                }
+                if checked != 0 {
+                    store(region, std::mem::take(&mut checked));
+                }
+                now.record.lanes = 1 << lane;
+                self.check_lane_store(request, region, &now, lane, &changes)?;
+                store(region, 1 << lane);
+            }
+            if checked != 0 {
+                store(region, checked);
+            }
+            region.release_lines();
+            return Ok(());
+        }
+        for segment in segments {
             if let Some(part) = segment.part
                 && let Some(line) = region.line(segment.line, epoch)
             {

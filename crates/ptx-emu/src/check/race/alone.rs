@@ -153,9 +153,9 @@ impl Alone {
         near: Near,
         kind: Kind,
         record: &Record,
-        part: Part,
+        granules: u32,
+        lane: u32,
     ) -> bool {
-        let granules = part.granules;
         if self.is_empty() {
             self.time = Time::of(record);
         }
@@ -163,10 +163,7 @@ impl Alone {
         if !is_same || !self.tells(kind, record, granules) {
             return false;
         }
-        let Some(lane) = part.map.one_place() else {
-            return false;
-        };
-        let new = Entry::new(record, self.number.into(), lane.into());
+        let new = Entry::new(record, self.number.into(), lane);
         let is_ours = |kind: Kind| {
             let mut met = members(self.known(kind) & granules);
             let row = self.row(&near, kind);

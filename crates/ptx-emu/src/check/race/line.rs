@@ -509,10 +509,11 @@ pub(crate) struct Line {
 unsafe impl bytemuck::Zeroable for Line {}
 
 impl Line {
-    /// The epoch that accessed it last.
+    /// Looks at what an access of a granule will look at: gives some bits of it.
     #[inline(always)]
-    pub(super) fn epoch(&self) -> u32 {
-        self.epoch
+    pub(super) fn look(&self, granule: u64) -> u32 {
+        let row: &[u32; LINE as usize] = bytemuck::cast_ref(&self.runs.few);
+        self.epoch | row[(granule % LINE) as usize]
     }
 
     /// Forgets what was before an epoch: the number of a first block.
@@ -546,9 +547,31 @@ impl Line {
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
         let is_noted = match self.form {
             Form::Runs => self.runs.note_same(kind, &now.record, part),
+            Form::AloneLoads | Form::AloneStores => part.map.one_place().is_some_and(|lane| {
+                let (alone, near) = self.alone();
+                alone.note_same(near, kind, &now.record, part.granules, lane.into())
+            }),
+            Form::Cells => false,
+        };
+        is_noted || self.access_another(kind, now, part)
+    }
+
+    /// The same of one lane.
+    #[inline(always)]
+    pub(crate) fn access_lane<B: BlockOrder>(
+        &mut self,
+        kind: Kind,
+        now: &Now<B>,
+        granules: u32,
+        lane: usize,
+    ) -> bool {
+        let map = LaneMap::same(1 << lane);
+        let part = Part { granules, map };
+        let is_noted = match self.form {
+            Form::Runs => self.runs.note_same(kind, &now.record, part),
             Form::AloneLoads | Form::AloneStores => {
                 let (alone, near) = self.alone();
-                alone.note_same(near, kind, &now.record, part)
+                alone.note_same(near, kind, &now.record, granules, lane as u32)
             }
             Form::Cells => false,
         };

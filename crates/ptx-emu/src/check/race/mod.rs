@@ -88,6 +88,6 @@ pub(crate) use cell::{Conflict, Kind};
 pub(crate) use lane_clocks::LaneClocks;
 pub(crate) use line::Line;
 pub(crate) use order::{BlockOrder, Clocks, DeviceOrder, Leftovers, Looked, Now, Record};
-pub(crate) use pages::{OwnPage, PAGE, PageGuard, RaceShadow, Saved};
+pub(crate) use pages::{LaneLines, OwnPage, PAGE, PageGuard, RaceShadow, Saved};
 pub(crate) use part::{LINE, LaneMap, Part};
 pub(crate) use strength::{Scope, Strength};

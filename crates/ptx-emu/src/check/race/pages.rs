@@ -1,11 +1,14 @@
 //! The lines of a buffer, by pages that are locked together.
 
-use std::cell::UnsafeCell;
+use std::cell::{OnceCell, UnsafeCell};
+use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
+use std::ptr::NonNull;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use super::line::Line;
 use super::part::LINE;
+use crate::registers::LANES;
 
 /// Granules of a page.
 pub(crate) const PAGE: u64 = 1024;
@@ -13,7 +16,7 @@ pub(crate) const PAGE: u64 = 1024;
 /// The lines of a page, made where it is accessed.
 #[derive(Debug, Default)]
 struct Content {
-    lines: Option<Box<[Line]>>,
+    lines: OnceCell<Box<[UnsafeCell<Line>]>>,
     saved: Option<Box<Saved>>,
     /// The number of the first block of the launch that `saved` is for.
     saved_for: u32,
@@ -90,19 +93,35 @@ impl RaceShadow {
         OwnPage(unsafe { &mut *self.page(page).content.get() })
     }
 
-    /// Looks at lines that lie far apart, each by page and index, so that the host fetches them at
-    /// one time.
+    /// The lines of lanes, each by lane and granule. Looks at all, so that the host fetches those
+    /// that lie far apart at one time. Gives each page to `visit` first.
     ///
     /// # Safety
-    /// As for [`RaceShadow::own`], of all these pages.
+    /// The shadow outlives the result. Else as for [`RaceShadow::own`], of all these pages, but that
+    /// they may live here meanwhile: while a line of the result is borrowed, no page is asked for a
+    /// line.
     #[inline(always)]
-    pub(crate) unsafe fn fetch(&self, lines: impl Iterator<Item = (u64, u64)>) {
+    pub(crate) unsafe fn lines<'l>(
+        &self,
+        granules: impl Iterator<Item = (usize, u64)>,
+        mut visit: impl FnMut(u64, &mut OwnPage),
+    ) -> LaneLines<'l> {
+        let mut lines = [None; LANES];
         let mut seen = 0;
-        for (page, index) in lines {
+        for (lane, granule) in granules {
             // SAFETY: the caller sees to it.
-            seen |= unsafe { self.own(page) }.line(index).epoch();
+            let mut page = unsafe { self.own(granule / PAGE) };
+            visit(granule / PAGE, &mut page);
+            let line = page.cell(granule % PAGE / LINE);
+            // SAFETY: no line is borrowed.
+            seen |= unsafe { &*line.get() }.look(granule % LINE);
+            lines[lane] = NonNull::new(line.get());
         }
         std::hint::black_box(seen);
+        LaneLines {
+            lines,
+            shadow: PhantomData,
+        }
     }
 
     #[inline]
@@ -110,6 +129,22 @@ impl RaceShadow {
         // Room for granules of one byte.
         let make = || (0..self.bytes / PAGE + 1).map(|_| Page::default());
         &self.pages.get_or_init(|| make().collect())[page as usize]
+    }
+}
+
+/// The line of each of some lanes, in pages for one user alone.
+pub(crate) struct LaneLines<'a> {
+    lines: [Option<NonNull<Line>>; LANES],
+    shadow: PhantomData<&'a RaceShadow>,
+}
+
+impl LaneLines<'_> {
+    /// The line of a lane.
+    #[inline(always)]
+    pub(crate) fn line(&mut self, lane: usize) -> Option<&mut Line> {
+        // SAFETY: pages keep their lines as long as the shadow lives, in cells that no reference to
+        // a page covers. The caller of `RaceShadow::lines` sees to it that no other is borrowed.
+        self.lines[lane].map(|mut line| unsafe { line.as_mut() })
     }
 }
 
@@ -140,9 +175,14 @@ impl OwnPage<'_> {
     /// Line `index` of the page.
     #[inline(always)]
     pub(crate) fn line(&mut self, index: u64) -> &mut Line {
+        // SAFETY: the page's one user borrows it. One of `LaneLines` is not borrowed meanwhile.
+        unsafe { &mut *self.cell(index).get() }
+    }
+
+    #[inline(always)]
+    fn cell(&self, index: u64) -> &UnsafeCell<Line> {
         let make = || bytemuck::zeroed_slice_box((PAGE / LINE) as usize);
-        let lines = self.0.lines.get_or_insert_with(make);
-        &mut lines[index as usize]
+        &self.0.lines.get_or_init(make)[index as usize]
     }
 
     /// True if the page's content is saved for the launch of this first block.
