@@ -194,7 +194,6 @@ impl<'a> GlobalRegion<'a> {
         }
     }
 
-
     /// The page that lines were asked for last.
     #[inline(always)]
     fn page(&mut self) -> Option<&mut OwnPage<'a>> {

@@ -236,15 +236,14 @@ impl BlockRunner<'_> {
             let Some(line) = region.line(granule / LINE, epoch) else {
                 return Ok(());
             };
-            let cell = line.cell(granule % LINE);
-            if let Some(conflict) = cell.load(now) {
+            if let Some(conflict) = line.load(granule % LINE, now) {
                 self.note_meeting(&conflict);
                 let offset = self.offset_of(request, offset, granule);
                 let location = self.location(request, region, offset);
                 return Err(self.race(request, &now.record, &conflict, location));
             }
             let store = match R::IS_GLOBAL && request.non_coherent {
-                true => cell.stores_since(self.launch.first_block).next(),
+                true => line.store_since(granule % LINE, self.launch.first_block),
                 false => None,
             };
             if let Some(store) = store {

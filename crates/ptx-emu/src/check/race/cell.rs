@@ -140,6 +140,23 @@ impl Cell {
         None
     }
 
+    /// True if further weak loads by the accessing block change nothing, as long as fences order
+    /// nothing before it: there are loads of two other blocks, and no stores.
+    #[inline(always)]
+    pub(super) fn is_settled<B: BlockOrder>(&self, now: &Now<B>) -> bool {
+        let ([first, second], [stored, _]) = (&self.weak.loads.0, &self.weak.stores.0);
+        let is_apart = |record: &Record| {
+            let is_ours = now.cluster.contains(&record.block);
+            record.block != 0 && !is_ours && !now.blocks.is_before(record)
+        };
+        stored.block == 0
+            && self.strong.is_none()
+            && first.block != second.block
+            && now.blocks.orders_none()
+            && is_apart(first)
+            && is_apart(second)
+    }
+
     /// The accesses of the same kind.
     #[inline(always)]
     fn like<B: BlockOrder>(&mut self, now: &Now<B>) -> &mut Accesses {

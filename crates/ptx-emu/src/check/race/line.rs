@@ -9,7 +9,7 @@
 //! end of the launch, one of shared memory for some blocks more.
 
 use super::alone::{Alone, Near, Row};
-use super::cell::{Cell, Kind, distance};
+use super::cell::{Cell, Conflict, Kind, distance};
 use super::order::{BlockOrder, Now, Record, Relation};
 use super::part::{LINE, LaneMap, Part, members};
 
@@ -254,13 +254,15 @@ impl Runs {
     fn are_apart(&self, record: &Record) -> bool {
         let is_of_lane = |run: &Run| run.second == 0 && run.map().one_place().is_some();
         let now = Run::new(Kind::Load, record, LaneMap::same(0));
-        let is_now = |run: &Run| run.is_like(&Run { what: run.what & STORES | now.what, ..now });
+        let is_now = |run: &Run| {
+            run.is_like(&Run {
+                what: run.what & STORES | now.what,
+                ..now
+            })
+        };
         match self.count {
             0 | 1 => false,
-            2..FEW => self
-                .all()
-                .iter()
-                .all(|run| is_of_lane(run) && is_now(run)),
+            2..FEW => self.all().iter().all(|run| is_of_lane(run) && is_now(run)),
             FEW..=MAX_SCATTERED => self.all().iter().all(is_of_lane),
             _ => true,
         }
@@ -484,6 +486,26 @@ impl Form {
     }
 }
 
+/// What each granule of a line remembers.
+#[derive(Clone, Debug, Default)]
+#[repr(C)]
+struct Cells {
+    /// The granules that are [settled](Cell::is_settled) for a block.
+    settled: u32,
+    /// The number of the block.
+    block: u32,
+    of: [Cell; LINE as usize],
+}
+
+impl Cells {
+    /// True if an access changes nothing.
+    #[inline(always)]
+    fn are_settled<B: BlockOrder>(&self, kind: Kind, now: &Now<B>, granules: u32) -> bool {
+        let is_of_block = self.block == now.record.block && self.settled & granules == granules;
+        is_of_block && kind == Kind::Load && !now.record.strong && now.blocks.orders_none()
+    }
+}
+
 /// The memory of a line.
 ///
 /// The fields that most accesses look at come first, in one line of the host's caches.
@@ -500,7 +522,7 @@ pub(crate) struct Line {
     was_apart: bool,
     alone: Alone,
     /// Made where they are needed first.
-    cells: Option<Box<[Cell; LINE as usize]>>,
+    cells: Option<Box<Cells>>,
     runs: Runs,
 }
 
@@ -547,10 +569,13 @@ impl Line {
     pub(crate) fn access<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
         let is_noted = match self.form {
             Form::Runs => self.runs.note_same(kind, &now.record, part),
-            Form::AloneLoads | Form::AloneStores => part.map.one_place().is_some_and(|lane| {
-                let (alone, near) = self.alone();
-                alone.note_same(near, kind, &now.record, part.granules, lane.into())
-            }),
+            Form::AloneLoads | Form::AloneStores => match part.map.one_place() {
+                Some(lane) => {
+                    let (alone, near) = self.alone();
+                    alone.note_same(near, kind, &now.record, part.granules, lane.into())
+                }
+                None => false,
+            },
             Form::Cells => false,
         };
         is_noted || self.access_another(kind, now, part)
@@ -596,7 +621,11 @@ impl Line {
     }
 
     fn access_another<B: BlockOrder>(&mut self, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        if self.form == Form::Cells || now.record.strong {
+        if self.form == Form::Cells {
+            let cells = self.cells.as_ref();
+            return cells.is_some_and(|cells| cells.are_settled(kind, now, part.granules));
+        }
+        if now.record.strong {
             return false;
         }
         let is_of_one = part.map.one_place().is_some();
@@ -609,6 +638,10 @@ impl Line {
         // Lanes go their own ways as they did before.
         if is_of_one && self.runs.count == 0 && self.was_apart {
             self.alone.clear();
+            return self.access_alone(kind, now, part);
+        }
+        // Or after an access together.
+        if is_of_one && self.was_apart && self.part_lanes() {
             return self.access_alone(kind, now, part);
         }
         // Lanes that go their own ways.
@@ -671,7 +704,8 @@ impl Line {
         if self.form == Form::Cells
             && let Some(cells) = &self.cells
         {
-            return cells[granule as usize].stores_since(self.epoch).collect();
+            let cell = &cells.of[granule as usize];
+            return cell.stores_since(self.epoch).collect();
         }
         let granule = granule as u32;
         if self.form.near().is_some() {
@@ -697,7 +731,31 @@ impl Line {
             self.make_cells();
         }
         let cells = self.cells.as_mut().expect("they were made");
-        &mut cells[granule as usize]
+        cells.settled &= !(1 << granule);
+        &mut cells.of[granule as usize]
+    }
+
+    /// Notes a load of one lane in the cell of a granule.
+    #[inline(always)]
+    pub(crate) fn load<B: BlockOrder>(&mut self, granule: u64, now: &Now<B>) -> Option<Conflict> {
+        let cell = self.cell(granule);
+        let conflict = cell.load(now);
+        if cell.is_settled(now)
+            && let Some(cells) = &mut self.cells
+        {
+            if cells.block != now.record.block {
+                (cells.settled, cells.block) = (0, now.record.block);
+            }
+            cells.settled |= 1 << granule;
+        }
+        conflict
+    }
+
+    /// A store to a granule that has its cell, by a block with at least this number.
+    #[inline(always)]
+    pub(crate) fn store_since(&self, granule: u64, block: u32) -> Option<Record> {
+        let cell = &self.cells.as_ref()?.of[granule as usize];
+        cell.stores_since(block).next()
     }
 
     /// Puts what the line remembers into cells.
@@ -706,6 +764,8 @@ impl Line {
         let form = std::mem::replace(&mut self.form, Form::Cells);
         self.age = 0;
         let cells = self.cells.get_or_insert_default();
+        cells.settled = 0;
+        let cells = &mut cells.of;
         cells.fill(Cell::default());
         if let Some(kind) = form.near() {
             let row = self.runs.row();

@@ -345,6 +345,11 @@ pub(crate) trait BlockOrder {
         self.is_before(earlier)
     }
 
+    /// True if no access of this launch by another cluster's block is.
+    fn orders_none(&self) -> bool {
+        false
+    }
+
     /// Whether two blocks run on one device.
     fn are_of_one_device(&self, _: u32, _: u32) -> bool {
         true
@@ -389,6 +394,11 @@ impl BlockOrder for DeviceOrder<'_> {
         let block = (earlier.block - self.first_block).into();
         let warp = usize::from(earlier.warp);
         self.fences.of(block, warp, self.synchronized) > earlier.clock
+    }
+
+    #[inline(always)]
+    fn orders_none(&self) -> bool {
+        self.synchronized == 0
     }
 
     fn are_of_one_device(&self, one: u32, other: u32) -> bool {
