@@ -54,13 +54,13 @@ impl<'r> Segments<'r> {
         (self.request.addresses[lane] - self.base) >> self.granule
     }
 
-    /// The granules of a lane, moved to the start of a line, if each lane is a segment of its own
-    /// and they lie far apart.
+    /// True if each lane is a segment of its own in one line, and they lie far apart.
     #[inline(always)]
-    pub(super) fn far_unit(&self) -> Option<u32> {
+    pub(super) fn are_far_lanes(&self) -> bool {
         let shift = self.granule + LINE.trailing_zeros();
-        let is_far = (self.span.max - self.span.min) >> shift > u64::from(self.rest.count_ones());
-        (self.shift.is_some() && self.span.is_apart() && is_far).then_some(self.unit)
+        let lines = (self.span.max - self.span.min) >> shift;
+        let is_far = lines > u64::from(self.rest.count_ones());
+        self.shift.is_some() && self.span.is_apart() && is_far
     }
 }
 

@@ -1,12 +1,12 @@
 //! The checks of accesses against the shadow: written before, not racing.
 
 use crate::access::region::Region;
-use crate::access::segments::Segments;
-use crate::check::race::{Conflict, Kind, LINE, LaneLines, Looked, Now, Record};
+use crate::access::segments::{Segment, Segments};
+use crate::check::race::{BlockOrder, Conflict, Kind, LINE, LaneLines, Looked, Now, Record};
 use crate::check::sanitizer::UnsetRead;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
-use crate::registers::lanes;
+use crate::registers::{LANES, lanes};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
 
@@ -20,6 +20,26 @@ fn are_written<R: Region>(request: &Request, region: &R, span: &Span) -> bool {
         || request.all_ranges(span, |address, bytes| {
             region.is_written(address - base, bytes)
         })
+}
+
+/// Checks the access of a segment of one lane for races, and notes it. False, and nothing is noted,
+/// if it may race. The record has no lanes.
+#[inline(always)]
+fn access_far<B: BlockOrder>(
+    kind: Kind,
+    now: &Now<B>,
+    lines: &mut LaneLines,
+    segment: &Segment,
+    epoch: u32,
+) -> bool {
+    let lane = segment.lanes.trailing_zeros() as usize % LANES;
+    match (lines.line(lane), segment.part) {
+        (Some(line), Some(part)) => {
+            let line = line.enter(epoch);
+            line.access_lane(kind, now, part.granules, lane)
+        }
+        _ => false,
+    }
 }
 
 impl BlockRunner<'_> {
@@ -160,20 +180,20 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// The lines of lanes that lie far apart, with the granules of a lane moved to the start of its
-    /// line.
+    /// The lines of lanes that are segments of their own and lie far apart.
     #[inline(always)]
     fn far_lines<R: Region>(
         &self,
         segments: &Segments,
         region: &mut R,
         request: &Request,
-    ) -> Option<(LaneLines<'_>, u32)> {
-        let unit = segments.far_unit().filter(|_| R::IS_GLOBAL)?;
+    ) -> Option<LaneLines<'_>> {
+        if !R::IS_GLOBAL || !segments.are_far_lanes() {
+            return None;
+        }
         let granules = lanes(request.mask).map(|lane| (lane, segments.granule(lane)));
         let stores = request.kind != AccessKind::Load;
-        let lines = region.lane_lines(self.launch, granules, stores)?;
-        Some((lines, unit))
+        region.lane_lines(self.launch, granules, stores)
     }
 
     /// Checks a load for races, and notes it.
@@ -186,31 +206,21 @@ impl BlockRunner<'_> {
         let mut now = self.now::<R>(request);
         let epoch = R::epoch(self);
         let segments = Segments::new(request, span, region.base(), self.launch.granule);
-        if let Some((mut lines, unit)) = self.far_lines(&segments, region, request) {
-            for lane in lanes(request.mask) {
-                now.record.lanes = 0;
-                let granules = unit << (segments.granule(lane) % LINE);
-                let is_noted = lines.line(lane).is_some_and(|line| {
-                    let line = line.enter(epoch);
-                    line.access_lane(Kind::Load, &now, granules, lane)
-                });
-                if !is_noted {
-                    now.record.lanes = 1 << lane;
-                    self.check_lane_load(request, region, &now, lane)?;
-                }
-            }
-            region.release_lines();
-            return Ok(());
-        }
+        let mut far = self.far_lines(&segments, region, request);
         for segment in segments {
-            let Some(line) = region.line(segment.line, epoch) else {
-                return Ok(());
-            };
-            if let Some(part) = segment.part {
-                now.record.lanes = 0;
-                if line.access(Kind::Load, &now, part) {
-                    continue;
+            now.record.lanes = 0;
+            let is_noted = match &mut far {
+                Some(lines) => access_far(Kind::Load, &now, lines, &segment, epoch),
+                None => {
+                    let Some(line) = region.line(segment.line, epoch) else {
+                        return Ok(());
+                    };
+                    let mut part = segment.part.into_iter();
+                    part.any(|part| line.access(Kind::Load, &now, part))
                 }
+            };
+            if is_noted {
+                continue;
             }
             for lane in lanes(segment.lanes) {
                 now.record.lanes = 1 << lane;
@@ -273,42 +283,24 @@ impl BlockRunner<'_> {
         // Lanes whose store is checked, and not made yet.
         let mut checked = 0;
         let segments = Segments::new(request, span, region.base(), self.launch.granule);
-        if let Some((mut lines, unit)) = self.far_lines(&segments, region, request) {
-            for lane in lanes(request.mask) {
-                now.record.lanes = 0;
-                let granules = unit << (segments.granule(lane) % LINE);
-                let is_noted = lines.line(lane).is_some_and(|line| {
-                    let line = line.enter(epoch);
-                    line.access_lane(Kind::Store, &now, granules, lane)
-                });
-                if is_noted {
-                    checked |= 1 << lane;
-                    continue;
-                }
-                if checked != 0 {
-                    store(region, std::mem::take(&mut checked));
-                }
-                now.record.lanes = 1 << lane;
-                self.check_lane_store(request, region, &now, lane, &changes)?;
-                store(region, 1 << lane);
-            }
-            if checked != 0 {
-                store(region, checked);
-            }
-            region.release_lines();
-            return Ok(());
-        }
+        let mut far = self.far_lines(&segments, region, request);
         for segment in segments {
-            if let Some(part) = segment.part
+            now.record.lanes = 0;
+            let is_noted = if let Some(lines) = &mut far {
+                access_far(Kind::Store, &now, lines, &segment, epoch)
+            // Lanes that store to one granule are looked at one by one.
+            } else if let Some(part) = segment.part.filter(|part| part.map.has_one_lane())
                 && let Some(line) = region.line(segment.line, epoch)
+                && line.access(Kind::Store, &now, part)
             {
-                now.record.lanes = 0;
-                // Lanes that store to one granule are looked at one by one.
-                if part.map.has_one_lane() && line.access(Kind::Store, &now, part) {
-                    region.save(self.launch, segment.line);
-                    checked |= segment.lanes;
-                    continue;
-                }
+                region.save(self.launch, segment.line);
+                true
+            } else {
+                false
+            };
+            if is_noted {
+                checked |= segment.lanes;
+                continue;
             }
             if checked != 0 {
                 store(region, std::mem::take(&mut checked));
