@@ -24,6 +24,8 @@ pub(super) struct Segments<'r> {
     shift: Option<u32>,
     /// The granules of a lane, moved to the start of a line.
     unit: u32,
+    /// Lanes of a granule that follow each other there.
+    sharing: u32,
     span: Span,
     /// The lanes that are left.
     rest: u32,
@@ -33,7 +35,7 @@ impl<'r> Segments<'r> {
     /// `granule` is that of the launch in bytes; `span` is that of the request's addresses.
     #[inline(always)]
     pub(super) fn new(request: &'r Request, span: &Span, base: u64, granule: u32) -> Self {
-        let granules = request.width / granule;
+        let granules = (request.width / granule).max(1);
         let is_simple = granules.is_power_of_two() && u64::from(granules) <= LINE;
         let is_aligned = request.width.is_power_of_two() && span.is_aligned(request.width);
         let is_one = is_simple && is_aligned && !request.strong;
@@ -42,7 +44,8 @@ impl<'r> Segments<'r> {
             base,
             granule: granule.trailing_zeros(),
             shift: is_one.then_some(granules.trailing_zeros()),
-            unit: u32::MAX >> (32 - granules.clamp(1, 32)),
+            unit: u32::MAX >> (32 - granules.min(32)),
+            sharing: (granule / request.width.max(1)).max(1),
             span: *span,
             rest: request.mask,
         }
@@ -102,7 +105,14 @@ impl Iterator for Segments<'_> {
                 map: LaneMap::same(piece.mask()),
             },
         );
-        if !piece.is_same && (self.span.is_consecutive || piece.lanes.len() > 1) {
+        if self.sharing > 1 && !piece.is_same {
+            // Those up to the end of the granule.
+            let element =
+                (self.request.addresses[first] - self.base) / u64::from(self.request.width);
+            let count = self.sharing - element as u32 % self.sharing;
+            lanes &= (u32::MAX >> (LINE as u32 - count)) << first;
+            part.map = LaneMap::same(lanes);
+        } else if !piece.is_same && (self.span.is_consecutive || piece.lanes.len() > 1) {
             if self.span.is_consecutive {
                 lanes = self.rest;
             }
@@ -132,4 +142,38 @@ fn spread(bits: u32, shift: u32) -> u32 {
         let bits = spaced(bits, 2, 0x3333_3333);
         3 * spaced(bits, 1, 0x5555_5555)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fault::AccessKind;
+
+    /// The lanes, the line and the granules of the segments of loads of bytes, whose granules are
+    /// of 4 bytes.
+    fn segments(addresses: [u64; 32], mask: u32) -> Vec<(u32, u64, u32)> {
+        let request = Request::weak(AccessKind::Load, &addresses, mask, 1, 0, 0);
+        let span = Span::of(&addresses, mask, 1);
+        let segments = Segments::new(&request, &span, 256, 4);
+        let told = |segment: Segment| {
+            let part = segment.part.expect("a lane has one granule");
+            assert_eq!(part.map, LaneMap::same(segment.lanes));
+            (segment.lanes, segment.line, part.granules)
+        };
+        segments.map(told).collect()
+    }
+
+    #[test]
+    fn lanes_narrower_than_a_granule_share_it() {
+        let row = std::array::from_fn(|lane| 256 + 126 + lane as u64);
+        let shared = [(0b11, 0, 1 << 31), (0b11_1100, 1, 1), (0b1100_0000, 1, 2)];
+        assert_eq!(segments(row, 0xff), shared);
+        // Lanes behind a gap are segments of their own.
+        let alone = [(0b11, 0, 1 << 31), (1 << 3, 1, 1), (1 << 5, 1, 1)];
+        assert_eq!(segments(row, 0b10_1011), alone);
+        let same = [256 + 7; 32];
+        assert_eq!(segments(same, u32::MAX), [(u32::MAX, 0, 2)]);
+        let apart = std::array::from_fn(|lane| 256 + 3 * lane as u64);
+        assert_eq!(segments(apart, 0b111), [(1, 0, 1), (2, 0, 1), (4, 0, 2)]);
+    }
 }
