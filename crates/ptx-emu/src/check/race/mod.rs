@@ -69,7 +69,7 @@
 //!
 //! `order` says what is ordered before what, `arrivals` and `lane_clocks` what a single lane
 //! releases, `strength` for whom an access is strong; `cell` what a granule remembers; `line` is
-//! what granules in a row remember together, and `alone` the same where each is one lane's; `part`
+//! what granules in a row remember: `runs` together, and `alone` where each is one lane's; `part`
 //! says which of them an access is of; `pages` holds the lines of a buffer.
 
 mod alone;
@@ -80,6 +80,7 @@ mod line;
 mod order;
 mod pages;
 mod part;
+mod runs;
 mod strength;
 #[cfg(test)]
 mod tests;
