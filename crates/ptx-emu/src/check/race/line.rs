@@ -154,17 +154,14 @@ impl Line {
         granules: u32,
         lane: usize,
     ) -> bool {
-        let map = LaneMap::same(1 << lane);
-        let part = Part { granules, map };
-        let is_noted = match self.form {
-            Form::Runs => self.runs.note_same(kind, &now.record, part),
-            Form::AloneLoads | Form::AloneStores => {
-                let (alone, near) = self.alone();
-                alone.note_same(near, kind, &now.record, granules, lane as u32)
+        if self.form.near().is_some() {
+            let (alone, near) = self.alone();
+            if alone.note_same(near, kind, &now.record, granules, lane as u32) {
+                return true;
             }
-            Form::Cells => false,
-        };
-        is_noted || self.access_another(kind, now, part)
+        }
+        let map = LaneMap::same(1 << lane);
+        self.access(kind, now, Part { granules, map })
     }
 
     /// What the line remembers of lanes that go their own ways, which it does.
