@@ -198,36 +198,41 @@ impl Alone {
         let is_noted = self.tells(kind, &now.record, part.granules)
             && (part.map.one_place().is_some()
                 || members(part.granules).all(|granule| part.map.lanes(granule).is_power_of_two()))
-            && self.is_clear(&near, Kind::Load, now, part)
-            && self.is_clear(&near, Kind::Store, now, part);
+            && self.is_clear(&near, now, part);
         if is_noted {
             self.put(near, kind, &now.record, part);
         }
         is_noted
     }
 
-    /// True if what the granules remember of a kind is of the same lane at one time, or ordered
-    /// before. Of loads, too: they remember one lane's.
-    fn is_clear<B: BlockOrder>(&self, near: &Near, kind: Kind, now: &Now<B>, part: Part) -> bool {
-        // Granules that follow each other often have one access.
-        let mut last = None;
-        members(self.known(kind) & part.granules).all(|granule| {
-            let Some(row) = self.row(near, kind) else {
-                return false;
+    /// True if what the granules remember is of the same lane at one time, or ordered before. Of
+    /// loads, too: they remember one lane's.
+    fn is_clear<B: BlockOrder>(&self, near: &Near, now: &Now<B>, part: Part) -> bool {
+        // The number of a time, and how it stands to the access: most granules remember one time.
+        let mut last = (MAX_TIMES, Relation::Unclear);
+        for kind in [Kind::Load, Kind::Store] {
+            let known = self.known(kind) & part.granules;
+            let row = match self.row(near, kind) {
+                Some(row) => row,
+                None if known == 0 => continue,
+                None => return false,
             };
-            let entry = row[granule as usize];
-            let lanes = part.map.lanes(granule);
-            if last == Some((entry.0, lanes)) {
-                return true;
+            for granule in members(known) {
+                let entry = row[granule as usize % GRANULES];
+                if last.0 != entry.time() {
+                    last = (entry.time(), now.relation(&self.record(entry)));
+                }
+                let is_clear = match last.1 {
+                    Relation::Before => true,
+                    Relation::OneTime => 1 << entry.lane() == part.map.lanes(granule),
+                    Relation::Unordered | Relation::Unclear => false,
+                };
+                if !is_clear {
+                    return false;
+                }
             }
-            last = Some((entry.0, lanes));
-            let earlier = self.record(entry);
-            match now.relation(&earlier) {
-                Relation::Before => true,
-                Relation::OneTime => earlier.lanes == lanes,
-                Relation::Unordered | Relation::Unclear => false,
-            }
-        })
+        }
+        true
     }
 
     /// Remembers an access, which [`Alone::tells`], as the last of its kind. The record has no
