@@ -269,7 +269,7 @@ mod tests {
         shadow.unmark(3);
         assert!(!mark(3..4) && shadow.covers(0, 70));
         assert!(mark(0..70));
-        // What is put back is counted anew.
+        // Bits that are set again count anew.
         shadow.set_words(32..64, &[0]);
         assert!(!mark(32..64) && shadow.covers(0, 70));
     }

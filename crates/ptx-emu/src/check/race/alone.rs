@@ -77,7 +77,7 @@ pub(super) struct Near<'a> {
     pub(super) row: &'a mut Row,
 }
 
-/// What few lines need.
+/// Memory that few lines need.
 #[derive(Clone, Debug, Default)]
 struct Far {
     /// Of the kind that is not near.

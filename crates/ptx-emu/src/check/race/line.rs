@@ -50,7 +50,7 @@ impl Form {
     }
 }
 
-/// What each granule of a line remembers.
+/// The memory of each granule of a line.
 #[derive(Clone, Debug, Default)]
 #[repr(C)]
 struct Cells {
@@ -164,7 +164,7 @@ impl Line {
         self.access(kind, now, Part { granules, map })
     }
 
-    /// What the line remembers of lanes that go their own ways, which it does.
+    /// The memory of lanes that go their own ways, in a line of that form.
     #[inline(always)]
     fn alone(&mut self) -> (&mut Alone, Near<'_>) {
         let kind = self.form.near().unwrap_or_default();

@@ -97,9 +97,8 @@ impl RaceShadow {
     /// that lie far apart at one time. Gives each page to `visit` first.
     ///
     /// # Safety
-    /// The shadow outlives the result. Else as for [`RaceShadow::own`], of all these pages, but that
-    /// they may live here meanwhile: while a line of the result is borrowed, no page is asked for a
-    /// line.
+    /// The shadow outlives the result, and no other thread uses it meanwhile. While a line of the
+    /// result is borrowed, no page is asked for a line. No line is borrowed now.
     #[inline(always)]
     pub(crate) unsafe fn lines<'l>(
         &self,

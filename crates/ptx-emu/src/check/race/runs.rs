@@ -88,7 +88,7 @@ impl Run {
         }
     }
 
-    /// True if both are of one access, but for the granules and the lanes.
+    /// True if both are of one access, whatever their granules and lanes.
     #[inline(always)]
     fn is_like(&self, other: &Self) -> bool {
         (self.block, self.clock, self.pc, self.warp, self.what)
@@ -206,7 +206,7 @@ impl Runs {
         taken
     }
 
-    /// The place of the few, for a row. There are no runs.
+    /// The place of the few, for a row, where the line has no runs.
     #[inline(always)]
     pub(super) fn row(&mut self) -> &mut Row {
         debug_assert_eq!(self.count, 0);

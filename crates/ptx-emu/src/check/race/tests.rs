@@ -252,7 +252,7 @@ fn lanes_of(mask: u32) -> impl Iterator<Item = u16> {
     (0..32).filter(move |lane| mask >> lane & 1 == 1)
 }
 
-/// Blocks of which those below one have been ordered before; nothing orders the others.
+/// Blocks below one have been ordered before; nothing orders the others.
 struct Apart(u32);
 
 impl BlockOrder for Apart {
