@@ -269,7 +269,7 @@ mod tests {
         shadow.unmark(3);
         assert!(!mark(3..4) && shadow.covers(0, 70));
         assert!(mark(0..70));
-        // Bits that are set again count anew.
+        // After bits are put back, the count starts again.
         shadow.set_words(32..64, &[0]);
         assert!(!mark(32..64) && shadow.covers(0, 70));
     }
