@@ -2,9 +2,9 @@
 //! fields that neighbouring devices exchange.
 //!
 //! The numbers of a device are a table of rows, each with a number for every block of a plane of
-//! the grid: the passes that a block has ended. Row z + 1 is of the device's own blocks (.., .., z).
-//! The first row is of the last plane of blocks of the neighbour below, and the last row of the
-//! first plane of blocks of the neighbour above. These tell them.
+//! the grid: the passes that a block has ended. Row z + 1 has the device's own blocks in plane z.
+//! The first row has the last plane of blocks of the neighbour below, and the last row the first
+//! plane of blocks of the neighbour above. These tell them.
 
 use cuda_std::atomic::{AtomicU32, Ordering};
 use cuda_std::{async_copy, thread};

@@ -169,8 +169,8 @@ impl<const R: usize> Points<'_, R> {
                 sums[r][e] = around.sum();
             }
         }
-        // Inner planes have no branch here: it would cut their schedule in two. Other planes have one,
-        // because most of their tiles are not in the source.
+        // Inner planes have no branch here: it would cut their schedule in two. Other planes have
+        // one, because most of their tiles are not in the source.
         if PLANES == INNER || PLANES == ANY && self.flags & SOURCE_ROWS != 0 {
             self.heat(&mut sums, z);
         }
@@ -189,8 +189,8 @@ impl<const R: usize> Points<'_, R> {
         next
     }
 
-    /// Adds h^2 f to the sums around the points in plane z of a tile with the source, and 0 to those
-    /// of other planes. That changes only -0, to +0, which [`sixth`] does as well.
+    /// Adds h^2 f to the sums around the points in plane z of a tile with the source, and 0 in
+    /// other planes. That changes only -0, to +0, which [`sixth`] does as well.
     #[inline(always)]
     fn heat(&self, sums: &mut [Pair; R], z: u32) {
         let in_plane = match (Grid { n: self.task.n }).is_source_layer(z) {

@@ -122,7 +122,7 @@ pub const LEVELS_AT_ONCE: u32 = 3;
 /// `own`, `tell_below` and `tell_above` are for [`meet`](mod@kernels_gpu::meet).
 ///
 /// Block and shared memory: as [`poisson_fast_t3_r4_w8_s6`]. Grid: tiles as there, and chunks of
-/// planes, of which each has T or more if there are several; all blocks run at once.
+/// planes; if there are several, each has T or more. All blocks run at once.
 ///
 /// # Safety
 /// - n is 3 to [`Grid::MAX_N_IN_LAYERS`]; the planes are from 1 to n - 2, T or more if there is a
