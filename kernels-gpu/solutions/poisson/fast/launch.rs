@@ -314,7 +314,8 @@ impl Solution for AtOnce {
         let of_each = planes / devices;
         // A slab is the halo of no others but its neighbours'.
         let is_thick = devices == 1 || of_each >= LEVELS_AT_ONCE;
-        let Some(grid) = Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
+        let Some(grid) =
+            Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
         else {
             return Self::SHAPE.record(problem, buffers, plan);
         };
