@@ -69,7 +69,7 @@ pub fn body(results: &Results, run: &Scaling, look: Look) -> String {
     parts.join("\n\n") + "\n"
 }
 
-/// `poisson  split, strong scaling: one size on more and more GPUs`.
+/// `poisson  fast, strong scaling: each size on more and more GPUs`.
 pub fn title(results: &Results, run: &Scaling) -> String {
     let scaling = match run.weak {
         false => "strong scaling: each size on more and more GPUs",
