@@ -194,7 +194,7 @@ fn scaling_on_emulated_devices_compares_results() {
         let args = format!("perf poisson --gpus 3,1,2 --device emulated --param n=12 {flags}");
         let text = run(&args.split_whitespace().collect::<Vec<&str>>());
         // After the machine.
-        let table = text.split_once("poisson  fast, ").unwrap().1.to_owned();
+        let table = text.split_once("\npoisson  ").unwrap().1.to_owned();
         assert!(text.starts_with("exit code: 0\n"), "{text}");
         table
     };
