@@ -167,7 +167,7 @@ pub use fault::{
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};
 pub use memory::{
-    GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
+    CONST_WINDOW, GLOBAL_BASE, LOCAL_WINDOW, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES,
 };
 pub use position::{CodePosition, SourcePosition};
 pub use printed::Printed;

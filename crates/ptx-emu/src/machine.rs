@@ -286,7 +286,13 @@ impl Machine {
             globals.push(match (variable.is_extern, placed(variable)) {
                 (true, _) => 0,
                 (false, Some(address)) => address,
-                (false, None) => self.memory.allocate(variable.size.into(), &variable.name)?,
+                (false, None) => {
+                    let (bytes, name) = (variable.size.into(), &variable.name);
+                    match variable.space {
+                        Space::Const => self.memory.allocate_constant(bytes, name)?,
+                        _ => self.memory.allocate(bytes, name)?,
+                    }
+                }
             });
         }
         for (variable, &address) in program.globals.iter().zip(&globals) {

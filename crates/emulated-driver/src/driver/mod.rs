@@ -13,7 +13,7 @@ pub(crate) mod queue;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use ptx_emu::{DeviceLimits, GLOBAL_BASE, Machine};
+use ptx_emu::{CONST_WINDOW, DeviceLimits, GLOBAL_BASE, Machine};
 
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
@@ -92,13 +92,13 @@ pub(crate) fn with_context<T>(body: impl FnOnce(&mut Driver, Handle) -> Outcome<
     })
 }
 
-/// Addresses that buffers may have, from [`GLOBAL_BASE`] on: more than all devices have memory, and
+/// Addresses that buffers may have, from [`GLOBAL_BASE`] on; constant variables lie below: more than all devices have memory, and
 /// below those where Linux places a program.
 const DEVICE_ADDRESSES: u64 = 1 << 44;
 
 /// True for addresses of buffers. Other addresses are of the host alone.
 pub(crate) fn is_device_address(address: u64) -> bool {
-    (GLOBAL_BASE..GLOBAL_BASE + DEVICE_ADDRESSES).contains(&address)
+    (CONST_WINDOW..GLOBAL_BASE + DEVICE_ADDRESSES).contains(&address)
 }
 
 impl Driver {

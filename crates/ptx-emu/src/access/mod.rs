@@ -17,10 +17,10 @@ mod region;
 mod segments;
 mod shadow;
 
-use ptx::Space;
+use ptx::{RegClass, Space};
 
 use crate::fault::{AccessKind, Stop, Stray};
-use crate::memory::{PARAM_FRAMES, space_of, window};
+use crate::memory::{CONST_WINDOW, PARAM_FRAMES, space_of, window};
 use crate::registers::{Address, Registers, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner};
@@ -69,11 +69,13 @@ impl BlockRunner<'_> {
         access: &MemoryAccess,
         action: &impl Action,
     ) -> Result<(), Stop> {
-        let addresses = warp.registers.addresses(&access.address);
+        let mut addresses = warp.registers.addresses(&access.address);
         if !matches!(access.space, Space::Local | Space::Param | Space::Const) {
             warp.acted |= at.active;
             let group = warp.groups.get(at.group);
             self.sanitizer.barrier = group.map_or(0, |group| group.way.barrier);
+        } else if access.space == Space::Const && access.address.base.class != RegClass::B64 {
+            addresses = addresses.map(|address| CONST_WINDOW + address);
         }
         let request = Request {
             kind: access.kind,

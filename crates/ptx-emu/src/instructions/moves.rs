@@ -6,7 +6,7 @@ use super::float::flush;
 use crate::address_origin::Makes;
 use crate::counts::InstructionClass;
 use crate::fault::Stop;
-use crate::memory::{CLUSTER_STEP, SHARED_WINDOW, space_of, window};
+use crate::memory::{CLUSTER_STEP, CONST_WINDOW, SHARED_WINDOW, WINDOW_BYTES, space_of, window};
 use crate::read::{Read, Reader, Refusal, Width, class_of, other};
 use crate::registers::{
     Apply, Blended, LANES, Operands, Registers, Slot, Value, Written, lane_loop, lanes,
@@ -376,14 +376,16 @@ struct IsSpace {
 impl Execute for IsSpace {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let registers = &mut warp.registers;
-        let inside = lanes_where(at.active, |lane| match self.space {
-            // Constants lie among the buffers: no address is recognised as one.
-            Space::Generic | Space::Const => false,
-            Space::Shared => {
-                registers.lane(self.src, lane).wrapping_sub(SHARED_WINDOW) < CLUSTER_STEP
+        let inside = lanes_where(at.active, |lane| {
+            let address = registers.lane(self.src, lane);
+            let is_constant = address.wrapping_sub(CONST_WINDOW) < WINDOW_BYTES;
+            match self.space {
+                Space::Generic => false,
+                Space::Const => is_constant,
+                Space::Shared => address.wrapping_sub(SHARED_WINDOW) < CLUSTER_STEP,
+                Space::SharedCluster => space_of(address) == Space::Shared,
+                space => space_of(address) == space && !is_constant,
             }
-            Space::SharedCluster => space_of(registers.lane(self.src, lane)) == Space::Shared,
-            space => space_of(registers.lane(self.src, lane)) == space,
         });
         registers.set_pred(self.dst, at.active, inside);
         Ok(Next::Step)

@@ -14,7 +14,7 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{GLOBAL_BASE, Words, byte_mask};
+use super::{CONST_WINDOW, GLOBAL_BASE, NULL_LIMIT, WINDOW_BYTES, Words, byte_mask};
 use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::{PAGE, RaceShadow, Saved};
 use crate::check::writes::WrittenShadow;
@@ -154,6 +154,8 @@ pub(crate) struct GlobalMemory {
     buffers: Vec<Buffer>,
     freed: Vec<Freed>,
     next: u64,
+    /// The next constant variable lies here or above.
+    next_constant: u64,
     /// The addresses of buffers follow from it.
     random: fastrand::Rng,
     used: u64,
@@ -193,6 +195,7 @@ impl GlobalMemory {
             buffers: Vec::new(),
             freed: Vec::new(),
             next: GLOBAL_BASE + step * random.u64(0..steps),
+            next_constant: CONST_WINDOW + NULL_LIMIT,
             random,
             used: 0,
             capacity,
@@ -202,6 +205,25 @@ impl GlobalMemory {
 
     /// Makes a buffer of zeros, none of it counted as written, and gives its address.
     pub(crate) fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
+        let (memory, written) = self.zeros(bytes, name)?;
+        let base = self.next;
+        self.skip(base + bytes);
+        Ok(self.place(base, bytes, name, memory, written))
+    }
+
+    /// The same for a constant variable, in the window of those while there is room.
+    pub(crate) fn allocate_constant(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
+        let base = self.next_constant;
+        if bytes > (CONST_WINDOW + WINDOW_BYTES).saturating_sub(base) {
+            return self.allocate(bytes, name);
+        }
+        let (memory, written) = self.zeros(bytes, name)?;
+        self.next_constant = (base + bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT);
+        Ok(self.place(base, bytes, name, memory, written))
+    }
+
+    /// Memory of zeros, none of it counted as written.
+    fn zeros(&mut self, bytes: u64, name: &str) -> Result<(Memory, WrittenShadow), OutOfMemory> {
         let refuse = |used, capacity| OutOfMemory {
             name: name.to_owned(),
             requested: bytes,
@@ -216,8 +238,7 @@ impl GlobalMemory {
             .and_then(|words| bytemuck::try_zeroed_slice_box::<AtomicU32>(words).ok())
             .ok_or_else(|| refuse(self.used, self.capacity))?;
         self.used += bytes;
-        let written = WrittenShadow::new(bytes);
-        Ok(self.place(self.next, bytes, name, Memory::Own(words), written))
+        Ok((Memory::Own(words), WrittenShadow::new(bytes)))
     }
 
     /// Makes a buffer of words that the host has at the same address; all of it counts as written.
@@ -233,10 +254,17 @@ impl GlobalMemory {
         let mut written = WrittenShadow::new(bytes);
         written.assume_all();
         // The gap behind a buffer is larger than a page.
+        self.skip(base + bytes);
         Some(self.place(base, bytes, name, Memory::Shared(words), written))
     }
 
-    /// Adds a buffer at an address behind all others, and decides where the next one lies.
+    /// Decides where the buffer behind the one lies that ends at an address.
+    fn skip(&mut self, end: u64) {
+        let gap = GUARD_BYTES + ALIGNMENT * self.random.u64(0..GAP);
+        self.next = (end + gap).next_multiple_of(ALIGNMENT);
+    }
+
+    /// Adds a buffer at an address that no other has.
     fn place(
         &mut self,
         base: u64,
@@ -245,9 +273,7 @@ impl GlobalMemory {
         words: Memory,
         written: WrittenShadow,
     ) -> u64 {
-        let gap = GUARD_BYTES + ALIGNMENT * self.random.u64(0..GAP);
-        self.next = (base + bytes + gap).next_multiple_of(ALIGNMENT);
-        self.buffers.push(Buffer {
+        let buffer = Buffer {
             base,
             bytes,
             name: name.to_owned(),
@@ -256,7 +282,9 @@ impl GlobalMemory {
             written,
             races: RaceShadow::new(bytes),
             footprint: None,
-        });
+        };
+        let index = self.buffers.partition_point(|other| other.base < base);
+        self.buffers.insert(index, buffer);
         base
     }
 

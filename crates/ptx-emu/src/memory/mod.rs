@@ -1,8 +1,10 @@
 //! The state spaces, and where they lie in the generic address space.
 //!
 //! - global memory: buffers from somewhere above [`GLOBAL_BASE`] up, with gaps between them that
-//!   belong to no buffer. Constant variables are buffers too, so that `.const` addresses are
-//!   generic addresses;
+//!   belong to no buffer;
+//! - constant memory: its variables are buffers too, so that `.const` addresses are generic
+//!   addresses. They lie in the window at [`CONST_WINDOW`], so that the low 32 bits of an address
+//!   name it;
 //! - shared memory: the window at [`SHARED_WINDOW`]; an address in the shared space is the offset
 //!   in the window; of the running block, or, with a rank in its high bits, in the memory of a
 //!   block of the cluster: see [`in_cluster`];
@@ -22,6 +24,8 @@ use ptx::{FunctionId, Space};
 /// Lowest address of a buffer. A process has no memory of its own there unless it asks for the
 /// address, so that a buffer may have one address for kernels and for the host.
 pub const GLOBAL_BASE: u64 = 0x2000_0000_0000;
+/// Base of the window that constant variables lie in.
+pub const CONST_WINDOW: u64 = 0x1ff0_0000_0000;
 /// Base of the shared window in the generic address space.
 pub const SHARED_WINDOW: u64 = 0x7e00_0000_0000;
 /// Base of the local window in the generic address space.

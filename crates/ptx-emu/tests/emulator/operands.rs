@@ -1,5 +1,7 @@
 //! The forms of operands and the addresses that they mean, as `ptxas` has it.
 
+use insta::assert_snapshot;
+
 use crate::common::{launch, load};
 use ptx_emu::{Executable, Machine};
 
@@ -23,6 +25,36 @@ fn addresses_of_32_bits_wrap() {
     assert!(fault.contains("starts 4 bytes before its start"), "{fault}");
     let fault = launch("mov.u32 %r5, 0; ld.local.u32 %r8, [%r5+-4];").fault();
     assert!(fault.contains("at offset -4 of local memory"), "{fault}");
+}
+
+#[test]
+fn constants_have_addresses_of_32_bits() {
+    let module_scope = "\n.const .align 4 .b32 other[4] = {1, 2, 3, 4};
+         .const .align 4 .b32 c[4] = {5, 6, 7, 8};\n.const .align 8 .b64 big = 9;";
+    // The second and third base are beyond and below: the offset brings them back.
+    let body = "mov.u32 %r5, c; ld.const.u32 %r6, [%r5+4]; add.u32 %r5, %r5, 0x90000000;
+         ld.const.u32 %r7, [%r5+0x70000008]; mov.u32 %r5, other; sub.u32 %r5, %r5, 0x40000000;
+         ld.const.u32 %r8, [%r5+0x40000000]; mov.u32 %r5, big; ld.const.u64 %rd5, [%r5];
+         cvt.u32.u64 %r9, %rd5; mov.u32 %r5, c+12; ld.const.u32 %r10, [%r5];
+         st.global.v4.u32 [%rd1], {%r6, %r7, %r8, %r9}; st.global.u32 [%rd1+16], %r10;";
+    let out = launch(body).module_scope(module_scope).block(1).out();
+    assert_eq!(out[..5], [6, 7, 1, 9, 8]);
+    // Those of 64 bits are generic, and known as constants.
+    let wide = "mov.u64 %rd5, c; ld.const.u32 %r5, [%rd5+4]; cvta.const.u64 %rd6, %rd5;
+         ld.u32 %r6, [%rd6+8]; cvta.to.const.u64 %rd7, %rd6; ld.const.u32 %r7, [%rd7];
+         ld.const.u32 %r8, [c+12]; isspacep.const %p1, %rd6; isspacep.global %p2, %rd6;
+         isspacep.const %p3, %rd1; selp.u32 %r9, 1, 0, %p1; @%p2 add.u32 %r9, %r9, 2;
+         @%p3 add.u32 %r9, %r9, 4; st.global.v4.u32 [%rd1], {%r5, %r6, %r7, %r8};
+         st.global.u32 [%rd1+16], %r9;";
+    let out = launch(wide).module_scope(module_scope).block(1).out();
+    assert_eq!(out[..5], [6, 7, 5, 8, 1]);
+    let fault = launch("mov.u32 %r5, c; ld.const.u32 %r6, [%r5+16];")
+        .module_scope(module_scope)
+        .fault();
+    assert_snapshot!(fault, @r"
+    out of bounds: load of 4 bytes at offset 16 of buffer `c` (16 bytes) reaches 4 bytes past its end (index 4, length 4)
+      in kernel `k` at src/lab.rs:1 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
+    ");
 }
 
 #[test]
