@@ -524,6 +524,7 @@ impl<'d> EmulatedSession<'d> {
                 threads: 0,
                 counts: Counts::default(),
                 instructions: Vec::new(),
+                early_exit: None,
             },
         };
         self.reports = self.plan.kernels().iter().map(empty).collect();

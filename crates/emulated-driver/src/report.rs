@@ -25,6 +25,8 @@ enum Record<'a> {
     },
     /// A program needs what there is not.
     Unsupported { text: &'a str, what: Need },
+    /// Something to know about a kernel that is no fault.
+    Note { text: &'a str },
     /// A launch that ended well.
     Launch {
         kernel: &'a str,
@@ -73,6 +75,12 @@ pub(crate) fn started() {
 pub(crate) fn unsupported(what: Need, text: &str) {
     eprintln!("emulated driver: {text}");
     add(&Record::Unsupported { text, what });
+}
+
+/// Tells something to know that is no fault.
+pub(crate) fn note(text: &str) {
+    eprintln!("emulated driver: note: {text}");
+    add(&Record::Note { text });
 }
 
 /// Tells why a launch failed, and gives the result for the program.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
+use crate::fault::EarlyExit;
 use crate::position::{CodePosition, SourcePosition};
 
 /// The class that an instruction is counted in.
@@ -293,6 +294,9 @@ pub struct LaunchReport {
     pub counts: Counts,
     /// Each instruction that was executed, in the order of the text.
     pub instructions: Vec<InstructionCounts>,
+    /// Threads that exited before a barrier at which others of their block waited, if barriers are
+    /// checked: of several blocks, those of the one with the lowest number.
+    pub early_exit: Option<EarlyExit>,
 }
 
 impl LaunchReport {
@@ -319,6 +323,9 @@ impl LaunchReport {
         self.blocks += other.blocks;
         self.threads += other.threads;
         self.counts += &other.counts;
+        if self.early_exit.is_none() {
+            self.early_exit.clone_from(&other.early_exit);
+        }
     }
 
     /// The counts by source line, in the order of file and line.

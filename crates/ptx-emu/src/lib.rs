@@ -161,7 +161,7 @@ pub use counts::{
 };
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
-    Access, AccessKind, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
+    Access, AccessKind, EarlyExit, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
     RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};

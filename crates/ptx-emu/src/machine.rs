@@ -12,7 +12,7 @@ use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
-use crate::fault::{Fault, LaunchError, ThreadId};
+use crate::fault::{Fault, FirstEarlyExit, LaunchError, ThreadId};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
@@ -524,6 +524,7 @@ impl Machine {
                 fences: launch::fences(blocks, config, sanitize.races && code.orders_blocks),
                 printed: LaunchText::after(&self.printed),
                 attempt: Attempt::new(is_parallel, undoes),
+                early_exit: FirstEarlyExit::none(),
             };
             self.latest = Some(Latest {
                 config: *config,
@@ -532,7 +533,10 @@ impl Machine {
             });
             let ended = launch::run(&context, blocks, options.most_blocks, options.threads);
             let LaunchContext {
-                attempt, printed, ..
+                attempt,
+                printed,
+                early_exit,
+                ..
             } = context;
             let has_failed = attempt.has_failed();
             // The rest is as on a GPU, which stops there: memory holds what was stored before.
@@ -546,11 +550,11 @@ impl Machine {
             if !has_failed {
                 let last = ended.as_ref().err().and_then(|(place, _)| *place);
                 self.printed.add(printed.until(last));
-                break ended;
+                break ended.map(|tallies| (tallies, early_exit.into_inner()));
             }
             is_parallel = false;
         };
-        let tallies = ended.map_err(|(_, stop)| *stop)?;
+        let (tallies, early_exit) = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
             kernel: function.name.clone(),
@@ -561,6 +565,7 @@ impl Machine {
                 .map(|instruction| &instruction.counts)
                 .sum::<Counts>(),
             instructions,
+            early_exit,
         })
     }
 }

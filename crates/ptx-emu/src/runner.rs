@@ -28,7 +28,9 @@ use crate::check::sanitizer::Sanitizer;
 use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
-use crate::fault::{Fault, FaultKind, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault};
+use crate::fault::{
+    Fault, FaultKind, FirstEarlyExit, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
+};
 use crate::frame::{Constant, Exchange, FunctionCode};
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
@@ -253,6 +255,8 @@ pub(crate) struct LaunchContext<'a> {
     /// The text that clusters have printed.
     pub(crate) printed: LaunchText,
     pub(crate) attempt: Attempt,
+    /// Threads that exit before a barrier of others.
+    pub(crate) early_exit: FirstEarlyExit,
 }
 
 impl LaunchContext<'_> {

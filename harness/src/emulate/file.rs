@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device::{Options, Schedule};
 use exit::{CommandError, Ending};
 use output_files::input::unreadable;
-use ptx_emu::{Executable, Fault, LaunchConfig, Machine};
+use ptx_emu::{EarlyExit, Executable, Fault, LaunchConfig, Machine};
 use serde::Serialize;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -86,6 +86,11 @@ pub(super) fn run(
                 let (run, shown) = launch.run(args, *order, out.look())?;
                 if shows {
                     out.line(shown)?;
+                }
+                for note in &run.notes {
+                    if report.runs.iter().all(|earlier| earlier.notes.is_empty()) {
+                        eprintln!("{}", Look::of_stderr().message("note:", note));
+                    }
                 }
                 report.runs.push(run);
             }
@@ -321,6 +326,8 @@ impl<'a> Launch<'a> {
         match launched {
             Ok(report) => {
                 lines[0] += " no fault";
+                run.notes
+                    .extend(report.early_exit.as_ref().map(EarlyExit::to_string));
                 if args.counts {
                     run.counts
                         .insert(report.kernel.clone(), Counts::from(&report));

@@ -19,6 +19,9 @@ enum Record {
         text: String,
         what: Need,
     },
+    Note {
+        text: String,
+    },
     Launch {
         kernel: String,
         #[serde(flatten)]
@@ -82,6 +85,9 @@ pub(super) struct Run {
     pub(super) started: bool,
     pub(super) faults: Vec<Fault>,
     pub(super) unsupported: Vec<String>,
+    /// Things to know that are no faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) notes: Vec<String>,
     /// Whether a module or a kernel could not be run.
     #[serde(skip)]
     pub(super) needs_more: bool,
@@ -113,6 +119,7 @@ impl Run {
                     self.unsupported.push(text);
                     self.needs_more |= what != Need::Function;
                 }
+                Record::Note { text } => self.notes.push(text),
                 Record::Launch { kernel, counts } => {
                     let sum = self.counts.entry(kernel).or_default();
                     sum.add(&Counts {

@@ -45,6 +45,35 @@ fn a_program_without_the_driver() {
 }
 
 #[test]
+fn threads_that_exit_before_a_barrier_are_noted_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("early.ptx");
+    let ptx = ".version 7.8\n.target sm_80\n.address_size 64\n.visible .entry early()\n{\n\
+               .reg .pred %p<1>;\n.reg .b32 %r<1>;\nmov.u32 %r0, %tid.x;\n\
+               setp.ge.u32 %p0, %r0, 50;\n@%p0 ret;\nbar.sync 0;\nret;\n}";
+    std::fs::write(&file, ptx).unwrap();
+    let file = file.to_str().unwrap();
+    let args = [
+        "emulate",
+        "--kernel=early",
+        "--block=128",
+        "--orders=0..2",
+        file,
+    ];
+    insta::assert_snapshot!(run(&args), @r"
+    exit code: 0
+    --- stdout ---
+    order 0: no fault
+    order 1: no fault
+    order 2: no fault
+    --- stderr ---
+    note: kernel `early`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at
+      the barrier at PTX line 11. Exited threads count as arrived. Where that is not meant, put their
+      work under a condition, and let all threads reach the barrier.
+    ");
+}
+
+#[test]
 fn nonsense() {
     insta::assert_snapshot!(run(&["emulate", "--", "./no-such-program"]), @r"
     exit code: 2

@@ -46,6 +46,7 @@ impl Launch {
         match launched {
             Ok(ended) => {
                 report::launched(&self.config, &ended);
+                driver.tell_early_exit(&ended);
                 Ok(())
             }
             Err(fault) => Err(report::fault(&self.config, &fault)),
@@ -67,6 +68,16 @@ impl Driver {
         );
         if self.told.insert(key) {
             report::program_fault(config, fault);
+        }
+    }
+
+    /// Tells of threads that exit before a barrier of others, once per kernel.
+    fn tell_early_exit(&mut self, ended: &LaunchReport) {
+        let Some(exit) = &ended.early_exit else {
+            return;
+        };
+        if self.told.insert((ended.kernel.clone(), "early exit", 0)) {
+            report::note(&exit.to_string());
         }
     }
 

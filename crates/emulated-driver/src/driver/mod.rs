@@ -51,6 +51,7 @@ pub(crate) struct Driver {
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
+    /// Also the kernels of which a note was told.
     pub(crate) told: HashSet<(String, &'static str, u32)>,
     next_handle: Handle,
 }

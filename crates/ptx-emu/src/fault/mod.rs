@@ -8,10 +8,12 @@
 //!   of a fault;
 //! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
 //!   how they stand to each other;
+//! - `early_exit`: a note that is no fault;
 //! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 
 mod access;
+mod early_exit;
 mod kind;
 mod launch;
 mod others;
@@ -20,6 +22,8 @@ mod stray;
 mod threads;
 
 pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
+pub use early_exit::EarlyExit;
+pub(crate) use early_exit::FirstEarlyExit;
 pub use kind::FaultKind;
 pub use launch::LaunchError;
 pub use stray::Stray;

@@ -3,7 +3,7 @@
 use ptx::{RegClass, ScalarType};
 
 use crate::counts::InstructionClass;
-use crate::fault::{FaultKind, Stop, Waiting};
+use crate::fault::{EarlyExit, FaultKind, Stop, Waiting};
 use crate::read::{Read, Reader, other};
 use crate::registers::{LANES, Slot};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
@@ -217,7 +217,7 @@ impl BlockRunner<'_> {
         }
     }
 
-    /// The faults of a complete barrier.
+    /// The faults of a complete barrier, and the threads that do not come to it.
     fn check_barrier(&self, id: u32) -> Result<(), Stop> {
         if !self.launch.sanitize.barriers {
             return Ok(());
@@ -244,6 +244,16 @@ impl BlockRunner<'_> {
         let Some((warp, group, wait)) = self.waiting(id).next() else {
             return Ok(());
         };
+        if wait.threads.is_none() && self.block.live_threads < threads {
+            let index = self.block.index;
+            self.launch.early_exit.note(index, || EarlyExit {
+                kernel: self.launch.kernel_name().to_owned(),
+                block: self.launch.thread_id(index, 0).block,
+                exited: threads - self.block.live_threads,
+                threads,
+                barrier: self.launch.code.infos[group.pc as usize].position.clone(),
+            });
+        }
         // Threads that have returned before count as arrived, those that have gone past do not.
         let place = match warp.frames[group.frame as usize].depth {
             0 => group.pc,

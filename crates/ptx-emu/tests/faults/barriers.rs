@@ -39,6 +39,28 @@ fn a_barrier_that_threads_return_before() {
 }
 
 #[test]
+fn threads_that_exit_before_a_barrier_are_noted() {
+    let body = "setp.ge.u32 %p1, %r2, 50;\n@%p1 ret;\n.loc 1 40 1\nbar.sync 0;\nbar.sync 0;";
+    for seed in 0..8 {
+        let kernel = launch(body).block(128).grid(3);
+        let report = kernel.schedule(Schedule::Random { seed }).report();
+        let note = report.early_exit.expect("78 threads exit").to_string();
+        assert_snapshot!(note, @"kernel `k`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at the barrier at src/lab.rs:40 (PTX line 28). Exited threads count as arrived. Where that is not meant, put their work under a condition, and let all threads reach the barrier.");
+    }
+    // All come; a number of threads is named; none waits; nobody asks.
+    let note = |body: &str| launch(body).block(128).report().early_exit;
+    assert_eq!(note("bar.sync 0;"), None);
+    assert_eq!(note(&body.replace("bar.sync 0;", "bar.sync 0, 64;")), None);
+    assert_eq!(note("setp.ge.u32 %p1, %r2, 50;\n@%p1 ret;"), None);
+    let hardware = Sanitize {
+        barriers: false,
+        ..Sanitize::ALL
+    };
+    let report = launch(body).block(128).sanitize(hardware).report();
+    assert_eq!(report.early_exit, None);
+}
+
+#[test]
 fn a_barrier_that_threads_go_past() {
     let body = "setp.ge.u32 %p1, %r2, 40;\n@%p1 bra $past;\n.loc 1 40 1\nbar.sync 0;\n$past:\nst.global.u32 [%rd3], 1;";
     assert_snapshot!(launch(body).block(64).fault(), @r"
