@@ -67,9 +67,7 @@ fn threads_that_exit_before_a_barrier_are_noted_once() {
     order 1: no fault
     order 2: no fault
     --- stderr ---
-    note: kernel `early`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at
-      the barrier at PTX line 11. Exited threads count as arrived. Where that is not meant, put their
-      work under a condition, and let all threads reach the barrier.
+    note: kernel `early`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at the barrier at PTX line 11. Exited threads count as arrived. Where that is not meant, put their work under a condition, and let all threads reach the barrier.
     ");
 }
 

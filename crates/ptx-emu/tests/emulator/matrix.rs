@@ -153,8 +153,11 @@ fn ldmatrix_finds_races_and_unwritten_memory() {
 
 /// `d = a b + c` by `wmma` of this shape and type, with a by rows and b by columns.
 fn wmma(shape: &str, types: [&str; 2], counts: [usize; 3], body: [&str; 2]) -> Vec<u32> {
+    let bank = if types[0] == "f64" { "%rd" } else { "%r" };
     let names = |first: usize, count: usize| {
-        let all: Vec<_> = (first..first + count).map(|i| format!("%r{i}")).collect();
+        let all: Vec<_> = (first..first + count)
+            .map(|i| format!("{bank}{i}"))
+            .collect();
         format!("{{{}}}", all.join(", "))
     };
     let [a, b, c] = [
@@ -200,5 +203,38 @@ fn wmma_of_bytes_and_halves() {
     for shape in ["m16n16k16", "m32n8k16", "m8n32k16"] {
         let out = wmma(shape, ["f16", "f32"], [8, 8, 8], [fill, ""]);
         assert_eq!(out, [17f32.to_bits(); 256], "{shape}");
+    }
+}
+
+#[test]
+fn wmma_of_other_floats() {
+    // a[i][k] = i, b[k][j] = j + 1, c = 5. A row of a, and a column of b, has 32 bytes of each type.
+    let single = "mov.b32 %r6, %f1; mov.u32 %r7, %r6;";
+    let double = "cvt.f64.f32 %d1, %f1; mov.b64 {%r6, %r7}, %d1;";
+    let bf16 = "mov.b32 %r7, %f1; shr.u32 %r6, %r7, 16; or.b32 %r7, %r6, %r7; mov.u32 %r6, %r7;";
+    for (shape, types, counts, put, n) in [
+        ("m16n16k16", ["bf16", "f32"], [4, 4, 8], [bf16, single], 16),
+        ("m16n16k8", ["tf32", "f32"], [4, 4, 8], [single, single], 16),
+        ("m8n8k4", ["f64", "f64"], [1, 1, 2], [double, double], 8),
+    ] {
+        let k = shape.rsplit('k').next().unwrap();
+        let [factor, sum] = put;
+        let fill = format!(
+            "mov.u32 %r8, {k}; shr.u32 %r5, %r2, 1; cvt.rn.f32.u32 %f1, %r5; mad.lo.u32 %r5, %r2, 16, %r9;
+             {factor} st.shared.v4.u32 [%r5], {{%r6, %r7, %r6, %r7}};
+             add.f32 %f1, %f1, 0f3F800000; {factor} st.shared.v4.u32 [%r5+2048], {{%r6, %r7, %r6, %r7}};
+             mov.f32 %f1, 0f40A00000; {sum} mad.lo.u32 %r5, %r2, 32, %r9;
+             st.shared.v4.u32 [%r5+4096], {{%r6, %r7, %r6, %r7}}; st.shared.v4.u32 [%r5+4112], {{%r6, %r7, %r6, %r7}};"
+        );
+        let out = wmma(shape, types, counts, [&fill, ""]);
+        let value = |at: usize| match types[1] {
+            "f64" => f64::from_bits(u64::from(out[2 * at]) | u64::from(out[2 * at + 1]) << 32),
+            _ => f32::from_bits(out[at]).into(),
+        };
+        let k: usize = k.parse().unwrap();
+        for at in 0..n * n {
+            let expected = k * (at / n) * (at % n + 1) + 5;
+            assert_eq!(value(at), expected as f64, "{shape}, element {at}");
+        }
     }
 }

@@ -101,6 +101,31 @@ fn sums_and_products() {
 }
 
 #[test]
+fn exponentials_and_tangents() {
+    for (ty, exponent_bits) in [("f16x2", 5), ("bf16x2", 8)] {
+        let of = |bits: u32| value(bits, exponent_bits);
+        check32(
+            &format!("tanh.approx.{ty} d, a;"),
+            pairs(|a, _| nearest(of(a).tanh(), exponent_bits)),
+        );
+    }
+    let power = |a: u32, exponent_bits| nearest(value(a, exponent_bits).exp2(), exponent_bits);
+    check32("ex2.approx.f16x2 d, a;", pairs(|a, _| power(a, 5)));
+    // A power of bf16 is flushed if it is subnormal; that of a subnormal number is 1.
+    check32(
+        "ex2.approx.ftz.bf16x2 d, a;",
+        pairs(|a, _| match power(a, 8) {
+            ..0x80 => 0,
+            normal => normal,
+        }),
+    );
+    check32(
+        "cvt.u16.u32 %h1, a; ex2.approx.f16 %h2, %h1; tanh.approx.f16 %h2, %h2; cvt.u32.u16 d, %h2;",
+        |a, _, _| nearest(value(power(a & 0xffff, 5), 5).tanh(), 5),
+    );
+}
+
+#[test]
 fn extrema_and_comparisons() {
     let less = |a: u32, b: u32| {
         let (x, y) = (value(a, 5), value(b, 5));
