@@ -25,7 +25,7 @@ enum Record<'a> {
     },
     /// A program needs what there is not.
     Unsupported { text: &'a str, what: Need },
-    /// Something to know about a kernel that is no fault.
+    /// Something to know about a kernel, beside faults.
     Note { text: &'a str },
     /// A launch that ended well.
     Launch {
@@ -77,7 +77,7 @@ pub(crate) fn unsupported(what: Need, text: &str) {
     add(&Record::Unsupported { text, what });
 }
 
-/// Tells something to know that is no fault.
+/// Tells something to know, beside faults.
 pub(crate) fn note(text: &str) {
     eprintln!("emulated driver: note: {text}");
     add(&Record::Note { text });

@@ -1,4 +1,4 @@
-//! Notes about kernels that are no faults.
+//! Notes about kernels, beside faults.
 #![cfg(target_os = "linux")]
 
 mod common;

@@ -85,7 +85,7 @@ pub(super) struct Run {
     pub(super) started: bool,
     pub(super) faults: Vec<Fault>,
     pub(super) unsupported: Vec<String>,
-    /// Things to know that are no faults.
+    /// Things to know, beside faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
     /// Whether a module or a kernel could not be run.

@@ -51,7 +51,7 @@ pub(crate) struct Driver {
     pub(crate) allocated: u64,
     pub(crate) queues: Queues,
     /// The faults that were told and that the program outlived: kernel, kind, and line of the PTX.
-    /// Also the kernels of which a note was told.
+    /// A kernel with a note that was told has the note's name and line 0.
     pub(crate) told: HashSet<(String, &'static str, u32)>,
     next_handle: Handle,
 }
@@ -93,8 +93,8 @@ pub(crate) fn with_context<T>(body: impl FnOnce(&mut Driver, Handle) -> Outcome<
     })
 }
 
-/// Addresses that buffers may have, from [`GLOBAL_BASE`] on; constant variables lie below: more than all devices have memory, and
-/// below those where Linux places a program.
+/// Addresses that buffers may have, from [`GLOBAL_BASE`] on: more than all devices have memory, and
+/// below those where Linux places a program. Constant variables lie below them.
 const DEVICE_ADDRESSES: u64 = 1 << 44;
 
 /// True for addresses of buffers. Other addresses are of the host alone.

@@ -1,5 +1,5 @@
-//! Threads that exit before a barrier at which others of their block wait. That is allowed, so it
-//! is no fault; but the author may not know it.
+//! Threads that exit before a barrier at which others of their block wait. That is allowed, but the
+//! author may not know it.
 
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};

@@ -8,7 +8,7 @@
 //!   of a fault;
 //! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
 //!   how they stand to each other;
-//! - `early_exit`: a note that is no fault;
+//! - `early_exit`: a note, for what is allowed;
 //! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 

@@ -208,7 +208,7 @@ fn wmma_of_bytes_and_halves() {
 
 #[test]
 fn wmma_of_other_floats() {
-    // a[i][k] = i, b[k][j] = j + 1, c = 5. A row of a, and a column of b, has 32 bytes of each type.
+    // a[i][k] = i, b[k][j] = j + 1, c = 5. Rows of a and columns of b have 32 bytes in each type.
     let single = "mov.b32 %r6, %f1; mov.u32 %r7, %r6;";
     let double = "cvt.f64.f32 %d1, %f1; mov.b64 {%r6, %r7}, %d1;";
     let bf16 = "mov.b32 %r7, %f1; shr.u32 %r6, %r7, 16; or.b32 %r7, %r6, %r7; mov.u32 %r6, %r7;";
