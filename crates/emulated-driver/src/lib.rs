@@ -29,6 +29,7 @@
 //! | `objects/` | what a program has handles of, as data; `work.rs`: the work of streams |
 //! | `driver/mod.rs` | the state behind all functions: it owns the objects |
 //! | `driver/memory.rs`, `driver/module.rs` | allocations; modules, libraries, their functions |
+//! | `driver/copy.rs`, `host.rs` | copies and fills; whether the program has the memory of one |
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
 //! | `driver/queue.rs` | does the work of streams, and knows when it is done |
 //! | `driver/graph.rs` | graphs, and streams that record them |
@@ -57,6 +58,8 @@ mod api;
 mod code;
 #[cfg(target_os = "linux")]
 mod driver;
+#[cfg(target_os = "linux")]
+mod host;
 #[cfg(target_os = "linux")]
 mod image;
 #[cfg(target_os = "linux")]

@@ -83,6 +83,12 @@ pub(crate) fn note(text: &str) {
     add(&Record::Note { text });
 }
 
+/// Tells why a call cannot be done as the program asks, and gives the result for it.
+pub(crate) fn refused(text: &str) -> Code {
+    eprintln!("emulated driver: {text}");
+    Code::INVALID_VALUE
+}
+
 /// Tells why a launch failed, and gives the result for the program.
 pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
     let text = fault.to_string();

@@ -5,13 +5,13 @@
 
 use std::ffi::c_uint;
 
+use crate::api::copy::now;
 use crate::call::{get, put};
 use crate::code::{Code, Outcome};
-use crate::driver::{queue, with, with_context};
+use crate::driver::{with, with_context};
 use crate::objects::Handle;
-use crate::objects::copy::Copy;
+use crate::objects::copy::Side;
 use crate::objects::memory::Descriptor;
-use crate::objects::work::Work;
 
 /// `CUDA_ARRAY_DESCRIPTOR`.
 #[derive(Clone, Copy, Debug)]
@@ -82,15 +82,9 @@ unsafe fn put_descriptor(to: *mut Descriptor, array: Handle) -> Outcome {
     unsafe { put(to, known.descriptor) }
 }
 
-/// The address of a byte of an array.
-fn address(array: Handle, offset: usize) -> Outcome<u64> {
-    Ok(with(|driver| driver.array(array))?.address + offset as u64)
-}
-
-/// Copies bytes that lie together, and waits.
-fn copy(to: u64, from: u64, bytes: usize) -> Outcome {
-    queue::submit(0, Work::Copy(Copy::of(to, from, bytes)))?;
-    queue::finish(0)
+/// An array from a byte on.
+fn side(array: Handle, offset: usize) -> Outcome<Side> {
+    with(|driver| driver.array(array))?.side(offset, 0, 0)
 }
 
 driver_api! {
@@ -109,12 +103,12 @@ driver_api! {
             Ok(())
         })
     }
-    fn cuMemcpyHtoA(array: Handle, offset: usize, from: u64, bytes: usize) { copy(address(array, offset)?, from, bytes) }
-    fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) { copy(address(array, offset)?, from, bytes) }
-    fn cuMemcpyDtoA(array: Handle, offset: usize, from: u64, bytes: usize) { copy(address(array, offset)?, from, bytes) }
-    fn cuMemcpyDtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) { copy(address(array, offset)?, from, bytes) }
-    fn cuMemcpyAtoH(to: u64, array: Handle, offset: usize, bytes: usize) { copy(to, address(array, offset)?, bytes) }
-    fn cuMemcpyAtoH_v2(to: u64, array: Handle, offset: usize, bytes: usize) { copy(to, address(array, offset)?, bytes) }
-    fn cuMemcpyAtoD(to: u64, array: Handle, offset: usize, bytes: usize) { copy(to, address(array, offset)?, bytes) }
-    fn cuMemcpyAtoD_v2(to: u64, array: Handle, offset: usize, bytes: usize) { copy(to, address(array, offset)?, bytes) }
+    fn cuMemcpyHtoA(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::any(from), bytes) }
+    fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::any(from), bytes) }
+    fn cuMemcpyDtoA(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::device(from), bytes) }
+    fn cuMemcpyDtoA_v2(array: Handle, offset: usize, from: u64, bytes: usize) { now(side(array, offset)?, Side::device(from), bytes) }
+    fn cuMemcpyAtoH(to: u64, array: Handle, offset: usize, bytes: usize) { now(Side::any(to), side(array, offset)?, bytes) }
+    fn cuMemcpyAtoH_v2(to: u64, array: Handle, offset: usize, bytes: usize) { now(Side::any(to), side(array, offset)?, bytes) }
+    fn cuMemcpyAtoD(to: u64, array: Handle, offset: usize, bytes: usize) { now(Side::device(to), side(array, offset)?, bytes) }
+    fn cuMemcpyAtoD_v2(to: u64, array: Handle, offset: usize, bytes: usize) { now(Side::device(to), side(array, offset)?, bytes) }
 }

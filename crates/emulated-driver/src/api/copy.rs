@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uchar, c_uint, c_ushort};
 
 use crate::call::get;
-use crate::code::Outcome;
+use crate::code::{Code, Outcome};
 use crate::driver::{queue, with};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Fill, Side};
@@ -32,11 +32,12 @@ fn submit(stream: Handle, work: Work, returns: Returns) -> Outcome {
     }
 }
 
-fn now(to: u64, from: u64, bytes: usize) -> Outcome {
+/// Copies bytes that lie together, and waits.
+pub(crate) fn now(to: Side, from: Side, bytes: usize) -> Outcome {
     submit(0, Work::Copy(Copy::of(to, from, bytes)), Returns::WhenDone)
 }
 
-fn later(to: u64, from: u64, bytes: usize, stream: Handle) -> Outcome {
+fn later(to: Side, from: Side, bytes: usize, stream: Handle) -> Outcome {
     submit(
         stream,
         Work::Copy(Copy::of(to, from, bytes)),
@@ -121,13 +122,23 @@ pub(crate) struct Copy3D {
     depth: usize,
 }
 
-/// The kinds of `CUmemorytype` that are not an address for all.
+/// The kinds of `CUmemorytype`, of which the fourth leaves to an address what it is of.
 const HOST: c_uint = 1;
+const DEVICE: c_uint = 2;
 const ARRAY: c_uint = 3;
 
 /// One side of a copy, from a place in an array on.
 fn array_side(array: Handle, x: usize, y: usize, z: usize) -> Outcome<Side> {
-    Ok(with(|driver| driver.array(array))?.side(x, y, z))
+    with(|driver| driver.array(array))?.side(x, y, z)
+}
+
+/// The beginning of one side of a copy that is not an array, without its pitches.
+fn start(memory: c_uint, host: u64, device: u64) -> Side {
+    match memory {
+        HOST => Side::any(host),
+        DEVICE => Side::device(device),
+        _ => Side::any(device),
+    }
 }
 
 impl Copy2D {
@@ -140,16 +151,11 @@ impl Copy2D {
                 0 => self.width,
                 pitch => pitch,
             };
-            let base = if side.memory == HOST {
-                side.host
-            } else {
-                side.device
-            };
-            Ok(Side {
-                address: base + (side.x + side.y * pitch) as u64,
+            let whole = Side {
                 pitch: pitch as u64,
-                layer: 0,
-            })
+                ..start(side.memory, side.host, side.device)
+            };
+            whole.at(side.x, side.y, 0)
         };
         Ok(Copy {
             from: side(&self.from)?,
@@ -169,18 +175,13 @@ impl Copy3D {
                 return array_side(side.array, side.x, side.y, side.z);
             }
             let pitch = or(side.pitch, self.width);
-            let layer = pitch * or(side.height, self.height);
-            let start = side.x + side.y * pitch + side.z * layer;
-            let base = if side.memory == HOST {
-                side.host
-            } else {
-                side.device
-            };
-            Ok(Side {
-                address: base + start as u64,
+            let layer = pitch.checked_mul(or(side.height, self.height));
+            let whole = Side {
                 pitch: pitch as u64,
-                layer: layer as u64,
-            })
+                layer: layer.ok_or(Code::INVALID_VALUE)? as u64,
+                ..start(side.memory, side.host, side.device)
+            };
+            whole.at(side.x, side.y, side.z)
         };
         Ok(Copy {
             from: side(&self.from)?,
@@ -193,24 +194,24 @@ impl Copy3D {
 }
 
 driver_api! {
-    fn cuMemcpy(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyPeer(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize) { now(to, from, bytes) }
+    fn cuMemcpy(to: u64, from: u64, bytes: usize) { now(Side::any(to), Side::any(from), bytes) }
+    fn cuMemcpyAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::any(to), Side::any(from), bytes, stream) }
+    fn cuMemcpyPeer(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize) { now(Side::device(to), Side::device(from), bytes) }
     fn cuMemcpyPeerAsync(to: u64, _to_context: Handle, from: u64, _from_context: Handle, bytes: usize, stream: Handle) {
-        later(to, from, bytes, stream)
+        later(Side::device(to), Side::device(from), bytes, stream)
     }
-    fn cuMemcpyHtoD(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyDtoH(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyDtoD(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) { now(to, from, bytes) }
-    fn cuMemcpyHtoDAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyDtoHAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyDtoDAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
-    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(to, from, bytes, stream) }
+    fn cuMemcpyHtoD(to: u64, from: u64, bytes: usize) { now(Side::device(to), Side::any(from), bytes) }
+    fn cuMemcpyHtoD_v2(to: u64, from: u64, bytes: usize) { now(Side::device(to), Side::any(from), bytes) }
+    fn cuMemcpyDtoH(to: u64, from: u64, bytes: usize) { now(Side::any(to), Side::device(from), bytes) }
+    fn cuMemcpyDtoH_v2(to: u64, from: u64, bytes: usize) { now(Side::any(to), Side::device(from), bytes) }
+    fn cuMemcpyDtoD(to: u64, from: u64, bytes: usize) { now(Side::device(to), Side::device(from), bytes) }
+    fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) { now(Side::device(to), Side::device(from), bytes) }
+    fn cuMemcpyHtoDAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::device(to), Side::any(from), bytes, stream) }
+    fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::device(to), Side::any(from), bytes, stream) }
+    fn cuMemcpyDtoHAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::any(to), Side::device(from), bytes, stream) }
+    fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::any(to), Side::device(from), bytes, stream) }
+    fn cuMemcpyDtoDAsync(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::device(to), Side::device(from), bytes, stream) }
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, stream: Handle) { later(Side::device(to), Side::device(from), bytes, stream) }
     fn cuMemcpy2D(copy: *const Copy2D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
     fn cuMemcpy2D_v2(copy: *const Copy2D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
     fn cuMemcpy2DUnaligned(copy: *const Copy2D) { submit(0, Work::Copy(get(copy)?.work()?), Returns::WhenDone) }
@@ -244,7 +245,7 @@ driver_api! {
     fn cuMemcpyBatchAsync_v2(to: *const u64, from: *const u64, bytes: *const usize, count: usize, _attributes: *const c_int,
         _indices: *const usize, _attribute_count: usize, stream: Handle) {
         for index in 0..count {
-            later(get(to.add(index))?, get(from.add(index))?, get(bytes.add(index))?, stream)?;
+            later(Side::any(get(to.add(index))?), Side::any(get(from.add(index))?), get(bytes.add(index))?, stream)?;
         }
         Ok(())
     }

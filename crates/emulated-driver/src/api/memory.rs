@@ -6,8 +6,10 @@ use std::sync::atomic::AtomicU32;
 use crate::call::{get, put, put_if_wanted};
 use crate::code::{Code, Outcome};
 use crate::driver::{DEVICE_BYTES, queue, with, with_context};
+use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::memory::Kind;
+use crate::report;
 
 /// Pitches are multiples of this.
 const PITCH_BYTES: usize = 512;
@@ -43,8 +45,9 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
 }
 
 fn allocate_pitch(width: usize, height: usize) -> Outcome<(u64, usize)> {
-    let pitch = width.next_multiple_of(PITCH_BYTES);
-    let bytes = pitch.checked_mul(height).ok_or(Code::INVALID_VALUE)?;
+    let pitch = width.checked_next_multiple_of(PITCH_BYTES);
+    let pitch = pitch.ok_or(Code::OUT_OF_MEMORY)?;
+    let bytes = pitch.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
     Ok((allocate(bytes)?, pitch))
 }
 
@@ -69,13 +72,18 @@ fn register(host: u64, bytes: usize) -> Outcome {
         if bytes == 0 || !host.is_multiple_of(4) {
             return Err(Code::INVALID_VALUE);
         }
+        if !host::allows(Access::Read, host, bytes as u64) {
+            return Err(report::refused(&format!(
+                "{bytes} bytes at {host:#x} cannot be registered: the program does not have them"
+            )));
+        }
         let is_known = driver.allocation_of_host(host).is_some();
         if is_known {
             return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
         }
         let name = driver.name("registered host memory");
         let shared = driver.machine.share(bytes as u64, &name, |_| {
-            // SAFETY: the program keeps the memory until it unregisters it. Whole words are used of
+            // SAFETY: the program has the memory, and keeps it until it unregisters it. Whole words are used of
             // it. The last word may reach behind its end, where nothing is accessed.
             Some(unsafe { std::slice::from_raw_parts(host as *const AtomicU32, bytes.div_ceil(4)) })
         });

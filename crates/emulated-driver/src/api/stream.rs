@@ -6,6 +6,7 @@ use crate::call::{put, put_if_wanted};
 use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
+use crate::objects::copy::Place;
 use crate::objects::stream::Stream;
 use crate::objects::work::{Condition, HostFunction, Work};
 
@@ -40,6 +41,23 @@ fn destroy(stream: Handle) -> Outcome {
     })
 }
 
+/// Checks that a word which a stream waits for or writes is one that kernels may access.
+fn check_word(address: u64, bytes: u32) -> Outcome {
+    with(|driver| driver.check_side("a stream's word", Place::Device, address, bytes.into()))
+}
+
+fn write_value(stream: Handle, address: u64, value: u64, bytes: u32) -> Outcome {
+    check_word(address, bytes)?;
+    queue::submit(
+        stream,
+        Work::WriteValue {
+            address,
+            value,
+            bytes,
+        },
+    )
+}
+
 fn wait_value(stream: Handle, address: u64, value: u64, bytes: u32, flags: c_uint) -> Outcome {
     let condition = match flags & 3 {
         0 => Condition::AtLeast,
@@ -47,6 +65,7 @@ fn wait_value(stream: Handle, address: u64, value: u64, bytes: u32, flags: c_uin
         2 => Condition::And,
         _ => Condition::Nor,
     };
+    check_word(address, bytes)?;
     queue::submit(
         stream,
         Work::WaitValue {
@@ -118,10 +137,10 @@ driver_api! {
     fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: c_uint, flags: c_uint) { wait_value(stream, address, value.into(), 4, flags) }
     fn cuStreamWaitValue64(stream: Handle, address: u64, value: u64, flags: c_uint) { wait_value(stream, address, value, 8, flags) }
     fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u64, flags: c_uint) { wait_value(stream, address, value, 8, flags) }
-    fn cuStreamWriteValue32(stream: Handle, address: u64, value: c_uint, _flags: c_uint) { queue::submit(stream, Work::WriteValue { address, value: value.into(), bytes: 4 }) }
-    fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: c_uint, _flags: c_uint) { queue::submit(stream, Work::WriteValue { address, value: value.into(), bytes: 4 }) }
-    fn cuStreamWriteValue64(stream: Handle, address: u64, value: u64, _flags: c_uint) { queue::submit(stream, Work::WriteValue { address, value, bytes: 8 }) }
-    fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, _flags: c_uint) { queue::submit(stream, Work::WriteValue { address, value, bytes: 8 }) }
+    fn cuStreamWriteValue32(stream: Handle, address: u64, value: c_uint, _flags: c_uint) { write_value(stream, address, value.into(), 4) }
+    fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: c_uint, _flags: c_uint) { write_value(stream, address, value.into(), 4) }
+    fn cuStreamWriteValue64(stream: Handle, address: u64, value: u64, _flags: c_uint) { write_value(stream, address, value, 8) }
+    fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, _flags: c_uint) { write_value(stream, address, value, 8) }
     fn cuStreamCopyAttributes(_to: Handle, _from: Handle) { Ok(()) }
     fn cuStreamSetAttribute(_stream: Handle, _attribute: c_int, _value: *const c_void) { Ok(()) }
     fn cuStreamGetAttribute(_stream: Handle, _attribute: c_int, to: *mut [u8; 64]) { put(to, [0; 64]) }

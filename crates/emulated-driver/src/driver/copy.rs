@@ -2,33 +2,47 @@
 
 use super::{Driver, is_device_address};
 use crate::code::{Code, Outcome};
-use crate::objects::copy::{Copy, Fill};
+use crate::host::{self, Access};
+use crate::objects::copy::{Copy, Fill, Place};
+use crate::report;
 
 impl Copy {
-    /// Does it.
+    /// Does it. Nothing is copied if an address is wrong: that of the device has become so since
+    /// the copy was checked.
     ///
     /// # Safety
     ///
-    /// Addresses of the host are of memory of the program that it may use for the copy.
+    /// Addresses of the host are of memory of the program that it may use for the copy, or of none.
     pub(crate) unsafe fn execute(&self, driver: &mut Driver) -> Outcome {
+        if self.is_empty() {
+            return Ok(());
+        }
+        self.check(driver).map_err(|_| Code::ILLEGAL_ADDRESS)?;
         for (from, to) in self.rows() {
-            // SAFETY: the caller promises it.
+            check_host(from, self.width, Access::Read)?;
+            check_host(to, self.width, Access::Write)?;
+        }
+        for (from, to) in self.rows() {
+            // SAFETY: the caller promises it, and the program has the memory.
             unsafe { copy_row(driver, to, from, self.width as usize) }?;
         }
         Ok(())
     }
 
-    /// Checks the device addresses.
+    /// Checks what is known without the host's memory: sizes and device addresses.
     pub(crate) fn check(&self, driver: &Driver) -> Outcome {
-        if self.width == 0 {
+        if !self.is_possible() {
+            return Err(report::refused(&format!(
+                "a copy of {} x {} rows of {} bytes reaches past all addresses, or its rows overlap",
+                self.depth, self.height, self.width
+            )));
+        }
+        if self.is_empty() {
             return Ok(());
         }
         for (from, to) in self.rows() {
-            for address in [from, to] {
-                if address == 0 || is_device_address(address) && !driver.has(address, self.width) {
-                    return Err(Code::INVALID_VALUE);
-                }
-            }
+            driver.check_side("a copy's source", self.from.place, from, self.width)?;
+            driver.check_side("a copy's destination", self.to.place, to, self.width)?;
         }
         Ok(())
     }
@@ -41,6 +55,10 @@ impl Fill {
     ///
     /// As [`Copy::execute`].
     pub(crate) unsafe fn execute(&self, driver: &mut Driver) -> Outcome {
+        self.check(driver).map_err(|_| Code::ILLEGAL_ADDRESS)?;
+        if self.width == 0 {
+            return Ok(());
+        }
         let row = self.value.to_le_bytes()[..self.element as usize].repeat(self.width as usize);
         for number in 0..self.height {
             let to = self.to + number * self.pitch;
@@ -50,16 +68,64 @@ impl Fill {
         Ok(())
     }
 
-    /// Checks the addresses.
+    /// Checks sizes and addresses.
     pub(crate) fn check(&self, driver: &Driver) -> Outcome {
-        let row = self.width * self.element;
-        let is_inside = |number: u64| driver.has(self.to + number * self.pitch, row);
         let is_aligned = matches!(self.element, 1 | 2 | 4) && self.to.is_multiple_of(self.element);
-        match is_aligned && (row == 0 || (0..self.height).all(is_inside)) {
+        if !is_aligned {
+            return Err(Code::INVALID_VALUE);
+        }
+        if self.width == 0 || self.height == 0 {
+            return Ok(());
+        }
+        let row = self.width.checked_mul(self.element);
+        let rows = self.pitch.checked_mul(self.height - 1);
+        let row = row.zip(rows).and_then(|(row, rows)| {
+            self.to.checked_add(rows)?.checked_add(row)?;
+            (self.height == 1 || self.pitch >= row).then_some(row)
+        });
+        let row = row.ok_or_else(|| {
+            report::refused(&format!(
+                "a fill of {} rows of {} elements reaches past all addresses, or its rows overlap",
+                self.height, self.width
+            ))
+        })?;
+        for number in 0..self.height {
+            let to = self.to + number * self.pitch;
+            driver.check_side("a fill's destination", Place::Device, to, row)?;
+        }
+        Ok(())
+    }
+}
+
+impl Driver {
+    /// Checks that bytes lie in an allocation, if they are to be or look so.
+    pub(crate) fn check_side(&self, what: &str, place: Place, address: u64, bytes: u64) -> Outcome {
+        let is_known = match (is_device_address(address), place) {
+            (true, _) => self.has(address, bytes),
+            (false, Place::Device) => self.is_registered(address, bytes),
+            (false, Place::Any) => true,
+        };
+        match is_known {
             true => Ok(()),
-            false => Err(Code::INVALID_VALUE),
+            false => Err(report::refused(&format!(
+                "{what} of {bytes} bytes at {address:#x} does not lie in memory of the device"
+            ))),
         }
     }
+}
+
+/// Checks that bytes which are not of the device are of the program.
+fn check_host(address: u64, bytes: u64, access: Access) -> Outcome {
+    if is_device_address(address) || host::allows(access, address, bytes) {
+        return Ok(());
+    }
+    let verb = match access {
+        Access::Read => "read",
+        Access::Write => "write",
+    };
+    Err(report::refused(&format!(
+        "a copy would {verb} {bytes} bytes at {address:#x}, where neither the program nor the device has such memory"
+    )))
 }
 
 /// # Safety

@@ -122,6 +122,15 @@ impl Driver {
         self.allocation(address)
             .is_some_and(|(start, known)| bytes <= known.bytes - (address - start))
     }
+
+    /// Whether all these bytes lie in one registered range of the program's own memory.
+    pub(crate) fn is_registered(&self, host: u64, bytes: u64) -> bool {
+        self.allocations.values().any(|known| {
+            matches!(known.kind, Kind::Registered(own) if host.checked_sub(own).is_some_and(
+                |offset| offset < known.bytes && bytes <= known.bytes - offset
+            ))
+        })
+    }
 }
 
 /// Pools.
@@ -183,7 +192,7 @@ impl Driver {
 
 /// Maps memory of the host at an address where it has none.
 fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
-    let whole = bytes.next_multiple_of(PAGE_BYTES);
+    let whole = bytes.checked_next_multiple_of(PAGE_BYTES)?;
     // SAFETY: the flag keeps every mapping that there is.
     let mapped = unsafe {
         mmap_anonymous(

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 
 use super::{Driver, is_device_address, with};
 use crate::code::{Code, Outcome};
+use crate::host::{self, Access};
 use crate::objects::Handle;
-use crate::objects::copy::Copy;
+use crate::objects::copy::{Copy, Side};
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
 use crate::objects::work::{Item, Work};
 
@@ -117,6 +118,8 @@ impl Driver {
             // The address was checked when the wait was enqueued; a buffer that was freed since
             // reads as 0.
             true => drop(self.machine.read(address, bytes)),
+            // So does a word of the program's own memory that it has unmapped since.
+            false if !host::allows(Access::Read, address, bytes.len() as u64) => {}
             // SAFETY: the program keeps the word until the stream has passed the wait.
             false => bytes.copy_from_slice(unsafe {
                 std::slice::from_raw_parts(address as *const u8, bytes.len())
@@ -196,7 +199,11 @@ impl Driver {
                 bytes,
             } => {
                 let value = value.to_le_bytes();
-                let copy = Copy::of(address, value.as_ptr() as u64, bytes as usize);
+                let copy = Copy::of(
+                    Side::device(address),
+                    Side::any(value.as_ptr() as u64),
+                    bytes as usize,
+                );
                 // SAFETY: the value is ours, and the program keeps the word.
                 unsafe { copy.execute(self) }
             }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::ffi::{c_int, c_uint};
 
 use super::Handle;
-use super::copy::Side;
+use super::copy::{Place, Side};
 use crate::code::{Code, Outcome};
 
 /// The kinds of memory.
@@ -59,7 +59,8 @@ impl Descriptor {
         if self.width == 0 || !matches!(self.channels, 1 | 2 | 4) {
             return Err(Code::INVALID_VALUE);
         }
-        Ok(self.width * self.channels as usize * channel_bytes(self.format)?)
+        let bytes = self.channels as usize * channel_bytes(self.format)?;
+        self.width.checked_mul(bytes).ok_or(Code::INVALID_VALUE)
     }
 
     /// Rows of a layer.
@@ -97,12 +98,13 @@ pub(crate) struct Array {
 
 impl Array {
     /// One side of a copy, from a place in the array on: a byte of a row, a row, a layer.
-    pub(crate) fn side(&self, x: usize, y: usize, z: usize) -> Side {
-        let layer = self.pitch * self.rows;
-        Side {
-            address: self.address + (x + y * self.pitch + z * layer) as u64,
+    pub(crate) fn side(&self, x: usize, y: usize, z: usize) -> Outcome<Side> {
+        let whole = Side {
+            place: Place::Device,
+            address: self.address,
             pitch: self.pitch as u64,
-            layer: layer as u64,
-        }
+            layer: (self.pitch * self.rows) as u64,
+        };
+        whole.at(x, y, z)
     }
 }
