@@ -211,6 +211,29 @@ fn a_program_goes_on_after_a_race() {
     assert_eq!(read(data, 1), [after + 5]);
 }
 
+/// Each block waits for all others. As many as the device cannot hold at once are an error, and so
+/// are shapes whose products are no number.
+#[test]
+fn the_blocks_of_a_cooperative_launch_meet() {
+    context();
+    let meets = function(module(KERNELS), "meets");
+    let data = allocate(8);
+    write(data, &[0, 0]);
+    let launched = |grid: [u32; 3], block: [u32; 3], shared: u32| {
+        let args = [arg(&data)];
+        cu!(cuLaunchCooperativeKernel(meets => Handle, grid[0] => u32, grid[1] => u32, grid[2] => u32, block[0] => u32,
+            block[1] => u32, block[2] => u32, shared => u32, 0 => Handle, args.as_ptr() => *const *const c_void))
+    };
+    assert_eq!(launched([4, 1, 1], [1, 1, 1], 0), 0);
+    assert_eq!(read(data, 2), [4, 16]);
+    let all = u32::MAX;
+    assert_eq!(launched([100_000, 1, 1], [64, 1, 1], 0), 720);
+    assert_eq!(launched([all, all, all], [64, 1, 1], 0), 720);
+    assert_eq!(launched([1, 1, 1], [all, all, all], 0), 1);
+    assert_eq!(launched([1, 1, 1], [1, 1, 1], all), 1);
+    assert_eq!(read(data, 2), [4, 16]);
+}
+
 #[test]
 fn more_shared_memory_needs_consent() {
     context();

@@ -7,6 +7,7 @@ use crate::call::{get, put};
 use crate::code::{Code, Outcome};
 use crate::driver::{Driver, with};
 use crate::objects::Handle;
+use crate::objects::launch::count;
 use crate::objects::module::Function;
 
 /// Attributes of `CUfunction_attribute` that can be set.
@@ -31,7 +32,7 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
         CARVEOUT..=LAST_CLUSTER if function.set.contains_key(&which) => function.set[&which],
         0 => {
             let stated = kernel.required_threads.or(kernel.max_threads);
-            stated.map_or(limits.threads_per_block, |block| block.iter().product()) as c_int
+            stated.map_or(limits.threads_per_block, count) as c_int
         }
         1 => kernel.shared_bytes as c_int,
         2 => 0,
@@ -95,10 +96,8 @@ fn blocks(function: Handle, threads: c_int, dynamic_bytes: usize) -> Outcome<u32
             return Err(Code::INVALID_VALUE);
         }
         let kernel = driver.function(function)?.declared();
-        let most = kernel
-            .max_threads
-            .map_or(u32::MAX, |block| block.iter().product());
-        let shared = u64::from(kernel.shared_bytes) + dynamic_bytes as u64;
+        let most = kernel.max_threads.map_or(u32::MAX, count);
+        let shared = u64::from(kernel.shared_bytes).saturating_add(dynamic_bytes as u64);
         let limits = driver.machine.limits();
         if threads > limits.threads_per_block.min(most) || shared > limits.shared_bytes.into() {
             return Ok(0);
@@ -175,10 +174,10 @@ driver_api! {
     }
     fn cuOccupancyMaxActiveClusters(to: *mut c_int, function: Handle, config: *const Config) {
         let shape = get(config)?.shape()?.config;
-        let threads: u32 = shape.block.iter().product();
+        let threads = count(shape.block);
         let held = blocks(function, threads as c_int, shape.shared_mem_bytes as usize)?;
         let multiprocessors = with(|driver| Ok(driver.machine.limits().multiprocessors))?;
-        let in_cluster: u32 = shape.cluster.iter().product();
+        let in_cluster = count(shape.cluster);
         put(to, (held * multiprocessors / in_cluster.max(1)) as c_int)
     }
 }

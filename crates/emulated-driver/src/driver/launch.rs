@@ -8,7 +8,7 @@ use super::Driver;
 use crate::call::get;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
-use crate::objects::launch::{Launch, Shape};
+use crate::objects::launch::{Launch, Shape, count};
 use crate::report;
 
 /// The most blocks of a cluster, unless the kernel allows more.
@@ -104,7 +104,7 @@ impl Driver {
             );
             return Err(Code::INVALID_VALUE);
         }
-        let in_cluster: u32 = config.cluster.iter().product();
+        let in_cluster = count(config.cluster);
         let allows_more = known.set.get(&NON_PORTABLE).is_some_and(|set| *set != 0);
         if in_cluster > PORTABLE_CLUSTER && !allows_more {
             return Err(Code::INVALID_CLUSTER_SIZE);
@@ -113,19 +113,11 @@ impl Driver {
         // SAFETY: the caller promises it.
         let block = unsafe { parameter_block(declared, parameters, extra) }?;
         if shape.is_cooperative {
-            let shared = declared.shared_bytes + config.shared_mem_bytes;
-            let threads = config.block.iter().product();
-            let most = self
-                .machine
-                .limits()
-                .resident_blocks(threads, shared.into());
-            if config
-                .grid
-                .iter()
-                .map(|blocks| u64::from(*blocks))
-                .product::<u64>()
-                > most
-            {
+            let shared = u64::from(declared.shared_bytes) + u64::from(config.shared_mem_bytes);
+            let limits = self.machine.limits();
+            // A block that is too large is told by the launch itself.
+            let threads = count(config.block).min(limits.threads_per_block);
+            if u64::from(count(config.grid)) > limits.resident_blocks(threads, shared) {
                 return Err(Code::COOPERATIVE_LAUNCH_TOO_LARGE);
             }
         }

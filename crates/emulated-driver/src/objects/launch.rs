@@ -29,6 +29,11 @@ impl Shape {
     }
 }
 
+/// Elements of a shape; as many as there are numbers if there are more.
+pub(crate) fn count(shape: [c_uint; 3]) -> u32 {
+    shape.into_iter().fold(1, u32::saturating_mul)
+}
+
 /// A launch that was checked as far as the driver does.
 #[derive(Debug)]
 pub(crate) struct Launch {

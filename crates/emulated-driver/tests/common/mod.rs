@@ -116,5 +116,5 @@ pub fn arg<T>(value: &T) -> *const c_void {
 
 /// Kernels for the tests: `add` adds a number to each element, `race` stores each thread's number
 /// to one word, `far` stores behind the end of a buffer, `counts` adds up in a variable, `sampled`
-/// reads a texture.
+/// reads a texture, `meets` lets each block wait for all others.
 pub const KERNELS: &str = include_str!("../kernels.ptx");
