@@ -101,10 +101,7 @@ pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
             unsupported(Need::Kernel, &text);
             Code::NOT_SUPPORTED
         }
-        Fault::Launch(_) => {
-            eprintln!("emulated driver: {text}");
-            Code::INVALID_VALUE
-        }
+        Fault::Launch(_) => refused(&text),
     }
 }
 

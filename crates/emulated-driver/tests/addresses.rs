@@ -40,7 +40,7 @@ fn half_mapped() -> u64 {
     start as u64
 }
 
-/// Neither an address of nothing, nor memory of the host, is device memory.
+/// The null pointer, addresses of nothing, and memory of the host are not.
 #[test]
 fn the_device_side_of_a_copy_is_device_memory() {
     context();

@@ -212,7 +212,7 @@ fn a_program_goes_on_after_a_race() {
 }
 
 /// Each block waits for all others. As many as the device cannot hold at once are an error, and so
-/// are shapes whose products are no number.
+/// are shapes with more threads or blocks than numbers count.
 #[test]
 fn the_blocks_of_a_cooperative_launch_meet() {
     context();

@@ -33,6 +33,68 @@ fn a_program_runs_on_the_emulated_driver() {
     assert_eq!(report["runs"][1]["exit_code"], 0);
 }
 
+const FAULT: &str = "EMULATE_TEST_FAULT";
+
+/// A GPU does not notice the race: the program ends well, and `emulate` does not.
+#[test]
+fn a_fault_of_a_program_is_one_of_the_command() {
+    let program = std::env::current_exe().unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let mut command = harness(
+        folder.path(),
+        &[
+            "emulate",
+            "--json=report.json",
+            "--",
+            program.to_str().unwrap(),
+        ],
+    );
+    let command = command.args(["--exact", "emulate::a_race_where_it_is_asked_for"]);
+    let text = describe(&command.env(FAULT, "1").output().unwrap());
+    assert!(
+        text.contains("1 passed") && text.contains("race in global memory"),
+        "{text}"
+    );
+    assert!(text.starts_with("exit code: 1\n"), "{text}");
+    let report = std::fs::read_to_string(folder.path().join("report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["runs"][0]["exit_code"], 0, "{report}");
+    assert_eq!(
+        report["runs"][0]["faults"].as_array().unwrap().len(),
+        1,
+        "{report}"
+    );
+}
+
+/// The program of the test above.
+#[test]
+fn a_race_where_it_is_asked_for() {
+    use device::{CudaDevice, Device, Element, Module};
+    use plan::{LaunchConfig, Plan, args};
+
+    static KERNELS: Module = Module::from_static(
+        "kernels",
+        ".version 7.8\n.target sm_80\n.address_size 64\n
+        .visible .entry race(.param .u64 data) {
+            .reg .b32 %r<2>;
+            .reg .b64 %rd<2>;
+            ld.param.u64 %rd1, [data];
+            mov.u32 %r1, %tid.x;
+            st.global.u32 [%rd1], %r1;
+            ret;
+        }",
+    );
+    if std::env::var_os(FAULT).is_none() {
+        return;
+    }
+    let mut plan = Plan::new("p");
+    let data = plan.buffer("data", Element::U32, 1);
+    let shape = LaunchConfig::new(1, 32);
+    plan.launch("race", shape, args![data].to_vec()).unwrap();
+    let device = CudaDevice::open(0).unwrap();
+    device.prepare(&KERNELS, &plan).unwrap().run().unwrap();
+}
+
 #[test]
 fn a_program_without_the_driver() {
     insta::assert_snapshot!(run(&["emulate", "--", "/bin/sh", "-c", "exit 7"]), @r"

@@ -122,7 +122,7 @@ pub(crate) struct Copy3D {
     depth: usize,
 }
 
-/// The kinds of `CUmemorytype`, of which the fourth leaves to an address what it is of.
+/// The kinds of `CUmemorytype`. The fourth is any memory: the address tells.
 const HOST: c_uint = 1;
 const DEVICE: c_uint = 2;
 const ARRAY: c_uint = 3;

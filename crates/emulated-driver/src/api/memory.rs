@@ -83,8 +83,8 @@ fn register(host: u64, bytes: usize) -> Outcome {
         }
         let name = driver.name("registered host memory");
         let shared = driver.machine.share(bytes as u64, &name, |_| {
-            // SAFETY: the program has the memory, and keeps it until it unregisters it. Whole words are used of
-            // it. The last word may reach behind its end, where nothing is accessed.
+            // SAFETY: the program has the memory, and keeps it until it unregisters it. Whole words
+            // are used of it. The last word may reach behind its end, where nothing is accessed.
             Some(unsafe { std::slice::from_raw_parts(host as *const AtomicU32, bytes.div_ceil(4)) })
         });
         let address = shared.ok_or(Code::OUT_OF_MEMORY)?;

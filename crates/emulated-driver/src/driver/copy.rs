@@ -124,7 +124,7 @@ fn check_host(address: u64, bytes: u64, access: Access) -> Outcome {
         Access::Write => "write",
     };
     Err(report::refused(&format!(
-        "a copy would {verb} {bytes} bytes at {address:#x}, where neither the program nor the device has such memory"
+        "a copy would {verb} {bytes} bytes at {address:#x}, which the program does not have for that"
     )))
 }
 
