@@ -16,6 +16,8 @@
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.
+//! - **A copy of memory that there is not is an error**, with a message, before a byte is touched.
+//!   The device's side of it is memory that kernels may access.
 //! - **Addresses are unified.** Managed and page-locked memory have one address for host and
 //!   kernels, and are one memory: nothing is copied.
 //! - **Streams execute in order, at once where they can.** A stream that waits for a value in
