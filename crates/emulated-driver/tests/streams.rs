@@ -232,3 +232,38 @@ fn captures_that_cannot_be_are_refused() {
     // The legacy stream does not record.
     assert_eq!(cu!(cuStreamBeginCapture_v2(0 => Handle, 1 => c_int)), 900);
 }
+
+/// Waits until the program has set the word, and then adds 1 to it.
+unsafe extern "C" fn wait_for_the_program(word: *mut c_void) {
+    // SAFETY: the test gives it a word that lives for ever.
+    let word = unsafe { &*word.cast::<AtomicU32>() };
+    while word.load(Ordering::Acquire) == 0 {
+        std::thread::yield_now();
+    }
+    word.fetch_add(1, Ordering::AcqRel);
+}
+
+#[test]
+fn a_function_may_wait_for_a_later_step_of_the_program() {
+    context();
+    static WORD: AtomicU32 = AtomicU32::new(0);
+    let data = allocate(4);
+    write(data, &[0]);
+    let held = stream(1);
+    let function: unsafe extern "C" fn(*mut c_void) = wait_for_the_program;
+    assert_eq!(
+        cu!(cuLaunchHostFunc(held => Handle, function => unsafe extern "C" fn(*mut c_void), WORD.as_ptr() as usize => usize)),
+        0
+    );
+    // What follows in the stream waits for the function.
+    assert_eq!(
+        cu!(cuMemsetD32Async(data => u64, 7 => c_uint, 1 => usize, held => Handle)),
+        0
+    );
+    assert_eq!(cu!(cuStreamQuery(held => Handle)), NOT_READY);
+    assert_eq!(read(data, 1), [0]);
+    WORD.store(1, Ordering::Release);
+    assert_eq!(cu!(cuStreamSynchronize(held => Handle)), 0);
+    assert_eq!(WORD.load(Ordering::Acquire), 2);
+    assert_eq!(read(data, 1), [7]);
+}

@@ -1,7 +1,9 @@
 //! The work of streams, and when it is done.
 //!
 //! A call that enqueues work does all work that is ready, so that nothing runs in the background
-//! and every run of a program is the same. Work is ready when it is the first of its stream and
+//! and every run of a program is the same. A function of the program has a thread of its own, as in
+//! a GPU's driver. If it has not returned after [`PATIENCE`], the call returns, because the function
+//! may wait for a later step of the program. Work is ready when it is the first of its stream and
 //!
 //! - for the legacy stream: the blocking streams of its context have no earlier work;
 //! - for a blocking stream: the legacy stream of its context has no earlier work;
@@ -11,6 +13,7 @@
 
 use std::collections::VecDeque;
 use std::ffi::c_void;
+use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Driver, is_device_address, with};
@@ -20,6 +23,9 @@ use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
 use crate::objects::work::{Item, Work};
+
+/// How long a call waits for a function of the program.
+const PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long a thread sleeps that waits for a stream which another thread lets go on.
 const POLL: Duration = Duration::from_micros(200);
@@ -67,7 +73,7 @@ enum Step {
     Idle,
     Done,
     /// A function of the program is to be called, and then [`Driver::called`].
-    Call(StreamKey, Box<dyn FnOnce()>),
+    Call(StreamKey, Box<dyn FnOnce() + Send>),
 }
 
 impl Driver {
@@ -156,7 +162,7 @@ impl Driver {
                 Ok(())
             }
             Work::Call(function, data) => {
-                self.queues.calling.insert(key);
+                self.begin_call(key, ticket);
                 // SAFETY: the program gave the function for this call.
                 return Step::Call(
                     key,
@@ -164,7 +170,7 @@ impl Driver {
                 );
             }
             Work::Callback(function, stream, data) => {
-                self.queues.calling.insert(key);
+                self.begin_call(key, ticket);
                 // SAFETY: the program gave the function for this call.
                 return Step::Call(
                     key,
@@ -237,6 +243,14 @@ impl Driver {
         }
     }
 
+    /// A function runs as the first work of its stream, so that later work waits for it.
+    fn begin_call(&mut self, key: StreamKey, ticket: u64) {
+        self.queues.calling.insert(key);
+        let queue = self.queues.streams.entry(key).or_default();
+        let work = Work::Nothing;
+        queue.push_front(Item { ticket, work });
+    }
+
     fn called(&mut self, key: StreamKey) {
         self.queues.calling.remove(&key);
     }
@@ -248,15 +262,27 @@ pub(crate) fn run() -> Outcome {
         match with(|driver| Ok(driver.step()))? {
             Step::Idle => return Ok(()),
             Step::Done => {}
-            Step::Call(key, call) => {
-                call();
-                with(|driver| {
-                    driver.called(key);
-                    Ok(())
-                })?;
-            }
+            Step::Call(key, call) => call_aside(key, call),
         }
     }
+}
+
+/// Calls a function of the program in a thread of its own, and waits until it has returned, or for
+/// [`PATIENCE`]. A function that takes longer lets its stream go on by itself.
+fn call_aside(key: StreamKey, call: Box<dyn FnOnce() + Send>) {
+    let (returned, wait) = mpsc::channel();
+    std::thread::spawn(move || {
+        call();
+        let ended = with(|driver| {
+            driver.called(key);
+            Ok(())
+        });
+        // Errors of the work that follows stay with their context, for the program's next call.
+        if ended.is_ok() && returned.send(()).is_err() {
+            let _ = run();
+        }
+    });
+    let _ = wait.recv_timeout(PATIENCE);
 }
 
 /// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An
