@@ -255,7 +255,7 @@ fn a_function_may_wait_for_a_later_step_of_the_program() {
         cu!(cuLaunchHostFunc(held => Handle, function => unsafe extern "C" fn(*mut c_void), WORD.as_ptr() as usize => usize)),
         0
     );
-    // What follows in the stream waits for the function.
+    // Later work of the stream waits for the function.
     assert_eq!(
         cu!(cuMemsetD32Async(data => u64, 7 => c_uint, 1 => usize, held => Handle)),
         0

@@ -2,7 +2,7 @@
 //!
 //! A call that enqueues work does all work that is ready, so that nothing runs in the background
 //! and every run of a program is the same. A function of the program has a thread of its own, as in
-//! a GPU's driver. If it has not returned after [`PATIENCE`], the call returns, because the function
+//! a GPU's driver. If it has not returned after `PATIENCE`, the call returns, because the function
 //! may wait for a later step of the program. Work is ready when it is the first of its stream and
 //!
 //! - for the legacy stream: the blocking streams of its context have no earlier work;
