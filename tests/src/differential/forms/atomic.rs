@@ -4,8 +4,8 @@
 use crate::differential::exact::{self, Mode};
 use crate::differential::{Class, Form, Operand, Row};
 
-use super::flush;
 use super::memory::{GENERIC_GLOBAL, GENERIC_SHARED, GLOBAL, Place, SHARED};
+use super::{flush, half};
 
 /// An operation, its type, and its new value as a function of the old one and the operand.
 #[derive(Clone, Copy)]
@@ -51,6 +51,12 @@ const UPDATES: [Update; 23] = [
     }),
 ];
 
+/// These keep subnormals.
+const HALF_SUMS: [Update; 2] = [
+    update("add.noftz", "f16", |a, b| half::sum_of_f16(a, b)),
+    update("add.noftz", "bf16", |a, b| half::sum_of_bf16(a, b)),
+];
+
 fn add_words(a: u64, b: u64) -> u64 {
     (a as u32).wrapping_add(b as u32).into()
 }
@@ -60,6 +66,8 @@ impl Update {
         match self.ty {
             "f32" => Operand::F32,
             "f64" => Operand::F64,
+            "f16" => Operand::F16,
+            "bf16" => Operand::Bf16,
             ty => Operand::Int(ty[1..].parse().expect("a width")),
         }
     }
@@ -92,6 +100,9 @@ pub(super) fn forms() -> Vec<Form> {
             if update.op != "exch" {
                 all.push(reduction(update, place, ""));
             }
+        }
+        for update in HALF_SUMS {
+            all.extend([alone(update, place, ""), reduction(update, place, "")]);
         }
         all.extend([16, 32, 64].map(|bits| compare_and_swap(bits, place)));
     }

@@ -8,6 +8,16 @@ use crate::differential::{Class, Form, Operand};
 
 const SIGN: u64 = 0x8000;
 
+/// The nearest value of `f16` to a sum of two.
+pub(super) fn sum_of_f16(a: u64, b: u64) -> u64 {
+    Format::F16.sum(a, b)
+}
+
+/// The nearest value of `bf16` to a sum of two.
+pub(super) fn sum_of_bf16(a: u64, b: u64) -> u64 {
+    Format::Bf16.sum(a, b)
+}
+
 pub(super) fn forms() -> Vec<Form> {
     let mut all = Vec::new();
     for format in [Format::F16, Format::Bf16] {
@@ -54,6 +64,10 @@ impl Format {
 
     fn is_nan(self, bits: u64) -> bool {
         self.value(bits).is_nan()
+    }
+
+    fn sum(self, a: u64, b: u64) -> u64 {
+        self.nearest_sum(self.value(a), self.value(b))
     }
 
     /// The nearest value to a sum, `a + b` rounded to a double and the rest that it lacks.

@@ -17,7 +17,8 @@ pub(super) fn forms() -> Vec<Form> {
         stored(),
         moved(),
         doubles(),
-        wmma(),
+        wmma("f16", &F16, 8),
+        wmma("bf16", &BF16, 4),
     ]);
     all
 }
@@ -385,19 +386,27 @@ fn doubles() -> Form {
     Form::together(name, sources, [Class::B64; 2], LANES, body, f).with_rows(rows)
 }
 
-/// `wmma`: lanes store 8 elements of `a` and of `b`, and get 8 of the product.
-fn wmma() -> Form {
-    let list = |first: usize| {
-        let all: Vec<_> = (first..first + 8).map(|i| format!("w{i}")).collect();
+/// `wmma`: lanes store 8 elements of `a` and of `b`, and get 8 of the product. A factor's fragment
+/// has `registers`.
+fn wmma(ty: &str, format: &'static Half, registers: usize) -> Form {
+    let list = |(first, registers): (usize, usize)| {
+        let all: Vec<_> = (first..first + registers)
+            .map(|i| format!("w{i}"))
+            .collect();
         format!("{{{}}}", all.join(", "))
     };
-    let [a, b, d] = [0, 8, 16].map(list);
+    let [a, b, d] = [(0, registers), (8, registers), (16, 8)].map(list);
+    // The types of factors of `f16` are not written.
+    let types = match ty {
+        "f16" => "f32.f32".to_owned(),
+        _ => format!("f32.{ty}.{ty}.f32"),
+    };
     let body = format!(
         "{TILE}; mad.lo.u32 %r13, %lane, 16, %r15; st.shared.v2.b64 [%r13], {{%a, %b}}; st.shared.v2.b64 [%r13+512], {{%c, %e}}; \
          bar.warp.sync -1; .reg .b32 w<24>; \
-         wmma.load.a.sync.aligned.row.m16n16k16.shared.f16 {a}, [%r15]; \
-         wmma.load.b.sync.aligned.col.m16n16k16.shared.f16 {b}, [%r15+512], 16; \
-         {zeros} wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32 {d}, {a}, {b}, {d}; \
+         wmma.load.a.sync.aligned.row.m16n16k16.shared.{ty} {a}, [%r15]; \
+         wmma.load.b.sync.aligned.col.m16n16k16.shared.{ty} {b}, [%r15+512], 16; \
+         {zeros} wmma.mma.sync.aligned.row.col.m16n16k16.{types} {d}, {a}, {b}, {d}; \
          wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r15+1024], {d}; bar.warp.sync -1; \
          mad.lo.u32 %r13, %lane, 32, %r15; ld.shared.v2.b64 {{%x, %y}}, [%r13+1024]; ld.shared.v2.b64 {{%z, %w}}, [%r13+1040]",
         zeros = (16..24)
@@ -408,7 +417,7 @@ fn wmma() -> Form {
         // Element `number` of a matrix: each lane stored 8.
         let half = |word: usize, number: usize| {
             let word = rows[number / 8][word + number % 8 / 4];
-            F16.widen(word >> (16 * (number % 4)) & 0xffff)
+            format.widen(word >> (16 * (number % 4)) & 0xffff)
         };
         let sum = |number: usize| {
             let (row, column) = (number / 16, number % 16);
@@ -424,10 +433,10 @@ fn wmma() -> Form {
         (0..LANES).map(of_lane).collect()
     };
     let rows = warps(5, |rng| {
-        [(); 4].map(|()| (0..4).fold(0, |all, i| all | small_half(rng, &F16) << (16 * i)))
+        [(); 4].map(|()| (0..4).fold(0, |all, i| all | small_half(rng, format) << (16 * i)))
     });
     let sources = [Operand::I64, Operand::I64, Operand::I64, Operand::I64];
-    let name = "wmma.mma.sync.aligned.row.col.m16n16k16.f32.f32, loads and stores";
+    let name = format!("wmma.mma.sync.aligned.row.col.m16n16k16.{types}, loads and stores");
     let form = Form::together(name, sources, [Class::B64; 4], LANES, body, f);
     form.with_module(TILES).with_rows(rows)
 }

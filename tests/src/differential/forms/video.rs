@@ -27,6 +27,11 @@ fn by_parts(bits: u32, a: u64, b: u64, signed: bool, f: impl Fn(i128, i128) -> i
     })
 }
 
+/// The mean, with halves rounded away from zero.
+fn average(a: i128, b: i128) -> i128 {
+    (a + b + i128::from(a + b >= 0)) >> 1
+}
+
 fn parallel(bits: u32, parts: u32, signed: bool) -> Vec<Form> {
     let ty = if signed { "s32" } else { "u32" };
     let form = |op: &str, f: fn(i128, i128) -> i128| {
@@ -52,6 +57,7 @@ fn parallel(bits: u32, parts: u32, signed: bool) -> Vec<Form> {
         form("min", |a, b| a.min(b)),
         form("max", |a, b| a.max(b)),
         form("absdiff", |a, b| (a - b).abs()),
+        form("avrg", average),
         added("absdiff", |a, b| (a - b).abs()),
         added("max", |a, b| a.max(b)),
     ]
