@@ -142,6 +142,14 @@ impl Form {
         }
     }
 
+    /// The same form with another text.
+    pub fn with_body(self, body: impl Into<String>) -> Form {
+        Form {
+            body: body.into(),
+            ..self
+        }
+    }
+
     /// A form of one instruction whose result is an approximation.
     pub fn approximate<const N: usize>(
         name: impl Into<String>,

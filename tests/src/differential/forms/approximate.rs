@@ -3,6 +3,7 @@
 
 use std::f64::consts::PI;
 
+use crate::differential::half::{BF16, F16, Half};
 use crate::differential::{Bound, Class, Form, Operand, Target};
 
 use super::flush;
@@ -111,9 +112,49 @@ pub(super) fn forms() -> Vec<Form> {
         x => relative(x.tanh(), 11.0, false),
     });
     all.push(tanh);
+    all.extend(halves());
     all.extend(divisions());
     all.extend(doubles());
     all
+}
+
+/// Functions of `f16` and `bf16`, whose results are widened. The bounds are those of the PTX ISA,
+/// section 9.7.4.
+fn halves() -> [Form; 4] {
+    // Below the smallest normal number a result has an error of half of a unit at least.
+    let power = |x: f64, bits: f64, [smallest, largest]: [f64; 2]| match x.exp2() {
+        y if y >= largest => infinity(0),
+        y if y < smallest => absolute(y, 24.0, true),
+        y => relative(y, bits, true),
+    };
+    [
+        of_half("ex2.approx", &F16, move |x| {
+            power(x, 9.9, [2f64.powi(-14), 65520.0])
+        }),
+        of_half("ex2.approx.ftz", &BF16, move |x| {
+            power(x, 7.0, [f32::MIN_POSITIVE.into(), 2f64.powi(128)])
+        }),
+        of_half("tanh.approx", &F16, |x| absolute(x.tanh(), 10.987, false)),
+        of_half("tanh.approx", &BF16, |x| absolute(x.tanh(), 8.0, false)),
+    ]
+}
+
+fn of_half(
+    op: &str,
+    format: &'static Half,
+    f: impl Fn(f64) -> Target + Send + Sync + 'static,
+) -> Form {
+    let (ty, operand) = match std::ptr::eq(format, &*F16) {
+        true => ("f16", Operand::F16),
+        false => ("bf16", Operand::Bf16),
+    };
+    let name = format!("{op}.{ty}");
+    let body = format!(".reg .b16 half; {name} half, %a; cvt.f32.{ty} %x, half;");
+    let form = Form::approximate(name, [operand], move |[a]| match format.widen(a & 0xffff) {
+        x if x.is_nan() => Target::Nan,
+        x => f(x),
+    });
+    form.with_body(body).to(Operand::F32.class())
 }
 
 fn trigonometric(x: f64, f: fn(f64) -> f64, ftz: bool) -> Target {

@@ -10,7 +10,7 @@ const MODULE: &str = ".shared .align 8 .b64 gate; .shared .align 16 .b8 tile[819
 
 pub(super) fn forms() -> Vec<Form> {
     let mut all = waits();
-    all.extend([bulk_load(), bulk_store()]);
+    all.extend([copies_that_arrive(), bulk_load(), bulk_store()]);
     all.extend(clusters());
     all.extend(hints());
     all
@@ -62,6 +62,17 @@ fn waits() -> Vec<Form> {
             "mbarrier.try_wait.parity.shared.b64 %p1, [%r12], 0",
         ),
     ]
+}
+
+/// Copies of each thread's word, at whose end the object counts an arrival.
+fn copies_that_arrive() -> Form {
+    let name = "cp.async.ca.shared.global, cp.async.mbarrier.arrive.noinc";
+    let body = format!(
+        "{PLACES}; @%p0 mbarrier.init.shared.b64 [%r12], 128; bar.sync 0; st.global.u32 [%scratch], %a; \
+         cp.async.ca.shared.global [%r14], [%scratch], 4; cp.async.mbarrier.arrive.noinc.shared.b64 [%r12]; \
+         again: mbarrier.try_wait.parity.shared.b64 %p1, [%r12], 0; @!%p1 bra again; {OTHER}"
+    );
+    block(name, &body, reversed)
 }
 
 /// Scratch memory, filled by its threads, to shared memory.
