@@ -135,7 +135,8 @@ fn halves() -> [Form; 4] {
             power(x, 7.0, [f32::MIN_POSITIVE.into(), 2f64.powi(128)])
         }),
         of_half("tanh.approx", &F16, |x| absolute(x.tanh(), 10.987, false)),
-        of_half("tanh.approx", &BF16, |x| absolute(x.tanh(), 8.0, false)),
+        // The PTX ISA states 2^-8. A measured H100 is 1.00007 2^-8 away at 0x3f3f and 0xbf3f.
+        of_half("tanh.approx", &BF16, |x| absolute(x.tanh(), 7.9998, false)),
     ]
 }
 
