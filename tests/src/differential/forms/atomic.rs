@@ -53,8 +53,8 @@ const UPDATES: [Update; 23] = [
 
 /// These keep subnormals.
 const HALF_SUMS: [Update; 2] = [
-    update("add.noftz", "f16", |a, b| half::sum_of_f16(a, b)),
-    update("add.noftz", "bf16", |a, b| half::sum_of_bf16(a, b)),
+    update("add.noftz", "f16", half::sum_of_f16),
+    update("add.noftz", "bf16", half::sum_of_bf16),
 ];
 
 fn add_words(a: u64, b: u64) -> u64 {
