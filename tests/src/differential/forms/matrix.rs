@@ -11,15 +11,8 @@ const LANES: usize = 32;
 
 pub(super) fn forms() -> Vec<Form> {
     let mut all: Vec<Form> = PRODUCTS.iter().map(product).collect();
-    all.extend([
-        rows(false),
-        rows(true),
-        stored(),
-        moved(),
-        doubles(),
-        wmma("f16", &F16, 8),
-        wmma("bf16", &BF16, 4),
-    ]);
+    all.extend([rows(false), rows(true), stored(), moved(), doubles()]);
+    all.extend(FRAGMENTS.map(wmma));
     all
 }
 
@@ -386,57 +379,171 @@ fn doubles() -> Form {
     Form::together(name, sources, [Class::B64; 2], LANES, body, f).with_rows(rows)
 }
 
-/// `wmma`: lanes store 8 elements of `a` and of `b`, and get 8 of the product. A factor's fragment
-/// has `registers`.
-fn wmma(ty: &str, format: &'static Half, registers: usize) -> Form {
-    let list = |(first, registers): (usize, usize)| {
+/// A product of `wmma`. `a` is m x k, in rows, and `b` k x m, in columns.
+#[derive(Clone, Copy)]
+struct Fragments {
+    /// Of the factors.
+    ty: &'static str,
+    types: &'static str,
+    shape: &'static str,
+    m: usize,
+    k: usize,
+    /// Of an element of a factor.
+    bits: usize,
+    /// Registers of a factor, and of the product.
+    registers: [usize; 2],
+    /// Of the product.
+    sum: &'static str,
+    random: fn(&mut Rng) -> u64,
+    value: fn(u64) -> f64,
+}
+
+const FRAGMENTS: [Fragments; 5] = [
+    Fragments {
+        ty: "f16",
+        types: "f32.f32",
+        shape: "m16n16k16",
+        m: 16,
+        k: 16,
+        bits: 16,
+        registers: [8, 8],
+        sum: "f32",
+        random: |rng| small_half(rng, &F16),
+        value: |bits| F16.widen(bits),
+    },
+    Fragments {
+        ty: "bf16",
+        types: "f32.bf16.bf16.f32",
+        shape: "m16n16k16",
+        m: 16,
+        k: 16,
+        bits: 16,
+        registers: [4, 8],
+        sum: "f32",
+        random: |rng| small_half(rng, &BF16),
+        value: |bits| BF16.widen(bits),
+    },
+    Fragments {
+        ty: "tf32",
+        types: "f32.tf32.tf32.f32",
+        shape: "m16n16k8",
+        m: 16,
+        k: 8,
+        bits: 32,
+        registers: [4, 8],
+        sum: "f32",
+        random: |rng| (rng.i32(-8..=8) as f32).to_bits().into(),
+        value: |bits| f32::from_bits(bits as u32).into(),
+    },
+    Fragments {
+        ty: "s8",
+        types: "s32.s8.s8.s32",
+        shape: "m16n16k16",
+        m: 16,
+        k: 16,
+        bits: 8,
+        registers: [2, 8],
+        sum: "s32",
+        random: |rng| rng.u8(..).into(),
+        value: |bits| f64::from(bits as i8),
+    },
+    Fragments {
+        ty: "f64",
+        types: "f64.f64.f64.f64",
+        shape: "m8n8k4",
+        m: 8,
+        k: 4,
+        bits: 64,
+        registers: [1, 2],
+        sum: "f64",
+        random: |rng| f64::from(rng.i32(-8..=8)).to_bits(),
+        value: f64::from_bits,
+    },
+];
+
+/// `wmma`: lanes store a part of `a` and of `b`, and get one of the product.
+fn wmma(of: Fragments) -> Form {
+    let Fragments {
+        ty, shape, m, k, ..
+    } = of;
+    let [factor, product] = of.registers;
+    let list = |first: usize, registers: usize| {
         let all: Vec<_> = (first..first + registers)
             .map(|i| format!("w{i}"))
             .collect();
         format!("{{{}}}", all.join(", "))
     };
-    let [a, b, d] = [(0, registers), (8, registers), (16, 8)].map(list);
-    // The types of factors of `f16` are not written.
-    let types = match ty {
-        "f16" => "f32.f32".to_owned(),
-        _ => format!("f32.{ty}.{ty}.f32"),
+    let [a, b] = [0, 8].map(|first| list(first, factor));
+    let d = list(16, product);
+    // Words of 64 bits that a lane has of a factor, and of the product.
+    let words = m * k * of.bits / 64 / LANES;
+    let (width, sum) = match of.sum {
+        "f64" => (64, "f64"),
+        sum => (32, sum),
     };
+    let results = m * m * width / 64 / LANES;
+    let [store_a, store_b] = match words {
+        1 => ["st.shared.b64 [%r13], %a", "st.shared.b64 [%r13+512], %c"],
+        _ => [
+            "st.shared.v2.b64 [%r13], {%a, %b}",
+            "st.shared.v2.b64 [%r13+512], {%c, %e}",
+        ],
+    };
+    let load = match results {
+        2 => "ld.shared.v2.b64 {%x, %y}, [%r13+1024]; mov.b64 %z, 0; mov.b64 %w, 0",
+        _ => "ld.shared.v2.b64 {%x, %y}, [%r13+1024]; ld.shared.v2.b64 {%z, %w}, [%r13+1040]",
+    };
+    let zeros: String = (16..16 + product)
+        .map(|i| format!("mov.b{width} w{i}, 0; "))
+        .collect();
+    let types = of.types;
+    let mma = format!("wmma.mma.sync.aligned.row.col.{shape}.{types}");
     let body = format!(
-        "{TILE}; mad.lo.u32 %r13, %lane, 16, %r15; st.shared.v2.b64 [%r13], {{%a, %b}}; st.shared.v2.b64 [%r13+512], {{%c, %e}}; \
-         bar.warp.sync -1; .reg .b32 w<24>; \
-         wmma.load.a.sync.aligned.row.m16n16k16.shared.{ty} {a}, [%r15]; \
-         wmma.load.b.sync.aligned.col.m16n16k16.shared.{ty} {b}, [%r15+512], 16; \
-         {zeros} wmma.mma.sync.aligned.row.col.m16n16k16.{types} {d}, {a}, {b}, {d}; \
-         wmma.store.d.sync.aligned.row.m16n16k16.shared.f32 [%r15+1024], {d}; bar.warp.sync -1; \
-         mad.lo.u32 %r13, %lane, 32, %r15; ld.shared.v2.b64 {{%x, %y}}, [%r13+1024]; ld.shared.v2.b64 {{%z, %w}}, [%r13+1040]",
-        zeros = (16..24)
-            .map(|i| format!("mov.b32 w{i}, 0; "))
-            .collect::<String>(),
+        "{TILE}; mad.lo.u32 %r13, %lane, {bytes}, %r15; {store_a}; {store_b}; bar.warp.sync -1; .reg .b{width} w<24>; \
+         wmma.load.a.sync.aligned.row.{shape}.shared.{ty} {a}, [%r15]; \
+         wmma.load.b.sync.aligned.col.{shape}.shared.{ty} {b}, [%r15+512], {k}; \
+         {zeros} {mma} {d}, {a}, {b}, {d}; \
+         wmma.store.d.sync.aligned.row.{shape}.shared.{sum} [%r15+1024], {d}; bar.warp.sync -1; \
+         mad.lo.u32 %r13, %lane, {to}, %r15; {load}",
+        bytes = 8 * words,
+        to = 8 * results,
     );
-    let f = |rows: &[Row]| -> Vec<[u64; 4]> {
-        // Element `number` of a matrix: each lane stored 8.
-        let half = |word: usize, number: usize| {
-            let word = rows[number / 8][word + number % 8 / 4];
-            format.widen(word >> (16 * (number % 4)) & 0xffff)
+    let f = move |rows: &[Row]| -> Vec<[u64; 4]> {
+        let of_word = 64 / of.bits;
+        let element = |first: usize, number: usize| {
+            let word = rows[number / (words * of_word)][first + number / of_word % words];
+            (of.value)(word >> (of.bits * (number % of_word)) & (u64::MAX >> (64 - of.bits)))
         };
         let sum = |number: usize| {
-            let (row, column) = (number / 16, number % 16);
-            let products = (0..16).map(|k| half(0, 16 * row + k) * half(2, 16 * column + k));
-            u64::from((products.sum::<f64>() as f32).to_bits())
+            let (row, column) = (number / m, number % m);
+            let products = (0..k).map(|i| element(0, k * row + i) * element(2, k * column + i));
+            let sum = products.sum::<f64>();
+            match of.sum {
+                "f64" => sum.to_bits(),
+                "s32" => u64::from(sum as i32 as u32),
+                _ => u64::from((sum as f32).to_bits()),
+            }
         };
         let of_lane = |lane: usize| {
             std::array::from_fn(|word| {
-                let first = 8 * lane + 2 * word;
-                sum(first) | sum(first + 1) << 32
+                let at = lane * results + word;
+                match (word < results, width) {
+                    (false, _) => 0,
+                    (true, 64) => sum(at),
+                    _ => sum(2 * at) | sum(2 * at + 1) << 32,
+                }
             })
         };
         (0..LANES).map(of_lane).collect()
     };
     let rows = warps(5, |rng| {
-        [(); 4].map(|()| (0..4).fold(0, |all, i| all | small_half(rng, format) << (16 * i)))
+        [(); 4].map(|()| {
+            let elements = (0..64).step_by(of.bits);
+            elements.fold(0, |all, at| all | (of.random)(rng) << at)
+        })
     });
     let sources = [Operand::I64, Operand::I64, Operand::I64, Operand::I64];
-    let name = format!("wmma.mma.sync.aligned.row.col.m16n16k16.{types}, loads and stores");
+    let name = format!("{mma}, loads and stores");
     let form = Form::together(name, sources, [Class::B64; 4], LANES, body, f);
     form.with_module(TILES).with_rows(rows)
 }
