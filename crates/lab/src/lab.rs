@@ -132,9 +132,9 @@ impl Lab {
         self.submitted.get().map_or(&[], Vec::as_slice)
     }
 
-    /// The built-in variant for this case on several devices like this one: the one that wins and
-    /// runs there, or else [`Lab::for_several`]'s.
-    pub fn on_several(
+    /// The built-in variant that is known to be the fastest for this case, if there is one and
+    /// devices like this one run it.
+    pub fn winner(
         &self,
         case: &dyn LabCase,
         info: &DeviceInfo,
@@ -142,8 +142,19 @@ impl Lab {
     ) -> Option<&Variant> {
         let wins =
             |variant: &&Variant| variant.wins(case, target) && variant.runs(case, info, target);
-        let winner = self.variants.iter().find(wins);
-        winner.or_else(|| self.for_several())
+        self.variants.iter().find(wins)
+    }
+
+    /// The built-in variant for this case on several devices like this one: the winner, or else
+    /// [`Lab::for_several`]'s.
+    pub fn on_several(
+        &self,
+        case: &dyn LabCase,
+        info: &DeviceInfo,
+        target: Target,
+    ) -> Option<&Variant> {
+        self.winner(case, info, target)
+            .or_else(|| self.for_several())
     }
 
     /// The built-in variant for several devices where none is known to win, if there is one.

@@ -168,14 +168,13 @@ impl DeviceArg {
     }
 }
 
-/// The variant that is known to be the fastest for the case, if there is one and this GPU runs it.
+/// The lab's winner, if this is a GPU.
 fn winner(lab: &'static Lab, case: &dyn LabCase, device: &dyn Device) -> Option<&'static Variant> {
     let info = device.info();
     if info.kind != DeviceKind::Cuda {
         return None;
     }
-    let mut variants = lab.variants.iter();
-    variants.find(|variant| variant.wins(case, 1) && variant.runs(case, info, target(info, 1)))
+    lab.winner(case, info, target(info, 1))
 }
 
 /// The variant in the shape that was found for the case on this device, or on these.

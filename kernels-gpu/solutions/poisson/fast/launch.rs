@@ -216,12 +216,14 @@ impl AtOnce {
     /// The shape that the kernel is of.
     const SHAPE: Shape = Shape::new(LEVELS_AT_ONCE, 4, 8, 6);
 
-    /// The grid for this number of planes of a cube, if its blocks run at once on this number of
-    /// multiprocessors. A chunk of its planes is as thick as a block reaches, if there are several.
-    pub fn blocks(n: u32, planes: u32, multiprocessors: u32) -> Option<[u32; 3]> {
+    /// The grid of a cube's slab on each of these devices, if its blocks run at once on this number
+    /// of multiprocessors. Slabs and chunks are as thick as a block reaches, if there are several:
+    /// they are the halo of no others but those beside them.
+    fn blocks(n: u32, devices: u32, multiprocessors: u32) -> Option<[u32; 3]> {
         let [x, y] = Self::SHAPE.tiles(n);
-        let chunks = (multiprocessors / (x * y)).min((planes / LEVELS_AT_ONCE).max(1));
-        (chunks > 0).then_some([x, y, chunks])
+        let thick = n.saturating_sub(2) / devices / LEVELS_AT_ONCE;
+        let chunks = (multiprocessors / (x * y)).min(thick.max(1));
+        (chunks > 0 && (devices == 1 || thick > 0)).then_some([x, y, chunks])
     }
 
     /// The longest chunk with which it is faster than a launch per pass: planes are computed again
@@ -234,8 +236,7 @@ impl AtOnce {
         let is_short = |[_, _, chunks]: [u32; 3]| planes.div_ceil(chunks) <= Self::LONGEST_WINNING;
         target.devices > 1
             && target.shares_memory
-            && planes >= LEVELS_AT_ONCE
-            && Self::blocks(n, planes, target.multiprocessors).is_some_and(is_short)
+            && Self::blocks(n, target.devices, target.multiprocessors).is_some_and(is_short)
     }
 
     /// Records the launches on all devices.
@@ -309,14 +310,8 @@ impl Solution for AtOnce {
         buffers: Buffers,
         plan: &mut Plan,
     ) -> Result<Outputs, PlanError> {
-        let planes = problem.n.saturating_sub(2);
         let devices = plan.available_devices();
-        let of_each = planes / devices;
-        // A slab is the halo of no others but its neighbours'.
-        let is_thick = devices == 1 || of_each >= LEVELS_AT_ONCE;
-        let Some(grid) =
-            Self::blocks(problem.n, of_each, plan.multiprocessors()).filter(|_| is_thick)
-        else {
+        let Some(grid) = Self::blocks(problem.n, devices, plan.multiprocessors()) else {
             return Self::SHAPE.record(problem, buffers, plan);
         };
         if problem.iterations == 0 {

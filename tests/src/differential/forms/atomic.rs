@@ -4,8 +4,9 @@
 use crate::differential::exact::{self, Mode};
 use crate::differential::{Class, Form, Operand, Row};
 
+use super::flush;
+use super::half::Format;
 use super::memory::{GENERIC_GLOBAL, GENERIC_SHARED, GLOBAL, Place, SHARED};
-use super::{flush, half};
 
 /// An operation, its type, and its new value as a function of the old one and the operand.
 #[derive(Clone, Copy)]
@@ -53,8 +54,8 @@ const UPDATES: [Update; 23] = [
 
 /// These keep subnormals.
 const HALF_SUMS: [Update; 2] = [
-    update("add.noftz", "f16", half::sum_of_f16),
-    update("add.noftz", "bf16", half::sum_of_bf16),
+    update("add.noftz", "f16", |a, b| Format::F16.sum(a, b)),
+    update("add.noftz", "bf16", |a, b| Format::Bf16.sum(a, b)),
 ];
 
 fn add_words(a: u64, b: u64) -> u64 {

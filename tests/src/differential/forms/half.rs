@@ -8,16 +8,6 @@ use crate::differential::{Class, Form, Operand};
 
 const SIGN: u64 = 0x8000;
 
-/// The nearest value of `f16` to a sum of two.
-pub(super) fn sum_of_f16(a: u64, b: u64) -> u64 {
-    Format::F16.sum(a, b)
-}
-
-/// The nearest value of `bf16` to a sum of two.
-pub(super) fn sum_of_bf16(a: u64, b: u64) -> u64 {
-    Format::Bf16.sum(a, b)
-}
-
 pub(super) fn forms() -> Vec<Form> {
     let mut all = Vec::new();
     for format in [Format::F16, Format::Bf16] {
@@ -31,13 +21,13 @@ pub(super) fn forms() -> Vec<Form> {
 }
 
 #[derive(Clone, Copy, PartialEq)]
-enum Format {
+pub(super) enum Format {
     F16,
     Bf16,
 }
 
 impl Format {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Format::F16 => "f16",
             Format::Bf16 => "bf16",
@@ -51,14 +41,14 @@ impl Format {
         }
     }
 
-    fn operand(self) -> Operand {
+    pub(super) fn operand(self) -> Operand {
         match self {
             Format::F16 => Operand::F16,
             Format::Bf16 => Operand::Bf16,
         }
     }
 
-    fn value(self, bits: u64) -> f64 {
+    pub(super) fn value(self, bits: u64) -> f64 {
         self.table().widen(bits & 0xffff)
     }
 
@@ -66,7 +56,8 @@ impl Format {
         self.value(bits).is_nan()
     }
 
-    fn sum(self, a: u64, b: u64) -> u64 {
+    /// The nearest value to the sum of two.
+    pub(super) fn sum(self, a: u64, b: u64) -> u64 {
         self.nearest_sum(self.value(a), self.value(b))
     }
 

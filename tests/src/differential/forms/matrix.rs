@@ -382,46 +382,47 @@ fn doubles() -> Form {
 /// A product of `wmma`. `a` is m x k, in rows, and `b` k x m, in columns.
 #[derive(Clone, Copy)]
 struct Fragments {
-    /// Of the factors.
+    /// The type of a factor.
     ty: &'static str,
+    /// The types as the product names them.
     types: &'static str,
     shape: &'static str,
     m: usize,
     k: usize,
-    /// Of an element of a factor.
+    /// Bits of an element of a factor.
     bits: usize,
     /// Registers of a factor, and of the product.
     registers: [usize; 2],
-    /// Of the product.
+    /// The type of the product.
     sum: &'static str,
+    /// An element of a factor.
     random: fn(&mut Rng) -> u64,
+    /// Its value.
     value: fn(u64) -> f64,
 }
 
+const HALVES: Fragments = Fragments {
+    ty: "f16",
+    types: "f32.f32",
+    shape: "m16n16k16",
+    m: 16,
+    k: 16,
+    bits: 16,
+    registers: [8, 8],
+    sum: "f32",
+    random: |rng| small_half(rng, &F16),
+    value: |bits| F16.widen(bits),
+};
+
 const FRAGMENTS: [Fragments; 5] = [
-    Fragments {
-        ty: "f16",
-        types: "f32.f32",
-        shape: "m16n16k16",
-        m: 16,
-        k: 16,
-        bits: 16,
-        registers: [8, 8],
-        sum: "f32",
-        random: |rng| small_half(rng, &F16),
-        value: |bits| F16.widen(bits),
-    },
+    HALVES,
     Fragments {
         ty: "bf16",
         types: "f32.bf16.bf16.f32",
-        shape: "m16n16k16",
-        m: 16,
-        k: 16,
-        bits: 16,
         registers: [4, 8],
-        sum: "f32",
         random: |rng| small_half(rng, &BF16),
         value: |bits| BF16.widen(bits),
+        ..HALVES
     },
     Fragments {
         ty: "tf32",
@@ -464,7 +465,12 @@ const FRAGMENTS: [Fragments; 5] = [
 /// `wmma`: lanes store a part of `a` and of `b`, and get one of the product.
 fn wmma(of: Fragments) -> Form {
     let Fragments {
-        ty, shape, m, k, ..
+        ty,
+        shape,
+        m,
+        k,
+        sum,
+        ..
     } = of;
     let [factor, product] = of.registers;
     let list = |first: usize, registers: usize| {
@@ -477,10 +483,7 @@ fn wmma(of: Fragments) -> Form {
     let d = list(16, product);
     // Words of 64 bits that a lane has of a factor, and of the product.
     let words = m * k * of.bits / 64 / LANES;
-    let (width, sum) = match of.sum {
-        "f64" => (64, "f64"),
-        sum => (32, sum),
-    };
+    let width = if of.sum == "f64" { 64 } else { 32 };
     let results = m * m * width / 64 / LANES;
     let [store_a, store_b] = match words {
         1 => ["st.shared.b64 [%r13], %a", "st.shared.b64 [%r13+512], %c"],

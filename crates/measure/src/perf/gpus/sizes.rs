@@ -94,9 +94,9 @@ pub fn variant(
                 .to_owned(),
         ));
     }
-    let several = on_several(lab);
+    let several = using_several(lab);
     if several.is_empty() {
-        let others = labs().iter().filter(|lab| !on_several(lab).is_empty());
+        let others = labs().iter().filter(|lab| !using_several(lab).is_empty());
         let others: Vec<&str> = others.map(|lab| lab.name).collect();
         return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
@@ -144,7 +144,7 @@ pub(super) fn submission(
 }
 
 /// The variants that use two devices where they are offered two.
-fn on_several(lab: &'static Lab) -> Vec<&'static Variant> {
+fn using_several(lab: &'static Lab) -> Vec<&'static Variant> {
     let variants = lab.variants.iter();
     variants
         .filter(|variant| uses_several(lab, variant))
@@ -158,6 +158,22 @@ fn uses_several(lab: &Lab, variant: &Variant) -> bool {
         plan.is_ok_and(|plan| plan.devices() == 2)
     };
     lab.small_cases().iter().any(|case| uses_two(case.as_ref()))
+}
+
+/// The plan for `gpus` devices, which uses all of them.
+fn plan(variant: &Variant, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
+    // How many timesteps there are makes no difference to buffers.
+    let step = case.part(0, 1);
+    let plan = variant.record_for(step.as_deref().unwrap_or(case), gpus);
+    // A built-in variant refuses only more devices than the size has planes for.
+    let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
+    match plan.devices() {
+        used if used == gpus => Ok(plan),
+        used => Err(CommandError::Input(format!(
+            "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
+            variant.name
+        ))),
+    }
 }
 
 impl Sizes<'_> {
@@ -214,10 +230,11 @@ impl Sizes<'_> {
         let runs = self.counts.iter().map(|&gpus| {
             let case = self.case(extent, gpus, Some(steps))?;
             // Whether the variant uses all of them is known before anything is timed.
-            self.plan(case.as_ref(), gpus)?;
+            let variant = self.variant_of(case.as_ref(), gpus);
+            plan(variant, case.as_ref(), gpus)?;
             Ok(OnGpus {
                 gpus,
-                variant: self.variant_of(case.as_ref(), gpus),
+                variant,
                 done: done_by(self.lab, case.as_ref()),
                 case,
             })
@@ -235,24 +252,7 @@ impl Sizes<'_> {
         };
         let own = || self.lab.on_several(case, self.info, target);
         let found = self.variant.or_else(own);
-        found.unwrap_or_else(|| on_several(self.lab)[0])
-    }
-
-    /// The plan for `gpus` devices, which uses all of them.
-    fn plan(&self, case: &dyn LabCase, gpus: u32) -> Result<Plan, CommandError> {
-        let variant = self.variant_of(case, gpus);
-        // How many timesteps there are makes no difference to buffers.
-        let step = case.part(0, 1);
-        let plan = variant.record_for(step.as_deref().unwrap_or(case), gpus);
-        // A built-in variant refuses only more devices than the size has planes for.
-        let plan = plan.map_err(|error| CommandError::Input(format!("--gpus {gpus}: {error}")))?;
-        match plan.devices() {
-            used if used == gpus => Ok(plan),
-            used => Err(CommandError::Input(format!(
-                "--gpus {gpus}: variant {} uses {used} of them; ask for at most {used}, or for another variant",
-                variant.name
-            ))),
-        }
+        found.unwrap_or_else(|| using_several(self.lab)[0])
     }
 
     fn case(
@@ -316,7 +316,8 @@ impl Sizes<'_> {
                 };
                 let declared = declared.memory_bytes().map_err(Error::from)?;
                 let on_host = declared * HOST_COPIES;
-                Ok(room.has(&self.plan(case.as_ref(), gpus)?) && host_has(on_host))
+                let variant = self.variant_of(case.as_ref(), gpus);
+                Ok(room.has(&plan(variant, case.as_ref(), gpus)?) && host_has(on_host))
             };
             held().unwrap_or(false)
         })

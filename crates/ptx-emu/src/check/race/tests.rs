@@ -354,6 +354,14 @@ impl Access {
 }
 
 impl Both {
+    fn new() -> Self {
+        Self {
+            line: Line::default(),
+            cells: vec![Cell::default(); LINE as usize],
+            together: 0,
+        }
+    }
+
     /// Makes the access, and says whether it races.
     fn access(&mut self, now: &mut Now<Apart>, access: &Access) -> bool {
         let part = access.part();
@@ -423,11 +431,7 @@ fn together(seed: u64, lanes: Lanes) -> u32 {
     let is_scattered = lanes != Lanes::Together;
     let mut random = fastrand::Rng::with_seed(seed);
     let mut clocks = [self::clocks(), self::clocks()];
-    let mut both = Both {
-        line: Line::default(),
-        cells: vec![Cell::default(); LINE as usize],
-        together: 0,
-    };
+    let mut both = Both::new();
     // The number of the first block.
     let mut epoch = 1;
     both.enter(epoch);
@@ -492,11 +496,7 @@ fn a_line_of_a_table_remembers_what_its_cells_would() {
     for seed in 0..1000 {
         let mut random = fastrand::Rng::with_seed(seed);
         let mut clocks = clocks();
-        let mut both = Both {
-            line: Line::default(),
-            cells: vec![Cell::default(); LINE as usize],
-            together: 0,
-        };
+        let mut both = Both::new();
         both.enter(1);
         let mut block = 1;
         for _ in 0..random.u32(0..400) {
@@ -565,11 +565,7 @@ fn so_does_a_line_of_lanes_of_several_warps() {
 fn a_line_of_lanes_alone_outlives_many_barriers() {
     let mut random = fastrand::Rng::with_seed(1);
     let mut clocks = clocks();
-    let mut both = Both {
-        line: Line::default(),
-        cells: vec![Cell::default(); LINE as usize],
-        together: 0,
-    };
+    let mut both = Both::new();
     both.enter(1);
     for count in 0..1000 {
         let warp = count % 3;
