@@ -28,6 +28,65 @@ pub use floats::{
 
 pub use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering};
 
+/// Loads two words at once, each of them atomically, in no order with other accesses
+/// (`ld.relaxed.gpu.v2`).
+///
+/// Values may so travel without a fence: each word has half of a value, and a number that tells
+/// whether it has arrived.
+///
+/// # Safety
+/// `pointer` is aligned to 16 bytes, and points to two words in global memory, which only atomics,
+/// this function and [`store_two`] access meanwhile.
+#[inline(always)]
+pub unsafe fn load_two(pointer: *const u64) -> [u64; 2] {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let (first, second): (u64, u64);
+        // SAFETY: the caller's.
+        unsafe {
+            core::arch::asm!(
+                "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+                "ld.relaxed.gpu.global.v2.b64 {{{first}, {second}}}, [address]; }}",
+                pointer = in(reg64) pointer,
+                first = out(reg64) first,
+                second = out(reg64) second,
+                options(nostack, preserves_flags)
+            );
+        }
+        [first, second]
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = pointer;
+        crate::gpu_only("ld.relaxed.gpu.v2")
+    }
+}
+
+/// Stores two words at once, each of them atomically (`st.relaxed.gpu.v2`): see [`load_two`].
+///
+/// # Safety
+/// As [`load_two`].
+#[inline(always)]
+pub unsafe fn store_two(pointer: *mut u64, words: [u64; 2]) {
+    #[cfg(target_arch = "nvptx64")]
+    // SAFETY: the caller's.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 address; cvta.to.global.u64 address, {pointer};",
+            "st.relaxed.gpu.global.v2.b64 [address], {{{first}, {second}}}; }}",
+            pointer = in(reg64) pointer,
+            first = in(reg64) words[0],
+            second = in(reg64) words[1],
+            options(nostack, preserves_flags)
+        );
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    {
+        let _ = (pointer, words);
+        crate::gpu_only("st.relaxed.gpu.v2")
+    }
+}
+
 /// Loads a number that another block has stored by [`store_release`]. From here on this thread sees
 /// the effects of what that block did before its store. (`AtomicU32::load` is at the scope of the
 /// system, which costs more.)
