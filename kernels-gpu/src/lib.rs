@@ -14,7 +14,8 @@
 //! | memory microbenchmarks | [`membench`] |
 //!
 //! With [`inbox`] the blocks of a cluster send each other values; with [`cache_line`] threads begin
-//! at the start of a line. With [`meet`](mod@meet) blocks of several devices wait for each other.
+//! at the start of a line. With [`boxes`] the blocks of the whole device exchange rows, and with
+//! [`meet`](mod@meet) blocks of several devices wait for each other.
 //! [`limits`] measures the rates of arithmetic, which no lab does. [`gather`] collects the values
 //! that a run's receivers record.
 //!
@@ -36,6 +37,7 @@ extern crate self as kernels_gpu;
 #[cfg(test)]
 extern crate std;
 
+pub mod boxes;
 pub mod cache_line;
 #[cfg(feature = "kernels")]
 pub mod gather;

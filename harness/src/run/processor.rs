@@ -21,8 +21,8 @@ use terminal::stdout::Out;
 #[derive(Debug, Clone, Args)]
 pub struct DeviceArg {
     /// Which variant, on a GPU or the emulated device; `harness list` has the names [default: a
-    /// plain one; on a GPU resident where the problem fits; on several GPUs a fast one that uses
-    /// them]
+    /// plain one; on a GPU one that keeps the problem on the chip where that wins; on several GPUs
+    /// a fast one that uses them]
     #[arg(long, value_name = "NAME")]
     variant: Option<String>,
     /// Where to compute: cpu, cuda, cuda:N, emulated [default: cuda if there is one, else cpu]

@@ -108,9 +108,11 @@ fn laptop() -> Vec<Poisson> {
 }
 
 fn large() -> Vec<Poisson> {
-    // The first fits into one cluster.
+    // The first fits in one cluster, and the next three in the whole GPU.
     [
         (32, 10_000),
+        (64, 5000),
+        (96, 2000),
         (128, 1000),
         (256, 1000),
         (512, 200),

@@ -12,7 +12,7 @@ use crate::computed::assert_computes;
 use crate::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use device::validate::validate;
 use device::{EmulatedDevice, LaunchLimits};
-use lab::{Cpu, InterfaceCase, LabCase};
+use lab::{Cpu, InterfaceCase, LabCase, Variant};
 use plan::{Command, Target};
 use terminal::progress::NoProgress;
 
@@ -97,7 +97,9 @@ fn plans_have_the_launches_that_the_iterations_need() {
 #[test]
 fn the_largest_grid_fits_every_launch() {
     for n in [640, Grid::MAX_N - 1, Grid::MAX_N] {
-        for variant in &LAB.variants {
+        // Larger cubes do not fit on the chip.
+        let takes_any = |variant: &&Variant| variant.name != "resident_grid";
+        for variant in LAB.variants.iter().filter(takes_any) {
             let plan = variant.record(&Poisson::new(n, 1).unwrap()).unwrap();
             validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
@@ -351,4 +353,52 @@ fn blocks_without_branches_fit_exactly() {
     assert_eq!(no_branches_block(128), [126, 3, 1]);
     assert_eq!(no_branches_block(512), [510, 1, 1]);
     assert_eq!(no_branches_block(640), [638, 1, 1]);
+}
+
+#[test]
+fn resident_grid_computes_the_same_with_every_kernel() {
+    use super::resident_grid::{kernels::INSTANCES, launch::Submission};
+    let mut kernels = Vec::new();
+    // One point inside, boxes that are cut off, odd rows, all points of a lane. The fewer
+    // multiprocessors, the larger a box.
+    for (n, iterations, multiprocessors) in [
+        (3, 3, 132),
+        (9, 1, 132),
+        (33, 4, 132),
+        (64, 3, 132),
+        (31, 2, 25),
+        (65, 4, 132),
+        (70, 1, 132),
+        (66, 3, 46),
+    ] {
+        let problem = random(n, iterations);
+        let target = Target {
+            multiprocessors,
+            ..1.into()
+        };
+        let description = problem.problem();
+        let plan =
+            plan::poisson::Poisson::record_for(target, "resident_grid", &description, &Submission);
+        let plan = plan.unwrap();
+        let Some(Command::Launch(launch)) = plan.commands().last() else {
+            panic!("{n}^3 has a launch");
+        };
+        kernels.push(launch.kernel.to_owned());
+        let expected = problem.reference(Cpu::Serial, &NoProgress).unwrap();
+        assert_computes(&LAB.module, &problem, &plan, &expected);
+    }
+    let missing = INSTANCES
+        .iter()
+        .find(|instance| !kernels.contains(&instance.0.to_owned()));
+    assert_eq!(missing, None, "{kernels:?}");
+}
+#[test]
+fn resident_grid_wins_where_all_multiprocessors_have_as_much_of_the_cube() {
+    use super::resident_grid::launch;
+    let wins = |n| launch::wins(n, Target::MULTIPROCESSORS);
+    assert_eq!([32, 48, 64, 96, 128].map(wins), [true; 5]);
+    // 98 boxes of 128 rows; cubes that do not fit.
+    assert_eq!([112, 129, 512].map(wins), [false; 3]);
+    let refused = LAB.find("resident_grid").unwrap().record(&random(150, 1));
+    insta::assert_snapshot!(refused.unwrap_err(), @"the solution refuses this problem: it keeps the field in registers and shared memory, and 150^3 points do not fit in those of 132 multiprocessors");
 }

@@ -8,6 +8,7 @@ use super::fast::launch::Shape as Fast;
 use super::fast_single::launch::Shape as FastSingle;
 use super::resident;
 use super::resident::launch::Shape as Resident;
+use super::resident_grid;
 use super::stored_source::{layer_by_layer, no_branches, reads_source, shared_tile};
 use super::{fast, fast_single};
 use crate::kernels::variant;
@@ -86,6 +87,16 @@ pub fn variants() -> Vec<Variant> {
             target.devices == 1 && Resident::DEFAULT.fits(case.n())
         })
         .tuned::<Poisson, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
+        variant::<Poisson>(
+            "resident_grid",
+            "all iterations in one launch of the whole GPU, u in its registers and shared memory, for cubes up to about 128^3",
+            |_| Box::new(resident_grid::launch::Submission),
+        )
+        .moving(computing_source)
+        .on_request()
+        .winning(|case: &Poisson, target| {
+            target.devices == 1 && resident_grid::launch::wins(case.n(), target.multiprocessors)
+        }),
         variant::<Poisson>(
             "dual",
             "computes_source on two devices, which read the layer beyond the seam from each other's memory",

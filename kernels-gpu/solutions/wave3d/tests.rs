@@ -1,7 +1,7 @@
 //! The solutions' launches and memory.
 
 use kernels_gpu::cache_line;
-use plan::{Arg, Command};
+use plan::{Arg, Command, Interface as _};
 
 use super::{fast, resident};
 use crate::computed::assert_computes;
@@ -18,7 +18,7 @@ fn problem(shape: [u32; 3], steps: u32) -> Wave3d {
 
 /// Whether a launch of this variant takes several timesteps.
 fn takes_several(variant: &Variant) -> bool {
-    ["resident", "fast"].contains(&&*variant.name)
+    ["resident", "resident_grid", "fast"].contains(&&*variant.name)
 }
 
 #[test]
@@ -86,7 +86,9 @@ fn every_other_timestep_takes_launches_and_planes_in_the_opposite_order() {
 #[test]
 fn the_longest_domains_fit_a_grid() {
     for shape in [[130_000, 3, 3], [3, 260_000, 3], [3, 3, 238_609_294]] {
-        for variant in &LAB.variants {
+        // Domains as long do not fit on the chip.
+        let takes_any = |variant: &&Variant| variant.name != "resident_grid";
+        for variant in LAB.variants.iter().filter(takes_any) {
             let plan = variant.record(&problem(shape, 1)).unwrap();
             validate(&LAB.module, &plan, &LaunchLimits::SM_90).unwrap();
         }
@@ -235,4 +237,55 @@ fn fast_has_chunks_for_all_multiprocessors() {
     assert_eq!(grid([384, 384, 384]), [7, 16, 7]);
     assert_eq!(grid([512, 128, 512])[..2], [9, 5]);
     assert_eq!(grid([3, 3, 3]), [1, 1, 3]);
+}
+
+#[test]
+fn resident_grid_is_right_with_every_kernel() {
+    use super::resident_grid::{kernels::INSTANCES, launch::Submission};
+    let mut kernels = Vec::new();
+    // One site inside, only damped layers, boxes that are cut off, all sites of a lane. The fewer
+    // multiprocessors, the larger a box.
+    for (extents, steps, multiprocessors) in [
+        ([3, 3, 3], 3, 132),
+        ([9, 13, 8], 1, 132),
+        ([15, 17, 33], 4, 132),
+        ([26, 31, 64], 3, 132),
+        ([26, 31, 20], 2, 20),
+        ([18, 14, 65], 4, 132),
+        ([30, 35, 70], 1, 132),
+        ([40, 31, 66], 3, 12),
+    ] {
+        let problem = random(extents, steps);
+        let target = plan::Target {
+            multiprocessors,
+            ..1.into()
+        };
+        let description = problem.problem();
+        let plan =
+            plan::wave3d::Wave3d::record_for(target, "resident_grid", &description, &Submission);
+        let plan = plan.unwrap();
+        let Some(Command::Launch(launch)) = plan.commands().last() else {
+            panic!("{extents:?} has a launch");
+        };
+        kernels.push(launch.kernel.to_owned());
+        let expected = LabCase::reference(&problem, Cpu::Serial, &NoProgress).unwrap();
+        assert_computes(&LAB.module, &problem, &plan, &expected);
+    }
+    let missing = INSTANCES
+        .iter()
+        .find(|instance| !kernels.contains(&instance.0.to_owned()));
+    assert_eq!(missing, None, "{kernels:?}");
+}
+
+#[test]
+fn resident_grid_wins_where_all_multiprocessors_have_as_much_of_the_domain() {
+    use super::resident_grid::launch;
+    let wins = |extents| launch::wins(extents, plan::Target::MULTIPROCESSORS);
+    assert_eq!([48, 64, 80, 96, 128].map(|n| wins([n; 3])), [true; 5]);
+    assert_eq!([112, 129, 384].map(|n| wins([n; 3])), [false; 3]);
+    let refused = LAB
+        .find("resident_grid")
+        .unwrap()
+        .record(&problem([64, 64, 129], 1));
+    insta::assert_snapshot!(refused.unwrap_err(), @"the solution refuses this problem: it keeps the fields in registers and shared memory, and 64 x 64 x 129 sites do not fit in those of 132 multiprocessors");
 }

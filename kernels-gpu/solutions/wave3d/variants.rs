@@ -4,6 +4,7 @@ use super::fast::kernels::{MARGIN, WIDTH};
 use super::fast::launch::Shape as Fast;
 use super::kernels::{BLOCK, PLANES};
 use super::resident::launch::Shape as Resident;
+use super::resident_grid;
 use super::{fast, resident, single, split2, split3};
 use crate::kernels::variant;
 use crate::wave3d::{MAX_SITES, Wave3d};
@@ -50,6 +51,16 @@ pub fn variants() -> Vec<Variant> {
             target.devices == 1 && Resident::DEFAULT.fits([n_x, n_y, n_z])
         })
         .tuned::<Wave3d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
+        variant::<Wave3d>(
+            "resident_grid",
+            "all timesteps in one launch of the whole GPU, fields in its registers and shared memory, for domains up to about 128^3",
+            |_| Box::new(resident_grid::launch::Submission),
+        )
+        .on_request()
+        .winning(|case: &Wave3d, target| {
+            let kernels_gpu::wave3d::Domain { n_x, n_y, n_z } = case.domain();
+            target.devices == 1 && resident_grid::launch::wins([n_x, n_y, n_z], target.multiprocessors)
+        }),
     ]
 }
 

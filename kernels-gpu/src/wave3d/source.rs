@@ -19,3 +19,11 @@ impl Source {
         Self { index, value }
     }
 }
+
+/// The number of the source's values that a launch stores: parameters have 4 KB.
+pub const VALUES: usize = 256;
+
+/// The source's values at [`VALUES`] timesteps.
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub struct Values(pub [f64; VALUES]);

@@ -25,10 +25,8 @@ use cuda_std::{UVec3, hint};
 
 use kernels_gpu::inbox::{Beside, Inboxes};
 use kernels_gpu::wave3d::domain::Domain;
+use kernels_gpu::wave3d::source::Values;
 use kernels_gpu::wave3d::update::{Factors, Neighbours, Scheme, laplacian};
-
-/// The number of values that [`wave3d_resident_values`] stores.
-pub const VALUES: usize = 256;
 
 /// Values of a column's factors in shared memory. One is not used.
 const FACTORS: usize = 4;
@@ -45,22 +43,18 @@ pub const fn shared_mem_bytes(extents: [u32; 3]) -> usize {
         + 8 * (FACTORS * extents[0] as usize * extents[1] as usize + 2 * tile_len(extents))
 }
 
-/// Stores the source's values at [`VALUES`] timesteps.
+/// Stores the source's values at [`VALUES`](kernels_gpu::wave3d::source::VALUES) timesteps.
 ///
 /// Block and grid: one thread.
 ///
 /// # Safety
-/// `out` points to [`VALUES`] elements, which nothing else accesses during the launch.
+/// `out` points to [`VALUES`](kernels_gpu::wave3d::source::VALUES) elements, which nothing else
+/// accesses during the launch.
 #[kernel]
 pub unsafe fn wave3d_resident_values(out: *mut f64, values: Values) {
     // SAFETY: the caller's.
     unsafe { *out.cast() = values }
 }
-
-/// The source's values at [`VALUES`] timesteps.
-#[derive(Clone, Copy)]
-#[repr(C)]
-pub struct Values(pub [f64; VALUES]);
 
 /// Writes the body out for each plane or row. LLVM would not unroll a long loop, and the fields
 /// would be in local memory.

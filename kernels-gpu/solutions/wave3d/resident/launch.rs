@@ -1,10 +1,11 @@
 //! All timesteps in one launch of one cluster if the domain fits in its blocks; otherwise one
 //! launch per timestep.
 
+use kernels_gpu::wave3d::source::VALUES;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
-use super::kernels::{INSTANCES, VALUES, shared_mem_bytes};
+use super::kernels::{INSTANCES, shared_mem_bytes};
 
 /// The largest shared memory of a block on compute capability 9.0.
 const MAX_SHARED_MEM_BYTES: usize = 227 << 10;
