@@ -52,7 +52,7 @@ impl Solution for Submission {
         let Some((kernel, division)) = fitting(n, multiprocessors) else {
             return Err(PlanError::unsupported(format!(
                 "it keeps the field in registers and shared memory, and {n}^3 points do not fit in \
-                 those of {multiprocessors} multiprocessors"
+                 those of {multiprocessors} multiprocessors; variant fast takes any size"
             )));
         };
         let Division {

@@ -59,7 +59,8 @@ impl Solution for Submission {
         let Some((kernel, division)) = fitting([n_x, n_y, n_z], multiprocessors) else {
             return Err(PlanError::unsupported(format!(
                 "it keeps the fields in registers and shared memory, and {n_x} x {n_y} x {n_z} \
-                 sites do not fit in those of {multiprocessors} multiprocessors"
+                 sites do not fit in those of {multiprocessors} multiprocessors; variant fast takes \
+                 any size"
             )));
         };
         let Division {
