@@ -1,5 +1,14 @@
 //! The division of a field into boxes.
 
+use super::COLUMNS;
+
+/// The largest shared memory of a block on compute capability 9.0.
+const MAX_SHARED_MEM_BYTES: u32 = 227 << 10;
+
+/// A kernel: name, layers and rows of a warp, pairs of a lane, the largest number of threads of a
+/// block.
+pub type Instance = (&'static str, u32, u32, u32, u32);
+
 /// Boxes of a field, and warps of a box, along y and z.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Division {
@@ -12,6 +21,28 @@ pub struct Division {
 }
 
 impl Division {
+    /// The first of the kernels that a field of these extents along x, y and z fits on this number
+    /// of multiprocessors, and its boxes. A box of some layers and rows, of some pairs per lane,
+    /// has `shared_mem_bytes`.
+    pub fn fitting(
+        instances: &[Instance],
+        [points, rows, layers]: [u32; 3],
+        multiprocessors: u32,
+        shared_mem_bytes: impl Fn(u32, u32, u32) -> u32,
+    ) -> Option<(&'static str, Division)> {
+        let pairs = points.div_ceil(COLUMNS);
+        let fits = |[rows, layers]: [u32; 2]| {
+            shared_mem_bytes(layers, rows, pairs) <= MAX_SHARED_MEM_BYTES
+        };
+        let kernels = instances.iter().filter(|&&(_, _, _, p, _)| p == pairs);
+        let mut divided = kernels.filter_map(|&(name, l, r, _, threads)| {
+            let (field, warps) = ([rows, layers], threads / 32);
+            let division = Division::smallest(field, [r, l], warps, multiprocessors, fits)?;
+            Some((name, division))
+        });
+        divided.next()
+    }
+
     /// The division into the smallest boxes, for a field of `rows` rows in each of `layers` layers,
     /// warps of `per_warp` rows and layers, and blocks of at most `warps` warps. There are at most
     /// as many boxes as `blocks`, and `fits` tells which extents a box may have.
@@ -49,10 +80,12 @@ impl Division {
         8 * y * z * u64::from(blocks) <= 9 * u64::from(rows) * u64::from(layers)
     }
 
-    /// The rows of a timestep that blocks [receive](super::Tile::receive) from others. The boxes at
-    /// the field's ends have some without a sender.
-    pub fn received_rows(&self) -> u32 {
-        2 * self.boxes[0] * self.boxes[1] * (self.extents[0] + self.extents[1])
+    /// The words of 64 bits of a launch's inbox, 0 before it: two for each value of the rows that
+    /// blocks [receive](super::Tile::receive) in even timesteps, of `pairs` pairs per lane, then
+    /// those in odd ones. The boxes at the field's ends have some rows without a sender.
+    pub fn inbox_words(&self, pairs: u32) -> usize {
+        let rows = 2 * self.boxes[0] * self.boxes[1] * (self.extents[0] + self.extents[1]);
+        2 * 2 * rows as usize * (COLUMNS * pairs) as usize
     }
 }
 

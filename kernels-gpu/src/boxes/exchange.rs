@@ -50,7 +50,7 @@ impl Exchange {
     /// This warp, of `rows` rows in each of `layers` layers.
     ///
     /// Grid: boxes along y and z. Block: 32 threads along x, warps along y and z. `inbox` has
-    /// [`inbox_words`](super::inbox_words).
+    /// [`inbox_words`](super::Division::inbox_words).
     #[inline(always)]
     pub fn new(inbox: *mut u64, rows: u32, layers: u32) -> Exchange {
         let warp = [thread::thread_idx_y(), thread::thread_idx_z()];

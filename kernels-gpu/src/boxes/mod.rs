@@ -17,7 +17,7 @@ mod division;
 mod exchange;
 mod tile;
 
-pub use division::Division;
+pub use division::{Division, Instance};
 pub use tile::{Tile, beyond, is_uniformly, shared_mem_bytes};
 
 /// Points of a row for which each lane has a pair.
@@ -26,12 +26,6 @@ pub const COLUMNS: u32 = 64;
 /// A lane's values of a row: P pairs of neighbouring points. Pair j is [`COLUMNS`] j points after
 /// the first one.
 pub type Row<const P: usize> = [[f64; 2]; P];
-
-/// The words of 64 bits of the inbox of a launch, 0 before it: two for each value of the rows that
-/// blocks receive, of `pairs` pairs per lane, in even timesteps, then those in odd ones.
-pub fn inbox_words(division: &Division, pairs: u32) -> usize {
-    2 * 2 * division.received_rows() as usize * (COLUMNS * pairs) as usize
-}
 
 /// Writes the body out for each number below the end, which is at most 8. LLVM would not unroll a
 /// long loop, and the values of its arrays would be in local memory.

@@ -36,7 +36,7 @@ impl<const L: usize, const R: usize, const P: usize> Tile<L, R, P> {
     /// y and z.
     ///
     /// Grid: boxes along y and z. Block: 32 threads along x, warps along y and z. `inbox` has
-    /// [`inbox_words`](super::inbox_words) of 0.
+    /// [`inbox_words`](super::Division::inbox_words) of 0.
     ///
     /// # Safety
     /// All threads of the block call together. The block's dynamic shared memory begins with

@@ -15,7 +15,7 @@
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
-use kernels_gpu::boxes::{Row, Tile, beyond, is_uniformly};
+use kernels_gpu::boxes::{Instance, Row, Tile, beyond, is_uniformly};
 use kernels_gpu::poisson::Grid;
 use kernels_gpu::poisson::update::{Neighbours, sixth};
 use kernels_gpu::unrolled;
@@ -250,17 +250,16 @@ unsafe fn resident<const L: usize, const R: usize, const P: usize>(
 /// The kernels, by the layers and rows of a warp and the pairs of a lane.
 macro_rules! instances {
     ($($name:ident: $layers:literal, $rows:literal, $pairs:literal, $threads:literal;)*) => {
-        /// The kernels: name, layers and rows of a warp, pairs of a lane, the largest number of
-        /// threads of a block. Those for small boxes are first.
-        pub const INSTANCES: &[(&str, u32, u32, u32, u32)] =
+        /// The kernels, those for small boxes first.
+        pub const INSTANCES: &[Instance] =
             &[$((stringify!($name), $layers, $rows, $pairs, $threads)),*];
 
         $(
         /// Computes `iterations` iterations, at least one, of `u`; `before` becomes the field
         /// before the last. The points on the walls keep their values.
         ///
-        /// `h2` is the grid's. `inbox` has [`inbox_words`](kernels_gpu::boxes::inbox_words)
-        /// of 0.
+        /// `h2` is the grid's. `inbox` has
+        /// [`inbox_words`](kernels_gpu::boxes::Division::inbox_words) of 0.
         ///
         /// Block: 32 x warps along y x warps along z. Grid: boxes along y and z, with
         /// [`shared_mem_bytes`](kernels_gpu::boxes::shared_mem_bytes). All blocks run at once.

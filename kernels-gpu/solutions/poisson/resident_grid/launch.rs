@@ -1,29 +1,16 @@
 //! All iterations in one launch of the whole GPU. Cubes that do not fit in its registers and shared
 //! memory are refused.
 
-use kernels_gpu::boxes::{COLUMNS, Division, inbox_words, shared_mem_bytes};
+use kernels_gpu::boxes::{COLUMNS, Division, shared_mem_bytes};
 use kernels_gpu::poisson::Grid;
 use plan::poisson::{Buffers, Outputs, Problem, Solution};
 use plan::{Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::INSTANCES;
 
-/// The largest shared memory of a block on compute capability 9.0.
-const MAX_SHARED_MEM_BYTES: u32 = 227 << 10;
-
-/// The kernel and the boxes for a cube on this number of multiprocessors, if it fits: of the
-/// kernels, the first one for which it does.
+/// The kernel and the boxes for a cube on this number of multiprocessors, if it fits.
 fn fitting(n: u32, multiprocessors: u32) -> Option<(&'static str, Division)> {
-    let pairs = n.div_ceil(COLUMNS);
-    let fits =
-        |[rows, layers]: [u32; 2]| shared_mem_bytes(layers, rows, pairs) <= MAX_SHARED_MEM_BYTES;
-    let kernels = INSTANCES.iter().filter(|&&(_, _, _, p, _)| p == pairs);
-    let mut divided = kernels.filter_map(|&(name, layers, rows, _, threads)| {
-        let (per_warp, warps) = ([rows, layers], threads / 32);
-        let division = Division::smallest([n; 2], per_warp, warps, multiprocessors, fits)?;
-        Some((name, division))
-    });
-    divided.next()
+    Division::fitting(INSTANCES, [n; 3], multiprocessors, shared_mem_bytes)
 }
 
 /// Whether it is faster on this number of multiprocessors than several iterations per launch. As
@@ -62,7 +49,7 @@ impl Solution for Submission {
         } = division;
         let pairs = n.div_ceil(COLUMNS);
         let before = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
-        let inbox = plan.scratch("inbox", Element::U64, inbox_words(&division, pairs));
+        let inbox = plan.scratch("inbox", Element::U64, division.inbox_words(pairs));
         plan.fill(inbox, 0)?;
         let config = LaunchConfig::new([boxes_y, boxes_z, 1], [32, warps_y, warps_z])
             .with_shared_mem_bytes(shared_mem_bytes(layers, rows, pairs));

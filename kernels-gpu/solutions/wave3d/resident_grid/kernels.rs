@@ -15,7 +15,7 @@
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
-use kernels_gpu::boxes::{COLUMNS, Row, Tile, beyond, is_uniformly, shared_mem_bytes};
+use kernels_gpu::boxes::{COLUMNS, Instance, Row, Tile, beyond, is_uniformly, shared_mem_bytes};
 use kernels_gpu::unrolled;
 use kernels_gpu::wave3d::domain::Domain;
 use kernels_gpu::wave3d::source::Values;
@@ -417,17 +417,16 @@ unsafe fn resident<const L: usize, const R: usize, const P: usize>(task: Task<'_
 /// The kernels, by the layers and rows of a warp and the pairs of a lane.
 macro_rules! instances {
     ($($name:ident: $layers:literal, $rows:literal, $pairs:literal, $threads:literal;)*) => {
-        /// The kernels: name, layers and rows of a warp, pairs of a lane, the largest number of
-        /// threads of a block. Those for small boxes are first.
-        pub const INSTANCES: &[(&str, u32, u32, u32, u32)] =
+        /// The kernels, those for small boxes first.
+        pub const INSTANCES: &[Instance] =
             &[$((stringify!($name), $layers, $rows, $pairs, $threads)),*];
 
         $(
         /// Advances both fields by `steps` timesteps.
         ///
         /// `ratio` is dt^2/dx^2, `source` the position of the source's site, `values` its value at
-        /// each timestep. `inbox` has [`inbox_words`](kernels_gpu::boxes::inbox_words)
-        /// of 0.
+        /// each timestep. `inbox` has
+        /// [`inbox_words`](kernels_gpu::boxes::Division::inbox_words) of 0.
         ///
         /// Block: 32 x warps along y x warps along x. Grid: boxes along y and x, with
         /// [`all_shared_mem_bytes`]. All blocks run at once.

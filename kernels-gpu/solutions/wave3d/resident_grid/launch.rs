@@ -1,30 +1,17 @@
 //! All timesteps in one launch of the whole GPU. Domains that do not fit in its registers and
 //! shared memory are refused.
 
-use kernels_gpu::boxes::{COLUMNS, Division, inbox_words};
+use kernels_gpu::boxes::{COLUMNS, Division};
 use kernels_gpu::wave3d::source::VALUES;
 use plan::wave3d::{Buffers, Outputs, Problem, Solution};
 use plan::{BufferId, Element, LaunchConfig, Plan, PlanError, args};
 
 use super::kernels::{INSTANCES, all_shared_mem_bytes};
 
-/// The largest shared memory of a block on compute capability 9.0.
-const MAX_SHARED_MEM_BYTES: u32 = 227 << 10;
-
-/// The kernel and the boxes for a domain on this number of multiprocessors, if it fits: of the
-/// kernels, the first one for which it does.
+/// The kernel and the boxes for a domain on this number of multiprocessors, if it fits.
 fn fitting([n_x, n_y, n_z]: [u32; 3], multiprocessors: u32) -> Option<(&'static str, Division)> {
-    let pairs = n_z.div_ceil(COLUMNS);
-    let fits = |[rows, layers]: [u32; 2]| {
-        all_shared_mem_bytes(layers, rows, pairs) <= MAX_SHARED_MEM_BYTES
-    };
-    let kernels = INSTANCES.iter().filter(|&&(_, _, _, p, _)| p == pairs);
-    let mut divided = kernels.filter_map(|&(name, layers, rows, _, threads)| {
-        let (per_warp, warps) = ([rows, layers], threads / 32);
-        let division = Division::smallest([n_y, n_x], per_warp, warps, multiprocessors, fits)?;
-        Some((name, division))
-    });
-    divided.next()
+    let extents = [n_z, n_y, n_x];
+    Division::fitting(INSTANCES, extents, multiprocessors, all_shared_mem_bytes)
 }
 
 /// Whether it is faster on this number of multiprocessors than a launch per timestep, as far as
@@ -69,7 +56,7 @@ impl Solution for Submission {
             extents: [rows, layers],
         } = division;
         let pairs = n_z.div_ceil(COLUMNS);
-        let inbox = plan.scratch("inbox", Element::U64, inbox_words(&division, pairs));
+        let inbox = plan.scratch("inbox", Element::U64, division.inbox_words(pairs));
         plan.fill(inbox, 0)?;
         let values = source_values(problem, plan)?;
         let config = LaunchConfig::new([boxes_y, boxes_x, 1], [32, warps_y, warps_x])
