@@ -3,6 +3,7 @@
 use std::ffi::{c_int, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use crate::caller;
 use crate::code::{self, Code, Outcome};
 use crate::objects::Handle;
 use crate::settings::Settings;
@@ -55,7 +56,10 @@ macro_rules! driver_api {
 
 /// The number that a function returns. A panic is a bug here, and an error there.
 pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_int {
-    let outcome = catch_unwind(AssertUnwindSafe(body));
+    let outcome = match caller::refusal(name) {
+        Some(code) => Ok(Err(code)),
+        None => catch_unwind(AssertUnwindSafe(body)),
+    };
     let number = match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(Code(number))) => number,

@@ -22,6 +22,9 @@
 //!   kernels, and are one memory: nothing is copied.
 //! - **Streams execute in order, at once where they can.** A stream that waits for a value in
 //!   memory, and what waits for that stream, goes on at a later call.
+//! - **Nobody waits for himself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
+//!   from every call, and a process that was forked from one with CUDA
+//!   `CUDA_ERROR_NOT_INITIALIZED`. Both are told.
 //! - The settings are environment variables: see `settings.rs`.
 //!
 //! # Spine
@@ -36,7 +39,7 @@
 //! | `driver/queue.rs` | does the work of streams, and knows when it is done |
 //! | `driver/graph.rs` | graphs, and streams that record them |
 //! | `report.rs` | **tells faults**, and records launches |
-//! | `call.rs` | how a function of the driver is defined |
+//! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
 //! | `image.rs` | takes the PTX out of what a program loads |
@@ -56,6 +59,8 @@
 mod call;
 #[cfg(target_os = "linux")]
 mod api;
+#[cfg(target_os = "linux")]
+mod caller;
 #[cfg(target_os = "linux")]
 mod code;
 #[cfg(target_os = "linux")]

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 use std::ffi::c_int;
 use std::sync::{Mutex, PoisonError};
 
-use crate::call::Exported;
-use crate::code::Code;
+use crate::call::{Exported, answer};
+use crate::code::{Code, Outcome};
 use crate::report;
 
 /// Tells of a function, once.
-fn tell(name: &'static str) -> c_int {
+fn tell(name: &'static str) -> Outcome {
     static TOLD: Mutex<BTreeSet<&str>> = Mutex::new(BTreeSet::new());
     let mut told = TOLD.lock().unwrap_or_else(PoisonError::into_inner);
     if told.insert(name) {
         report::unsupported(report::Need::Function, &format!("{name} is not supported"));
     }
-    Code::NOT_SUPPORTED.0
+    Err(Code::NOT_SUPPORTED)
 }
 
 macro_rules! missing {
@@ -28,7 +28,7 @@ macro_rules! missing {
             #[unsafe(no_mangle)]
             #[allow(non_snake_case)]
             extern "C" fn $name() -> c_int {
-                tell(stringify!($name))
+                answer(stringify!($name), || tell(stringify!($name)))
             }
         )*
 

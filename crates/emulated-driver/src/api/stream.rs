@@ -8,7 +8,7 @@ use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
 use crate::objects::copy::Place;
 use crate::objects::stream::Stream;
-use crate::objects::work::{Condition, HostFunction, Work};
+use crate::objects::work::{Callback, Condition, HostFunction, Work};
 
 fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
     with_context(|driver, context| {
@@ -121,7 +121,7 @@ driver_api! {
         let number = with(|driver| Ok(driver.event(event)?.recorded))?;
         queue::submit(stream, Work::Wait(event, number))
     }
-    fn cuStreamAddCallback(stream: Handle, function: Option<unsafe extern "C" fn(Handle, c_int, *mut c_void)>, data: usize, _flags: c_uint) {
+    fn cuStreamAddCallback(stream: Handle, function: Option<Callback>, data: usize, _flags: c_uint) {
         queue::submit(stream, Work::Callback(function.ok_or(Code::INVALID_VALUE)?, stream, data))
     }
     fn cuLaunchHostFunc(stream: Handle, function: Option<HostFunction>, data: usize) {

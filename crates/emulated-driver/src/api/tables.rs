@@ -136,11 +136,15 @@ fn sized(
 /// An entry that is not known, of the table at an index.
 extern "C" fn unknown<const TABLE: usize>() -> c_int {
     let name = tables()[TABLE].name;
-    report::unsupported(
-        report::Need::Function,
-        &format!("a function of the driver that is not public (table \"{name}\") is not supported"),
-    );
-    Code::NOT_SUPPORTED.0
+    answer(name, || {
+        report::unsupported(
+            report::Need::Function,
+            &format!(
+                "a function of the driver that is not public (table \"{name}\") is not supported"
+            ),
+        );
+        Err(Code::NOT_SUPPORTED)
+    })
 }
 
 extern "C" fn nothing() -> c_int {

@@ -15,6 +15,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use ptx_emu::{CONST_WINDOW, DeviceLimits, GLOBAL_BASE, Machine};
 
+use crate::caller;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::context::{Context, Device};
@@ -66,6 +67,7 @@ fn lock() -> MutexGuard<'static, Option<Driver>> {
 
 /// Starts the driver. Later calls do nothing.
 pub(crate) fn start() -> Outcome {
+    caller::starts();
     let mut driver = lock();
     if driver.is_none() {
         report::started();

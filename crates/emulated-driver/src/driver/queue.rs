@@ -17,12 +17,13 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::{Driver, is_device_address, with};
+use crate::caller;
 use crate::code::{Code, Outcome};
 use crate::host::{self, Access};
 use crate::objects::Handle;
 use crate::objects::copy::{Copy, Side};
 use crate::objects::stream::{Event, LEGACY, LEGACY_BY_NAME, PER_THREAD, StreamKey};
-use crate::objects::work::{Item, Work};
+use crate::objects::work::{Callback, HostFunction, Item, Work};
 
 /// How long a call waits for a function of the program.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -73,7 +74,31 @@ enum Step {
     Idle,
     Done,
     /// A function of the program is to be called, and then [`Driver::called`].
-    Call(StreamKey, Box<dyn FnOnce() + Send>),
+    Call(StreamKey, HostCall),
+}
+
+/// A call of a function of the program.
+#[derive(Clone, Copy)]
+enum HostCall {
+    Function(HostFunction, usize),
+    Callback(Callback, Handle, usize),
+}
+
+impl HostCall {
+    /// # Safety
+    ///
+    /// The program gave the function for this call, which is made once.
+    unsafe fn make(self) {
+        // SAFETY: the caller promises it.
+        unsafe {
+            match self {
+                HostCall::Function(function, data) => function(data as *mut c_void),
+                HostCall::Callback(function, stream, data) => {
+                    function(stream, 0, data as *mut c_void);
+                }
+            }
+        }
+    }
 }
 
 impl Driver {
@@ -163,19 +188,11 @@ impl Driver {
             }
             Work::Call(function, data) => {
                 self.begin_call(key, ticket);
-                // SAFETY: the program gave the function for this call.
-                return Step::Call(
-                    key,
-                    Box::new(move || unsafe { function(data as *mut c_void) }),
-                );
+                return Step::Call(key, HostCall::Function(function, data));
             }
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
-                // SAFETY: the program gave the function for this call.
-                return Step::Call(
-                    key,
-                    Box::new(move || unsafe { function(stream, 0, data as *mut c_void) }),
-                );
+                return Step::Call(key, HostCall::Callback(function, stream, data));
             }
             other => self.execute(other),
         };
@@ -268,21 +285,28 @@ pub(crate) fn run() -> Outcome {
 }
 
 /// Calls a function of the program in a thread of its own, and waits until it has returned, or for
-/// [`PATIENCE`]. A function that takes longer lets its stream go on by itself.
-fn call_aside(key: StreamKey, call: Box<dyn FnOnce() + Send>) {
-    let (returned, wait) = mpsc::channel();
-    std::thread::spawn(move || {
-        call();
-        let ended = with(|driver| {
+/// [`PATIENCE`]. A function that takes longer lets its stream go on by itself. If the system has no
+/// more threads, it is called on this one.
+fn call_aside(key: StreamKey, call: HostCall) {
+    let make = move || {
+        // SAFETY: the program gave the function for this call, which one thread makes.
+        caller::as_stream(key.context, || unsafe { call.make() });
+        with(|driver| {
             driver.called(key);
             Ok(())
-        });
+        })
+    };
+    let (returned, wait) = mpsc::channel();
+    let aside = std::thread::Builder::new().spawn(move || {
         // Errors of the work that follows stay with their context, for the program's next call.
-        if ended.is_ok() && returned.send(()).is_err() {
+        if make().is_ok() && returned.send(()).is_err() {
             let _ = run();
         }
     });
-    let _ = wait.recv_timeout(PATIENCE);
+    match aside {
+        Ok(_) => drop(wait.recv_timeout(PATIENCE)),
+        Err(_) => drop(make()),
+    }
 }
 
 /// Enqueues work, or gives it to the graph that the stream records, and does what is ready. An

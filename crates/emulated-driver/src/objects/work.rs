@@ -1,7 +1,7 @@
 //! The work that streams have to do, in the order in which they have it.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::Arc;
 
 use super::Handle;
@@ -11,6 +11,9 @@ use super::stream::StreamKey;
 
 /// A function of the program that a stream calls.
 pub(crate) type HostFunction = unsafe extern "C" fn(*mut c_void);
+
+/// The same of `cuStreamAddCallback`, with the stream and its state.
+pub(crate) type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
 
 /// The comparisons of `cuStreamWaitValue32`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,12 +52,8 @@ pub(crate) enum Work {
     Fill(Fill),
     /// The second is the address that it is called with.
     Call(HostFunction, usize),
-    /// Of `cuStreamAddCallback`, which has other arguments.
-    Callback(
-        unsafe extern "C" fn(Handle, i32, *mut c_void),
-        Handle,
-        usize,
-    ),
+    /// The stream is that of the call which enqueued it.
+    Callback(Callback, Handle, usize),
     /// Records an event, for the time of this number.
     Record(Handle, u64),
     /// Waits until the event was recorded that often.
