@@ -25,7 +25,8 @@
 //! - **Nobody waits for himself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
 //!   from every call, and a process that was forked from one with CUDA
 //!   `CUDA_ERROR_NOT_INITIALIZED`. Both are told.
-//! - The settings are environment variables: see `settings.rs`.
+//! - The settings are environment variables: see `settings.rs`. `CUDA_VISIBLE_DEVICES` chooses
+//!   among the devices.
 //!
 //! # Spine
 //!
@@ -75,3 +76,5 @@ mod objects;
 mod report;
 #[cfg(target_os = "linux")]
 mod settings;
+#[cfg(target_os = "linux")]
+mod visible;

@@ -10,12 +10,16 @@
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
 //! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
-//! | `CUDA_VISIBLE_DEVICES` | empty or `-1`: no device | all |
+//! | `CUDA_VISIBLE_DEVICES` | which of the devices, in which order: see `visible.rs` | all |
+//!
+//! `CUDA_DEVICE_ORDER` changes nothing: the devices are alike, and counted by their bus numbers.
 
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
+
+use crate::visible::visible;
 
 /// The most devices.
 const MAX_DEVICES: u32 = 16;
@@ -23,7 +27,8 @@ const MAX_DEVICES: u32 = 16;
 /// The settings.
 #[derive(Clone, Debug)]
 pub(crate) struct Settings {
-    pub(crate) devices: u32,
+    /// The numbers of the devices that the program sees, in its order.
+    pub(crate) devices: Vec<u32>,
     pub(crate) multiprocessors: u32,
     pub(crate) options: Options,
     pub(crate) report: Option<PathBuf>,
@@ -65,8 +70,16 @@ impl Settings {
         let counts = number("EMULATED_DRIVER_COUNTS", 0, 1) == 1;
         let trace = number("EMULATED_DRIVER_TRACE", 0, 1) == 1;
         let volatile_is_plain = number("EMULATED_DRIVER_VOLATILE_IS_PLAIN", 0, 1) == 1;
-        let are_hidden =
-            variable("CUDA_VISIBLE_DEVICES").is_some_and(|list| list.is_empty() || list == "-1");
+        let devices = match variable("CUDA_VISIBLE_DEVICES") {
+            None => (0..devices).collect(),
+            Some(list) => {
+                let (numbers, problem) = visible(&list, devices);
+                problems.extend(
+                    problem.map(|problem| format!("CUDA_VISIBLE_DEVICES is {list}: {problem}")),
+                );
+                numbers
+            }
+        };
         let sanitize = match variable("EMULATED_DRIVER_CHECK") {
             None => Sanitize::ALL,
             Some(list) => checks(&list).unwrap_or_else(|problem| {
@@ -82,7 +95,7 @@ impl Settings {
             },
         };
         let settings = Settings {
-            devices: if are_hidden { 0 } else { devices },
+            devices,
             multiprocessors,
             options: Options {
                 sanitize,
@@ -137,7 +150,7 @@ mod tests {
     #[test]
     fn defaults_check_everything_on_one_device() {
         let (settings, problems) = read(&[]);
-        assert_eq!((settings.devices, settings.multiprocessors), (1, 132));
+        assert_eq!((settings.devices, settings.multiprocessors), (vec![0], 132));
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(settings.options.schedule, Schedule::InOrder);
         assert_eq!(problems, Vec::<String>::new());
@@ -151,7 +164,8 @@ mod tests {
             ("EMULATED_DRIVER_ORDER", "5"),
             ("EMULATED_DRIVER_CHECK", "races,bounds"),
         ]);
-        assert_eq!((settings.devices, settings.multiprocessors), (3, 2));
+        assert_eq!(settings.devices, [0, 1, 2]);
+        assert_eq!(settings.multiprocessors, 2);
         assert_eq!(settings.options.schedule, Schedule::Random { seed: 5 });
         let races = Sanitize {
             races: true,
@@ -159,7 +173,7 @@ mod tests {
         };
         assert_eq!(settings.options.sanitize, races);
         assert_eq!(problems, Vec::<String>::new());
-        assert_eq!(read(&[("CUDA_VISIBLE_DEVICES", "")]).0.devices, 0);
+        assert_eq!(read(&[("CUDA_VISIBLE_DEVICES", "")]).0.devices, [0; 0]);
     }
 
     #[test]
@@ -167,13 +181,15 @@ mod tests {
         let (settings, problems) = read(&[
             ("EMULATED_DRIVER_DEVICES", "many"),
             ("EMULATED_DRIVER_CHECK", "everything"),
+            ("CUDA_VISIBLE_DEVICES", "0,2"),
         ]);
-        assert_eq!(settings.devices, 1);
+        assert_eq!(settings.devices, [0]);
         assert_eq!(settings.options.sanitize, Sanitize::ALL);
         assert_eq!(
             problems,
             [
                 "EMULATED_DRIVER_DEVICES is many: write a number from 0 to 16",
+                "CUDA_VISIBLE_DEVICES is 0,2: it ends before 2, which is no device: there is device 0 alone",
                 "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, bounds (always made), all, none",
             ]
         );

@@ -13,8 +13,14 @@ pub(crate) const CAPABILITY: (c_int, c_int) = (9, 0);
 /// Registers of a multiprocessor.
 pub(crate) const REGISTERS: c_int = 65536;
 
-/// The value of an attribute, which has the number of `CUdevice_attribute`.
-pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
+/// The number of a device's bus.
+pub(crate) fn bus(number: u32) -> c_int {
+    number as c_int + 1
+}
+
+/// The value of an attribute, which has the number of `CUdevice_attribute`, of the device with this
+/// number among all.
+pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
     let limits = DeviceLimits::default();
     Ok(match attribute {
         1 => limits.threads_per_block as c_int,
@@ -45,7 +51,7 @@ pub(crate) fn of(attribute: c_int, device: c_int) -> Outcome<c_int> {
         111 => 1024,
         75 => CAPABILITY.0,
         76 => CAPABILITY.1,
-        33 => device + 1,
+        33 => bus(number),
         // Copy engines; ratio of f32 to f64 speed.
         40 => 3,
         87 => 2,

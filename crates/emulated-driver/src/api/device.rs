@@ -6,6 +6,7 @@ use crate::api::attributes;
 use crate::call::{put, put_if_wanted, text};
 use crate::code::{self, Code, Outcome};
 use crate::driver::{self, DEVICE_BYTES, with};
+use crate::visible::uuid;
 
 /// The version of CUDA that the driver supports, as 1000 * major + 10 * minor.
 pub(crate) const CUDA_VERSION: c_int = 13050;
@@ -13,16 +14,9 @@ pub(crate) const CUDA_VERSION: c_int = 13050;
 /// Device names say that nothing here is a GPU.
 const NAME: &CStr = c"ptx-emu (emulated, compute capability 9.0)";
 
-/// Checks that there is such a device.
-fn known(device: c_int) -> Outcome {
-    with(|driver| driver.device(device).map(|_| ()))
-}
-
-/// 16 bytes that tell devices apart.
-pub(crate) fn uuid(device: c_int) -> [u8; 16] {
-    let mut uuid = *b"ptx-emu device 0";
-    uuid[15] += device as u8;
-    uuid
+/// The number among all devices of one that the program sees.
+fn known(device: c_int) -> Outcome<u32> {
+    with(|driver| Ok(driver.device(device)?.number))
 }
 
 /// Writes a text, cut to the room that there is.
@@ -64,17 +58,16 @@ driver_api! {
     fn cuDeviceGet(to: *mut c_int, number: c_int) { known(number)?; put(to, number) }
     fn cuDeviceGetCount(to: *mut c_int) { put(to, with(|driver| Ok(driver.devices.len() as c_int))?) }
     fn cuDeviceGetName(to: *mut c_char, room: c_int, device: c_int) { known(device)?; put_text(to, room, NAME) }
-    fn cuDeviceGetUuid(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
-    fn cuDeviceGetUuid_v2(to: *mut [u8; 16], device: c_int) { known(device)?; put(to, uuid(device)) }
+    fn cuDeviceGetUuid(to: *mut [u8; 16], device: c_int) { put(to, uuid(known(device)?)) }
+    fn cuDeviceGetUuid_v2(to: *mut [u8; 16], device: c_int) { put(to, uuid(known(device)?)) }
     fn cuDeviceTotalMem(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
     fn cuDeviceTotalMem_v2(to: *mut usize, device: c_int) { known(device)?; put(to, DEVICE_BYTES as usize) }
     fn cuDeviceGetAttribute(to: *mut c_int, attribute: c_int, device: c_int) {
-        known(device)?;
-        put(to, attributes::of(attribute, device)?)
+        put(to, attributes::of(attribute, known(device)?)?)
     }
     fn cuDeviceGetProperties(to: *mut [c_int; 13], device: c_int) {
-        known(device)?;
-        let of = |attribute| attributes::of(attribute, device).unwrap_or(0);
+        let number = known(device)?;
+        let of = |attribute| attributes::of(attribute, number).unwrap_or(0);
         put(to, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13].map(of))?;
         // The structure has the texture alignment as its last member.
         put(to.cast::<c_int>().add(13), of(14))
@@ -85,16 +78,20 @@ driver_api! {
         put(minor, attributes::CAPABILITY.1)
     }
     fn cuDeviceGetPCIBusId(to: *mut c_char, room: c_int, device: c_int) {
-        known(device)?;
-        let text = std::ffi::CString::new(format!("0000:{:02X}:00.0", device + 1)).unwrap_or_default();
+        let bus = attributes::bus(known(device)?);
+        let text = std::ffi::CString::new(format!("0000:{bus:02X}:00.0")).unwrap_or_default();
         put_text(to, room, &text)
     }
     fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
         let id = text(id)?;
         let bus = id.split(':').rev().nth(1).and_then(|bus| c_int::from_str_radix(bus, 16).ok());
-        let device = bus.ok_or(Code::INVALID_VALUE)? - 1;
-        known(device)?;
-        put(to, device)
+        let bus = bus.ok_or(Code::INVALID_VALUE)?;
+        let device = with(|driver| {
+            let mut devices = driver.devices.iter();
+            let at = devices.position(|device| attributes::bus(device.number) == bus);
+            at.ok_or(Code::INVALID_DEVICE)
+        })?;
+        put(to, device as c_int)
     }
     fn cuDeviceCanAccessPeer(to: *mut c_int, device: c_int, peer: c_int) {
         put(to, two(device, peer)?.into())

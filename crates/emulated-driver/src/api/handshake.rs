@@ -6,9 +6,11 @@
 
 use md2::{Digest, Md2};
 
-use crate::api::device::{self, CUDA_VERSION};
+use crate::api::attributes;
+use crate::api::device::CUDA_VERSION;
 use crate::code::Outcome;
 use crate::driver::with;
+use crate::visible::uuid;
 
 /// The key.
 const KEY: [u8; 16] = [
@@ -55,12 +57,13 @@ pub(crate) fn answer(asked: &Asked) -> Outcome<[u64; 2]> {
             .flat_map(|address| address.to_ne_bytes()),
     );
     text.extend(asked.seconds.to_ne_bytes());
-    let devices = with(|driver| Ok(driver.devices.len()))?;
-    for device in 0..devices as i32 {
-        text.extend(device::uuid(device));
+    let devices: Vec<u32> =
+        with(|driver| Ok(driver.devices.iter().map(|device| device.number).collect()))?;
+    for number in devices {
+        text.extend(uuid(number));
         // Domain, bus and device on the PCI bus, as the attributes say.
         text.extend(
-            [0, device + 1, 0]
+            [0, attributes::bus(number), 0]
                 .iter()
                 .flat_map(|number: &i32| number.to_ne_bytes()),
         );

@@ -107,13 +107,18 @@ pub(crate) fn is_device_address(address: u64) -> bool {
 impl Driver {
     fn new(settings: &Settings) -> Driver {
         let limits = DeviceLimits {
-            global_bytes: DEVICE_BYTES * u64::from(settings.devices.max(1)),
+            global_bytes: DEVICE_BYTES * settings.devices.len().max(1) as u64,
             multiprocessors: settings.multiprocessors,
             ..DeviceLimits::default()
         };
         Driver {
             machine: Machine::new(limits, settings.options.clone()),
-            devices: (0..settings.devices).map(|_| Device::default()).collect(),
+            devices: { settings.devices.iter() }
+                .map(|&number| Device {
+                    number,
+                    ..Device::default()
+                })
+                .collect(),
             contexts: HashMap::new(),
             modules: HashMap::new(),
             libraries: HashMap::new(),

@@ -9,6 +9,8 @@ use crate::code::{Code, Outcome};
 /// A device.
 #[derive(Debug, Default)]
 pub(crate) struct Device {
+    /// Its number among all devices, those that the program does not see among them.
+    pub(crate) number: u32,
     /// Its primary context, once it was asked for.
     pub(crate) primary: Option<Handle>,
     /// How often that is retained.
