@@ -134,8 +134,8 @@ impl Machine {
         self.options = options;
     }
 
-    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 256. The
-    /// name appears in messages. The memory holds zeros, but reading it before it is written is a
+    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 512,
+    /// from 1 MiB on of 2 MiB. The name appears in messages. The memory holds zeros, but reading it before it is written is a
     /// fault when checked.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl Machine {
     }
 
     /// Makes memory that the host has at the same address usable by kernels, and gives the address,
-    /// a multiple of 4096. `map` gives the words at the address that it is called with, at least
+    /// a multiple of 64 KiB. `map` gives the words at the address that it is called with, at least
     /// `bytes` bytes of them. All of them count as written, since the host may write at any time,
     /// and none of them as memory of the device. `None` if `map` cannot give them.
     ///
@@ -157,6 +157,19 @@ impl Machine {
         map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
     ) -> Option<u64> {
         self.memory.share(bytes, name, map)
+    }
+
+    /// The same of memory that the host has already, from `address` on: kernels then use it at that
+    /// address. `map` gives the words from a multiple of 512 on that is not behind `address`. False
+    /// if `map` cannot, or if kernels have other memory there.
+    pub fn share_at(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        name: &str,
+        map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
+    ) -> bool {
+        self.memory.share_at(address, bytes, name, map)
     }
 
     /// Frees the buffer that starts at `address`; false if there is none. Its addresses are not

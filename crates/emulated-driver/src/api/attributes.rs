@@ -65,10 +65,11 @@ pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
         49 => 32768,
         57 => 65536,
         72 => 2_097_120,
-        // Host memory is mapped and managed memory used by both at once; waits of streams;
-        // cooperative launches, clusters, pools of memory, priorities, preemption.
-        15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 92 | 93 | 94 | 95 | 99 | 101 | 115
-        | 120 | 122 | 123 => 1,
+        // Host memory is mapped, registered memory at its own address, and managed memory used by
+        // both at once; waits of streams; cooperative launches, clusters, pools of memory,
+        // priorities, preemption.
+        15 | 19 | 31 | 41 | 78 | 79 | 80 | 83 | 89 | 90 | 91 | 92 | 93 | 94 | 95 | 99 | 101
+        | 115 | 120 | 122 | 123 => 1,
         126 => 1,
         // The emulator does not have these, and no program misses these modes.
         17
@@ -81,7 +82,6 @@ pub(crate) fn of(attribute: c_int, number: u32) -> Outcome<c_int> {
         | 50
         | 84..=86
         | 88
-        | 91
         | 96
         | 98
         | 100

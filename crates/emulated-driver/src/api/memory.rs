@@ -66,51 +66,55 @@ fn range(address: u64) -> Outcome<(u64, usize)> {
     })
 }
 
-/// Makes memory of the program's own usable by kernels.
+/// Makes memory of the program's own usable by kernels, at its own address.
 fn register(host: u64, bytes: usize) -> Outcome {
     with_context(|driver, context| {
-        if bytes == 0 || !host.is_multiple_of(4) {
+        if bytes == 0 || host == 0 {
             return Err(Code::INVALID_VALUE);
         }
+        let refuse = |why: &str| {
+            report::refused(&format!(
+                "{bytes} bytes at {host:#x} cannot be registered: {why}"
+            ))
+        };
         if !host::allows(Access::Read, host, bytes as u64) {
-            return Err(report::refused(&format!(
-                "{bytes} bytes at {host:#x} cannot be registered: the program does not have them"
-            )));
+            return Err(refuse("the program does not have them"));
         }
-        let is_known = driver.allocation_of_host(host).is_some();
-        if is_known {
+        if driver.overlaps(host, bytes as u64) {
             return Err(Code::HOST_MEMORY_ALREADY_REGISTERED);
         }
         let name = driver.name("registered host memory");
-        let shared = driver.machine.share(bytes as u64, &name, |_| {
-            // SAFETY: the program has the memory, and keeps it until it unregisters it. Whole words
-            // are used of it. The last word may reach behind its end, where nothing is accessed.
-            Some(unsafe { std::slice::from_raw_parts(host as *const AtomicU32, bytes.div_ceil(4)) })
+        let end = host + bytes as u64;
+        let is_shared = driver.machine.share_at(host, bytes as u64, &name, |base| {
+            let words = (end - base).div_ceil(4) as usize;
+            // SAFETY: the program has the memory, and keeps it until it unregisters it. The words
+            // reach out of it at both ends, inside its pages, where nothing is accessed.
+            Some(unsafe { std::slice::from_raw_parts(base as *const AtomicU32, words) })
         });
-        let address = shared.ok_or(Code::OUT_OF_MEMORY)?;
-        driver.note(address, bytes, Kind::Registered(host), context, None)
+        match is_shared {
+            true => driver.note(host, bytes, Kind::Registered, context, None),
+            false => Err(refuse("kernels have other memory at these addresses")),
+        }
     })
 }
 
 fn unregister(host: u64) -> Outcome {
     with(|driver| {
-        let known = driver
-            .allocations
-            .iter()
-            .find(|(_, known)| known.kind == Kind::Registered(host));
-        let address = *known.ok_or(Code::HOST_MEMORY_NOT_REGISTERED)?.0;
-        driver.free(address);
+        let known = driver.allocations.get(&host);
+        if known.is_none_or(|known| known.kind != Kind::Registered) {
+            return Err(Code::HOST_MEMORY_NOT_REGISTERED);
+        }
+        driver.free(host);
         Ok(())
     })
 }
 
-/// The address that kernels have for memory of the host.
+/// The address that kernels have for memory of the host: the same.
 fn device_pointer(host: u64) -> Outcome<u64> {
     with(|driver| {
-        let (start, known) = driver.allocation_of_host(host).ok_or(Code::INVALID_VALUE)?;
+        let (_, known) = driver.allocation(host).ok_or(Code::INVALID_VALUE)?;
         match known.kind {
-            Kind::Registered(own) => Ok(start + (host - own)),
-            Kind::Host | Kind::Managed => Ok(host),
+            Kind::Registered | Kind::Host | Kind::Managed => Ok(host),
             Kind::Device | Kind::Variable => Err(Code::INVALID_VALUE),
         }
     })
@@ -123,26 +127,18 @@ fn device_pointer(host: u64) -> Outcome<u64> {
 /// `to` has room for the attribute, as `cuPointerGetAttribute` documents it.
 unsafe fn put_attribute(to: *mut c_void, attribute: c_int, pointer: u64) -> Outcome {
     let (start, known) = with(|driver| {
-        let (start, known) = driver
-            .allocation_of_host(pointer)
-            .ok_or(Code::INVALID_VALUE)?;
+        let (start, known) = driver.allocation(pointer).ok_or(Code::INVALID_VALUE)?;
         Ok((start, *known))
     })?;
-    let is_of_host = matches!(known.kind, Kind::Host | Kind::Registered(_));
-    let (host, device) = match known.kind {
-        Kind::Registered(own) if pointer < start => (pointer, start + (pointer - own)),
-        Kind::Registered(own) => (own + (pointer - start), pointer),
-        Kind::Host | Kind::Managed => (pointer, pointer),
-        Kind::Device | Kind::Variable => (0, pointer),
-    };
+    let is_of_host = matches!(known.kind, Kind::Host | Kind::Registered);
+    let has_host = is_of_host || known.kind == Kind::Managed;
     // SAFETY: the caller promises the room.
     unsafe {
         match attribute {
             1 => put(to.cast::<Handle>(), known.context),
             2 => put(to.cast::<c_uint>(), if is_of_host { 1 } else { 2 }),
-            3 => put(to.cast::<u64>(), device),
-            4 if host == 0 => Err(Code::INVALID_VALUE),
-            4 => put(to.cast::<u64>(), host),
+            3 => put(to.cast::<u64>(), pointer),
+            4 if has_host => put(to.cast::<u64>(), pointer),
             6 => put(to.cast::<c_uint>(), 1),
             7 => put(to.cast::<u64>(), start),
             8 => put(to.cast::<c_uint>(), (known.kind == Kind::Managed).into()),

@@ -100,17 +100,13 @@ impl Fill {
 impl Driver {
     /// Checks that bytes lie in an allocation, if they are to be or look so.
     pub(crate) fn check_side(&self, what: &str, place: Place, address: u64, bytes: u64) -> Outcome {
-        let is_known = match (is_device_address(address), place) {
-            (true, _) => self.has(address, bytes),
-            (false, Place::Device) => self.is_registered(address, bytes),
-            (false, Place::Any) => true,
-        };
-        match is_known {
-            true => Ok(()),
-            false => Err(report::refused(&format!(
-                "{what} of {bytes} bytes at {address:#x} does not lie in memory of the device"
-            ))),
+        let may_be_own = place == Place::Any && !is_device_address(address);
+        if may_be_own || self.has(address, bytes) {
+            return Ok(());
         }
+        Err(report::refused(&format!(
+            "{what} of {bytes} bytes at {address:#x} does not lie in memory of the device"
+        )))
     }
 }
 

@@ -5,14 +5,12 @@ use std::ffi::c_void;
 use std::sync::atomic::AtomicU32;
 
 use rustix::mm::{MapFlags, ProtFlags, mmap_anonymous, munmap};
+use rustix::param::page_size;
 
 use super::{DEVICE_BYTES, Driver};
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::memory::{Allocation, Array, Descriptor, Kind, Pool};
-
-/// A page.
-const PAGE_BYTES: usize = 4096;
 
 impl Driver {
     /// Allocates device memory.
@@ -96,7 +94,7 @@ impl Driver {
                 }
             }
             Kind::Managed | Kind::Host => unmap(address, allocation.bytes as usize),
-            Kind::Registered(_) | Kind::Variable => {}
+            Kind::Registered | Kind::Variable => {}
         }
         true
     }
@@ -107,29 +105,16 @@ impl Driver {
         (address - start < allocation.bytes).then_some((*start, allocation))
     }
 
-    /// The same by an address that the host has.
-    pub(crate) fn allocation_of_host(&self, address: u64) -> Option<(u64, &Allocation)> {
-        let registered = self.allocations.iter().find(|(_, known)| {
-            matches!(known.kind, Kind::Registered(host) if (host..host + known.bytes).contains(&address))
-        });
-        registered
-            .map(|(start, known)| (*start, known))
-            .or_else(|| self.allocation(address))
-    }
-
     /// Whether all these bytes lie in one allocation.
     pub(crate) fn has(&self, address: u64, bytes: u64) -> bool {
         self.allocation(address)
             .is_some_and(|(start, known)| bytes <= known.bytes - (address - start))
     }
 
-    /// Whether all these bytes lie in one registered range of the program's own memory.
-    pub(crate) fn is_registered(&self, host: u64, bytes: u64) -> bool {
-        self.allocations.values().any(|known| {
-            matches!(known.kind, Kind::Registered(own) if host.checked_sub(own).is_some_and(
-                |offset| offset < known.bytes && bytes <= known.bytes - offset
-            ))
-        })
+    /// Whether one of these bytes lies in an allocation.
+    pub(crate) fn overlaps(&self, address: u64, bytes: u64) -> bool {
+        let before = self.allocations.range(..address + bytes).next_back();
+        before.is_some_and(|(start, known)| start + known.bytes > address)
     }
 }
 
@@ -192,7 +177,7 @@ impl Driver {
 
 /// Maps memory of the host at an address where it has none.
 fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
-    let whole = bytes.checked_next_multiple_of(PAGE_BYTES)?;
+    let whole = bytes.checked_next_multiple_of(page_size())?;
     // SAFETY: the flag keeps every mapping that there is.
     let mapped = unsafe {
         mmap_anonymous(
@@ -217,5 +202,5 @@ fn map(address: u64, bytes: usize) -> Option<&'static [AtomicU32]> {
 /// Ends what [`map`] began. The emulator has let go of it.
 fn unmap(address: u64, bytes: usize) {
     // SAFETY: the program frees it, so that it does not use it any more.
-    let _ = unsafe { munmap(address as *mut c_void, bytes.next_multiple_of(PAGE_BYTES)) };
+    let _ = unsafe { munmap(address as *mut c_void, bytes.next_multiple_of(page_size())) };
 }

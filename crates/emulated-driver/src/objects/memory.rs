@@ -14,8 +14,8 @@ pub(crate) enum Kind {
     Managed,
     /// Page-locked memory of the host.
     Host,
-    /// Memory of the program's own, with the address that it has for the host.
-    Registered(u64),
+    /// Memory of the program's own.
+    Registered,
     /// A variable of a module.
     Variable,
 }

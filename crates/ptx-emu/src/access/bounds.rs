@@ -25,7 +25,7 @@ impl<'a> BlockRunner<'a> {
             address,
             location: buffer.map(|buffer| Location::Buffer {
                 name: buffer.name.clone(),
-                offset: address - buffer.base,
+                offset: buffer.place(address - buffer.base),
             }),
         };
         Err(self.fault(request.thread(lane), request.pc, kind))
@@ -51,10 +51,7 @@ impl<'a> BlockRunner<'a> {
         let Some(buffer) = memory.find(request.addresses[first], width) else {
             return Err(self.stray(request, first));
         };
-        let inside = |lane: usize| {
-            let offset = request.addresses[lane].wrapping_sub(buffer.base);
-            offset < buffer.bytes && width <= buffer.bytes - offset
-        };
+        let inside = |lane: usize| buffer.holds(request.addresses[lane], width);
         Ok((buffer, lanes_where(rest, inside)))
     }
 

@@ -182,7 +182,7 @@ impl BlockRunner<'_> {
                 access: request.access(),
                 location: Location::Buffer {
                     name: buffer.name.clone(),
-                    offset: at(lane) - buffer.base,
+                    offset: buffer.place(at(lane) - buffer.base),
                 },
                 copy: Some(self.started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
                 overwritten: None,

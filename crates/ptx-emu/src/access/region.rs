@@ -208,7 +208,7 @@ impl<'a> GlobalRegion<'a> {
 #[inline(never)]
 fn save_page(launch: &LaunchContext, buffer: &Buffer, number: u64, page: &mut OwnPage) {
     page.save(buffer.content(number, launch.granule), launch.first_block);
-    launch.attempt.note_saved(buffer.base, number);
+    launch.attempt.note_saved(buffer.start, number);
 }
 
 impl Words for GlobalRegion<'_> {
@@ -366,7 +366,7 @@ impl Region for GlobalRegion<'_> {
     fn location(&self, _launch: &LaunchContext, offset: u64) -> Location {
         Location::Buffer {
             name: self.buffer.name.clone(),
-            offset,
+            offset: self.buffer.place(offset),
         }
     }
 }

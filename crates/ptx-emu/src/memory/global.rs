@@ -14,26 +14,39 @@ use std::ops::Deref;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard};
 
-use super::{CONST_WINDOW, GLOBAL_BASE, NULL_LIMIT, WINDOW_BYTES, Words, byte_mask};
+use super::{
+    CONST_WINDOW, GLOBAL_BASE, NULL_LIMIT, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES, Words,
+    byte_mask,
+};
 use crate::check::footprint::{Accessed, Footprint};
 use crate::check::race::{PAGE, RaceShadow, Saved};
 use crate::check::writes::WrittenShadow;
 use crate::request::{Request, Span};
 
-/// Buffers start at multiples of this.
-const ALIGNMENT: u64 = 256;
+/// Buffers start at multiples of this. The CUDA guide promises 256; drivers give 512.
+const ALIGNMENT: u64 = 512;
+/// Buffers of as many bytes or more start at multiples of the second number, as drivers give them:
+/// programs that align within a large allocation count on it.
+const LARGE: (u64, u64) = (1 << 20, 2 << 20);
 /// At least this many bytes between two buffers belong to no buffer.
 pub const GUARD_BYTES: u64 = 64 << 10;
 /// Chance adds fewer than this many [`ALIGNMENT`]s to the gap between two buffers.
-const GAP: u64 = 4096;
+const GAP: u64 = 2048;
 /// The first buffer lies above [`GLOBAL_BASE`] at a multiple of the first number; the factor is
 /// below the second.
 const FIRST: (u64, u64) = (2 << 20, 4096);
 /// Locks that 64-bit atomics share.
 const LOCKS: usize = 64;
 
-/// Buffers that the host uses too start at multiples of this, and have it to themselves.
-const PAGE_BYTES: u64 = 4096;
+/// Buffers that the host uses too start at multiples of this, the largest page of any Linux, and
+/// have their pages to themselves.
+const PAGE_BYTES: u64 = 64 << 10;
+
+/// Buffers of as many bytes start at multiples of this.
+fn alignment(bytes: u64) -> u64 {
+    let (least, alignment) = LARGE;
+    if bytes < least { ALIGNMENT } else { alignment }
+}
 
 /// The memory behind a buffer.
 #[derive(Debug)]
@@ -57,7 +70,11 @@ impl Deref for Memory {
 /// One allocation.
 #[derive(Debug)]
 pub(crate) struct Buffer {
+    /// What offsets count from: a multiple of [`ALIGNMENT`].
     pub(crate) base: u64,
+    /// The address of its first byte. Memory that the host has chosen may lie behind the base.
+    pub(crate) start: u64,
+    /// From the base to its end.
     pub(crate) bytes: u64,
     pub(crate) name: String,
     /// Stores are faults.
@@ -74,6 +91,25 @@ impl Buffer {
     #[inline(always)]
     pub(crate) fn words(&self) -> &[AtomicU32] {
         &self.words
+    }
+
+    /// Whether all of `bytes` bytes at an address belong to it.
+    #[inline(always)]
+    pub(crate) fn holds(&self, address: u64, bytes: u64) -> bool {
+        let offset = address.wrapping_sub(self.base);
+        address >= self.start && offset <= self.bytes && bytes <= self.bytes - offset
+    }
+
+    /// The bytes from its first one to an offset.
+    pub(crate) fn place(&self, offset: u64) -> u64 {
+        offset - (self.start - self.base)
+    }
+
+    /// The bits of a word that belong to it.
+    fn own_bits(&self, index: u64) -> u32 {
+        let before = (self.start - self.base).saturating_sub(4 * index).min(4) as u32;
+        let inside = self.bytes.saturating_sub(4 * index).min(4) as u32;
+        (byte_mask(inside) & !byte_mask(before)) as u32
     }
 
     /// The content of a page of the race check's shadow, for a launch with granules of these bytes.
@@ -94,9 +130,9 @@ impl Buffer {
         let Some(saved) = guard.take_saved().filter(|_| is_undone) else {
             return;
         };
-        let words = &self.words[(saved.start / 4) as usize..];
-        for (word, &content) in words.iter().zip(&saved.words) {
-            word.store(content, Relaxed);
+        for (index, &content) in (saved.start / 4..).zip(&saved.words) {
+            let mut buffer = self;
+            buffer.set_word(0, index as usize, self.own_bits(index), content);
         }
         let end = saved.start + 4 * saved.words.len() as u64;
         self.written.set_words(saved.start..end, &saved.written);
@@ -206,9 +242,9 @@ impl GlobalMemory {
     /// Makes a buffer of zeros, none of it counted as written, and gives its address.
     pub(crate) fn allocate(&mut self, bytes: u64, name: &str) -> Result<u64, OutOfMemory> {
         let (memory, written) = self.zeros(bytes, name)?;
-        let base = self.next;
+        let base = self.next.next_multiple_of(alignment(bytes));
         self.skip(base + bytes);
-        Ok(self.place(base, bytes, name, memory, written))
+        Ok(self.place(base, base, bytes, name, memory, written))
     }
 
     /// The same for a constant variable, in the window of those while there is room.
@@ -219,7 +255,7 @@ impl GlobalMemory {
         }
         let (memory, written) = self.zeros(bytes, name)?;
         self.next_constant = (base + bytes + GUARD_BYTES).next_multiple_of(ALIGNMENT);
-        Ok(self.place(base, bytes, name, memory, written))
+        Ok(self.place(base, base, bytes, name, memory, written))
     }
 
     /// Memory of zeros, none of it counted as written.
@@ -249,13 +285,52 @@ impl GlobalMemory {
         name: &str,
         map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
     ) -> Option<u64> {
-        let base = self.next.next_multiple_of(PAGE_BYTES);
+        let base = { self.next }.next_multiple_of(alignment(bytes).max(PAGE_BYTES));
         let words = map(base).filter(|words| 4 * words.len() as u64 >= bytes)?;
+        // The gap behind a buffer is at least a page.
+        self.skip(base + bytes);
+        Some(self.place_shared(base, base, bytes, name, words))
+    }
+
+    /// The same of memory that the host has already, at its own address. `map` gives the words from
+    /// the address that it is called with: the last multiple of [`ALIGNMENT`] that is not behind
+    /// `start`. False if a buffer has a byte of it, or kernels have other memory there.
+    pub(crate) fn share_at(
+        &mut self,
+        start: u64,
+        bytes: u64,
+        name: &str,
+        map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
+    ) -> bool {
+        let Some(end) = start.checked_add(bytes) else {
+            return false;
+        };
+        let is_apart = |from: u64, to: u64| end <= from || to <= start;
+        let is_free = is_apart(0, NULL_LIMIT)
+            && is_apart(SHARED_WINDOW, PARAM_WINDOW + WINDOW_BYTES)
+            && { self.buffers.iter() }.all(|other| is_apart(other.start, other.base + other.bytes));
+        let base = start - start % ALIGNMENT;
+        let Some(words) = is_free.then(|| map(base)).flatten() else {
+            return false;
+        };
+        // The host may use the addresses again.
+        self.freed
+            .retain(|other| is_apart(other.base, other.base + other.bytes));
+        self.place_shared(base, start, end - base, name, words);
+        true
+    }
+
+    fn place_shared(
+        &mut self,
+        base: u64,
+        start: u64,
+        bytes: u64,
+        name: &str,
+        words: &'static [AtomicU32],
+    ) -> u64 {
         let mut written = WrittenShadow::new(bytes);
         written.assume_all();
-        // The gap behind a buffer is larger than a page.
-        self.skip(base + bytes);
-        Some(self.place(base, bytes, name, Memory::Shared(words), written))
+        self.place(base, start, bytes, name, Memory::Shared(words), written)
     }
 
     /// Decides where the buffer behind the one lies that ends at an address.
@@ -264,10 +339,11 @@ impl GlobalMemory {
         self.next = (end + gap).next_multiple_of(ALIGNMENT);
     }
 
-    /// Adds a buffer at an address that no other has.
+    /// Adds a buffer at an address that no other has, which it gives.
     fn place(
         &mut self,
         base: u64,
+        start: u64,
         bytes: u64,
         name: &str,
         words: Memory,
@@ -275,6 +351,7 @@ impl GlobalMemory {
     ) -> u64 {
         let buffer = Buffer {
             base,
+            start,
             bytes,
             name: name.to_owned(),
             read_only: false,
@@ -283,9 +360,9 @@ impl GlobalMemory {
             races: RaceShadow::new(bytes),
             footprint: None,
         };
-        let index = self.buffers.partition_point(|other| other.base < base);
+        let index = self.buffers.partition_point(|other| other.start < start);
         self.buffers.insert(index, buffer);
-        base
+        start
     }
 
     /// Forbids stores to the buffer at an address.
@@ -293,7 +370,7 @@ impl GlobalMemory {
         if let Some(buffer) = self
             .buffers
             .iter_mut()
-            .find(|buffer| buffer.base == address)
+            .find(|buffer| buffer.start == address)
         {
             buffer.read_only = true;
         }
@@ -304,7 +381,7 @@ impl GlobalMemory {
     pub(crate) fn free(&mut self, address: u64) -> bool {
         let Ok(index) = self
             .buffers
-            .binary_search_by_key(&address, |buffer| buffer.base)
+            .binary_search_by_key(&address, |buffer| buffer.start)
         else {
             return false;
         };
@@ -313,8 +390,8 @@ impl GlobalMemory {
             self.used -= buffer.bytes;
         }
         self.freed.push(Freed {
-            base: buffer.base,
-            bytes: buffer.bytes,
+            base: buffer.start,
+            bytes: buffer.place(buffer.bytes),
             name: buffer.name,
         });
         true
@@ -325,7 +402,7 @@ impl GlobalMemory {
     pub(crate) fn poison(&mut self, address: u64, byte: u8) -> bool {
         let Ok(index) = self
             .buffers
-            .binary_search_by_key(&address, |buffer| buffer.base)
+            .binary_search_by_key(&address, |buffer| buffer.start)
         else {
             return false;
         };
@@ -342,7 +419,7 @@ impl GlobalMemory {
     fn at_or_below(&self, address: u64) -> Option<&Buffer> {
         let index = self
             .buffers
-            .partition_point(|buffer| buffer.base <= address);
+            .partition_point(|buffer| buffer.start <= address);
         self.buffers.get(index.checked_sub(1)?)
     }
 
@@ -360,8 +437,8 @@ impl GlobalMemory {
         const REACH: u64 = 1 << 32;
         let live = self.buffers.iter().map(|buffer| Neighbour {
             name: &buffer.name,
-            base: buffer.base,
-            bytes: buffer.bytes,
+            base: buffer.start,
+            bytes: buffer.place(buffer.bytes),
             freed: false,
         });
         let freed = self.freed.iter().map(|buffer| Neighbour {

@@ -156,7 +156,7 @@ fn memory_that_no_block_of_the_cluster_has() {
       at src/lab.rs:1 (PTX line 35), a store to global memory of it
     ");
     assert_snapshot!(of("mapa.u64 %rd7, %rd1, %r5;").fault(), @r"
-    not an address in shared memory: mapa of address 0x200134811500
+    not an address in shared memory: mapa of address 0x200134811600
       in kernel `k` at src/lab.rs:1 (PTX line 33), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

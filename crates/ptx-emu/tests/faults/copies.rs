@@ -354,7 +354,7 @@ fn a_bulk_copy_to_global_memory() {
         store.fault()
     };
     assert_snapshot!(wrong("[%rd1]", "[%rd1+8]"), @r"
-    misaligned access: store of 16 bytes at byte 8 of buffer `out`, address 0x200134811508, which is 8 bytes past a multiple of 16
+    misaligned access: store of 16 bytes at byte 8 of buffer `out`, address 0x200134811608, which is 8 bytes past a multiple of 16
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(wrong("[%rd1]", "[%rd1+192]"), @r"
