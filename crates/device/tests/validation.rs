@@ -266,7 +266,7 @@ fn arguments_are_counted_as_they_are_written() {
 fn static_shared_memory_has_a_limit_of_its_own() {
     for dynamic_bytes in [0, 1 << 10] {
         insta::allow_duplicates! {
-            insta::assert_snapshot!(said("large", dynamic_bytes, |u| args![u].to_vec()), @"the kernel's `shared_array!`s have 49153 bytes in all, and may have 49152; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more");
+            insta::assert_snapshot!(said("large", dynamic_bytes, |u| args![u].to_vec()), @"the kernel has 49153 bytes of static shared memory, and may have 49152; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more than `shared_array!`s may have");
         }
     }
 }

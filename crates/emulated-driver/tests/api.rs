@@ -303,22 +303,50 @@ fn a_library_has_kernels_for_every_context() {
     assert_eq!(cu!(cuLibraryUnload(library => Handle)), 400);
 }
 
-#[test]
-fn a_text_that_is_not_ptx_is_told_in_the_log() {
-    context();
+/// Loads a module of functions; gives the result and the log of errors.
+fn load_with_log(functions: &str) -> (c_int, String) {
     let mut log = [0u8; 256];
     let options = [5u32, 6];
     let mut values = [log.as_mut_ptr() as usize, log.len()];
-    let text = c".version 7.8\n.target sm_80\n.address_size 64\n.entry broken() { nonsense }";
+    let text = format!(".version 7.8\n.target sm_80\n.address_size 64\n{functions}");
+    let text = CString::new(text).unwrap();
     let mut module = 0;
     let loaded = cu!(cuModuleLoadDataEx(&mut module => *mut Handle, text.as_ptr() => *const c_char, 2 => u32, options.as_ptr() => *const u32, values.as_mut_ptr() => *mut usize));
-    assert_eq!(loaded, 218);
     let told = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert_eq!(values[1], told.len());
+    (loaded, told.to_owned())
+}
+
+#[test]
+fn a_text_that_is_not_ptx_is_told_in_the_log() {
+    context();
+    let (loaded, told) = load_with_log(".entry broken() { nonsense }");
+    assert_eq!(loaded, 218);
     assert!(
         told.starts_with("a module's PTX cannot be used: "),
         "{told}"
     );
-    assert_eq!(values[1], told.len());
+}
+
+/// `ptxas` refuses it, so that no driver loads it.
+#[test]
+fn a_kernel_with_too_much_static_shared_memory_is_refused_when_it_is_loaded() {
+    context();
+    let kernel = |name: &str, variable: &str| {
+        format!(".visible .entry {name}() {{ .reg .b32 %r<1>; mov.u32 %r0, {variable}; ret; }}\n")
+    };
+    let variables = ".shared .b8 large[49152];\n.shared .b8 small[4];\n";
+    // Each kernel has one of them.
+    let functions = [variables, &kernel("one", "large"), &kernel("two", "small")].concat();
+    assert_eq!(load_with_log(&functions), (0, String::new()));
+    // A kernel has both, one by a function that it calls.
+    let both = ".func calls() { .reg .b32 %r<1>; mov.u32 %r0, small; ret; }\n\
+                .visible .entry both() { .reg .b32 %r<1>; mov.u32 %r0, large; call calls; ret; }";
+    let told = "ptxas error   : Entry function 'both' uses too much shared data (0xc004 bytes, 0xc000 max)";
+    assert_eq!(
+        load_with_log(&[&functions, both].concat()),
+        (218, told.to_owned())
+    );
 }
 
 #[test]

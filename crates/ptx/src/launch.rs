@@ -36,6 +36,8 @@ pub struct ShapeLimits {
 }
 
 /// A launch whose shape does not fit its kernel or the device.
+///
+/// The text has no remedy that is a name in one language: who tells it knows for whom, and adds it.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ShapeError {
@@ -71,7 +73,7 @@ pub enum ShapeError {
     },
     /// A block with more threads than the kernel was compiled for.
     #[error(
-        "a block of {block:?} has {threads} threads, but the kernel was compiled for at most {limit}; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
+        "a block of {block:?} has {threads} threads, but the kernel was compiled for at most {limit}"
     )]
     LaunchBounds {
         /// As asked for.
@@ -93,7 +95,7 @@ pub enum ShapeError {
     },
     /// More shared memory declared with a size than the device allows.
     #[error(
-        "the kernel's `shared_array!`s have {static_bytes} bytes in all, and may have {limit_bytes}; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more"
+        "the kernel has {static_bytes} bytes of static shared memory, and may have {limit_bytes}"
     )]
     StaticSharedMemory {
         /// Declared with a size in the PTX.
@@ -129,7 +131,7 @@ pub enum ShapeError {
     #[error(
         "a cluster of {cluster:?} has {blocks} blocks; {}",
         if *is_portable {
-            format!("every device with clusters runs {limit}; ask for more with `with_non_portable_cluster`")
+            format!("every device with clusters runs {limit}")
         } else {
             format!("{limit} is the most")
         }

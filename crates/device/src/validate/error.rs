@@ -81,6 +81,22 @@ pub enum LaunchFault {
         values: String,
     },
     /// A shape that does not fit the kernel or the device.
-    #[error(transparent)]
+    #[error("{0}{remedy}", remedy = remedy(.0))]
     Shape(#[from] ptx::ShapeError),
+}
+
+/// What to do about a shape, in the words of those who write kernels in Rust.
+fn remedy(error: &ptx::ShapeError) -> &'static str {
+    match error {
+        ptx::ShapeError::LaunchBounds { .. } => {
+            "; launch smaller blocks, or raise `max_threads` in its `#[kernel]`"
+        }
+        ptx::ShapeError::StaticSharedMemory { .. } => {
+            "; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more than `shared_array!`s may have"
+        }
+        ptx::ShapeError::ClusterTooLarge {
+            is_portable: true, ..
+        } => "; ask for more with `with_non_portable_cluster`",
+        _ => "",
+    }
 }

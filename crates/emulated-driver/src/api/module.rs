@@ -1,5 +1,6 @@
 //! Modules, libraries, and what is in them.
 
+use std::collections::BTreeMap;
 use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
@@ -11,6 +12,7 @@ use crate::driver::context::current;
 use crate::driver::{with, with_context};
 use crate::image::{self, NoPtx};
 use crate::objects::Handle;
+use crate::objects::launch::DEFAULT_SHARED_BYTES;
 use crate::objects::module::{Library, Owner};
 use crate::report;
 
@@ -25,11 +27,37 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
         report::unsupported(report::Need::Module, &told);
         (code, told)
     })?;
-    Executable::parse(&text).map(Arc::new).map_err(|error| {
+    let executable = Executable::parse(&text).map_err(|error| {
         let told = format!("a module's PTX cannot be used: {error}");
         report::unsupported(report::Need::Module, &told);
         (Code::INVALID_PTX, told)
-    })
+    })?;
+    check_shared(executable.program())?;
+    Ok(Arc::new(executable))
+}
+
+/// A GPU's driver compiles a module when it is loaded, and refuses kernels with more than 48 KiB of
+/// static shared memory (CUDA programming guide, "Compute Capabilities": more must be dynamic). The
+/// text is that of `ptxas`.
+fn check_shared(program: &ptx::Program) -> Result<(), (Code, String)> {
+    let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
+    for variable in &program.shared {
+        for kernel in &variable.kernels {
+            *bytes.entry(kernel.0).or_default() += u64::from(variable.size);
+        }
+    }
+    let most = DEFAULT_SHARED_BYTES;
+    let Some((kernel, bytes)) = bytes.iter().find(|(_, bytes)| **bytes > most.into()) else {
+        return Ok(());
+    };
+    let name = &program.function(ptx::FunctionId(*kernel)).name;
+    let told = format!(
+        "Entry function '{name}' uses too much shared data ({bytes:#x} bytes, {most:#x} max)"
+    );
+    report::refused(&format!(
+        "a module cannot be loaded: {told}; take dynamic shared memory (`extern __shared__`) for more"
+    ));
+    Err((Code::INVALID_PTX, format!("ptxas error   : {told}")))
 }
 
 fn load(text: Result<String, NoPtx>) -> Result<Handle, (Code, String)> {

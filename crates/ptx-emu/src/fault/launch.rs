@@ -42,7 +42,7 @@ pub enum LaunchError {
         given: usize,
     },
     /// A shape that does not fit the kernel or the device.
-    #[error("launch of `{kernel}`: {error}")]
+    #[error("launch of `{kernel}`: {error}{}", remedy(error))]
     Shape {
         /// The kernel.
         kernel: String,
@@ -76,6 +76,19 @@ pub enum LaunchError {
     /// The module belongs to another machine, or was unloaded.
     #[error("the module was not loaded by this machine")]
     ForeignModule,
+}
+
+/// What to do about a shape, in CUDA's and PTX's words.
+fn remedy(error: &ptx::ShapeError) -> &'static str {
+    match error {
+        ptx::ShapeError::LaunchBounds { .. } => {
+            "; launch smaller blocks, or raise `__launch_bounds__` (`.maxntid` in PTX)"
+        }
+        ptx::ShapeError::StaticSharedMemory { .. } => {
+            "; take dynamic shared memory (`extern __shared__`) for more"
+        }
+        _ => "",
+    }
 }
 
 fn names(all: &[String]) -> String {

@@ -20,7 +20,7 @@ fn impossible_launches() {
     assert_snapshot!(message(&|k| k.config.grid = [1 << 20, 1 << 15, 1]), @"a grid of (1048576, 32768, 1) blocks; at most 4294967294 can be run");
     assert_snapshot!(message(&|k| k.config.shared_mem_bytes = 228 << 10), @"launch of `k`: a block needs 233472 bytes of shared memory (0 declared in the kernel, 233472 asked for by the launch); the device allows 232448; use smaller tiles");
     assert_snapshot!(launch(".shared .b8 big[50000];\nst.shared.u8 [big], 0;").fault(), @r"
-    launch of `k`: the kernel's `shared_array!`s have 50000 bytes in all, and may have 49152; take `shared::dynamic_shared_mem` and `with_shared_mem_bytes` for more
+    launch of `k`: the kernel has 50000 bytes of static shared memory, and may have 49152; take dynamic shared memory (`extern __shared__`) for more
     ");
 }
 
@@ -86,7 +86,7 @@ fn block_shapes_that_the_kernel_asks_for() {
             .map(|_| ())
             .map_err(|f| f.to_string())
     };
-    assert_snapshot!(fault(".maxntid 32, 1, 1").expect_err("too many"), @"launch of `k`: a block of [64, 1, 1] has 64 threads, but the kernel was compiled for at most 32; launch smaller blocks, or raise `max_threads` in its `#[kernel]`");
+    assert_snapshot!(fault(".maxntid 32, 1, 1").expect_err("too many"), @"launch of `k`: a block of [64, 1, 1] has 64 threads, but the kernel was compiled for at most 32; launch smaller blocks, or raise `__launch_bounds__` (`.maxntid` in PTX)");
     assert_snapshot!(fault(".reqntid 32, 2, 1").expect_err("another shape"), @"launch of `k`: the kernel was compiled for blocks of [32, 2, 1] (`.reqntid`) and nothing else, not [64, 1, 1]");
     assert_eq!(fault(".maxntid 64, 1, 1"), Ok(()));
     assert_eq!(fault(".reqntid 64, 1, 1"), Ok(()));
