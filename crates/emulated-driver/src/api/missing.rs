@@ -85,12 +85,36 @@ missing! {
     cuDeviceRegisterAsyncNotification
     cuDeviceSetGraphMemAttribute
     cuDeviceUnregisterAsyncNotification
+    cuEGLStreamConsumerAcquireFrame
+    cuEGLStreamConsumerConnect
+    cuEGLStreamConsumerConnectWithFlags
+    cuEGLStreamConsumerDisconnect
+    cuEGLStreamConsumerReleaseFrame
+    cuEGLStreamProducerConnect
+    cuEGLStreamProducerDisconnect
+    cuEGLStreamProducerPresentFrame
+    cuEGLStreamProducerReturnFrame
+    cuEventCreateFromEGLSync
     cuExternalMemoryGetMappedBuffer
     cuExternalMemoryGetMappedMipmappedArray
     cuFabricCpyBatchAsync
     cuFuncGetParamCount
     cuFuncSetBlockShape
     cuFuncSetSharedSize
+    cuGLCtxCreate
+    cuGLCtxCreate_v2
+    cuGLGetDevices
+    cuGLGetDevices_v2
+    cuGLInit
+    cuGLMapBufferObject
+    cuGLMapBufferObjectAsync
+    cuGLMapBufferObjectAsync_v2
+    cuGLMapBufferObject_v2
+    cuGLRegisterBufferObject
+    cuGLSetBufferObjectMapFlags
+    cuGLUnmapBufferObject
+    cuGLUnmapBufferObjectAsync
+    cuGLUnregisterBufferObject
     cuGraphAddBatchMemOpNode
     cuGraphAddEventRecordNode
     cuGraphAddEventWaitNode
@@ -151,7 +175,11 @@ missing! {
     cuGraphRemoveDependencies
     cuGraphRemoveDependencies_v2
     cuGraphRetainUserObject
+    cuGraphicsEGLRegisterImage
+    cuGraphicsGLRegisterBuffer
+    cuGraphicsGLRegisterImage
     cuGraphicsMapResources
+    cuGraphicsResourceGetMappedEglFrame
     cuGraphicsResourceGetMappedMipmappedArray
     cuGraphicsResourceGetMappedPointer
     cuGraphicsResourceGetMappedPointer_v2
@@ -160,6 +188,8 @@ missing! {
     cuGraphicsSubResourceGetMappedArray
     cuGraphicsUnmapResources
     cuGraphicsUnregisterResource
+    cuGraphicsVDPAURegisterOutputSurface
+    cuGraphicsVDPAURegisterVideoSurface
     cuGreenCtxCreate
     cuGreenCtxDestroy
     cuGreenCtxGetDevResource
@@ -315,5 +345,8 @@ missing! {
     cuUserObjectCreate
     cuUserObjectRelease
     cuUserObjectRetain
+    cuVDPAUCtxCreate
+    cuVDPAUCtxCreate_v2
+    cuVDPAUGetDevice
     cuWaitExternalSemaphoresAsync
 }

@@ -28,6 +28,10 @@ const VERSIONS: &[(&str, &[c_int])] = &[
     ("cuDeviceTotalMem", &[2000, 3020]),
     ("cuEventDestroy", &[2000, 4000]),
     ("cuEventElapsedTime", &[2000, 12080]),
+    ("cuGLCtxCreate", &[2000, 3020]),
+    ("cuGLGetDevices", &[4010, 6050]),
+    ("cuGLMapBufferObject", &[2000, 3020]),
+    ("cuGLMapBufferObjectAsync", &[2030, 3020]),
     ("cuGetProcAddress", &[11030, 12000]),
     ("cuGraphAddDependencies", &[10000, 12030]),
     ("cuGraphAddKernelNode", &[10000, 12000]),
@@ -101,6 +105,7 @@ const VERSIONS: &[(&str, &[c_int])] = &[
     ("cuTexRefGetAddress", &[2000, 3020]),
     ("cuTexRefSetAddress", &[2000, 3020]),
     ("cuTexRefSetAddress2D", &[2020, 3020, 4010]),
+    ("cuVDPAUCtxCreate", &[3010, 3020]),
 ];
 
 /// The one function whose name does not follow from that: the third of its name.
@@ -228,6 +233,13 @@ mod tests {
         );
         assert_eq!(find("cuGraphAddNode", 11000), Found::TooNew);
         assert_eq!(find("cuNoSuchThing", 12000), Found::Unknown);
+        // Of `cudaGL.h`, for which some programs ask at their start.
+        let name = "cuGraphicsGLRegisterBuffer";
+        assert_eq!(find(name, 12000), Found::Function(name));
+        assert_eq!(
+            find("cuGLGetDevices", 12000),
+            Found::Function("cuGLGetDevices_v2")
+        );
     }
 
     #[test]
