@@ -267,3 +267,41 @@ fn a_function_may_wait_for_a_later_step_of_the_program() {
     assert_eq!(WORD.load(Ordering::Acquire), 2);
     assert_eq!(read(data, 1), [7]);
 }
+
+/// `cuda.h`: what a stream or an event still has to do goes on when its handle is gone.
+#[test]
+fn work_goes_on_when_stream_and_event_are_destroyed() {
+    context();
+    let data = allocate(4);
+    write(data, &[0]);
+    let [held, behind] = [stream(1), stream(1)];
+    let (gate, recorded) = (word(), event());
+    wait_for(held, gate, 1);
+    let fill = |stream: Handle, value: c_uint| {
+        assert_eq!(
+            cu!(cuMemsetD32Async(data => u64, value => c_uint, 1 => usize, stream => Handle)),
+            0
+        );
+    };
+    fill(held, 5);
+    assert_eq!(cu!(cuEventRecord(recorded => Handle, held => Handle)), 0);
+    assert_eq!(
+        cu!(cuStreamWaitEvent(behind => Handle, recorded => Handle, 0 => c_uint)),
+        0
+    );
+    fill(behind, 6);
+    // Nobody waits here, since only the program opens the gate.
+    assert_eq!(cu!(cuStreamDestroy_v2(held => Handle)), 0);
+    assert_eq!(cu!(cuEventDestroy_v2(recorded => Handle)), 0);
+    let used_again = [
+        cu!(cuStreamDestroy_v2(held => Handle)),
+        cu!(cuStreamSynchronize(held => Handle)),
+        cu!(cuEventDestroy_v2(recorded => Handle)),
+        cu!(cuEventSynchronize(recorded => Handle)),
+    ];
+    assert_eq!(used_again, [400; 4]);
+    assert_eq!(cu!(cuStreamQuery(behind => Handle)), NOT_READY);
+    gate.store(1, Ordering::SeqCst);
+    assert_eq!(cu!(cuStreamSynchronize(behind => Handle)), 0);
+    assert_eq!(read(data, 1), [6]);
+}

@@ -19,6 +19,7 @@ fn create(flags: c_uint) -> Outcome<Handle> {
             done: 0,
             time: None,
             captured: None,
+            is_destroyed: false,
         };
         driver.events.insert(handle, event);
         Ok(handle)
@@ -69,13 +70,15 @@ fn elapsed(start: Handle, end: Handle) -> Outcome<c_float> {
     })
 }
 
+/// Takes the handle away. Streams that wait for the event do so until it is recorded.
 fn destroy(event: Handle) -> Outcome {
     with(|driver| {
-        driver
-            .events
-            .remove(&event)
-            .map(|_| ())
-            .ok_or(Code::INVALID_HANDLE)
+        let known = driver.event(event)?;
+        known.is_destroyed = true;
+        if known.done == known.recorded {
+            driver.events.remove(&event);
+        }
+        Ok(())
     })
 }
 

@@ -7,7 +7,7 @@ use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
 use crate::objects::copy::Place;
-use crate::objects::stream::Stream;
+use crate::objects::stream::{Stream, StreamKey};
 use crate::objects::work::{Callback, Condition, HostFunction, Work};
 
 fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
@@ -18,25 +18,25 @@ fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
             is_apart: flags & 1 != 0,
             // As the driver does with those outside the range.
             priority: priority.clamp(-5, 0),
+            is_destroyed: false,
         };
         driver.streams.insert(handle, stream);
         Ok(handle)
     })
 }
 
-/// A stream ends when its work is done. Here it has none that could not be done at once, or waits.
+/// Takes the handle away. The stream itself ends when its work is done: nobody waits for that.
 fn destroy(stream: Handle) -> Outcome {
+    queue::run()?;
     with(|driver| {
-        driver
-            .streams
-            .get(&stream)
-            .map(|_| ())
-            .ok_or(Code::INVALID_HANDLE)
-    })?;
-    // The context may have failed; the stream ends nevertheless.
-    let _ = queue::finish(stream);
-    with(|driver| {
-        driver.streams.remove(&stream);
+        let known = driver.streams.get_mut(&stream);
+        let known = known.filter(|known| !known.is_destroyed);
+        let known = known.ok_or(Code::INVALID_HANDLE)?;
+        known.is_destroyed = true;
+        let context = known.context;
+        if driver.queues.is_empty(StreamKey { context, stream }) {
+            driver.streams.remove(&stream);
+        }
         Ok(())
     })
 }

@@ -45,9 +45,8 @@ impl Driver {
                 stream,
             },
             _ => StreamKey {
-                context: self
-                    .streams
-                    .get(&stream)
+                context: { self.streams.get(&stream) }
+                    .filter(|known| !known.is_destroyed)
                     .ok_or(Code::INVALID_HANDLE)?
                     .context,
                 stream,
@@ -64,7 +63,9 @@ impl Driver {
     }
 
     pub(crate) fn event(&mut self, event: Handle) -> Outcome<&mut Event> {
-        self.events.get_mut(&event).ok_or(Code::INVALID_HANDLE)
+        { self.events.get_mut(&event) }
+            .filter(|known| !known.is_destroyed)
+            .ok_or(Code::INVALID_HANDLE)
     }
 }
 
@@ -210,9 +211,12 @@ impl Driver {
             // SAFETY: the program keeps the memory of a fill until its stream has passed it.
             Work::Fill(fill) => unsafe { fill.execute(self) },
             Work::Record(event, number) => {
-                if let Some(event) = self.events.get_mut(&event) {
-                    event.done = event.done.max(number);
-                    event.time = Some(Instant::now());
+                if let Some(known) = self.events.get_mut(&event) {
+                    known.done = known.done.max(number);
+                    known.time = Some(Instant::now());
+                    if known.is_destroyed && known.done == known.recorded {
+                        self.events.remove(&event);
+                    }
                 }
                 Ok(())
             }

@@ -19,6 +19,8 @@ pub(crate) struct Stream {
     /// It and the legacy stream do not wait for each other.
     pub(crate) is_apart: bool,
     pub(crate) priority: c_int,
+    /// The program has no handle of it any more; it still has work to do.
+    pub(crate) is_destroyed: bool,
 }
 
 /// A stream, default ones among them.
@@ -39,4 +41,6 @@ pub(crate) struct Event {
     pub(crate) time: Option<Instant>,
     /// The capture that recorded it last, and the nodes that it follows.
     pub(crate) captured: Option<(u64, Vec<Handle>)>,
+    /// The program has no handle of it any more; a stream has still to record it.
+    pub(crate) is_destroyed: bool,
 }
