@@ -1,11 +1,11 @@
-//! Who calls a function of the driver: two kinds of callers may not.
+//! The callers of the driver. Two kinds of them may not call.
 //!
 //! - **A function that a stream calls.** The stream goes on when the function returns, so that a
 //!   call that waits for the stream would wait for itself. `cuda.h` says of `cuStreamAddCallback`
 //!   that every call of the API gives `CUDA_ERROR_NOT_PERMITTED` there, and of `cuLaunchHostFunc`
 //!   that it may.
-//! - **A process that was forked after the driver was started.** The threads that run kernels are
-//!   not in it, nor whoever held a lock. A GPU's driver gives `CUDA_ERROR_NOT_INITIALIZED` there.
+//! - **A process that was forked after the driver was started.** Threads that
+//!   run kernels or held a lock are not in it. A GPU's driver gives `CUDA_ERROR_NOT_INITIALIZED` there.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -13,8 +13,6 @@ use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
 use crate::code::Code;
-use crate::driver::context::CURRENT;
-use crate::objects::Handle;
 use crate::report;
 
 /// Functions for everyone: they need nothing of the driver's state.
@@ -60,13 +58,11 @@ pub(crate) fn starts() {
     let _ = STARTED_BY.compare_exchange(0, std::process::id(), Relaxed, Relaxed);
 }
 
-/// Calls a function of the program for a stream of this context.
-pub(crate) fn as_stream(context: Handle, call: impl FnOnce()) {
-    let own = CURRENT.replace(vec![context]);
+/// Calls a function of the program for a stream.
+pub(crate) fn as_stream(call: impl FnOnce()) {
     IS_STREAM.set(true);
     call();
     IS_STREAM.set(false);
-    CURRENT.set(own);
 }
 
 /// The result for a caller who may not call this function, which is told.

@@ -22,7 +22,7 @@
 //!   kernels, and are one memory: nothing is copied.
 //! - **Streams execute in order, at once where they can.** A stream that waits for a value in
 //!   memory, and what waits for that stream, goes on at a later call.
-//! - **Nobody waits for himself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
+//! - **No call waits for itself.** A function that a stream calls gets `CUDA_ERROR_NOT_PERMITTED`
 //!   from every call, and a process that was forked from one with CUDA
 //!   `CUDA_ERROR_NOT_INITIALIZED`. Both are told.
 //! - The settings are environment variables: see `settings.rs`. `CUDA_VISIBLE_DEVICES` chooses

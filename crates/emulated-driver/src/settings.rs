@@ -189,7 +189,7 @@ mod tests {
             problems,
             [
                 "EMULATED_DRIVER_DEVICES is many: write a number from 0 to 16",
-                "CUDA_VISIBLE_DEVICES is 0,2: it ends before 2, which is no device: there is device 0 alone",
+                "CUDA_VISIBLE_DEVICES is 0,2: it ends before 2, which is not a device: there is device 0 alone",
                 "EMULATED_DRIVER_CHECK names everything: there are races, unset, barriers, bounds (always made), all, none",
             ]
         );

@@ -55,7 +55,7 @@ fn find(entry: &str, count: u32) -> Result<u32, Option<String>> {
             Ok(number) if number < count => Ok(number),
             _ if number < 0 => Err(None),
             _ => Err(Some(format!(
-                "it ends before {entry}, which is no device: {there_are}"
+                "it ends before {entry}, which is not a device: {there_are}"
             ))),
         };
     }
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(visible("", 3), (vec![], None));
         assert_eq!(visible("-1", 3), (vec![], None));
         assert_eq!(numbers("0,9,1"), [0]);
-        assert!(problem("0,9,1").contains("before 9, which is no device: there are 0 to 2"));
+        assert!(problem("0,9,1").contains("before 9, which is not a device: there are 0 to 2"));
         assert_eq!(numbers("abc"), [0; 0]);
         assert!(problem("1,abc").contains("neither a number nor a UUID"));
         assert_eq!(numbers("1,,2"), [1]);

@@ -20,7 +20,7 @@ static REPORT: LazyLock<PathBuf> = LazyLock::new(|| {
     report
 });
 
-/// What a function of a stream was answered: name and result.
+/// The answers to a function of a stream: names and results.
 type Answers = Vec<(&'static str, c_int)>;
 
 /// Page-locked memory, which the functions try to free.
@@ -191,7 +191,7 @@ fn forked(body: impl FnOnce() -> u8) -> (c_int, String) {
     let mut text = String::new();
     told.read_to_string(&mut text).unwrap();
     let mut status = 0;
-    // SAFETY: the child is ours, and nobody else waits for it.
+    // SAFETY: the child is ours, and this thread alone waits for it.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(
         libc::WIFEXITED(status),

@@ -23,7 +23,7 @@ fn parent_and_child_both_have_cuda() {
         unsafe { libc::_exit(7) };
     }
     let mut status = 0;
-    // SAFETY: the child is ours, and nobody else waits for it.
+    // SAFETY: the child is ours, and this thread alone waits for it.
     assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
     assert!(
         libc::WIFEXITED(status),

@@ -30,7 +30,7 @@ fn launch_add(add: Handle, address: u64, threads: u32) -> c_int {
     launch(add, threads, 0, &[arg(&address), arg(&1u32)])
 }
 
-/// Words of the heap, of which one begins a multiple of 512 bytes: its index, and their addresses.
+/// Words of the heap, the index of one that lies at a multiple of 512, and its address.
 fn words() -> (Vec<u32>, usize, u64) {
     let mut words = vec![7u32; 512];
     let start = words.as_mut_ptr() as u64;

@@ -134,9 +134,9 @@ impl Machine {
         self.options = options;
     }
 
-    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 512,
-    /// from 1 MiB on of 2 MiB. The name appears in messages. The memory holds zeros, but reading it before it is written is a
-    /// fault when checked.
+    /// Allocates `bytes` bytes of device memory and gives their address, a multiple of 512, from
+    /// 1 MiB on of 2 MiB. The name appears in messages. The memory holds zeros, but reading it
+    /// before it is written is a fault when checked.
     ///
     /// # Errors
     /// If the device does not have that much memory left.

@@ -85,7 +85,7 @@ pub enum LaunchFault {
     Shape(#[from] ptx::ShapeError),
 }
 
-/// What to do about a shape, in the words of those who write kernels in Rust.
+/// The remedy for a shape, in the words of those who write kernels in Rust.
 fn remedy(error: &ptx::ShapeError) -> &'static str {
     match error {
         ptx::ShapeError::LaunchBounds { .. } => {

@@ -54,9 +54,11 @@ fn check_shared(program: &ptx::Program) -> Result<(), (Code, String)> {
     let told = format!(
         "Entry function '{name}' uses too much shared data ({bytes:#x} bytes, {most:#x} max)"
     );
-    report::refused(&format!(
-        "a module cannot be loaded: {told}; take dynamic shared memory (`extern __shared__`) for more"
-    ));
+    let advice = "take dynamic shared memory (`extern __shared__`) for more";
+    report::unsupported(
+        report::Need::Module,
+        &format!("a module cannot be loaded: {told}; {advice}"),
+    );
     Err((Code::INVALID_PTX, format!("ptxas error   : {told}")))
 }
 

@@ -25,7 +25,7 @@ fn create(flags: c_uint, priority: c_int) -> Outcome<Handle> {
     })
 }
 
-/// Takes the handle away. The stream itself ends when its work is done: nobody waits for that.
+/// Takes the handle away. The stream itself ends when its work is done, later.
 fn destroy(stream: Handle) -> Outcome {
     queue::run()?;
     with(|driver| {

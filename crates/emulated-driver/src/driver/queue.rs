@@ -16,6 +16,7 @@ use std::ffi::c_void;
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
+use super::context::CURRENT;
 use super::{Driver, is_device_address, with};
 use crate::caller;
 use crate::code::{Code, Outcome};
@@ -293,8 +294,10 @@ pub(crate) fn run() -> Outcome {
 /// more threads, it is called on this one.
 fn call_aside(key: StreamKey, call: HostCall) {
     let make = move || {
+        let own = CURRENT.replace(vec![key.context]);
         // SAFETY: the program gave the function for this call, which one thread makes.
-        caller::as_stream(key.context, || unsafe { call.make() });
+        caller::as_stream(|| unsafe { call.make() });
+        CURRENT.set(own);
         with(|driver| {
             driver.called(key);
             Ok(())

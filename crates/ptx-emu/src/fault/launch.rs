@@ -78,7 +78,7 @@ pub enum LaunchError {
     ForeignModule,
 }
 
-/// What to do about a shape, in CUDA's and PTX's words.
+/// The remedy for a shape, in CUDA's and PTX's words.
 fn remedy(error: &ptx::ShapeError) -> &'static str {
     match error {
         ptx::ShapeError::LaunchBounds { .. } => {

@@ -70,7 +70,7 @@ impl Deref for Memory {
 /// One allocation.
 #[derive(Debug)]
 pub(crate) struct Buffer {
-    /// What offsets count from: a multiple of [`ALIGNMENT`].
+    /// Offsets count from here: a multiple of [`ALIGNMENT`].
     pub(crate) base: u64,
     /// The address of its first byte. Memory that the host has chosen may lie behind the base.
     pub(crate) start: u64,
