@@ -32,6 +32,7 @@ use crate::fault::{
     Fault, FaultKind, FirstEarlyExit, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
+use crate::instructions::together::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;
@@ -96,6 +97,11 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// nothing: see `spin`.
     fn is_quiet(&self) -> bool {
         false
+    }
+
+    /// Its name and what it does, if lanes of a warp execute it together.
+    fn together(&self) -> Option<(&str, &dyn Together)> {
+        None
     }
 
     /// Makes a weak load a strong one.

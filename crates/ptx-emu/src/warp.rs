@@ -28,11 +28,9 @@ pub(crate) enum State {
     Polling,
     /// Waits for a phase of the `mbarrier` object at this offset in shared memory.
     Mbarrier(u64),
-    /// Waits for other lanes to reach the same instruction.
+    /// Waits for other lanes to reach the operation at its position, there or elsewhere.
     Lanes {
-        /// The instruction's name.
-        instruction: &'static str,
-        /// The lanes that execute it together, as the group's first lane gives them.
+        /// The lanes that execute it together.
         mask: u32,
     },
 }

@@ -19,7 +19,7 @@ fn a_shuffle_in_a_branch() {
     plan `demo`, command 0 (launch of `sum_in_branch`)
     lanes missing: bar.warp.sync with mask 0xffffffff waits for lanes 0x0000ffff, which do not reach it
       in kernel `sum_in_branch` at tests/bad-kernels/src/warps.rs:14 (PTX line _), block (0, 0, 0), thread (16, 0, 0)
-      16 threads wait for shfl.sync at tests/bad-kernels/src/warps.rs:12 (PTX line _) (first: thread (0, 0, 0))
+      16 threads wait for shfl.sync.down.b32 at tests/bad-kernels/src/warps.rs:12 (PTX line _) (first: thread (0, 0, 0))
     ");
     let sums: Vec<f32> = (0..32)
         .map(|i| if i < 16 { 2 * i + 16 } else { i } as f32)
@@ -55,7 +55,7 @@ fn a_mask_one_lane_short() {
     };
     assert_snapshot!(fault(run("broadcast_last")), @r"
     plan `demo`, command 0 (launch of `broadcast_last`)
-    lanes missing: lane 7 executes shfl.sync with mask 0x0000007f, which does not name it
+    lanes missing: lane 7 executes shfl.sync.idx.b32 with mask 0x0000007f, which does not name it
       in kernel `broadcast_last` at tests/bad-kernels/src/warps.rs:70 (PTX line _), block (0, 0, 0), thread (7, 0, 0)
     ");
     assert_eq!(run("broadcast_last_fixed").unwrap(), [7.0; 8]);

@@ -198,8 +198,8 @@ pub enum FaultKind {
         "{instruction} with mask {mask:#010x} waits for lanes {missing:#010x}, which do not reach it"
     )]
     InactiveLanes {
-        /// The instruction's name.
-        instruction: &'static str,
+        /// The instruction's name, with its qualifiers.
+        instruction: String,
         /// Its mask.
         mask: u32,
         /// Lanes of the mask that are elsewhere.
@@ -210,8 +210,8 @@ pub enum FaultKind {
     /// A lane executes a warp-wide instruction whose mask does not name it.
     #[error("lane {lane} executes {instruction} with mask {mask:#010x}, which does not name it")]
     LaneNotInMask {
-        /// The instruction's name.
-        instruction: &'static str,
+        /// The instruction's name, with its qualifiers.
+        instruction: String,
         /// Its mask.
         mask: u32,
         /// The lane.

@@ -339,10 +339,11 @@ impl BlockRunner<'_> {
     pub(crate) fn missing_lanes(&self) -> Option<Stop> {
         for warp in &self.block.warps {
             for group in &warp.groups {
-                let State::Lanes { mask, .. } = group.state else {
+                let State::Lanes { mask } = group.state else {
                     continue;
                 };
-                let missing = mask & warp.live & !group.mask;
+                let here = self.launch.code.waiting_lanes(warp, group.pc, mask);
+                let missing = mask & warp.live & !(here | group.mask);
                 let mut others = warp.groups.iter();
                 let elsewhere = others.find(|other| other.mask & missing != 0);
                 let elsewhere = elsewhere.map(|other| self.describe(warp, other));
@@ -358,7 +359,7 @@ impl BlockRunner<'_> {
     pub(crate) fn check_not_awaited(&self, warp: &Warp, exiting: u32) -> Result<(), Stop> {
         let gone = exiting & warp.awaited & warp.acted;
         for group in &warp.groups {
-            if let State::Lanes { mask, .. } = group.state
+            if let State::Lanes { mask } = group.state
                 && mask & gone != 0
             {
                 return Err(self.missing(warp, group, mask & gone, None));
@@ -375,11 +376,11 @@ impl BlockRunner<'_> {
         missing: u32,
         elsewhere: Option<Waiting>,
     ) -> Stop {
-        let State::Lanes { instruction, mask } = group.state else {
+        let State::Lanes { mask } = group.state else {
             unreachable!("a group that waits for lanes");
         };
         let kind = FaultKind::InactiveLanes {
-            instruction,
+            instruction: self.launch.code.awaited(group.pc).to_owned(),
             mask,
             missing,
             elsewhere,
@@ -426,7 +427,7 @@ impl BlockRunner<'_> {
             State::ClusterBarrier => "the cluster's barrier".to_owned(),
             State::Polling => "a change in memory".to_owned(),
             State::Mbarrier(offset) => self.describe_mbarrier(offset),
-            State::Lanes { instruction, .. } => instruction.to_owned(),
+            State::Lanes { .. } => self.launch.code.awaited(group.pc).to_owned(),
             State::Ready => "its turn".to_owned(),
         };
         Waiting {

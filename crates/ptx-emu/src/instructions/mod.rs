@@ -14,7 +14,8 @@
 //! | `memory`, `store_async`, `atomic`, `fence` | loads and stores; atomics; fences |
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
-//! | `cluster`, `warp_wide` | barrier and addresses of the cluster; operations of all lanes |
+//! | `cluster` | barrier and addresses of the cluster |
+//! | `warp_wide`, `together` | operations of all lanes; how these come together |
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
@@ -49,6 +50,7 @@ mod moves;
 mod narrow;
 mod store_async;
 mod system_call;
+pub(crate) mod together;
 mod video;
 mod warp_wide;
 

@@ -1,24 +1,17 @@
 //! Operations that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `elect`,
-//! `bar.warp.sync`, `activemask`.
-//!
-//! A warp-wide operation is executed by all lanes of its mask that have not exited, together: lanes
-//! that come first wait for the others at the same instruction (PTX ISA, "shfl.sync", "vote.sync",
-//! "match.sync", "redux.sync"), at a `bar.warp.sync` at any with the same mask ("bar.warp.sync").
-//! Lanes with different masks are different operations (tiles of a warp). Lanes that exit while
-//! others wait for them take no part, unless they have accessed memory meanwhile: then they have
-//! gone past the operation, which is a fault.
-
-use std::fmt;
+//! `bar.warp.sync`, `activemask`. How the lanes come together: `together`.
 
 use ptx::ScalarType;
 
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, Reader, other};
-use crate::registers::{Flag, LANES, Slot, lanes, lanes_where, lanes_with};
+use crate::registers::{Flag, LANES, Registers, Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
-use crate::warp::{State, Warp};
+use crate::warp::Warp;
+
+use super::together::{Offers, Party, Together, together};
 
 const B32: ScalarType = ScalarType::B32;
 
@@ -86,7 +79,7 @@ fn shuffle(r: &mut Reader) -> Read<Op> {
         clamp,
         unset: [None; 2],
     };
-    together("shfl.sync", mask, shuffle)
+    together(r.written(), mask, shuffle)
 }
 
 const VOTES: [(&str, VoteMode); 4] = [
@@ -102,7 +95,7 @@ fn vote(r: &mut Reader) -> Read<Op> {
     r.operands(3)?;
     let (dst, src) = (r.dst(ty)?, r.flag()?);
     let mask = r.src(B32)?;
-    together("vote.sync", mask, Vote { mode, dst, src })
+    together(r.written(), mask, Vote { mode, dst, src })
 }
 
 /// `vote` without `.sync`, of the lanes that execute it together: gone since sm_70, where nothing
@@ -125,6 +118,7 @@ impl Execute for VoteOfActive {
             pc: at.pc,
             active: at.active,
             partners: [at.active; LANES],
+            offers: self.0.offers(&warp.registers),
         };
         Together::execute(&self.0, runner, warp, &party)?;
         Ok(Next::Step)
@@ -149,7 +143,7 @@ fn match_lanes(r: &mut Reader) -> Read<Op> {
         pred,
         src,
     };
-    together("match.sync", mask, matching)
+    together(r.written(), mask, matching)
 }
 
 fn redux(r: &mut Reader) -> Read<Op> {
@@ -171,7 +165,7 @@ fn redux(r: &mut Reader) -> Read<Op> {
         dst,
         src,
     };
-    together("redux.sync", mask, redux)
+    together(r.written(), mask, redux)
 }
 
 fn elect(r: &mut Reader) -> Read<Op> {
@@ -180,161 +174,20 @@ fn elect(r: &mut Reader) -> Read<Op> {
         return Err(r.unsupported("a missing predicate destination"));
     };
     let mask = r.src(B32)?;
-    together("elect.sync", mask, Elect { dst, pred })
-}
-
-pub(super) fn together(name: &'static str, mask: Slot, op: impl Together + 'static) -> Read<Op> {
-    other(WarpSync { name, mask, op })
-}
-
-/// Lanes that execute an operation together.
-#[derive(Clone, Copy)]
-pub(super) struct Party {
-    pub(super) pc: u32,
-    /// All lanes that execute the instruction now.
-    pub(super) active: u32,
-    /// The partners of each lane that take part.
-    partners: [u32; LANES],
-}
-
-/// An operation that the lanes of a mask execute together.
-pub(super) trait Together: fmt::Debug + Send + Sync {
-    /// Lanes may execute it by different instructions.
-    const AT_ANY_PLACE: bool = false;
-    /// It changes registers alone: see [`Execute::is_quiet`].
-    const IS_QUIET: bool = false;
-
-    /// Executes it for lanes whose partners are all there.
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, party: &Party)
-    -> Result<(), Stop>;
-
-    /// See [`Execute::track`].
-    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
-}
-
-/// An instruction that the lanes of a mask execute together.
-#[derive(Debug)]
-struct WarpSync<T> {
-    name: &'static str,
-    mask: Slot,
-    op: T,
-}
-
-impl<T: Together> Execute for WarpSync<T> {
-    fn is_quiet(&self) -> bool {
-        T::IS_QUIET
-    }
-
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
-        self.op.track(shadow, is_late);
-    }
-
-    fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let At { group, pc, active } = at;
-        let group_mask = warp.groups[group].mask;
-        let masks = *warp.registers.r32(self.mask.row);
-        // The lanes that wait for a mask at other instructions.
-        let elsewhere = |warp: &Warp, wanted: u32| match T::AT_ANY_PLACE {
-            false => 0,
-            true => warp
-                .groups
-                .iter()
-                .fold(0, |lanes, other| match other.state {
-                    State::Lanes { instruction, mask }
-                        if (instruction, mask) == (self.name, wanted) =>
-                    {
-                        lanes | other.mask
-                    }
-                    _ => lanes,
-                }),
-        };
-        let (mut complete, mut joined, mut missing) = (0, 0, 0);
-        // Of lanes with the same mask, at one time.
-        let (mut unseen, mut outside) = (active, 0);
-        while unseen != 0 {
-            let mask = masks[unseen.trailing_zeros() as usize];
-            let here = unseen & lanes_with(&masks, mask);
-            unseen &= !here;
-            outside |= here & !mask;
-            let there = elsewhere(warp, mask);
-            let absent = mask & warp.live & !(here | there);
-            if absent == 0 {
-                complete |= here;
-                joined |= there;
-            }
-            missing |= absent;
-        }
-        if let Some(lane) = lanes(outside).next() {
-            let kind = FaultKind::LaneNotInMask {
-                instruction: self.name,
-                mask: masks[lane],
-                lane: lane as u32,
-            };
-            return Err(runner.fault(warp.thread(lane), pc, kind));
-        }
-        if group_mask != active {
-            warp.split(group, group_mask & !active, pc + 1, pc);
-        }
-        if complete != 0 {
-            let party = Party {
-                pc,
-                active: complete,
-                partners: std::array::from_fn(|lane| masks[lane] & (complete | joined)),
-            };
-            self.op.execute(runner, warp, &party)?;
-            warp.awaited &= !(complete | joined);
-            for other in &mut warp.groups {
-                if other.mask & joined != 0 {
-                    other.state = State::Ready;
-                    other.pc += 1;
-                }
-            }
-        }
-        let is_whole = complete == active && joined == 0;
-        warp.spin.note_exchange(if is_whole { active } else { 0 });
-        if complete == active && group_mask == active {
-            if runner.launch.apart().is_none() {
-                return Ok(Next::Step);
-            }
-            // The lanes part again.
-            warp.groups[group].pc += 1;
-            return Ok(Next::Choose);
-        }
-        if complete != 0 {
-            warp.split(group, complete, pc + 1, pc);
-        }
-        // From here on it counts what the missing lanes do.
-        warp.acted &= !(missing & !warp.awaited);
-        warp.awaited |= missing;
-        let mut rest = active & !complete;
-        while rest != 0 {
-            let mask = masks[rest.trailing_zeros() as usize];
-            let waiting = lanes_where(rest, |lane| masks[lane] == mask);
-            rest &= !waiting;
-            let index = if rest == 0 {
-                group
-            } else {
-                warp.split(group, waiting, pc, pc);
-                warp.groups.len() - 1
-            };
-            warp.groups[index].state = State::Lanes {
-                instruction: self.name,
-                mask,
-            };
-        }
-        if warp.groups[group].mask == 0 {
-            warp.groups.swap_remove(group);
-        }
-        Ok(Next::Choose)
-    }
+    together(r.written(), mask, Elect { dst, pred })
 }
 
 #[derive(Debug)]
 struct WarpBarrier;
 
 impl Together for WarpBarrier {
-    const AT_ANY_PLACE: bool = true;
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
 
     fn execute(
         &self,
@@ -370,12 +223,35 @@ struct Shuffle {
     unset: [Option<(Slot, Option<Slot>)>; 2],
 }
 
+impl Shuffle {
+    /// The rows of the unset bits that count now.
+    fn unset(&self, registers: &Registers) -> Option<(Slot, Option<Slot>)> {
+        let [early, late] = self.unset;
+        late.filter(|_| registers.late).or(early)
+    }
+}
+
 impl Together for Shuffle {
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
 
     fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
         let dst = self.dst.and_then(shadow);
         self.unset[usize::from(is_late)] = dst.map(|dst| (dst, shadow(self.src)));
+    }
+
+    fn offers(&self, registers: &Registers) -> Offers {
+        let src = self.unset(registers).and_then(|(_, src)| src);
+        Offers {
+            low: *registers.r32(self.src.row),
+            unset: src.map_or([0; LANES], |src| *registers.r32(src.row)),
+            ..Offers::default()
+        }
     }
 
     fn execute(
@@ -384,19 +260,13 @@ impl Together for Shuffle {
         warp: &mut Warp,
         party: &Party,
     ) -> Result<(), Stop> {
-        let [values, selector, clamp] =
-            [self.src, self.lane, self.clamp].map(|slot| *warp.registers.r32(slot.row));
-        let [early, late] = self.unset;
-        let unset = late.filter(|_| warp.registers.late).or(early);
-        let unset = unset.map(|(dst, src)| {
-            let bits = src.map_or([0; LANES], |src| *warp.registers.r32(src.row));
-            (dst, bits)
-        });
+        let [selector, clamp] = [self.lane, self.clamp].map(|slot| *warp.registers.r32(slot.row));
+        let unset = self.unset(&warp.registers);
         for lane in lanes(party.active) {
             let (source, in_range) =
                 shuffle_source(self.mode, lane as u32, selector[lane], clamp[lane]);
             let from = if in_range { source } else { lane as u32 };
-            if party.partners[lane] >> from & 1 == 0 {
+            if party.partners[lane] >> from & 1 == 0 && runner.launch.sanitize.barriers {
                 let kind = FaultKind::ShuffleFromInactive {
                     lane: from,
                     participants: party.partners[lane],
@@ -404,10 +274,10 @@ impl Together for Shuffle {
                 return Err(runner.fault(warp.thread(lane), party.pc, kind));
             }
             if let Some(dst) = self.dst {
-                warp.registers.r32_mut(dst.row)[lane] = values[from as usize];
+                warp.registers.r32_mut(dst.row)[lane] = party.offers.low[from as usize];
             }
-            if let Some((dst, bits)) = &unset {
-                warp.registers.r32_mut(dst.row)[lane] = bits[from as usize];
+            if let Some((dst, _)) = unset {
+                warp.registers.r32_mut(dst.row)[lane] = party.offers.unset[from as usize];
             }
             if let Some(pred) = self.pred {
                 set_pred(warp, pred, lane, in_range);
@@ -427,13 +297,25 @@ struct Vote {
 }
 
 impl Together for Vote {
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
+
+    fn offers(&self, registers: &Registers) -> Offers {
+        Offers {
+            flags: registers.flag(self.src),
+            ..Offers::default()
+        }
+    }
 
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
-        let bits = warp.registers.flag(self.src);
         for lane in lanes(party.active) {
             let partners = party.partners[lane];
-            let votes = bits & partners;
+            let votes = party.offers.flags & partners;
             let result = match self.mode {
                 VoteMode::Ballot => votes,
                 VoteMode::All => u32::from(votes == partners),
@@ -457,13 +339,29 @@ struct Match {
 }
 
 impl Together for Match {
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
+
+    fn offers(&self, registers: &Registers) -> Offers {
+        let values: [u64; LANES] = std::array::from_fn(|lane| registers.lane(self.src, lane));
+        Offers {
+            low: values.map(|value| value as u32),
+            high: values.map(|value| (value >> 32) as u32),
+            ..Offers::default()
+        }
+    }
 
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
-        let values: [u64; LANES] = std::array::from_fn(|lane| warp.registers.lane(self.src, lane));
+        let Offers { low, high, .. } = &party.offers;
+        let are_equal = |a: usize, b: usize| (low[a], high[a]) == (low[b], high[b]);
         for lane in lanes(party.active) {
             let partners = party.partners[lane];
-            let same = lanes_where(partners, |other| values[other] == values[lane]);
+            let same = lanes_where(partners, |other| are_equal(other, lane));
             let agree = same == partners;
             if let Some(dst) = self.dst {
                 warp.registers.r32_mut(dst.row)[lane] = if self.all && !agree { 0 } else { same };
@@ -486,12 +384,24 @@ struct Redux {
 }
 
 impl Together for Redux {
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
+
+    fn offers(&self, registers: &Registers) -> Offers {
+        Offers {
+            low: *registers.r32(self.src.row),
+            ..Offers::default()
+        }
+    }
 
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
-        let values = *warp.registers.r32(self.src.row);
         for lane in lanes(party.active) {
-            let members = lanes(party.partners[lane]).map(|lane| values[lane]);
+            let members = lanes(party.partners[lane]).map(|lane| party.offers.low[lane]);
             let result = members.reduce(|a, b| reduce(self.op, self.is_signed, a, b));
             warp.registers.r32_mut(self.dst.row)[lane] = result.unwrap_or(0);
         }
@@ -507,7 +417,13 @@ struct Elect {
 }
 
 impl Together for Elect {
-    const IS_QUIET: bool = true;
+    fn is_at_any_place(&self) -> bool {
+        true
+    }
+
+    fn is_quiet(&self) -> bool {
+        true
+    }
 
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, party: &Party) -> Result<(), Stop> {
         for lane in lanes(party.active) {

@@ -228,6 +228,13 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
         self.inst
     }
 
+    /// Its opcode and modifiers as they are written: `shfl.sync.bfly.b32`.
+    pub(crate) fn written(&self) -> String {
+        let modifiers = self.inst.modifiers.iter().copied();
+        let parts: Vec<&str> = [self.opcode].into_iter().chain(modifiers).collect();
+        parts.join(".")
+    }
+
     /// The modifiers that are left, with their indices.
     fn left(&self) -> impl Iterator<Item = (usize, &'a str)> {
         let taken = self.taken;

@@ -153,7 +153,7 @@ fn a_shuffle_that_lanes_do_not_reach() {
     let body = "setp.ge.u32 %p1, %r2, 16;\n@%p1 bra $skip;\n.loc 1 70 1\n\
                 shfl.sync.down.b32 %r5, %r2, 1, 31, -1;\n$skip:\n.loc 1 72 1\nbar.sync 0;";
     assert_snapshot!(launch(body).fault(), @r"
-    lanes missing: shfl.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
+    lanes missing: shfl.sync.down.b32 with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
       in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
       16 threads wait for barrier 0 at src/lab.rs:72 (PTX line 31) (first: thread (16, 0, 0))
     ");
@@ -169,7 +169,7 @@ fn a_shuffle_that_lanes_do_not_reach() {
 fn a_shuffle_by_a_lane_that_its_mask_does_not_name() {
     let body = "shfl.sync.bfly.b32 %r5, %r2, 1, 31, 0xffff;";
     assert_snapshot!(launch(body).fault(), @r"
-    lanes missing: lane 16 executes shfl.sync with mask 0x0000ffff, which does not name it
+    lanes missing: lane 16 executes shfl.sync.bfly.b32 with mask 0x0000ffff, which does not name it
       in kernel `k` at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (16, 0, 0)
     ");
     launch(body).block(16).report();
@@ -196,7 +196,7 @@ fn a_warp_barrier_that_lanes_go_past() {
     ");
     let votes = body.replace("bar.warp.sync -1", "vote.sync.ballot.b32 %r5, %p1, -1");
     assert_snapshot!(launch(&votes).fault(), @r"
-    lanes missing: vote.sync with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
+    lanes missing: vote.sync.ballot.b32 with mask 0xffffffff waits for lanes 0xffff0000, which do not reach it
       in kernel `k` at src/lab.rs:70 (PTX line 28), block (0, 0, 0), thread (0, 0, 0)
     ");
     // With the mask of those that come it is right, and so it is for lanes that have nothing to do

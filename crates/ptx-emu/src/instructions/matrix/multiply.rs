@@ -1,6 +1,6 @@
 //! Products of matrices: `mma`, `wmma.mma`.
 
-use super::super::warp_wide::{Party, Together, together};
+use super::super::together::{Party, Together, together};
 use super::element::Element;
 use super::fragment::{Fragment, Role, Shape};
 use super::{all_lanes, read, written};

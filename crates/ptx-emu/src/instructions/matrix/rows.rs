@@ -9,7 +9,7 @@ use std::cell::RefCell;
 
 use ptx::{ScalarType, Space};
 
-use super::super::warp_wide::{Party, Together, together};
+use super::super::together::{Party, Together, together};
 use super::{all_lanes, read, written};
 use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;

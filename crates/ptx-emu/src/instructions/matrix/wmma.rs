@@ -5,7 +5,7 @@
 
 use ptx::{RegClass, ScalarType, Space};
 
-use super::super::warp_wide::{Party, Together, together};
+use super::super::together::{Party, Together, together};
 use super::element::Element;
 use super::fragment::{Fragment, Role, Shape};
 use super::multiply::{has_shape, is_wmma_shape, shape, wmma_product};
