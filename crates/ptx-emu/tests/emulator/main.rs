@@ -11,6 +11,7 @@ mod counts;
 mod errors;
 mod forms;
 mod inexact;
+mod lanes;
 mod matrix;
 mod operands;
 mod orders;
