@@ -115,7 +115,8 @@ pub struct Sanitize {
     pub uninitialized: bool,
     /// Data races, also between launches that a plan has as independent.
     pub races: bool,
-    /// Barriers in divergent code, or that some threads of the block go past.
+    /// Barriers in divergent code, or that some threads of the block go past; shuffles from lanes
+    /// that take no part; `mbarrier` objects that are made twice.
     pub barriers: bool,
 }
 
@@ -126,7 +127,7 @@ impl Sanitize {
         races: true,
         barriers: true,
     };
-    /// None.
+    /// None: what a GPU does not notice goes on as on a GPU, as far as it is modelled.
     pub const NONE: Self = Self {
         uninitialized: false,
         races: false,

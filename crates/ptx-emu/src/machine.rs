@@ -382,8 +382,7 @@ impl Machine {
     }
 
     /// True if the latest launch ended with a fault that a GPU does not notice, and left memory as
-    /// it was before: with [`Options::undo_faults`] and the check of races, in kernels that do not
-    /// call `malloc`.
+    /// it was before: with [`Options::undo_faults`] and the check of races.
     pub fn is_undone(&self) -> bool {
         self.is_undone
     }
@@ -499,10 +498,11 @@ impl Machine {
         }
         let exchange = code.exchange(id.0);
         let threads = launch::host_threads(options.threads);
-        // The memory that `malloc` gave cannot be put back.
-        let may_undo = sanitize.races && !code.allocates(id.0);
-        let undoes = may_undo && options.undo_faults;
-        let mut is_parallel = may_undo && !exchange.blocks && blocks > 1 && threads > 1;
+        let undoes = sanitize.races && options.undo_faults;
+        // Which memory `malloc` gives depends on who calls it first.
+        let may_part = sanitize.races && !code.allocates(id.0);
+        let mut is_parallel = may_part && !exchange.blocks && blocks > 1 && threads > 1;
+        let heap = self.heap.as_ref().filter(|_| undoes).map(Heap::saved);
         let shared_bytes = function.block_shared_bytes(config.shared_mem_bytes);
         let reserves = code.reads(id.0, Special::is_reserved_shared);
         let ended = loop {
@@ -558,6 +558,9 @@ impl Machine {
                 _ => false,
             });
             self.is_undone = !has_failed && undoes && is_unnoticed;
+            if let (true, Some(heap), Some(saved)) = (self.is_undone, &self.heap, &heap) {
+                heap.put_back(saved.clone());
+            }
             let is_undone = has_failed || self.is_undone;
             self.memory.settle(attempt.into_saved(), is_undone);
             if !has_failed {

@@ -21,7 +21,8 @@ impl Launch {
     ///
     /// A fault that a GPU does not notice, a race for one, is told, and the launch is repeated
     /// without checks: the program goes on as it would on a GPU, and the faults of its later
-    /// launches are found as well.
+    /// launches are found as well. Where the repetition cannot go past it either, because what a
+    /// GPU does there is not modelled, the launch ends there, without an error for the program.
     pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
         let mut launched = self.start(&mut driver.machine);
         if let Err(Fault::Program(fault)) = &launched
@@ -49,6 +50,10 @@ impl Launch {
                 driver.tell_early_exit(&ended);
                 Ok(())
             }
+            Err(Fault::Program(fault)) if fault.kind.is_unnoticed_by_a_gpu() => {
+                driver.tell_unfinished(&self.config, &fault);
+                Ok(())
+            }
             Err(fault) => Err(report::fault(&self.config, &fault)),
         }
     }
@@ -68,6 +73,17 @@ impl Driver {
         );
         if self.told.insert(key) {
             report::program_fault(config, fault);
+        }
+    }
+
+    /// Tells a fault that a GPU does not notice, and that has ended the launch here.
+    fn tell_unfinished(&mut self, config: &LaunchConfig, fault: &ProgramFault) {
+        self.tell(config, fault);
+        if self.told.insert((fault.kernel.clone(), "unfinished", 0)) {
+            report::note(&format!(
+                "the launch of `{}` ended at this fault: a GPU goes on there, in a way that is not emulated, so later results of the program may differ",
+                fault.kernel
+            ));
         }
     }
 

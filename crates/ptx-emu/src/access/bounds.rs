@@ -2,6 +2,7 @@
 
 use super::region::Region;
 use crate::address_origin::ArrayBounds;
+use crate::config::Sanitize;
 use crate::fault::{FaultKind, Location, Stop, Stray};
 use crate::memory::global::Buffer;
 use crate::memory::{NULL_LIMIT, rank_of};
@@ -60,7 +61,10 @@ impl<'a> BlockRunner<'a> {
         let width = u64::from(request.width);
         if self.block.shared.contains(span.max, width) {
             return match self.launch.code.infos[request.pc as usize].array {
-                Some(array) if !array.contains(span.min, span.max, width) => {
+                Some(array)
+                    if !array.contains(span.min, span.max, width)
+                        && self.launch.sanitize != Sanitize::NONE =>
+                {
                     Err(self.beside_array(request, array))
                 }
                 _ => Ok(()),

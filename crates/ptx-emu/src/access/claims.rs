@@ -56,7 +56,7 @@ impl BlockRunner<'_> {
         let writes = request.kind != AccessKind::Load;
         let width = u64::from(request.width);
         let is_free = |offset, bytes| !claims.keeps(offset, bytes, writes);
-        if request.all_ranges(span, is_free) {
+        if !self.launch.sanitize.races || request.all_ranges(span, is_free) {
             return Ok(());
         }
         let is_kept = |lane: &usize| claims.keeps(request.addresses[*lane], width, writes);

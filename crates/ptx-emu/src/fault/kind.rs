@@ -297,20 +297,46 @@ pub enum FaultKind {
 }
 
 impl FaultKind {
-    /// True for what a GPU does not notice: it goes on, with a result that may be wrong.
+    /// True for what a GPU does not notice: it goes on, with a result that may be wrong. What it
+    /// notices are the exceptions of its hardware and of the driver's own code (CUDA-GDB, "GPU
+    /// error reporting"), and a wait that has no end.
     pub fn is_unnoticed_by_a_gpu(&self) -> bool {
-        matches!(
-            self,
+        match self {
+            // Bytes, order and rules that no hardware keeps account of.
             Self::Uninitialized { .. }
-                | Self::UnsetValue { .. }
-                | Self::Race { .. }
-                | Self::StaleReadOnlyLoad { .. }
-                | Self::CopyUnderWay { .. }
-                | Self::CopyNotAwaited { .. }
-                | Self::MissingProxyFence { .. }
-                | Self::PartialBarrier { .. }
-                | Self::DivergentBarrier { .. }
-        )
+            | Self::UnsetValue { .. }
+            | Self::Race { .. }
+            | Self::StaleReadOnlyLoad { .. }
+            | Self::CopyUnderWay { .. }
+            | Self::CopyNotAwaited { .. }
+            | Self::MissingProxyFence { .. }
+            | Self::PartialBarrier { .. }
+            | Self::DivergentBarrier { .. }
+            | Self::InvalidBarrier { .. }
+            | Self::ShuffleFromInactive { .. } => true,
+            // Shared memory is one to the hardware, with no arrays in it.
+            Self::OutOfBounds { stray, .. } => matches!(stray, Stray::SharedArray { .. }),
+            // Its blocks are resident; what has ended is another exception.
+            Self::BlockNotAlive { lifetime, .. } => *lifetime != Lifetime::HasEnded,
+            // Lanes that end leave the others alone, and these go on.
+            Self::InactiveLanes { elsewhere, .. } => elsewhere.is_none(),
+            Self::Misaligned { .. }
+            | Self::ReadOnly { .. }
+            | Self::InvalidCopy { .. }
+            | Self::NotShared { .. }
+            | Self::LaneNotInMask { .. }
+            | Self::CallDepth { .. }
+            | Self::StackOverflow { .. }
+            | Self::BadFree { .. }
+            | Self::BadCall { .. }
+            | Self::BadBranchTable { .. }
+            | Self::Trap
+            | Self::Assertion { .. }
+            | Self::Breakpoint
+            | Self::IllegalInstruction { .. } => false,
+            // It would wait for ever.
+            Self::Deadlock { .. } | Self::BlocksWait { .. } | Self::FuelExhausted { .. } => false,
+        }
     }
 
     /// A short name of the kind of fault.
@@ -404,7 +430,6 @@ fn together(blocks: u32) -> String {
     }
 }
 
-/// Something that does not come, for blocks that poll memory.
 /// Blocks that poll in vain, and why.
 fn in_vain(running: u64, waiting: u64, resident: u64) -> String {
     let (blocks, they) = match running {

@@ -29,7 +29,7 @@ use crate::registers::{Address, LANES, Row64, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
-use crate::warp::{BulkStore, Warp};
+use crate::warp::{BulkStore, CopyGroups, Warp};
 
 /// Addresses and sizes are multiples of this, in bytes.
 const UNIT: u32 = 16;
@@ -243,16 +243,18 @@ fn buffer<'a>(runner: &BlockRunner<'a>, request: &Request) -> Result<&'a Buffer,
     Ok(runner.buffer(request, request.mask, &span)?.0)
 }
 
-/// The object that a copy reports to must be there, and known to the asynchronous proxy.
+/// The object that a copy reports to must be there.
+///
+/// No fence is asked for between `mbarrier.init` and a copy of the same block: the ISA names
+/// `fence.mbarrier_init` for the other threads of a cluster ("membar, fence"), and NVIDIA's own
+/// libraries leave the fence of the proxies out there, as the memory model lets them (CUB,
+/// kernel_transform.cuh).
 fn check_barrier(runner: &mut BlockRunner, thread: u32, copy: &BulkCopy) -> Result<(), Stop> {
+    if runner.claims().barriers.contains_key(&copy.barrier) {
+        return Ok(());
+    }
     let location = runner.block.shared.location(runner.launch, copy.barrier);
-    let reason = match runner.claims().barriers.get(&copy.barrier) {
-        Some(barrier) if barrier.is_fenced => return Ok(()),
-        Some(_) => format!(
-            "a bulk copy reports to the mbarrier object at {location}, without `mbarrier::fence_init` or `bulk_copy::fence_shared` between its `mbarrier::init` and the copy (in PTX `fence.mbarrier_init`, `fence.proxy.async`)"
-        ),
-        None => format!("a bulk copy reports to {location}, where no mbarrier object is"),
-    };
+    let reason = format!("a bulk copy reports to {location}, where no mbarrier object is");
     Err(runner.fault(thread, copy.pc, FaultKind::InvalidBarrier { reason }))
 }
 
@@ -463,13 +465,17 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
 impl BlockRunner<'_> {
     /// Threads end: of their copies to global memory, those that have read their source are made;
     /// others, and those to the memory of a block whose last thread ends, should have been waited
-    /// for.
+    /// for. Without checks they are made all the same.
     pub(crate) fn end_copies(&mut self, warp: &mut Warp, ending: u32) -> Result<(), Stop> {
-        let mut late = None;
+        let (mut late, is_checked) = (None, self.launch.sanitize.races);
         if let Some(mut queues) = warp.copies.take() {
             for lane in lanes(ending) {
-                let groups = queues.stores.groups[lane].iter();
-                for store in groups.chain([&queues.stores.open[lane]]).flatten() {
+                let CopyGroups { open, groups, .. } = &mut queues.stores;
+                let groups = groups[lane].iter_mut().chain([&mut open[lane]]);
+                for store in groups.flatten() {
+                    if !is_checked {
+                        read_source(self, store);
+                    }
                     match store.data {
                         Some(_) => make(self, store)?,
                         None => late = late.or(Some((store.copy, AccessKind::Load))),
@@ -485,7 +491,7 @@ impl BlockRunner<'_> {
         {
             late = late.or(Some((load.copy, AccessKind::Store)));
         }
-        let Some((copy, kind)) = late else {
+        let Some((copy, kind)) = late.filter(|_| is_checked) else {
             return Ok(());
         };
         let kind = FaultKind::CopyNotAwaited {

@@ -299,6 +299,9 @@ fn init(
 ) -> Result<(), Stop> {
     let location = runner.block.shared.location(runner.launch, offset);
     let mut reason = None;
+    if !runner.launch.sanitize.barriers && runner.claims().barriers.remove(&offset).is_some() {
+        runner.claims().release(offset, MBARRIER_BYTES);
+    }
     if !(1..=MOST).contains(&count) {
         reason = Some(format!(
             "an mbarrier object at {location} for {count} arrivals; a phase waits for 1 to {MOST}"

@@ -62,6 +62,7 @@ use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, Warp};
+use together::Together;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {
@@ -267,6 +268,13 @@ impl Execute for AfterSums {
 
     fn is_quiet(&self) -> bool {
         matches!(&self.op, Op::Other(op) if op.is_quiet())
+    }
+
+    fn together(&self) -> Option<(&str, &dyn Together)> {
+        match &self.op {
+            Op::Other(op) => op.together(),
+            _ => None,
+        }
     }
 
     fn strengthen(&mut self) {

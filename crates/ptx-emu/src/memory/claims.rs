@@ -39,7 +39,7 @@ pub(crate) struct Mbarrier {
     pub(crate) bytes: i64,
     /// Phases that have completed.
     pub(crate) phase: u64,
-    /// The asynchronous proxy sees it.
+    /// Other blocks of the cluster see it.
     pub(crate) is_fenced: bool,
     /// The release by the arrivals of the current phase, as `ClusterState::arriving`.
     pub(crate) arriving: Vec<u32>,

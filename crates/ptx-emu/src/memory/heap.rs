@@ -26,8 +26,9 @@ pub(crate) struct Heap {
     state: Mutex<State>,
 }
 
-#[derive(Debug, Default)]
-struct State {
+/// What is given out, and what was taken back.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct State {
     /// Bytes given out, from the start of the buffer.
     top: u64,
     /// Address and size of what is in use.
@@ -45,6 +46,16 @@ impl Heap {
 
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What is given out now, for [`Heap::put_back`].
+    pub(crate) fn saved(&self) -> State {
+        self.state().clone()
+    }
+
+    /// Makes a launch undone.
+    pub(crate) fn put_back(&self, saved: State) {
+        *self.state() = saved;
     }
 
     /// The address of `bytes` bytes; 0 if the heap has no room for them, or for 0 bytes.
