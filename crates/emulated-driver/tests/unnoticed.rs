@@ -56,7 +56,7 @@ const KERNELS: [(&str, &str, bool); 15] = [
         "invalid barrier",
         true,
     ),
-    // What a GPU makes of these is not modelled.
+    // The emulator has no model of the way on.
     (
         "setp.ne.u32 %p1, %r1, 0;\n@!%p1 mbarrier.arrive.shared.b64 _, [b];",
         "invalid barrier",
@@ -128,7 +128,7 @@ fn a_program_goes_on_after_each() {
             "{body}\n{told}"
         );
     }
-    // What a GPU notices is an error from then on.
+    // A trap is an error from then on.
     let kernel = function(module(&text("trap", "trap;")), "trap");
     launch(kernel, 32, 0, &[arg(&out)]);
     assert_eq!(cu!(cuCtxSynchronize()), 719);

@@ -32,7 +32,7 @@ use crate::fault::{
     Fault, FaultKind, FirstEarlyExit, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
-use crate::instructions::together::Together;
+use crate::instructions::party::Together;
 use crate::memory::global::GlobalMemory;
 use crate::memory::heap::Heap;
 use crate::printed::LaunchText;

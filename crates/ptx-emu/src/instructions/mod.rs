@@ -15,7 +15,7 @@
 //! | `copy`, `bulk` | asynchronous copies, of a thread and in bulk |
 //! | `barrier`, `mbarrier` | barriers of the block; objects that threads and copies arrive at |
 //! | `cluster` | barrier and addresses of the cluster |
-//! | `warp_wide`, `together` | operations of all lanes; how these come together |
+//! | `warp_wide`, `party`, `together` | operations of all lanes; these lanes; how they come together |
 //! | `matrix` | matrices that the lanes of a warp hold together |
 //! | `control`, `call` | branches and ends; calls and returns |
 //! | `system_call` | calls of the driver's functions: prints, failed assertions |
@@ -48,9 +48,10 @@ mod mbarrier;
 mod memory;
 mod moves;
 mod narrow;
+pub(crate) mod party;
 mod store_async;
 mod system_call;
-pub(crate) mod together;
+mod together;
 mod video;
 mod warp_wide;
 
@@ -62,7 +63,7 @@ use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Flow, Rule};
 use crate::warp::{Frame, Warp};
-use together::Together;
+use party::Together;
 
 /// A decoded instruction, as its family describes it.
 pub(crate) struct Decoded {

@@ -11,7 +11,8 @@ use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
 use crate::warp::Warp;
 
-use super::together::{Offers, Party, Together, together};
+use super::party::{Offers, Party, Together};
+use super::together::together;
 
 const B32: ScalarType = ScalarType::B32;
 

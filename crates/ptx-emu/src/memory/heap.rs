@@ -26,7 +26,7 @@ pub(crate) struct Heap {
     state: Mutex<State>,
 }
 
-/// What is given out, and what was taken back.
+/// The memory given out, and that taken back.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct State {
     /// Bytes given out, from the start of the buffer.
@@ -48,7 +48,7 @@ impl Heap {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What is given out now, for [`Heap::put_back`].
+    /// A copy of its state, for [`Heap::put_back`].
     pub(crate) fn saved(&self) -> State {
         self.state().clone()
     }

@@ -1,4 +1,4 @@
-//! What the lanes of a warp execute together, at one place or at several: PTX ISA, "shfl.sync",
+//! Operations of the lanes of a warp together, at one place or at several: PTX ISA, "shfl.sync",
 //! "vote.sync", "match.sync", "redux.sync", "elect.sync".
 
 use crate::common::{Launch, launch};
@@ -26,8 +26,8 @@ fn halves(lower: &str, upper: &str) -> String {
     )
 }
 
-/// Operations that make `%r10` of `%r5` or `%rd5`, values of each lane's own, `%p5`, a condition of
-/// each lane's own, and `%r7`, of which there are two in each half.
+/// Operations that make `%r10` of `%r5` or `%rd5`, values of each lane's own, of `%p5`, a condition
+/// of each lane's own, and of `%r7`, which has two values in each half.
 const OPERATIONS: [&str; 24] = [
     "shfl.sync.bfly.b32 %r10, %r5, 16, 31, -1;",
     "shfl.sync.bfly.b32 %r10, %r5, 5, 31, -1;",

@@ -1,6 +1,7 @@
 //! Products of matrices: `mma`, `wmma.mma`.
 
-use super::super::together::{Party, Together, together};
+use super::super::party::{Party, Together};
+use super::super::together::together;
 use super::element::Element;
 use super::fragment::{Fragment, Role, Shape};
 use super::{all_lanes, read, written};

@@ -9,7 +9,8 @@ use std::cell::RefCell;
 
 use ptx::{ScalarType, Space};
 
-use super::super::together::{Party, Together, together};
+use super::super::party::{Party, Together};
+use super::super::together::together;
 use super::{all_lanes, read, written};
 use crate::access::{Action, MemoryAccess, Region};
 use crate::counts::InstructionClass;

@@ -5,7 +5,8 @@
 
 use ptx::{RegClass, ScalarType, Space};
 
-use super::super::together::{Party, Together, together};
+use super::super::party::{Party, Together};
+use super::super::together::together;
 use super::element::Element;
 use super::fragment::{Fragment, Role, Shape};
 use super::multiply::{has_shape, is_wmma_shape, shape, wmma_product};
