@@ -137,7 +137,7 @@ fn memory_that_no_block_of_the_cluster_has() {
       in kernel `k` at src/lab.rs:1 (PTX line 34), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(of(&own.replace("[%rd7]", "[%rd7+2]")).fault(), @r"
-    misaligned access: load of 4 bytes at address 0x2, which is 2 bytes past a multiple of 4
+    misaligned access: load of 4 bytes at byte 2 of shared array `cell` of block (1, 0, 0), address 0x2, which is 2 bytes past a multiple of 4
       in kernel `k` at src/lab.rs:1 (PTX line 34), block (0, 0, 0), thread (0, 0, 0)
     ");
     // Through the own block's window.

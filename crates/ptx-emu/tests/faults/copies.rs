@@ -206,7 +206,7 @@ fn a_bulk_copy_beyond_its_memory() {
       in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(of("[tile]", "[tile+8]"), @r"
-    misaligned access: store of 16 bytes at address 0x8, which is 8 bytes past a multiple of 16
+    misaligned access: store of 16 bytes at byte 8 of shared array `tile`, address 0x8, which is 8 bytes past a multiple of 16
       in kernel `k` at src/lab.rs:20 (PTX line 39), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(of("[%rd2], 128", "[%rd2], 120"), @r"
@@ -249,7 +249,7 @@ fn objects_that_are_used_wrongly() {
       in kernel `k` at src/lab.rs:10 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&INIT.replace("[bar]", "[bar+4]"), &fetched(), AWAIT).fault(), @r"
-    misaligned access: store of 8 bytes at address 0x104, which is 4 bytes past a multiple of 8
+    misaligned access: store of 8 bytes at byte 4 of shared array `bar`, address 0x104, which is 4 bytes past a multiple of 8
       in kernel `k` at src/lab.rs:10 (PTX line 32), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(bulk(&made(), &format!("{EXPECT}{EXPECT}{COPY}"), AWAIT).fault(), @r"

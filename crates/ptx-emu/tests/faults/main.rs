@@ -13,4 +13,5 @@ mod idioms;
 mod launches;
 mod places;
 mod races;
+mod reach;
 mod unwritten;
