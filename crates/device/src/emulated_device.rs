@@ -525,6 +525,7 @@ impl<'d> EmulatedSession<'d> {
                 counts: Counts::default(),
                 instructions: Vec::new(),
                 early_exit: None,
+                widened_load: None,
             },
         };
         self.reports = self.plan.kernels().iter().map(empty).collect();

@@ -1,6 +1,8 @@
 //! The words of an instruction about the origin of addresses: the shared arrays that it names, and
 //! how its results follow from its operands. Module `shared_arrays` concludes from them.
 
+use ptx::Space;
+
 use crate::registers::Slot;
 
 /// A shared array of fixed size, as bytes of the block's window.
@@ -20,6 +22,15 @@ impl ArrayBounds {
     pub(crate) fn bytes(self) -> u64 {
         (self.end - self.start).into()
     }
+}
+
+/// A variable whose address an instruction names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Variable {
+    Array(ArrayBounds),
+    /// One in local memory, or dynamic shared memory.
+    In(Space),
+    Elsewhere,
 }
 
 /// How an instruction makes its results of its operands, as far as addresses go.

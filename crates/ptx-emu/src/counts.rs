@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::iter::Sum;
 use std::ops::AddAssign;
 
-use crate::fault::EarlyExit;
+use crate::fault::{EarlyExit, WidenedLoad};
 use crate::position::{CodePosition, SourcePosition};
 
 /// The class that an instruction is counted in.
@@ -297,6 +297,8 @@ pub struct LaunchReport {
     /// Threads that exited before a barrier at which others of their block waited, if barriers are
     /// checked: of several blocks, those of the one with the lowest number.
     pub early_exit: Option<EarlyExit>,
+    /// A load past the end of shared memory that a compiler may have made: the same.
+    pub widened_load: Option<WidenedLoad>,
 }
 
 impl LaunchReport {
@@ -326,6 +328,18 @@ impl LaunchReport {
         if self.early_exit.is_none() {
             self.early_exit.clone_from(&other.early_exit);
         }
+        if self.widened_load.is_none() {
+            self.widened_load.clone_from(&other.widened_load);
+        }
+    }
+
+    /// The notes on the launch, beside faults: of each a short name, and the text.
+    pub fn notes(&self) -> Vec<(&'static str, String)> {
+        let exit = self.early_exit.as_ref();
+        let exit = exit.map(|exit| ("early exit", exit.to_string()));
+        let load = self.widened_load.as_ref();
+        let load = load.map(|load| ("load past the end", load.to_string()));
+        exit.into_iter().chain(load).collect()
     }
 
     /// The counts by source line, in the order of file and line.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use ptx::{Body, Instruction, Problem, Program, SourceLocId};
 
-use crate::address_origin::ArrayBounds;
 use crate::check::race::Strength;
 use crate::check::relaxed::relaxed_loads;
 use crate::convergence::stay_together;
@@ -16,7 +15,7 @@ use crate::position::{CodePosition, Positions, look_ahead};
 use crate::read::{FunctionBuilder, Reader, Refusal};
 use crate::registers::ALWAYS;
 use crate::runner::{Code, Inst, Op};
-use crate::shared_arrays;
+use crate::shared_arrays::{self, Base};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
     self, Spaces,
@@ -82,7 +81,7 @@ impl Executable {
                     class: mark.class,
                     is_branch: mark.is_branch,
                     strength: mark.strength,
-                    array: mark.array,
+                    base: mark.base,
                     stays_together: mark.stays_together,
                     position: positions.of(mark.ptx_line, mark.loc),
                 }
@@ -154,7 +153,7 @@ struct Mark {
     class: InstructionClass,
     is_branch: bool,
     strength: Strength,
-    array: Option<ArrayBounds>,
+    base: Base,
     /// Whether a branch or a call leads here.
     is_target: bool,
     stays_together: bool,
@@ -214,7 +213,7 @@ impl Builder {
                 class: InstructionClass::Control,
                 is_branch: false,
                 strength: Strength::default(),
-                array: None,
+                base: Base::default(),
                 is_target: false,
                 stays_together: true,
                 leaves: true,
@@ -235,9 +234,9 @@ impl Builder {
         let parameters: Vec<_> = parameters
             .map(|register| function.frame.register(register))
             .collect();
-        let arrays = shared_arrays::arrays(&facts, &parameters);
-        for (mark, array) in self.marks[entry as usize..].iter_mut().zip(arrays) {
-            mark.array = array;
+        let bases = shared_arrays::bases(&facts, &parameters);
+        for (mark, base) in self.marks[entry as usize..].iter_mut().zip(bases) {
+            mark.base = base;
         }
         mark_targets(&mut self.marks[entry as usize..], &facts);
         let insts = &mut self.code.insts[entry as usize..];
@@ -321,7 +320,7 @@ impl Builder {
             class,
             is_branch: matches!(flow, Flow::Branch(_) | Flow::Table(_)),
             strength: facts.strength.unwrap_or_default(),
-            array: None,
+            base: Base::default(),
             is_target: false,
             stays_together: true,
             leaves: !matches!(flow, Flow::Next),

@@ -162,7 +162,7 @@ pub use counts::{
 pub use executable::{Executable, UnsupportedInstruction};
 pub use fault::{
     Access, AccessKind, EarlyExit, Fault, FaultKind, LaunchError, Lifetime, Location, ProgramFault,
-    RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting,
+    RaceAccess, RaceBetween, Stray, ThreadId, UnsetUse, UnsupportedFault, Waiting, WidenedLoad,
 };
 pub use machine::{InvalidCopy, LoadedModule, Machine};
 pub use memory::global::{GUARD_BYTES, OutOfMemory};

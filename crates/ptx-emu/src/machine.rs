@@ -12,11 +12,11 @@ use crate::check::race::{LINE, PAGE};
 use crate::config::{DeviceLimits, LaunchConfig, Options};
 use crate::counts::{Counts, LaunchReport};
 use crate::executable::Executable;
-use crate::fault::{Fault, FirstEarlyExit, LaunchError, ThreadId};
+use crate::fault::{Fault, FirstOf, LaunchError, ThreadId};
 use crate::launch;
 use crate::memory::global::{GlobalMemory, OutOfMemory};
 use crate::memory::heap::{HEAP_BYTES, HEAP_NAME, Heap};
-use crate::memory::{function_address, window};
+use crate::memory::{SHARED_UNIT, function_address, window};
 use crate::printed::{LaunchText, Printed};
 use crate::runner::{Code, LaunchContext};
 use crate::special::Special;
@@ -526,7 +526,8 @@ impl Machine {
                 count_l2: options.count_l2,
                 inexact: options.inexact,
                 shared_bytes,
-                reserved_shared: reserves.then(|| (shared_bytes as u32).next_multiple_of(128)),
+                reserved_shared: reserves
+                    .then(|| (shared_bytes as u32).next_multiple_of(SHARED_UNIT as u32)),
                 workspace: self.workspace.unwrap_or(0),
                 heap: self.heap.as_ref(),
                 dynamic_shared_offset: function.dynamic_shared_offset,
@@ -537,7 +538,8 @@ impl Machine {
                 fences: launch::fences(blocks, config, sanitize.races && code.orders_blocks),
                 printed: LaunchText::after(&self.printed),
                 attempt: Attempt::new(is_parallel, undoes),
-                early_exit: FirstEarlyExit::none(),
+                early_exit: FirstOf::none(),
+                widened_load: FirstOf::none(),
             };
             self.latest = Some(Latest {
                 config: *config,
@@ -549,6 +551,7 @@ impl Machine {
                 attempt,
                 printed,
                 early_exit,
+                widened_load,
                 ..
             } = context;
             let has_failed = attempt.has_failed();
@@ -566,11 +569,12 @@ impl Machine {
             if !has_failed {
                 let last = ended.as_ref().err().and_then(|(place, _)| *place);
                 self.printed.add(printed.until(last));
-                break ended.map(|tallies| (tallies, early_exit.into_inner()));
+                let notes = (early_exit.into_inner(), widened_load.into_inner());
+                break ended.map(|tallies| (tallies, notes));
             }
             is_parallel = false;
         };
-        let (tallies, early_exit) = ended.map_err(|(_, stop)| *stop)?;
+        let (tallies, (early_exit, widened_load)) = ended.map_err(|(_, stop)| *stop)?;
         let instructions = tallies.report(&code.infos, &code.tally_owners);
         Ok(LaunchReport {
             kernel: function.name.clone(),
@@ -582,6 +586,7 @@ impl Machine {
                 .sum::<Counts>(),
             instructions,
             early_exit,
+            widened_load,
         })
     }
 }

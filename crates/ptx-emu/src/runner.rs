@@ -29,7 +29,8 @@ use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{
-    Fault, FaultKind, FirstEarlyExit, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
+    EarlyExit, Fault, FaultKind, FirstOf, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
+    WidenedLoad,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
 use crate::instructions::party::Together;
@@ -101,6 +102,11 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
 
     /// Its name and what it does, if lanes of a warp execute it together.
     fn together(&self) -> Option<(&str, &dyn Together)> {
+        None
+    }
+
+    /// Bytes of an element, if it loads a vector of them.
+    fn element_bytes(&self) -> Option<u32> {
         None
     }
 
@@ -262,7 +268,9 @@ pub(crate) struct LaunchContext<'a> {
     pub(crate) printed: LaunchText,
     pub(crate) attempt: Attempt,
     /// Threads that exit before a barrier of others.
-    pub(crate) early_exit: FirstEarlyExit,
+    pub(crate) early_exit: FirstOf<EarlyExit>,
+    /// Loads past the end of shared memory.
+    pub(crate) widened_load: FirstOf<WidenedLoad>,
 }
 
 impl LaunchContext<'_> {

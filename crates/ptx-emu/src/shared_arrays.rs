@@ -11,10 +11,15 @@
 //! functions, what comes from local memory, differences of addresses), nothing is concluded. So a
 //! program that finds its way from one array to the next by the distance between them is not
 //! flagged, and neither is one that divides an array of its own.
+//!
+//! Addresses that begin in local or dynamic shared memory are followed in the same way, so that a
+//! message can say of an address near 0 which offset it is.
 
 use std::collections::{HashMap, HashSet};
 
-use crate::address_origin::{ArrayBounds, Makes, Place};
+use ptx::Space;
+
+use crate::address_origin::{ArrayBounds, Makes, Place, Variable};
 use crate::registers::Slot;
 use crate::unset_values::facts::{Facts, Rule};
 
@@ -25,26 +30,47 @@ enum Origin {
     Number,
     /// The address of an array, and more.
     Of(ArrayBounds),
+    /// An address in a space, and more.
+    In(Space),
     Anything,
 }
 
-/// For each instruction of a function the array that its address was computed from, if it has one
-/// address. The function's parameters lie in these registers.
-pub(crate) fn arrays(facts: &[Facts], parameters: &[Slot]) -> Vec<Option<ArrayBounds>> {
+/// The origin of an address.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Base {
+    /// The shared array.
+    pub(crate) array: Option<ArrayBounds>,
+    /// The space of the variable: the address may be an offset in it.
+    pub(crate) space: Option<Space>,
+}
+
+/// For each instruction of a function what its address was computed from, if it has one address.
+/// The function's parameters lie in these registers.
+pub(crate) fn bases(facts: &[Facts], parameters: &[Slot]) -> Vec<Base> {
     let named = || facts.iter().flat_map(|facts| &facts.variables);
-    let origins = match named().any(|(_, array)| array.is_some()) {
+    let origins = match named().any(|(_, variable)| *variable != Variable::Elsewhere) {
         true => origins(facts, parameters),
         false => HashMap::new(),
     };
-    let array = |facts: &Facts| match facts.places[..] {
-        [Place::Array(array)] => Some(array),
-        [Place::Register(slot)] => match origins.get(&slot) {
-            Some(Origin::Of(array)) => Some(*array),
+    let base = |facts: &Facts| {
+        let origin = match facts.places[..] {
+            [Place::Array(array)] => Some(Origin::Of(array)),
+            [Place::Register(slot)] => origins.get(&slot).copied(),
             _ => None,
-        },
-        _ => None,
+        };
+        match origin {
+            Some(Origin::Of(array)) => Base {
+                array: Some(array),
+                space: Some(Space::Shared),
+            },
+            Some(Origin::In(space)) => Base {
+                array: None,
+                space: Some(space),
+            },
+            _ => Base::default(),
+        }
     };
-    facts.iter().map(array).collect()
+    facts.iter().map(base).collect()
 }
 
 /// The origin of each register that some instruction writes.
@@ -62,8 +88,9 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
             let of = |(index, slot): (usize, &Slot)| {
                 let mut variables = facts.variables.iter();
                 match variables.find(|(variable, _)| *variable == index) {
-                    Some((_, Some(array))) => Some(Origin::Of(*array)),
-                    Some((_, None)) => Some(Origin::Anything),
+                    Some((_, Variable::Array(array))) => Some(Origin::Of(*array)),
+                    Some((_, Variable::In(space))) => Some(Origin::In(*space)),
+                    Some((_, Variable::Elsewhere)) => Some(Origin::Anything),
                     None => match origins.get(slot) {
                         // Constants are numbers; others are not known yet.
                         None => (!written.contains(slot)).then_some(Origin::Number),

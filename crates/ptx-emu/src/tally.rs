@@ -2,13 +2,13 @@
 
 use std::ops::Range;
 
-use crate::address_origin::ArrayBounds;
 use crate::check::race::Strength;
 use crate::counts::{
     Counts, DistributedTraffic, Executed, GlobalTraffic, InstructionClass, InstructionCounts,
     SharedTraffic,
 };
 use crate::position::CodePosition;
+use crate::shared_arrays::Base;
 
 /// The class and the position of an instruction.
 #[derive(Clone, Debug)]
@@ -18,8 +18,8 @@ pub(crate) struct InstructionInfo {
     pub(crate) is_branch: bool,
     /// Of strong accesses.
     pub(crate) strength: Strength,
-    /// The shared array that its address was computed from, if one is known.
-    pub(crate) array: Option<ArrayBounds>,
+    /// The origin of its address, as far as that is known.
+    pub(crate) base: Base,
     /// Lanes need not run apart here.
     pub(crate) stays_together: bool,
     pub(crate) position: CodePosition,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use device::{Options, Schedule};
 use exit::{CommandError, Ending};
 use output_files::input::unreadable;
-use ptx_emu::{EarlyExit, Executable, Fault, LaunchConfig, Machine};
+use ptx_emu::{Executable, Fault, LaunchConfig, Machine};
 use serde::Serialize;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -327,7 +327,7 @@ impl<'a> Launch<'a> {
             Ok(report) => {
                 lines[0] += " no fault";
                 run.notes
-                    .extend(report.early_exit.as_ref().map(EarlyExit::to_string));
+                    .extend(report.notes().into_iter().map(|(_, text)| text));
                 if args.counts {
                     run.counts
                         .insert(report.kernel.clone(), Counts::from(&report));

@@ -47,7 +47,7 @@ impl Launch {
         match launched {
             Ok(ended) => {
                 report::launched(&self.config, &ended);
-                driver.tell_early_exit(&ended);
+                driver.tell_notes(&ended);
                 Ok(())
             }
             Err(Fault::Program(fault)) if fault.kind.is_unnoticed_by_a_gpu() => {
@@ -87,13 +87,12 @@ impl Driver {
         }
     }
 
-    /// Tells of threads that exit before a barrier of others, once per kernel.
-    fn tell_early_exit(&mut self, ended: &LaunchReport) {
-        let Some(exit) = &ended.early_exit else {
-            return;
-        };
-        if self.told.insert((ended.kernel.clone(), "early exit", 0)) {
-            report::note(&exit.to_string());
+    /// Tells the notes of a launch, each once per kernel.
+    fn tell_notes(&mut self, ended: &LaunchReport) {
+        for (name, text) in ended.notes() {
+            if self.told.insert((ended.kernel.clone(), name, 0)) {
+                report::note(&text);
+            }
         }
     }
 

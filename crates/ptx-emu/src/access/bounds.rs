@@ -1,18 +1,27 @@
 //! The checks that hardware makes of an access: its alignment, and that it stays inside its memory.
 
+use ptx::Space;
+
 use super::region::Region;
 use crate::address_origin::ArrayBounds;
 use crate::config::Sanitize;
-use crate::fault::{FaultKind, Location, Stop, Stray};
+use crate::fault::{FaultKind, Location, Stop, Stray, WidenedLoad};
 use crate::memory::global::Buffer;
+use crate::memory::shared::SharedMemory;
 use crate::memory::{NULL_LIMIT, rank_of};
 use crate::registers::{lanes, lanes_where};
 use crate::request::{Request, Span};
-use crate::runner::BlockRunner;
+use crate::runner::{BlockRunner, Op};
 
 impl<'a> BlockRunner<'a> {
-    /// Checks that every lane's address is a multiple of the width.
-    pub(crate) fn check_alignment(&self, request: &Request, span: &Span) -> Result<(), Stop> {
+    /// Checks that every lane's address is a multiple of the width. `shared`: the shared memory
+    /// that the addresses are offsets in, if they are.
+    pub(crate) fn check_alignment(
+        &self,
+        request: &Request,
+        span: &Span,
+        shared: Option<&SharedMemory>,
+    ) -> Result<(), Stop> {
         if span.is_aligned(request.width) {
             return Ok(());
         }
@@ -20,14 +29,20 @@ impl<'a> BlockRunner<'a> {
             |lane: &usize| !request.addresses[*lane].is_multiple_of(u64::from(request.width));
         let lane = lanes(request.mask).find(misaligned).unwrap_or(0);
         let address = request.addresses[lane];
-        let buffer = self.launch.memory.find(address, 1);
+        let location = match shared {
+            Some(shared) => Some(shared.location(self.launch, address)),
+            None => {
+                let buffer = self.launch.memory.find(address, 1);
+                buffer.map(|buffer| Location::Buffer {
+                    name: buffer.name.clone(),
+                    offset: address - buffer.base,
+                })
+            }
+        };
         let kind = FaultKind::Misaligned {
             access: request.access(),
             address,
-            location: buffer.map(|buffer| Location::Buffer {
-                name: buffer.name.clone(),
-                offset: buffer.place(address - buffer.base),
-            }),
+            location,
         };
         Err(self.fault(request.thread(lane), request.pc, kind))
     }
@@ -60,7 +75,7 @@ impl<'a> BlockRunner<'a> {
     pub(crate) fn check_shared(&self, request: &Request, span: &Span) -> Result<(), Stop> {
         let width = u64::from(request.width);
         if self.block.shared.contains(span.max, width) {
-            return match self.launch.code.infos[request.pc as usize].array {
+            return match self.launch.code.infos[request.pc as usize].base.array {
                 Some(array)
                     if !array.contains(span.min, span.max, width)
                         && self.launch.sanitize != Sanitize::NONE =>
@@ -70,8 +85,13 @@ impl<'a> BlockRunner<'a> {
                 _ => Ok(()),
             };
         }
-        let outside = |lane: &usize| !self.block.shared.contains(request.addresses[*lane], width);
-        let lane = lanes(request.mask).find(outside).unwrap_or(0);
+        let outside = |lane: &usize| {
+            let address = request.addresses[*lane];
+            !self.block.shared.contains(address, width) && !self.is_granted(request, address)
+        };
+        let Some(lane) = lanes(request.mask).find(outside) else {
+            return Ok(());
+        };
         let stray = match rank_of(request.addresses[lane]) {
             (Some(rank), _) if (rank as usize) < self.cluster.blocks.len() => {
                 Stray::OtherBlock { rank }
@@ -82,6 +102,32 @@ impl<'a> BlockRunner<'a> {
             },
         };
         Err(self.out_of_bounds(request, lane, stray))
+    }
+
+    /// True of an access past the end of shared memory that its author need not know of. Another
+    /// one that hardware makes too is right where nothing is checked.
+    fn is_granted(&self, request: &Request, offset: u64) -> bool {
+        let shared = &self.block.shared;
+        if !shared.reaches(offset, request.width.into()) {
+            return false;
+        }
+        let starts_within = |bytes: u32| shared.contains(offset, bytes.into());
+        let element = match &self.launch.code.insts[request.pc as usize].op {
+            Op::Other(op) => op.element_bytes(),
+            _ => None,
+        };
+        let is_widened = element.is_some_and(starts_within);
+        if is_widened {
+            let launch = self.launch;
+            launch.widened_load.note(self.block.index, || WidenedLoad {
+                kernel: launch.kernel_name().to_owned(),
+                bytes: request.width,
+                offset,
+                size: shared.bytes,
+                place: launch.code.infos[request.pc as usize].position.clone(),
+            });
+        }
+        is_widened || self.launch.sanitize == Sanitize::NONE
     }
 
     /// The fault of an access beside the shared array that its address is of.
@@ -132,7 +178,15 @@ impl<'a> BlockRunner<'a> {
     /// The fault of an access outside everything in global memory.
     fn stray(&self, request: &Request, lane: usize) -> Stop {
         let address = request.addresses[lane];
-        let stray = if address < NULL_LIMIT {
+        let base = self.launch.code.infos[request.pc as usize].base;
+        let stray = if let (true, Some(space)) = (address < NULL_LIMIT, base.space) {
+            let is_shared = space == Space::Shared;
+            Stray::Offset {
+                address,
+                space: if is_shared { "shared" } else { "local" },
+                location: is_shared.then(|| self.block.shared.location(self.launch, address)),
+            }
+        } else if address < NULL_LIMIT {
             Stray::Null { address }
         } else {
             let memory = self.launch.memory;

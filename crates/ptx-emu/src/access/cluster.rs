@@ -57,7 +57,7 @@ impl BlockRunner<'_> {
             ..*request
         };
         let span = Span::of(request.addresses, request.mask, request.width);
-        self.check_alignment(request, &span)?;
+        self.check_alignment(request, &span, Some(&self.cluster.memories[rank]))?;
         let width = u64::from(request.width);
         let memory = &self.cluster.memories[rank];
         if !memory.contains(span.max, width) {

@@ -127,7 +127,9 @@ impl BlockRunner<'_> {
         action: &impl Action,
     ) -> Result<(), Stop> {
         let span = Span::of(request.addresses, request.mask, request.width);
-        self.check_alignment(request, &span)?;
+        let is_shared = matches!(space, Space::Shared | Space::SharedCluster);
+        let shared = is_shared.then_some(&self.block.shared);
+        self.check_alignment(request, &span, shared)?;
         match space {
             Space::Shared | Space::SharedCluster => {
                 self.check_shared(request, &span)?;

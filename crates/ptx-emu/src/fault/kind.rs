@@ -314,8 +314,7 @@ impl FaultKind {
             | Self::DivergentBarrier { .. }
             | Self::InvalidBarrier { .. }
             | Self::ShuffleFromInactive { .. } => true,
-            // Shared memory is one to the hardware, with no arrays in it.
-            Self::OutOfBounds { stray, .. } => matches!(stray, Stray::SharedArray { .. }),
+            Self::OutOfBounds { access, stray } => stray.is_reached_by_a_gpu(access.bytes),
             // Its blocks are resident; what has ended is another exception.
             Self::BlockNotAlive { lifetime, .. } => *lifetime != Lifetime::HasEnded,
             // Lanes that end leave the others alone, and these go on.

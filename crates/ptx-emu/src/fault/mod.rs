@@ -8,24 +8,24 @@
 //!   of a fault;
 //! - `access`: accesses; `stray`: where those go that are out of bounds; `threads`: threads, and
 //!   how they stand to each other;
-//! - `early_exit`: a note, for what is allowed;
+//! - `notes`: for what is allowed;
 //! - `quantity`: numbers in words;
 //! - `launch`: why a launch is not possible.
 
 mod access;
-mod early_exit;
 mod kind;
 mod launch;
+mod notes;
 mod others;
 mod quantity;
 mod stray;
 mod threads;
 
 pub use access::{Access, AccessKind, Lifetime, Location, UnsetUse};
-pub use early_exit::EarlyExit;
-pub(crate) use early_exit::FirstEarlyExit;
 pub use kind::FaultKind;
 pub use launch::LaunchError;
+pub(crate) use notes::FirstOf;
+pub use notes::{EarlyExit, WidenedLoad};
 pub use stray::Stray;
 pub use threads::{RaceAccess, RaceBetween, ThreadId, Waiting};
 

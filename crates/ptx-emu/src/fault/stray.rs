@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use super::access::SharedArray;
+use super::access::{Location, SharedArray};
 use super::quantity::Bytes;
+use crate::memory::SHARED_UNIT;
 
 /// Where an access that is out of bounds goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -68,6 +69,15 @@ pub enum Stray {
         /// The offset.
         offset: u64,
     },
+    /// Near address 0, by the address of a variable in another space.
+    Offset {
+        /// The address.
+        address: u64,
+        /// The variable's space.
+        space: &'static str,
+        /// Where it is there, if that has names.
+        location: Option<Location>,
+    },
     /// Near address 0.
     Null {
         /// The address.
@@ -90,6 +100,19 @@ pub enum Stray {
 }
 
 impl Stray {
+    /// True if an access of this many bytes goes where the block has shared memory: to the hardware
+    /// it has no arrays in it, and ends with its last unit.
+    pub(super) fn is_reached_by_a_gpu(&self, bytes: u32) -> bool {
+        match self {
+            Self::SharedArray { .. } => true,
+            Self::Shared { size, offset } => {
+                let end = offset.checked_add(bytes.into());
+                end.is_some_and(|end| end <= size.next_multiple_of(SHARED_UNIT))
+            }
+            _ => false,
+        }
+    }
+
     /// The same in words, behind an access of this many bytes.
     pub(super) fn as_target(&self, bytes: u32) -> impl fmt::Display {
         Target(self, bytes)
@@ -155,6 +178,23 @@ impl fmt::Display for Target<'_> {
                     Bytes(*size)
                 )?;
                 overrun(f, *offset as i64, bytes, *size)
+            }
+            Stray::Offset {
+                address,
+                space,
+                location,
+            } => {
+                write!(
+                    f,
+                    "at address {address:#x}, which is an offset in {space} memory"
+                )?;
+                if let Some(location) = location {
+                    write!(f, " ({location})")?;
+                }
+                write!(
+                    f,
+                    ": `cvta.{space}` makes a generic address of it, and `ld.{space}` and the like take it as it is"
+                )
             }
             Stray::Null { address } => {
                 write!(f, "at address {address:#x}: a null pointer")

@@ -157,7 +157,9 @@ impl Issue {
         for (kind, addresses) in [(AccessKind::Load, &load), (AccessKind::Store, &store)] {
             let mask = 1 << copy.lane;
             let whole = Request::weak(kind, addresses, mask, UNIT, copy.pc, warp.index);
-            runner.check_alignment(&whole, &Span::of(addresses, mask, UNIT))?;
+            let is_shared = (kind == AccessKind::Store) == is_load;
+            let shared = is_shared.then_some(&runner.block.shared);
+            runner.check_alignment(&whole, &Span::of(addresses, mask, UNIT), shared)?;
         }
         if is_load {
             check_barrier(runner, thread, &copy)?;

@@ -123,7 +123,7 @@ impl Execute for Issue {
             warp.index,
         );
         let span = Span::of(&dst, at.active, self.bytes);
-        runner.check_alignment(&store, &span)?;
+        runner.check_alignment(&store, &span, Some(&runner.block.shared))?;
         runner.check_shared(&store, &span)?;
         for lane in lanes(at.active) {
             runner.claim(warp, &store, lane, Claim::All)?;
@@ -159,7 +159,7 @@ impl Execute for Issue {
 /// Checks what a copy is to read: `read` bytes of those that the request's alignment is for.
 fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Result<(), Stop> {
     let span = Span::of(request.addresses, request.mask, request.width);
-    runner.check_alignment(request, &span)?;
+    runner.check_alignment(request, &span, None)?;
     let request = Request {
         width: read,
         ..*request

@@ -178,7 +178,7 @@ impl Object {
             non_coherent: false,
         };
         let span = Span::of(&offsets, at.active, request.width);
-        runner.check_alignment(&request, &span)?;
+        runner.check_alignment(&request, &span, Some(&runner.block.shared))?;
         runner.check_shared(&request, &span)?;
         if runner.launch.sanitize.races {
             let mut shared = std::mem::take(&mut runner.block.shared);

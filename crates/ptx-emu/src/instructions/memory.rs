@@ -403,6 +403,11 @@ impl Execute for Load {
         self.elements.track(shadow, is_late);
     }
 
+    fn element_bytes(&self) -> Option<u32> {
+        let is_vector = self.elements.registers.len() > 1;
+        is_vector.then_some(self.elements.bytes)
+    }
+
     fn strengthen(&mut self) {
         self.access.strong = true;
     }

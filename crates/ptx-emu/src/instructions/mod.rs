@@ -278,6 +278,13 @@ impl Execute for AfterSums {
         }
     }
 
+    fn element_bytes(&self) -> Option<u32> {
+        match &self.op {
+            Op::Other(op) => op.element_bytes(),
+            _ => None,
+        }
+    }
+
     fn strengthen(&mut self) {
         if let Op::Other(op) = &mut self.op {
             op.strengthen();

@@ -37,6 +37,11 @@ pub const WINDOW_BYTES: u64 = 1 << 32;
 /// Addresses below this are taken for offsets from a null pointer.
 pub const NULL_LIMIT: u64 = 1 << 16;
 
+/// Bytes in which a multiprocessor gives out shared memory: blocks have as many, be they asked for
+/// or not. So it is since compute capability 8.0, by the tables of NVIDIA's occupancy calculator;
+/// accesses of an H200 past the end fail from there on.
+pub(crate) const SHARED_UNIT: u64 = 128;
+
 /// In the param space: parameters of frames lie here, the launch's below.
 pub(crate) const PARAM_FRAMES: u64 = 1 << 24;
 

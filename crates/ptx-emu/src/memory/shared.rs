@@ -3,8 +3,8 @@
 //! The blocks of a cluster run on one host thread, so this is plain memory. Its shadow says which
 //! bytes have been written and who accessed them last.
 
-use super::Words;
 use super::claims::Claims;
+use super::{SHARED_UNIT, Words};
 use crate::check::race::{LINE, Line};
 use crate::check::writes::Bits;
 
@@ -14,6 +14,8 @@ pub(crate) struct SharedMemory {
     words: Vec<u32>,
     /// Bytes of the window that exist.
     pub(crate) bytes: u64,
+    /// Those and the rest of the last unit, which hardware reaches.
+    granted: u64,
     /// Which bytes have been written; empty when not checked.
     pub(crate) written: Bits,
     /// The lines of its granules; empty when not checked.
@@ -27,13 +29,14 @@ pub(crate) struct SharedMemory {
 impl SharedMemory {
     /// Prepares for a new block. `granule` is the unit of race checking in bytes.
     pub(crate) fn reset(&mut self, bytes: u64, track_written: bool, granule: Option<u32>) {
-        self.bytes = bytes;
+        let granted = bytes.next_multiple_of(SHARED_UNIT);
+        (self.bytes, self.granted) = (bytes, granted);
         self.claims = None;
         self.words.clear();
-        self.words.resize(bytes.div_ceil(4) as usize, 0);
-        self.written.reset(if track_written { bytes } else { 0 });
+        self.words.resize((granted / 4) as usize, 0);
+        self.written.reset(if track_written { granted } else { 0 });
         // A line forgets earlier blocks when this one accesses it first.
-        let lines = granule.map_or(0, |granule| bytes.div_ceil(LINE * u64::from(granule)));
+        let lines = granule.map_or(0, |granule| granted.div_ceil(LINE * u64::from(granule)));
         if self.races.len() < lines as usize {
             self.races.resize_with(lines as usize, Line::default);
         }
@@ -43,6 +46,11 @@ impl SharedMemory {
     #[inline]
     pub(crate) fn contains(&self, offset: u64, bytes: u64) -> bool {
         offset <= self.bytes && bytes <= self.bytes - offset
+    }
+
+    /// True if hardware reaches `bytes` bytes at `offset`, those that the block has or not.
+    pub(crate) fn reaches(&self, offset: u64, bytes: u64) -> bool {
+        offset <= self.granted && bytes <= self.granted - offset
     }
 
     /// Every word.

@@ -6,7 +6,7 @@ use ptx::{
 };
 
 use super::reader::{Read, Reader, Refusal, class_of};
-use crate::address_origin::{ArrayBounds, Place};
+use crate::address_origin::{ArrayBounds, Place, Variable};
 use crate::frame::Constant;
 use crate::memory::function_address;
 use crate::registers::{ALWAYS, Address, Apply, Flag, NEVER, Operands, Slot};
@@ -439,9 +439,14 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
         offset: i64,
         ty: ScalarType,
     ) -> Read<Slot> {
-        let array = self.shared_array(name, symbol);
+        let variable = match (self.shared_array(name, symbol), symbol) {
+            (Some(array), _) => Variable::Array(array),
+            (None, Symbol::DynamicShared) => Variable::In(Space::Shared),
+            (None, Symbol::Local(_)) => Variable::In(Space::Local),
+            _ => Variable::Elsewhere,
+        };
         let facts = &mut self.function.facts;
-        facts.variables.push((facts.reads.len(), array));
+        facts.variables.push((facts.reads.len(), variable));
         match ty.bits() {
             32 | 64 => Ok(self
                 .function

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use ptx::{RegClass, ScalarType, Space};
 
-use crate::address_origin::{ArrayBounds, Makes, Place};
+use crate::address_origin::{Makes, Place, Variable};
 use crate::check::race::Strength;
 use crate::registers::{Address, Slot};
 
@@ -97,8 +97,8 @@ pub(crate) struct Facts {
     pub(crate) strength: Option<Strength>,
     /// The word that it accesses, if it is one that others may update.
     pub(crate) word: Option<Word>,
-    /// Of `reads`, by position, the addresses of variables; the shared arrays among them.
-    pub(crate) variables: Vec<(usize, Option<ArrayBounds>)>,
+    /// Of `reads`, by position, the addresses of variables.
+    pub(crate) variables: Vec<(usize, Variable)>,
     /// Where its addresses begin.
     pub(crate) places: Vec<Place>,
     /// It reads a parameter of the launch.
