@@ -19,7 +19,7 @@ use crate::shared_arrays::{self, Base};
 use crate::tally::InstructionInfo;
 use crate::unset_values::{
     self, Spaces,
-    facts::{Company, Facts, Flow, Rule},
+    facts::{Company, Facts, Flow, Rule, WordAccess},
 };
 
 /// A PTX module that can be loaded: what it declares, and its code.
@@ -362,18 +362,24 @@ impl Builder {
             let old = facts.writes.first().copied().flatten();
             mark.strength.is_last &= old.is_some_and(|old| !function.frame.is_named_once(old));
         }
-        for load in relaxed_loads(facts) {
+        for (load, is_compared) in relaxed_loads(facts) {
             let (Some(word), Op::Other(op)) =
                 (facts[load].word, &mut self.code.insts[entry + load].op)
             else {
                 continue;
             };
-            op.strengthen();
+            op.strengthen(is_compared);
+            let mark = &mut self.marks[entry + load];
+            if word.access == WordAccess::StrongLoad {
+                mark.strength.is_of_part = word.bytes <= Strength::WORD;
+                continue;
+            }
             let strength = Strength {
                 bytes: word.bytes,
+                is_of_part: is_compared && word.bytes <= Strength::WORD,
                 ..Strength::default()
             };
-            self.marks[entry + load].strength = strength;
+            mark.strength = strength;
             facts[load].company = Company::Order;
             function.exchange.note(word.space);
             function.exchange.note_strength(strength);

@@ -110,8 +110,9 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
         None
     }
 
-    /// Makes a weak load a strong one.
-    fn strengthen(&mut self) {}
+    /// Makes a weak load a strong one. `is_compared`: an atomic compares what it loads with the
+    /// word.
+    fn strengthen(&mut self, _is_compared: bool) {}
 
     /// True if what it stores is stored by the asynchronous proxy.
     fn is_asynchronous(&self) -> bool {

@@ -4,6 +4,7 @@ use ptx::Space;
 
 use super::region::Region;
 use crate::address_origin::ArrayBounds;
+use crate::check::race::Strength;
 use crate::config::Sanitize;
 use crate::fault::{FaultKind, Location, Stop, Stray, WidenedLoad};
 use crate::memory::global::Buffer;
@@ -65,10 +66,30 @@ impl<'a> BlockRunner<'a> {
         }
         let first = rest.trailing_zeros() as usize;
         let Some(buffer) = memory.find(request.addresses[first], width) else {
-            return Err(self.stray(request, first));
+            return match self.rest_of_word(request, first) {
+                Some(buffer) => Ok((buffer, 1 << first)),
+                None => Err(self.stray(request, first)),
+            };
         };
         let inside = |lane: usize| buffer.holds(request.addresses[lane], width);
         Ok((buffer, lanes_where(rest, inside)))
+    }
+
+    /// The buffer whose last word an atomic that may be of a part of it goes to, past the buffer's
+    /// end: the word has memory. A buffer of one `AtomicBool` has one byte.
+    fn rest_of_word(&self, request: &Request, lane: usize) -> Option<&'a Buffer> {
+        if !self.may_be_of_part(request) {
+            return None;
+        }
+        let address = request.addresses[lane];
+        let buffer = self.launch.memory.find(address, 1)?;
+        let end = buffer.bytes.next_multiple_of(Strength::WORD.into());
+        (address - buffer.base + u64::from(request.width) <= end).then_some(buffer)
+    }
+
+    fn may_be_of_part(&self, request: &Request) -> bool {
+        let info = &self.launch.code.infos[request.pc as usize];
+        info.strength.is_of_part
     }
 
     /// Checks that all lanes lie in shared memory, and in the array that the address is of.
@@ -112,6 +133,9 @@ impl<'a> BlockRunner<'a> {
             return false;
         }
         let starts_within = |bytes: u32| shared.contains(offset, bytes.into());
+        if self.may_be_of_part(request) && starts_within(1) {
+            return true;
+        }
         let element = match &self.launch.code.insts[request.pc as usize].op {
             Op::Other(op) => op.element_bytes(),
             _ => None,

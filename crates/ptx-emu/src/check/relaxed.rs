@@ -14,36 +14,55 @@
 //! word; or if it is what a `cas` of the word compares with. It counts as relaxed: it races with
 //! weak stores as before, and threads may learn of each other by it, so that results are compared
 //! in several orders.
+//!
+//! Where a `cas` of a word is meant for a part of it ([`Strength::suits`]), the load before it is
+//! of the whole word too, and other threads may store to the rest by weak stores. In a kernel that
+//! accesses parts of words, a load whose value a `cas` compares is not checked: the `cas` is, for
+//! the part that it is of.
+//!
+//! [`Strength::suits`]: crate::check::race::Strength::suits
 
 use std::collections::{HashMap, HashSet};
 
 use crate::registers::Slot;
 use crate::unset_values::facts::{Facts, Rule, Word, WordAccess};
 
-/// The positions of these loads among the instructions of a function.
-pub(crate) fn relaxed_loads(facts: &[Facts]) -> Vec<usize> {
+/// The positions of these loads among the instructions of a function, and whether a `cas` compares
+/// what they load; among the latter those that are strong as they stand.
+pub(crate) fn relaxed_loads(facts: &[Facts]) -> Vec<(usize, bool)> {
     let words = || {
         (0..)
             .zip(facts)
             .filter_map(|(at, facts)| Some((at, facts.word?)))
     };
-    let updates: Vec<(usize, Word)> = words()
-        .filter(|(_, word)| word.access != WordAccess::WeakLoad)
-        .collect();
+    let updates: Vec<(usize, Word)> = words().filter(|(_, word)| !word.access.is_load()).collect();
     if updates.is_empty() {
         return Vec::new();
     }
     let mut uses = None;
-    let loads = words().filter(|(at, word)| {
-        let is_load = word.access == WordAccess::WeakLoad;
+    let loads = words().filter_map(|(at, word)| {
         let mut updates = updates.iter();
-        if !is_load || !updates.any(|(update, other)| update > at && is_same(word, other)) {
-            return false;
+        if !word.access.is_load()
+            || !updates.any(|(update, other)| *update > at && is_same(&word, other))
+        {
+            return None;
         }
         let uses = uses.get_or_insert_with(|| Uses::of(facts));
-        uses.only_guard(facts, *at, word) && uses.writes(word.address.base) <= 1
+        let guard = uses.guard(facts, at, &word)?;
+        let is_compared = guard == Guard::Compared;
+        let is_new = is_compared || word.access == WordAccess::WeakLoad;
+        (is_new && uses.writes(word.address.base) <= 1).then_some((at, is_compared))
     });
-    loads.map(|(at, _)| at).collect()
+    loads.collect()
+}
+
+/// The uses of the value of such a load.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Guard {
+    /// A `cas` of the word compares it with the word.
+    Compared,
+    /// It goes into arithmetic, conditions and atomics on the word alone.
+    Looked,
 }
 
 /// True if both are of one word.
@@ -76,8 +95,8 @@ impl Uses {
         self.writers.get(&slot).copied().unwrap_or_default()
     }
 
-    /// True if what the load at a position gets goes where the module says.
-    fn only_guard(&self, facts: &[Facts], load: usize, word: &Word) -> bool {
+    /// The uses of the value that the load at a position gets, if it goes where the module says.
+    fn guard(&self, facts: &[Facts], load: usize, word: &Word) -> Option<Guard> {
         let mut open: Vec<Slot> = facts[load].writes.iter().flatten().copied().collect();
         let mut reached: HashSet<Slot> = open.iter().copied().collect();
         let mut has_other_use = false;
@@ -87,7 +106,7 @@ impl Uses {
                 if let Some(other) = reader.word.filter(|other| is_same(word, other)) {
                     let is_compared = reader.reads.first() == Some(&slot);
                     if other.access == WordAccess::CompareAndSwap && is_compared {
-                        return true;
+                        return Some(Guard::Compared);
                     }
                 } else if matches!(reader.rule, Rule::Strict | Rule::Memory(_)) {
                     has_other_use = true;
@@ -97,6 +116,6 @@ impl Uses {
                 }
             }
         }
-        !has_other_use
+        (!has_other_use).then_some(Guard::Looked)
     }
 }

@@ -11,9 +11,9 @@ use crate::check::race::Strength;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, Stop};
 use crate::frame::Returning;
-use crate::memory::space_of;
+use crate::memory::{byte_mask, space_of};
 use crate::read::{Read, Reader, Width, other};
-use crate::registers::{Address, Registers, Slot, lanes, lanes_where};
+use crate::registers::{Address, LANES, Registers, Slot, lanes, lanes_where};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Rule, Word, WordAccess};
@@ -105,6 +105,7 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         bytes: ty.bytes(),
         is_last: dst.is_some(),
         is_volatile: false,
+        is_of_part: update.may_be_of_part(),
     };
     r.function.facts.strength = Some(strength);
     r.function.exchange.note_strength(strength);
@@ -214,9 +215,10 @@ impl Action for Atomic {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        runner.check_written(request, region, span)?;
-        if runner.launch.sanitize.races {
-            runner.check_stores(request, region, span, |_, _| true, |_, _| {})?;
+        if self.update.may_be_of_part() && runner.launch.granule < request.width {
+            self.check_parts(runner, registers, region, request)?;
+        } else {
+            check(runner, region, request, span)?;
         }
         for lane in lanes(request.mask) {
             let b = registers.lane(self.b, lane);
@@ -227,6 +229,54 @@ impl Action for Atomic {
             runner.turn.changes += u64::from(new(old) != old);
             if let Some(dst) = self.dst {
                 registers.set_lane(dst, lane, old);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Checks an atomic's access, and notes it.
+fn check<R: Region>(
+    runner: &mut BlockRunner,
+    region: &mut R,
+    request: &Request,
+    span: &Span,
+) -> Result<(), Stop> {
+    runner.check_written(request, region, span)?;
+    if runner.launch.sanitize.races {
+        runner.check_stores(request, region, span, |_, _| true, |_, _| {})?;
+    }
+    Ok(())
+}
+
+impl Atomic {
+    /// Checks an access in a kernel that accesses parts of words: of each lane's word the part that
+    /// the operands leave to it. The rest stays as it is, also where others store to it.
+    fn check_parts<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &Registers,
+        region: &mut R,
+        request: &Request,
+    ) -> Result<(), Stop> {
+        let width = runner.launch.granule;
+        for lane in lanes(request.mask) {
+            let b = registers.lane(self.b, lane);
+            let c = self.c.map_or(0, |c| registers.lane(c, lane));
+            let part = self.update.part(b, c);
+            for at in (0..request.width).step_by(width as usize) {
+                if part >> (8 * at) & byte_mask(width) == 0 {
+                    continue;
+                }
+                let addresses = [request.addresses[lane] + u64::from(at); LANES];
+                let granule = Request {
+                    addresses: &addresses,
+                    mask: 1 << lane,
+                    width,
+                    ..*request
+                };
+                let span = Span::of(&addresses, granule.mask, width);
+                check(runner, region, &granule, &span)?;
             }
         }
         Ok(())
@@ -270,6 +320,25 @@ impl Update {
             _ => 3,
         };
         commutes.then(|| 1 << (4 * self.op as u32 + ty))
+    }
+
+    /// True if compilers take it for one of a part of its word.
+    fn may_be_of_part(self) -> bool {
+        use AtomicOp::*;
+        matches!(self.op, Cas | Or | And | Xor) && self.ty.bytes() <= Strength::WORD
+    }
+
+    /// The bits of the word that it may change with these operands. There are none where a lock
+    /// that is taken is asked for once more: which part that is of, nothing says.
+    fn part(self, b: u64, c: u64) -> u64 {
+        let all = byte_mask(self.ty.bytes());
+        let part = match self.op {
+            AtomicOp::Cas => b ^ c,
+            AtomicOp::Or | AtomicOp::Xor => b,
+            AtomicOp::And => !b,
+            _ => all,
+        };
+        part & all
     }
 
     /// The new value. In global memory an f32 sum flushes subnormals, and an f64 sum passes NaNs on
@@ -357,6 +426,20 @@ mod tests {
         assert_eq!(apply(Cas, B32, 7, 7, 9), 9);
         assert_eq!(apply(Cas, B32, 8, 7, 9), 8);
         assert_eq!(apply(Exch, B64, 8, 7, 0), 7);
+    }
+
+    #[test]
+    fn the_part_of_a_word_that_an_update_is_of() {
+        use AtomicOp::*;
+        let part = |op, b, c| {
+            let update = Update::new(op, ScalarType::B32).expect("supported");
+            update.may_be_of_part().then(|| update.part(b, c))
+        };
+        assert_eq!(part(Cas, 0x1100_2233, 0x1101_2233), Some(0x1_0000));
+        assert_eq!(part(Or, 0x100, 0), Some(0x100));
+        assert_eq!(part(And, 0xffff_00ff, 0), Some(0xff00));
+        assert_eq!(part(Cas, 7, 7), Some(0));
+        assert_eq!(part(Exch, 7, 0), None);
     }
 
     #[test]

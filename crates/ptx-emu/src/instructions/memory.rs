@@ -162,12 +162,16 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     if order != Order::Weak {
         r.function.exchange.note(space);
         note_strength(r, (order, scope), ty.bytes());
-    } else if count == 1 && !non_coherent {
+    }
+    if count == 1 && !non_coherent {
         r.function.facts.word = Some(Word {
             space,
             address,
             bytes: ty.bytes(),
-            access: WordAccess::WeakLoad,
+            access: match order {
+                Order::Weak => WordAccess::WeakLoad,
+                _ => WordAccess::StrongLoad,
+            },
         });
     }
     other(Load {
@@ -180,6 +184,7 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
             non_coherent,
             tally: r.function.tally(),
         },
+        is_compared: false,
         elements,
         acquires: (order == Order::Acquire).then_some(device),
     })
@@ -249,6 +254,7 @@ fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
         bytes,
         is_last: false,
         is_volatile: order == Order::Volatile,
+        is_of_part: false,
     };
     r.function.facts.strength = Some(strength);
     r.function.exchange.note_strength(strength);
@@ -358,9 +364,17 @@ struct Load {
     elements: Elements,
     /// Of a load that acquires, whether it orders blocks.
     acquires: Option<bool>,
+    /// An atomic compares what it loads with the word.
+    is_compared: bool,
 }
 
 impl Load {
+    /// True if no check is due: bytes that others have, or that nothing has set, are compared with
+    /// what is there, in a kernel that accesses parts of words. See `relaxed`.
+    fn is_of_part(&self, runner: &BlockRunner, request: &Request) -> bool {
+        self.is_compared && runner.launch.granule < request.width
+    }
+
     /// Whether others may change what it loads.
     fn may_poll(&self) -> bool {
         !matches!(
@@ -408,8 +422,9 @@ impl Execute for Load {
         is_vector.then_some(self.elements.bytes)
     }
 
-    fn strengthen(&mut self) {
+    fn strengthen(&mut self, is_compared: bool) {
         self.access.strong = true;
+        self.is_compared = is_compared;
     }
 }
 
@@ -423,11 +438,13 @@ impl Action for Load {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        if runner.check_loaded(request, region, span)? {
-            (registers.late, registers.was_late) = (true, true);
-        }
-        if runner.launch.sanitize.races {
-            runner.check_load(request, region, span)?;
+        if !self.is_of_part(runner, request) {
+            if runner.check_loaded(request, region, span)? {
+                (registers.late, registers.was_late) = (true, true);
+            }
+            if runner.launch.sanitize.races {
+                runner.check_load(request, region, span)?;
+            }
         }
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;

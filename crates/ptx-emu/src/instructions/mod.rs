@@ -285,9 +285,9 @@ impl Execute for AfterSums {
         }
     }
 
-    fn strengthen(&mut self) {
+    fn strengthen(&mut self, is_compared: bool) {
         if let Op::Other(op) = &mut self.op {
-            op.strengthen();
+            op.strengthen(is_compared);
         }
     }
 

@@ -119,9 +119,17 @@ pub(crate) struct Word {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WordAccess {
     WeakLoad,
+    StrongLoad,
     Update,
     /// An update if the word is what the first operand says.
     CompareAndSwap,
+}
+
+impl WordAccess {
+    /// True if it changes nothing.
+    pub(crate) fn is_load(self) -> bool {
+        matches!(self, Self::WeakLoad | Self::StrongLoad)
+    }
 }
 
 impl Facts {

@@ -15,6 +15,7 @@ mod lanes;
 mod matrix;
 mod operands;
 mod orders;
+mod parts;
 mod prints;
 mod random;
 mod seeds;

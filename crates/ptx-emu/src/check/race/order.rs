@@ -501,8 +501,8 @@ impl<B: BlockOrder> Now<'_, B> {
         self.unordered(earlier) == 0
     }
 
-    /// True if this access and `earlier`, both strong, may meet without a race: they are of the
-    /// same bytes, and each is in the scope of the other.
+    /// True if this access and `earlier`, both strong, may meet without a race: their widths suit
+    /// each other, and each is in the scope of the other.
     #[inline]
     pub(super) fn suits(&self, earlier: &Record) -> bool {
         let Some(infos) = self.strengths else {
@@ -518,6 +518,6 @@ impl<B: BlockOrder> Now<'_, B> {
                 .are_of_one_device(earlier.block, self.record.block),
             Scope::System => true,
         };
-        then.bytes == now.bytes && reaches(then.scope) && reaches(now.scope)
+        then.suits(&now) && reaches(then.scope) && reaches(now.scope)
     }
 }
