@@ -61,6 +61,12 @@ pub struct Program {
 }
 
 impl Program {
+    /// The number of its architecture: 90 of `sm_90` and `sm_90a`.
+    pub fn architecture(&self) -> Option<u32> {
+        let number = self.target.first()?.strip_prefix("sm_")?;
+        number.trim_end_matches(['a', 'f']).parse().ok()
+    }
+
     /// The kernel of that name (`.entry` with a body that has not been refused).
     pub fn kernel(&self, name: &str) -> Option<&Function> {
         self.kernels().find(|f| f.name == name)

@@ -218,6 +218,8 @@ pub enum OperandKind<'a> {
     Name(&'a str, Option<&'a str>),
     /// `name + offset`.
     Offset(&'a str, i64),
+    /// `name[index]`: an element of an array.
+    Element(&'a str, i64),
     /// A number.
     Literal(Literal),
     /// `{a, b, ..}`.
@@ -237,6 +239,7 @@ impl OperandKind<'_> {
     pub fn describe(&self) -> String {
         match self {
             OperandKind::Name(name, None) | OperandKind::Offset(name, _) => format!("`{name}`"),
+            OperandKind::Element(name, index) => format!("`{name}[{index}]`"),
             OperandKind::Name(name, Some(component)) => format!("`{name}.{component}`"),
             OperandKind::Literal(_) => "a number".to_string(),
             OperandKind::Vector(_) => "a vector".to_string(),

@@ -176,6 +176,12 @@ fn scalar<'a>(c: &mut Cursor<'_, 'a>) -> Result<Operand<'a>> {
             OperandKind::Name(name, Some(component))
         }
         Tok::Punct('+' | '-') => OperandKind::Offset(name, addend(c)?),
+        Tok::Punct('[') => {
+            c.bump();
+            let index = constant::expression(c, "a constant index")?;
+            c.punct(']')?;
+            OperandKind::Element(name, index)
+        }
         _ if name == "_" => OperandKind::Sink,
         _ => OperandKind::Name(name, None),
     };

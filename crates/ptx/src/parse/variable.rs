@@ -33,6 +33,21 @@ pub(super) fn declaration<'a>(
         let mut variable = declarator(c, &head)?;
         variable.is_extern = is_extern;
         if c.eat('=') {
+            if !matches!(head.storage, Storage::In(Space::Global | Space::Const)) {
+                // PTX ISA, "Initializers".
+                let message = format!(
+                    "`{}` has an initial value: only .global and .const variables may have one; store it where the kernel begins",
+                    variable.name.text
+                );
+                return Err(Problem::invalid(variable.name.pos, message));
+            }
+            if is_extern {
+                let message = format!(
+                    "`{}` is .extern and has an initial value: that belongs to its definition",
+                    variable.name.text
+                );
+                return Err(Problem::invalid(variable.name.pos, message));
+            }
             match head.is_opaque {
                 true => c.skip_braces()?,
                 false => variable.init = Some(init(c, 0)?),

@@ -260,12 +260,12 @@ impl<'p, 'a> Body<'p, 'a> {
                     offset,
                     size,
                 });
-                Local::Variable(Symbol::Local(offset))
+                Local::Variable(Symbol::Local(offset), layout::array_element(v))
             }
             Storage::In(_) => {
                 let entity = self.names.inner(v.name.pos);
                 let entity = entity.expect("collected with the names of the module");
-                Local::Variable(entity.symbol(self.program))
+                Local::Variable(entity.symbol(self.program), layout::array_element(v))
             }
         };
         self.scope().declare(v.name, local)
@@ -285,11 +285,8 @@ impl<'p, 'a> Body<'p, 'a> {
         let Some(count) = v.count else {
             return self.scope().declare(v.name, local);
         };
-        let range = (Range { local, count }, v.name.pos);
-        match self.scope().ranges.insert(v.name.text, range) {
-            Some((_, first)) => Err(duplicate("name", v.name, first)),
-            None => Ok(()),
-        }
+        let range = Range { local, count };
+        self.scope().declare_range(v.name, range)
     }
 
     /// The meaning of a name here. A register gets its slot.
@@ -324,11 +321,21 @@ impl<'p, 'a> Body<'p, 'a> {
                 }
                 Local::UnsupportedReg(what) => Named::UnsupportedReg(what),
                 Local::Param(symbol, size) => Named::Param(*symbol, *size),
-                Local::Variable(symbol) => Named::Symbol(*symbol),
+                Local::Variable(symbol, _) => Named::Symbol(*symbol),
             });
         }
         let entity = self.names.get(name)?;
         Some(Named::Symbol(entity.symbol(self.program)))
+    }
+
+    /// The bytes of a scalar of an array, by the array's name; `None` if that is not one.
+    pub fn array_element(&mut self, name: &'a str) -> Option<u32> {
+        let mut scopes = self.scopes.iter_mut().rev();
+        match scopes.find_map(|scope| scope.find(name)) {
+            Some(Local::Variable(_, element)) => *element,
+            Some(_) => None,
+            None => self.names.array_element(name),
+        }
     }
 
     fn predicate(&mut self, name: Name<'a>, negated: bool) -> Result<Reg, Problem> {

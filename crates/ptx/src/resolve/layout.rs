@@ -18,6 +18,12 @@ fn element_bytes(v: &syntax::Variable<'_>) -> u32 {
     v.ty.bytes() * v.vector
 }
 
+/// Bytes of a scalar of an array: its elements are counted in these, vectors and inner arrays too,
+/// as the assembler counts; `None` if it is not one.
+pub(super) fn array_element(v: &syntax::Variable<'_>) -> Option<u32> {
+    (!v.dims.is_empty()).then(|| v.ty.bytes())
+}
+
 /// Size in bytes; an open dimension counts 0.
 pub(super) fn size(v: &syntax::Variable<'_>) -> Result<u32, Problem> {
     let mut bytes = u64::from(element_bytes(v));

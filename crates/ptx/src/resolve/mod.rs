@@ -94,6 +94,7 @@ fn program<'a>(
             initialiser::initialise(&mut program, &names, id, v)?;
         }
     }
+    check_constants(&program)?;
     shared::lay_out_shared(&mut program, &names, &sources)?;
     for (index, function) in sources.iter().enumerate() {
         let id = FunctionId(index as u32);
@@ -147,6 +148,7 @@ fn declare_variable<'a>(
     names: &mut Names<'a>,
     v: &syntax::Variable<'a>,
 ) -> Result<(), Problem> {
+    names.note_array(v.name.text, layout::array_element(v));
     match v.storage {
         Storage::In(Space::Shared) => {
             let entity = add_shared(program, v)?;
@@ -174,6 +176,29 @@ fn declare_variable<'a>(
             Err(Problem::invalid(v.name.pos, message))
         }
     }
+}
+
+/// Bytes of the constant variables of a module (PTX ISA, "Constant State Space").
+const MAX_CONSTANT_BYTES: u64 = 64 << 10;
+
+/// Checks that the constant variables fit.
+fn check_constants(program: &Program) -> Result<(), Problem> {
+    let mut bytes = 0u64;
+    for v in program
+        .globals
+        .iter()
+        .filter(|v| v.space == Space::Const && !v.is_extern)
+    {
+        bytes = bytes.next_multiple_of(v.align.into()) + u64::from(v.size);
+        if bytes > MAX_CONSTANT_BYTES {
+            let message = format!(
+                "up to and with `{}` the constant variables take {bytes} bytes; a module has {MAX_CONSTANT_BYTES} of them",
+                v.name
+            );
+            return Err(Problem::invalid(v.pos, message));
+        }
+    }
+    Ok(())
 }
 
 /// Shared variables of a module: their layout takes time that grows with the square of their

@@ -36,6 +36,8 @@ impl Entity {
 pub(super) struct Names<'a> {
     entities: HashMap<&'a str, (Entity, Pos)>,
     inner: HashMap<Pos, Entity>,
+    /// The bytes of a scalar of each array of the module.
+    elements: HashMap<&'a str, u32>,
 }
 
 impl<'a> Names<'a> {
@@ -51,6 +53,16 @@ impl<'a> Names<'a> {
     /// The meaning of a name of the module, and the place of its declaration.
     pub fn declared(&self, name: &str) -> Option<(Entity, Pos)> {
         self.entities.get(name).copied()
+    }
+
+    /// The bytes of a scalar of an array of the module; `None` if the name is not one's.
+    pub fn array_element(&self, name: &str) -> Option<u32> {
+        self.elements.get(name).copied()
+    }
+
+    /// Notes an array of the module.
+    pub fn note_array(&mut self, name: &'a str, element: Option<u32>) {
+        self.elements.extend(element.map(|bytes| (name, bytes)));
     }
 
     /// Notes the variable declared in a body at this position.

@@ -24,7 +24,8 @@ pub(super) enum Local {
     UnsupportedReg(&'static str),
     /// A `.param` variable with its size.
     Param(Symbol, u32),
-    Variable(Symbol),
+    /// A variable, with the bytes of an element if it is an array.
+    Variable(Symbol, Option<u32>),
 }
 
 /// Digits of `u64::MAX`.
@@ -50,8 +51,30 @@ pub(super) struct Scope<'a> {
 impl<'a> Scope<'a> {
     /// Declares a name.
     pub fn declare(&mut self, name: Name<'a>, local: Local) -> Result<(), Problem> {
+        if let Some((_, first)) = self.range_of(name.text) {
+            return Err(duplicate("name", name, first));
+        }
         match self.names.insert(name.text, (local, name.pos)) {
             Some((_, first)) => Err(duplicate("name", name, first)),
+            None => Ok(()),
+        }
+    }
+
+    /// Declares a range of registers.
+    pub fn declare_range(&mut self, prefix: Name<'a>, range: Range) -> Result<(), Problem> {
+        let pos = prefix.pos;
+        if let Some((_, first)) = self.ranges.insert(prefix.text, (range, pos)) {
+            return Err(duplicate("name", prefix, first));
+        }
+        // Names from other ranges are there too: two ranges may have names in common.
+        let mut named = self.names.iter();
+        let taken = named.find(|(name, (_, first))| {
+            let is_in = || name.starts_with(prefix.text) && self.range_of(name).is_some();
+            let from_range = self.ranges.values().any(|(_, pos)| pos == first);
+            !from_range && is_in()
+        });
+        match taken {
+            Some((&text, (_, first))) => Err(duplicate("name", Name { text, pos }, *first)),
             None => Ok(()),
         }
     }

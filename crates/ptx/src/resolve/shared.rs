@@ -193,6 +193,7 @@ fn operand_names(operand: &Operand<'_>, note: &mut impl FnMut(&str)) {
     match &operand.kind {
         OperandKind::Name(name, _)
         | OperandKind::Offset(name, _)
+        | OperandKind::Element(name, _)
         | OperandKind::Address(AddressBase::Name(name), _) => note(name),
         OperandKind::Vector(elements) => elements.iter().for_each(|o| operand_names(o, note)),
         _ => {}

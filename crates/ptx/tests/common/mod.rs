@@ -109,6 +109,7 @@ fn name_operand<'a>(
     match &operand.kind {
         OperandKind::Name(name, _)
         | OperandKind::Offset(name, _)
+        | OperandKind::Element(name, _)
         | OperandKind::Not(name)
         | OperandKind::Address(AddressBase::Name(name), _) => named.push(body.resolve(name)),
         OperandKind::Pair(a, b) => named.extend([body.resolve(a), body.resolve(b)]),
