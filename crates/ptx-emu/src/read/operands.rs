@@ -127,12 +127,17 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
     /// The target of the next operand, an address in `space`.
     pub(crate) fn target(&mut self, space: Space) -> Read<Target> {
         let operand = self.operand()?;
-        let OperandKind::Address(base, offset) = operand.kind else {
-            return Err(self.unexpected(operand, "an address in `[ ]`"));
-        };
-        let AddressBase::Name(name) = base else {
-            self.function.facts.places.push(Place::Elsewhere);
-            return Ok(Target::Absolute(offset));
+        let (name, offset) = match operand.kind {
+            OperandKind::Address(AddressBase::Name(name), offset) => (name, offset),
+            OperandKind::Address(AddressBase::Absolute, offset) => {
+                self.function.facts.places.push(Place::Elsewhere);
+                return Ok(Target::Absolute(offset));
+            }
+            // As the assembler takes it, without brackets around it.
+            OperandKind::Element(name, index) if matches!(self.opcode, "ld" | "ldu" | "st") => {
+                (name, self.element(operand, (name, index))?.1)
+            }
+            _ => return Err(self.unexpected(operand, "an address in `[ ]`")),
         };
         match self.resolve(operand, name)? {
             Named::Reg(reg) if matches!(reg.class, RegClass::B32 | RegClass::B64) => {
@@ -413,8 +418,27 @@ impl<'p, 'a> Reader<'_, 'p, 'a> {
                 }
                 _ => Err(self.unexpected(operand, EXPECTED)),
             },
+            // Of `mov` and `cvta` (PTX ISA, "mov"). The assembler takes it nowhere else.
+            OperandKind::Element(name, index) if matches!(self.opcode, "mov" | "cvta") => {
+                let (symbol, offset) = self.element(operand, (name, index))?;
+                self.symbol(operand, (name, symbol), offset, ty)
+            }
             OperandKind::Vector(_) => Err(self.unsupported("vector operand")),
             _ => Err(self.unexpected(operand, EXPECTED)),
+        }
+    }
+
+    /// The array that an operand `name[index]` is an element of, and the element's offset in bytes.
+    /// The index may lie outside, as for the assembler.
+    fn element(
+        &mut self,
+        operand: &Operand<'a>,
+        (name, index): (&'a str, i64),
+    ) -> Read<(Symbol, i64)> {
+        let named = self.resolve(operand, name)?;
+        match (named, self.body.array_element(name)) {
+            (Named::Symbol(symbol), Some(bytes)) => Ok((symbol, index.wrapping_mul(bytes.into()))),
+            _ => Err(self.unexpected(operand, "an element of an array")),
         }
     }
 

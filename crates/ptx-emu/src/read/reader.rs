@@ -276,8 +276,21 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
 
     /// Takes the first modifier that is a type.
     pub(crate) fn ty(&mut self) -> Read<ScalarType> {
-        self.take(ScalarType::from_name)
-            .ok_or_else(|| self.missing("type"))
+        if let Some(ty) = self.take(ScalarType::from_name) {
+            return Ok(ty);
+        }
+        // Such as `.u4`, `.f8` or `.i32`.
+        let is_like = |m: &str| {
+            let digits = m.strip_prefix(['b', 'f', 'i', 's', 'u']);
+            digits.is_some_and(|digits| digits.parse::<u32>().is_ok())
+        };
+        match self.left().find(|(_, m)| is_like(m)) {
+            Some((_, m)) => {
+                let message = format!("PTX has no type `.{m}` for `{}`", self.opcode);
+                Err(Problem::invalid(self.inst.opcode.pos, message).into())
+            }
+            None => Err(self.missing("type")),
+        }
     }
 
     /// Takes a type that must be `expected`.
@@ -478,6 +491,22 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
     /// A type that the opcode does not have, or not here.
     pub(crate) fn unsupported_type(&self, ty: ScalarType) -> Refusal {
         self.unsupported(&format!("type `{ty}`"))
+    }
+
+    /// The error that PTX has no such type for the opcode: no driver loads it.
+    pub(crate) fn no_such_type(&self, ty: ScalarType) -> Refusal {
+        let all: Vec<_> = self
+            .inst
+            .modifiers
+            .iter()
+            .filter(|&&m| m != ty.name())
+            .collect();
+        let mut form = self.opcode.to_string();
+        for modifier in all {
+            form = format!("{form}.{modifier}");
+        }
+        let message = format!("PTX has no `{form}` of type {ty}");
+        Problem::invalid(self.inst.opcode.pos, message).into()
     }
 
     /// The function of that id.

@@ -27,6 +27,60 @@ fn addresses_of_32_bits_wrap() {
     assert!(fault.contains("at offset -4 of local memory"), "{fault}");
 }
 
+/// PTX ISA, "mov": `mov.u32 ptr, A[5]` is the address of element 5. What an element is, of vectors
+/// and of arrays of arrays too, and that an index may lie outside, is as `ptxas` 13.5 has it.
+#[test]
+fn elements_of_arrays() {
+    let scope = ".global .align 8 .b64 wide[4] = {10, 11, 12, 13};\n.global .v2 .f32 pairs[4];
+         .global .u16 rows[3][4];\n.shared .align 16 .b32 s[16];\n.global .align 8 .b8 bytes[16];";
+    let distance = |to: &str, from: &str| {
+        let body = format!(
+            ".local .align 8 .b16 own[8];\n.shared .b64 t[4];\nmov.u64 %rd5, {to}; mov.u64 %rd6, {from};
+             sub.u64 %rd5, %rd5, %rd6; st.global.u64 [%rd1], %rd5;"
+        );
+        let out = launch(&body).module_scope(scope).block(1).out();
+        (u64::from(out[0]) | u64::from(out[1]) << 32) as i64
+    };
+    for (to, from, expected) in [
+        ("s[5]", "s[0]", 20),
+        ("s[5]", "s", 20),
+        ("s[1+2]", "s+4", 8),
+        ("wide[3]", "wide", 24),
+        ("wide[100]", "wide", 800),
+        ("wide[-1]", "wide", -8),
+        ("pairs[1]", "pairs", 4),
+        ("rows[1]", "rows", 2),
+        ("bytes[5]", "bytes", 5),
+        ("own[3]", "own", 6),
+        ("t[3]", "t", 24),
+    ] {
+        assert_eq!(distance(to, from), expected, "{to} - {from}");
+    }
+    // In `cvta`, and in loads and stores, without brackets around it.
+    let out = launch(
+        "cvta.global.u64 %rd5, wide[1]; ld.u64 %rd6, [%rd5]; ld.global.u64 %rd7, wide[2];
+         add.u64 %rd6, %rd6, %rd7; st.shared.u32 s[3], 7; ld.shared.u32 %r5, [s+12];
+         st.global.u64 [%rd1], %rd6; st.global.u32 [%rd1+8], %r5;",
+    )
+    .module_scope(scope)
+    .block(1)
+    .out();
+    assert_eq!(out[..3], [23, 0, 7]);
+    for (text, expected) in [
+        ("mov.u64 %rd5, one[0];", "an element of an array"),
+        ("mov.u64 %rd5, %rd6[0];", "an element of an array"),
+        ("mov.u64 %rd5, k[0];", "an element of an array"),
+        ("add.u64 %rd5, %rd6, wide[1];", "found `wide[1]`"),
+        ("mov.u64 %rd5, wide[1]+8;", "found `+`"),
+        ("mov.u64 %rd5, wide[1;", "expected `]`"),
+    ] {
+        let scope = format!("{scope}\n.global .u32 one;");
+        let text = launch(text).module_scope(&scope).text();
+        let error = Executable::parse(&text).unwrap_err().to_string();
+        assert!(error.contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn constants_have_addresses_of_32_bits() {
     let module_scope = "\n.const .align 4 .b32 other[4] = {1, 2, 3, 4};
