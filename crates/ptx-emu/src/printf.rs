@@ -1,4 +1,5 @@
-//! The formats of C's `printf`, as devices know them: without `*` and `n`.
+//! The formats of C's `printf`, as devices know them (CUDA guide, "Formatted Output"): without `n`,
+//! and a `*` is a width, not a precision. An H200 prints the others as they stand.
 
 use crate::fault::Stop;
 
@@ -34,6 +35,10 @@ pub(crate) enum Value {
 #[derive(Debug, Default)]
 struct Conversion {
     flags: String,
+    /// `*`: the width is the next argument, an `int`.
+    takes_width: bool,
+    /// `.*`: not known to devices.
+    takes_precision: bool,
     width: usize,
     precision: Option<usize>,
     /// The argument has 8 bytes.
@@ -52,22 +57,41 @@ pub(crate) fn format(
 ) -> Result<(Vec<u8>, u64), Stop> {
     let mut text = Vec::new();
     let (mut rest, mut offset, mut count) = (format, 0u64, 0);
+    let mut place = |argument: Argument| {
+        let start = offset.next_multiple_of(argument.bytes().into());
+        offset = start + u64::from(argument.bytes());
+        count += 1;
+        start
+    };
     while let Some((&first, after)) = rest.split_first() {
         let read = (first == b'%').then(|| Conversion::read(after)).flatten();
-        let Some((conversion, after)) = read else {
+        let Some((mut conversion, after)) = read else {
             text.push(first);
             rest = after;
             continue;
         };
+        let written = &rest[..rest.len() - after.len()];
         rest = after;
-        let Some(argument) = conversion.argument() else {
-            text.push(b'%');
-            continue;
-        };
-        offset = offset.next_multiple_of(argument.bytes().into());
-        text.extend(conversion.apply(value(argument, offset)?));
-        offset += u64::from(argument.bytes());
-        count += 1;
+        if conversion.takes_width {
+            let start = place(Argument::Int);
+            if let Value::Bits(bits) = value(Argument::Int, start)? {
+                conversion.set_width(bits as i32);
+            }
+        }
+        if conversion.takes_precision {
+            place(Argument::Int);
+        }
+        match conversion.argument() {
+            None => text.push(b'%'),
+            Some(argument) => {
+                let start = place(argument);
+                match conversion.takes_precision {
+                    // Those behind keep their arguments.
+                    true => text.extend(written),
+                    false => text.extend(conversion.apply(value(argument, start)?)),
+                }
+            }
+        }
     }
     Ok((text, count))
 }
@@ -81,6 +105,11 @@ impl Conversion {
             conversion.flags.push(char::from(format[at]));
             at += 1;
         }
+        let has_star = |at: &mut usize| {
+            let is_there = format.get(*at) == Some(&b'*');
+            *at += usize::from(is_there);
+            is_there
+        };
         let number = |at: &mut usize| {
             let mut number = 0;
             while let Some(digit) = format.get(*at).filter(|byte| byte.is_ascii_digit()) {
@@ -89,9 +118,13 @@ impl Conversion {
             }
             number
         };
-        conversion.width = number(&mut at);
+        conversion.takes_width = has_star(&mut at);
+        if !conversion.takes_width {
+            conversion.width = number(&mut at);
+        }
         if *format.get(at)? == b'.' {
             at += 1;
+            conversion.takes_precision = has_star(&mut at);
             conversion.precision = Some(number(&mut at));
         }
         while b"lhzjt".contains(format.get(at)?) {
@@ -99,8 +132,19 @@ impl Conversion {
             at += 1;
         }
         conversion.kind = *format.get(at)?;
-        let is_known = b"%diuoxXcspfFeEgGaA".contains(&conversion.kind);
+        let is_known = match conversion.kind {
+            b'%' => at == 0,
+            kind => b"diuoxXcspfFeEgGaA".contains(&kind),
+        };
         is_known.then(|| (conversion, &format[at + 1..]))
+    }
+
+    /// Takes a width from an argument. As in C, one below 0 is the flag `-` and a width.
+    fn set_width(&mut self, width: i32) {
+        if width < 0 {
+            self.flags.push('-');
+        }
+        self.width = (width.unsigned_abs() as usize).min(MAX_WIDTH);
     }
 
     /// The argument; none for `%%`.
@@ -139,7 +183,7 @@ impl Conversion {
         } else {
             bits & 0xffff_ffff
         };
-        let (prefix, digits) = match self.kind {
+        let (prefix, mut digits) = match self.kind {
             b'c' => return self.padded("", vec![bits as u8], false),
             b'd' | b'i' => {
                 let value = if self.is_long {
@@ -151,9 +195,9 @@ impl Conversion {
             }
             b'u' => ("", unsigned.to_string()),
             b'o' => ("", format!("{unsigned:o}")),
-            b'x' if self.has('#') => ("0x", format!("{unsigned:x}")),
+            b'x' if self.has('#') && unsigned != 0 => ("0x", format!("{unsigned:x}")),
             b'x' => ("", format!("{unsigned:x}")),
-            b'X' if self.has('#') => ("0X", format!("{unsigned:X}")),
+            b'X' if self.has('#') && unsigned != 0 => ("0X", format!("{unsigned:X}")),
             b'X' => ("", format!("{unsigned:X}")),
             b'p' => ("0x", format!("{bits:x}")),
             _ => {
@@ -162,8 +206,15 @@ impl Conversion {
                 return self.padded(sign(is_negative), text, float.is_finite());
             }
         };
-        let least = self.precision.unwrap_or(1).max(1);
-        let digits = format!("{digits:0>least$}");
+        // A precision of 0 leaves nothing of the number 0, an octal with `#` begins with a 0.
+        if self.precision == Some(0) && digits == "0" {
+            digits.clear();
+        }
+        let least = self.precision.unwrap_or(1);
+        digits = format!("{digits:0>least$}");
+        if self.kind == b'o' && self.has('#') && !digits.starts_with('0') {
+            digits.insert(0, '0');
+        }
         self.padded(prefix, digits.into_bytes(), self.precision.is_none())
     }
 
@@ -177,6 +228,10 @@ impl Conversion {
             b'e' => exponential(value, precision),
             b'g' => general(value, precision.max(1), self.has('#')),
             _ => hexadecimal(value),
+        };
+        let text = match self.has('#') && value.is_finite() && !text.contains('.') {
+            true => with_point(&text),
+            false => text,
         };
         match self.kind.is_ascii_uppercase() {
             true => text.to_uppercase(),
@@ -196,6 +251,16 @@ impl Conversion {
             [&vec![b' '; missing], prefix, &text].concat()
         }
     }
+}
+
+/// A number without a point, with one before its exponent.
+fn with_point(text: &str) -> String {
+    let end = match text.starts_with("0x") {
+        true => text.find('p'),
+        false => text.find('e'),
+    };
+    let (number, exponent) = text.split_at(end.unwrap_or(text.len()));
+    format!("{number}.{exponent}")
 }
 
 /// As `%e`: the exponent has a sign and at least two digits.
@@ -301,6 +366,66 @@ mod tests {
         assert_eq!(of("%g %%", f64::NAN), "nan %");
         assert_eq!(of("%05g", f64::NEG_INFINITY), " -inf");
         assert_eq!(of("%a", 1.5), "0x1.8p+0");
+    }
+
+    /// What is expected is what an H200 prints, as far as one was asked.
+    #[test]
+    fn widths_that_are_arguments() {
+        // Two `int`s in each 8 bytes.
+        let int = |a: i32, b: i32| u64::from(a as u32) | u64::from(b as u32) << 32;
+        for (format, expected) in [
+            ("[%*d] [%s]", "[     7] [text]"),
+            ("[%-*d]", "[7     ]"),
+            ("[%0*d]", "[000007]"),
+            ("[%+*d]", "[    +7]"),
+            ("[%*.3d]", "[   007]"),
+            ("[%*]", "[%*]"),
+        ] {
+            assert_eq!(text(format, &[int(6, 7), 0]), expected, "{format}");
+        }
+        assert_eq!(text("[%*d] [%s]", &[int(-6, 7), 0]), "[7     ] [text]");
+        assert_eq!(text("[%*s] %d", &[int(6, 0), 0, int(9, 0)]), "[  text] 9");
+        assert_eq!(text("[%*lld]", &[int(3, 0), 5]), "[  5]");
+        // A precision is printed as it stands, and takes its arguments.
+        let half = 2.5f64.to_bits();
+        assert_eq!(text("[%.*f] %d", &[int(1, 0), half, 8]), "[%.*f] 8");
+        assert_eq!(text("[%*.*f] %d", &[int(8, 2), half, 8]), "[%*.*f] 8");
+        assert_eq!(text("[%.*s] %d", &[int(1, 0), 0, 8]), "[%.*s] 8");
+        for format in ["%n", "%q", "%5%", "%.-3d"] {
+            assert_eq!(text(format, &[]), format);
+        }
+    }
+
+    /// The expected texts are those of glibc.
+    #[test]
+    fn other_forms() {
+        let of = |format: &str, value: u32| text(format, &[value.into()]);
+        for (format, value, expected) in [
+            ("%#o", 8, "010"),
+            ("%#o", 0, "0"),
+            ("%#.3o", 8, "010"),
+            ("%#.0o", 0, "0"),
+            ("%#5o|", 8, "  010|"),
+            ("%#05o|", 8, "00010|"),
+            ("%#x", 255, "0xff"),
+            ("%#X", 255, "0XFF"),
+            ("%#x", 0, "0"),
+            ("%#08x", 255, "0x0000ff"),
+            ("%-#8x|", 255, "0xff    |"),
+            ("%.0d|", 0, "|"),
+            ("%.d|", 0, "|"),
+            ("%5.0d|", 0, "     |"),
+            ("%+.0d|", 0, "+|"),
+            ("%.0x|", 0, "|"),
+        ] {
+            assert_eq!(of(format, value), expected, "{format} of {value}");
+        }
+        let float = |format: &str| text(format, &[3f64.to_bits()]);
+        assert_eq!(float("%#.0f"), "3.");
+        assert_eq!(float("%#g"), "3.00000");
+        assert_eq!(float("%#.1g"), "3.");
+        assert_eq!(float("%#.0e"), "3.e+00");
+        assert_eq!(float("%#a"), "0x1.8p+1");
     }
 
     #[test]
