@@ -493,16 +493,10 @@ impl Conversion {
         }
         let value = f64::from_bits(exact::convert(bits, to, &F64, Rounding::Nearest));
         if self.sat {
-            let clamped = if value.is_nan() {
-                0.0
-            } else {
-                value.clamp(0.0, 1.0)
-            };
-            // `clamp` keeps -0, which `saturate` does not.
-            let clamped = if self.dst_ty == ScalarType::F32 {
-                f64::from(saturate(clamped as f32))
-            } else {
-                clamped + 0.0
+            let clamped = match value {
+                _ if value.is_nan() || value <= 0.0 => 0.0,
+                _ if value >= 1.0 => 1.0,
+                _ => value,
             };
             return exact::convert(clamped.to_bits(), &F64, to, Rounding::Nearest);
         }

@@ -124,11 +124,11 @@ pub(super) fn elementary(r: &mut Reader) -> Read<Op> {
             finish64([a], 1.0 / a.sqrt())
         }),
         ("rsqrt", _) => approximation!(|x: f64| 1.0 / x.sqrt()),
-        ("ex2", _) => approximation!(f64::exp2),
-        ("lg2", _) => approximation!(f64::log2),
-        ("sin", _) => approximation!(f64::sin),
-        ("cos", _) => approximation!(f64::cos),
-        _ => approximation!(f64::tanh),
+        ("ex2", _) => approximation!(libm::exp2),
+        ("lg2", _) => approximation!(libm::log2),
+        ("sin", _) => approximation!(libm::sin),
+        ("cos", _) => approximation!(libm::cos),
+        _ => approximation!(libm::tanh),
     };
     let m = Precision::Approx.modifiers(ftz);
     let opcode = r.opcode;
@@ -136,11 +136,14 @@ pub(super) fn elementary(r: &mut Reader) -> Read<Op> {
     let (value, error): (fn(f64, f64) -> f64, Error) = match (opcode, ty) {
         ("rsqrt", FloatType::F64) => (|a, _| 1.0 / a.sqrt(), HIGH_WORD),
         ("rsqrt", _) => (|a, _| 1.0 / a.sqrt(), Error::Ulps(1)),
-        ("ex2", _) => (|a, _| a.exp2(), Error::Ulps(2)),
-        ("lg2", _) => (|a, _| a.log2(), Error::Either(1.0 / f64::from(1 << 22))),
-        ("sin", _) => (|a, _| a.sin(), TRIGONOMETRIC),
-        ("cos", _) => (|a, _| a.cos(), TRIGONOMETRIC),
-        _ => (|a, _| a.tanh(), Error::Relative(1.0 / 2048.0)),
+        ("ex2", _) => (|a, _| libm::exp2(a), Error::Ulps(2)),
+        ("lg2", _) => (
+            |a, _| libm::log2(a),
+            Error::Either(1.0 / f64::from(1 << 22)),
+        ),
+        ("sin", _) => (|a, _| libm::sin(a), TRIGONOMETRIC),
+        ("cos", _) => (|a, _| libm::cos(a), TRIGONOMETRIC),
+        _ => (|a, _| libm::tanh(a), Error::Relative(1.0 / 2048.0)),
     };
     Inexact::op(op, ty, value, error)
 }

@@ -158,10 +158,15 @@ pub(super) fn finish<const FTZ: bool, const SAT: bool>(x: f32) -> u32 {
 }
 
 /// Clamps to [0, 1]; NaN and -0 become +0.
+///
+/// By the bits: of a comparison and a choice a compiler makes a minimum or a maximum, and hosts
+/// differ in what those do with a signalling NaN.
 #[inline(always)]
 pub(crate) fn saturate(x: f32) -> f32 {
-    let x = if x > 0.0 { x } else { 0.0 };
-    if x < 1.0 { x } else { 1.0 }
+    let bits = x.to_bits();
+    // Below are 0 and all positive numbers, above are NaNs and what is negative.
+    let is_number = bits <= f32::INFINITY.to_bits();
+    f32::from_bits(if is_number { bits } else { 0 }.min(1f32.to_bits()))
 }
 
 /// The bits of the f64 result `x` of an operation on `operands`. The first NaN among these is
@@ -506,6 +511,32 @@ pub(crate) fn atomic_add64(in_global: bool, old: f64, b: f64) -> u64 {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    /// On every host: of a signalling NaN too.
+    #[test]
+    fn saturation_goes_by_bits() {
+        for nan in [
+            0x7f80_0001,
+            0x7fc0_0000,
+            0x7fff_ffff,
+            0xff80_0001,
+            0xffff_ffff,
+        ] {
+            assert_eq!(saturate(f32::from_bits(nan)).to_bits(), 0, "{nan:#x}");
+        }
+        for (x, expected) in [
+            (-0.0, 0.0f32),
+            (-1.0, 0.0),
+            (f32::NEG_INFINITY, 0.0),
+            (1e-45, 1e-45),
+            (0.5, 0.5),
+            (1.0, 1.0),
+            (1.5, 1.0),
+            (f32::INFINITY, 1.0),
+        ] {
+            assert_eq!(saturate(x).to_bits(), expected.to_bits(), "{x}");
+        }
+    }
 
     proptest! {
         #[test]

@@ -258,11 +258,11 @@ fn approximation(r: &mut Reader, ty: ScalarType, mut aux: u32) -> Read<Op> {
         "ex2" => {
             aux |= bit(r, "ftz", FTZ);
             portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-                each1(aux, a, |a| unary(aux, a, f64::exp2))
+                each1(aux, a, |a| unary(aux, a, libm::exp2))
             })
         }
         _ => portable_loop!(map1_aux, |aux, a: u32| -> u32 {
-            each1(aux, a, |a| unary(aux, a, f64::tanh))
+            each1(aux, a, |a| unary(aux, a, libm::tanh))
         }),
     };
     r.lanes((apply, aux), ty, [ty])

@@ -1,6 +1,11 @@
 //! Every part of the emulator, by launches of small kernels. One program, so that it is linked
 //! once.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is expected is within an error, or exact"
+)]
+
 mod arguments;
 mod clusters;
 #[path = "../common/mod.rs"]

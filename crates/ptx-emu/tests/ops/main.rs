@@ -1,5 +1,10 @@
 //! Instructions on edge operands, against the host's arithmetic or the definition in the PTX ISA.
 
+#![allow(
+    clippy::disallowed_methods,
+    reason = "what is expected is within an error, or exact"
+)]
+
 mod compare;
 mod convert;
 mod float;

@@ -4,6 +4,7 @@ use ptx::ScalarType;
 
 use super::super::half::Half;
 use super::super::narrow::Eight;
+use crate::exact::DEFAULT_NAN_F64;
 
 /// The type of an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,6 +104,8 @@ impl Element {
             Element::F16 => Half::F16.narrow(x).into(),
             Element::F32 if x.is_nan() => 0x7fff_ffff,
             Element::F32 => (x as f32).to_bits().into(),
+            // Which NaN an operation of the host gives depends on the host.
+            _ if x.is_nan() => DEFAULT_NAN_F64,
             _ => x.to_bits(),
         }
     }
