@@ -57,7 +57,6 @@ impl Executable {
         // Where a generic address may lie.
         let spaces = Spaces {
             has_local: source.contains(".local"),
-            has_shared: source.contains(".shared"),
         };
         let program = Program::read(source, |body| builder.function(body, spaces))?;
         let Builder {
@@ -208,6 +207,7 @@ impl Builder {
                 flip: 0,
                 op: instructions::implicit_return(),
                 unset: None,
+                late: None,
             };
             let mark = Mark {
                 class: InstructionClass::Control,
@@ -333,6 +333,7 @@ impl Builder {
             flip,
             op,
             unset: None,
+            late: None,
         };
         self.push(inst, mark);
         let sees_others = exchanges

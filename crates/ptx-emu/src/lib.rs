@@ -149,6 +149,7 @@ mod spin;
 mod step;
 mod tally;
 mod turn;
+mod unset_origin;
 mod unset_values;
 mod warp;
 

@@ -33,10 +33,9 @@ pub(crate) struct Registers {
     pub(crate) rows64: Vec<Row64>,
     pub(crate) preds: Vec<u32>,
     pub(crate) bases: Bases,
-    /// The warp has loaded shared memory that nothing has written, and follows it.
+    /// The warp has loaded shared or global memory that nothing has written, and follows it. Until
+    /// then the rows for that hold anything.
     pub(crate) late: bool,
-    /// It has been so in this block: rows for that are not zero.
-    pub(crate) was_late: bool,
 }
 
 impl Registers {
@@ -132,6 +131,21 @@ impl Registers {
             RegClass::B64 => self.r64_mut(slot.row)[lane] = value,
             RegClass::Pred => {
                 self.set_pred(slot.row, 1 << lane, 0u32.wrapping_sub(value as u32 & 1))
+            }
+        }
+    }
+
+    /// The values of all lanes.
+    pub(crate) fn row(&self, slot: Slot) -> Row64 {
+        std::array::from_fn(|lane| self.lane(slot, lane))
+    }
+
+    /// Writes 0 to rows, in the lanes of a mask.
+    pub(crate) fn clear_rows(&mut self, slots: &[Slot], mask: u32) {
+        for &slot in slots {
+            match slot.class {
+                RegClass::Pred => self.set_pred(slot.row, mask, 0),
+                _ => self.fill(slot, mask, 0),
             }
         }
     }

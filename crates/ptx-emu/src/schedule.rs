@@ -56,7 +56,7 @@ impl BlockRunner<'_> {
                 kernel,
             );
             self.enter_frame(&mut warp, 0, u32::MAX);
-            (warp.registers.late, warp.registers.was_late) = (false, false);
+            warp.registers.late = false;
             self.block.warps[index] = warp;
         }
     }

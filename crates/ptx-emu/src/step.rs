@@ -2,7 +2,7 @@
 
 use crate::fault::Stop;
 use crate::runner::{At, BlockRunner, Inst, Next, Op};
-use crate::unset_values::propagation::Propagations;
+use crate::unset_values::propagation::Propagation;
 use crate::warp::{PATIENCE, Warp};
 
 impl BlockRunner<'_> {
@@ -33,8 +33,9 @@ impl BlockRunner<'_> {
             let execution = self.tallies.execution(pc);
             execution.warps += 1;
             execution.threads += u64::from(active.count_ones());
-            if let Some(propagations) = &inst.unset {
-                self.propagate(warp, (inst, propagations), pc, (mask, active))?;
+            let late = inst.late.as_deref().filter(|_| warp.registers.late);
+            if let Some(propagation) = late.or(inst.unset.as_deref()) {
+                self.propagate(warp, (inst, propagation), pc, (mask, active))?;
             }
             match &inst.op {
                 Op::Apply { apply, o } => {
@@ -118,16 +119,13 @@ impl BlockRunner<'_> {
     fn propagate(
         &mut self,
         warp: &mut Warp,
-        (inst, propagations): (&Inst, &Propagations),
+        (inst, propagation): (&Inst, &Propagation),
         pc: u32,
         lanes: (u32, u32),
     ) -> Result<(), Stop> {
         if !self.launch.sanitize.uninitialized {
             return Ok(());
         }
-        let Some(propagation) = propagations.of(warp.registers.late) else {
-            return Ok(());
-        };
         let op = match &inst.op {
             Op::Apply { apply, o } => Some((*apply, o)),
             _ => None,
@@ -136,7 +134,8 @@ impl BlockRunner<'_> {
         let Err(unset) = followed else {
             return Ok(());
         };
-        self.use_unset(warp.first_thread(unset.lanes), pc, unset.used)?;
+        let thread = warp.first_thread(unset.lanes);
+        self.use_unset((thread, pc), unset.used, unset.origin)?;
         warp.registers.late = false;
         Ok(())
     }

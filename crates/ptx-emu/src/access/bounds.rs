@@ -36,7 +36,7 @@ impl<'a> BlockRunner<'a> {
                 let buffer = self.launch.memory.find(address, 1);
                 buffer.map(|buffer| Location::Buffer {
                     name: buffer.name.clone(),
-                    offset: address - buffer.base,
+                    offset: buffer.place(address - buffer.base),
                 })
             }
         };

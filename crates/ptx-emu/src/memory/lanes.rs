@@ -5,6 +5,7 @@
 
 use super::Words;
 use crate::registers::{LANES, Row32, lanes};
+use crate::unset_origin::Origin;
 
 /// The content of memory that nothing has written: a NaN, an index out of bounds.
 const UNSET: u32 = 0xffa5_a5a5;
@@ -15,6 +16,8 @@ pub(crate) struct LaneMemory {
     rows: Vec<Row32>,
     /// As long as `rows`.
     set: Vec<Row32>,
+    /// Where unset bits come from, by word, if they were stored so; as long as need be.
+    origins: Vec<[Origin; LANES]>,
 }
 
 impl LaneMemory {
@@ -22,6 +25,7 @@ impl LaneMemory {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
         self.set.clear();
+        self.origins.clear();
     }
 
     /// Copies bytes within one lane.
@@ -30,7 +34,8 @@ impl LaneMemory {
             let byte = self.load(lane, from + i, 1);
             let unset = self.unset(lane, from + i, 1);
             self.store(lane, to + i, 1, byte);
-            self.mark_unset(lane, to + i, 1, unset);
+            let origin = self.origin(lane, from + i);
+            self.mark_unset(lane, to + i, 1, unset, origin);
         }
     }
 
@@ -59,9 +64,12 @@ impl LaneMemory {
 
     /// Counts whole words from `start` to `end` as never written, in the lanes of a mask.
     pub(crate) fn forget(&mut self, mask: u32, (start, end): (u64, u64)) {
-        let end = (end.div_ceil(4) as usize).min(self.set.len());
-        for row in self.set.iter_mut().take(end).skip((start / 4) as usize) {
+        let (start, end) = ((start / 4) as usize, end.div_ceil(4) as usize);
+        for row in self.set.iter_mut().take(end).skip(start) {
             lanes(mask).for_each(|lane| row[lane] = 0);
+        }
+        for row in self.origins.iter_mut().take(end).skip(start) {
+            lanes(mask).for_each(|lane| row[lane] = Origin::UNKNOWN);
         }
     }
 
@@ -70,13 +78,32 @@ impl LaneMemory {
         SetBits(&self.set).load(lane, offset, bytes)
     }
 
+    /// Where an unset byte comes from.
+    pub(crate) fn origin(&self, lane: usize, offset: u64) -> Origin {
+        let row = self.origins.get((offset / 4) as usize);
+        row.map_or(Origin::UNKNOWN, |row| row[lane])
+    }
+
     /// Counts bits of a value in memory as never written.
-    pub(crate) fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {
+    pub(crate) fn mark_unset(
+        &mut self,
+        lane: usize,
+        offset: u64,
+        bytes: u32,
+        bits: u64,
+        origin: Origin,
+    ) {
         for byte in (0..u64::from(bytes)).filter(|byte| bits >> (8 * byte) & 0xff != 0) {
             let (index, shift) = (((offset + byte) / 4) as usize, 8 * ((offset + byte) % 4));
             let bits = (bits >> (8 * byte) & 0xff) << shift;
             if let Some(row) = self.set.get_mut(index) {
                 row[lane] &= !(bits as u32);
+            }
+            if index >= self.origins.len() && origin != Origin::UNKNOWN {
+                self.origins.resize(index + 1, [Origin::UNKNOWN; LANES]);
+            }
+            if let Some(row) = self.origins.get_mut(index) {
+                row[lane] = origin;
             }
         }
     }

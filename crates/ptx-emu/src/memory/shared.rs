@@ -7,6 +7,7 @@ use super::claims::Claims;
 use super::{SHARED_UNIT, Words};
 use crate::check::race::{LINE, Line};
 use crate::check::writes::Bits;
+use crate::unset_origin::Origin;
 
 /// Shared memory and its shadow, reused from block to block.
 #[derive(Debug, Default)]
@@ -18,6 +19,9 @@ pub(crate) struct SharedMemory {
     granted: u64,
     /// Which bytes have been written; empty when not checked.
     pub(crate) written: Bits,
+    /// Where bytes that are not written come from, by word, if they were stored so; empty while
+    /// none was.
+    pub(crate) origins: Vec<Origin>,
     /// The lines of its granules; empty when not checked.
     pub(crate) races: Vec<Line>,
     /// The parts that ordinary accesses must leave alone; `None` while there are none.
@@ -35,10 +39,21 @@ impl SharedMemory {
         self.words.clear();
         self.words.resize((granted / 4) as usize, 0);
         self.written.reset(if track_written { granted } else { 0 });
+        self.origins.clear();
         // A line forgets earlier blocks when this one accesses it first.
         let lines = granule.map_or(0, |granule| granted.div_ceil(LINE * u64::from(granule)));
         if self.races.len() < lines as usize {
             self.races.resize_with(lines as usize, Line::default);
+        }
+    }
+
+    /// Notes where a byte comes from that is not set and was stored.
+    pub(crate) fn set_origin(&mut self, offset: u64, origin: Origin) {
+        if self.origins.is_empty() && origin != Origin::UNKNOWN {
+            self.origins.resize(self.words.len(), Origin::UNKNOWN);
+        }
+        if let Some(word) = self.origins.get_mut((offset / 4) as usize) {
+            *word = origin;
         }
     }
 

@@ -51,13 +51,13 @@ pub(crate) enum Flow {
     End,
 }
 
-/// Whether a load may be from memory that is the thread's own or the block's, which nothing need
-/// have written.
+/// Whether a load is from memory that is the thread's own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LoadsOwn {
+    /// It loads nothing that may be unset.
     No,
-    /// The block's.
-    Shared,
+    /// It is from shared or global memory.
+    Never,
     /// By a generic address.
     Perhaps,
     Yes,

@@ -1,5 +1,5 @@
 //! Values that nothing has set: of registers that no instruction wrote on the path taken, and of
-//! local or shared memory that no store wrote.
+//! memory that no store wrote.
 //!
 //! A GPU gives such a value whatever the last user of the register or of the memory left there.
 //! Using it is an error, but *having* it is not: compilers copy the padding of structures, pass the
@@ -9,8 +9,9 @@
 //!
 //! - a branch, or any other condition of an instruction, depends on it;
 //! - the address of an access depends on it;
-//! - it is stored to global memory. Of an element that is set in part, the other bytes count as not
-//!   written from then on, and so do all bytes in shared memory;
+//! - it is stored to global memory, unless it was only moved there from global memory. The unset
+//!   bytes of an element that is set in part, or moved, count as not written from then on, and so
+//!   do all in shared memory;
 //! - it is an operand of what threads do together: atomics, votes, barriers; or of a call, in a
 //!   register. A shuffle passes it on.
 //!
@@ -26,13 +27,17 @@
 //!   that go through it;
 //! - `reach`: the registers that may be unset;
 //! - `shadows`: the second rows of these;
+//! - `unset_origin`: where an unset value comes from, which a third row says;
 //! - `propagation`: an instruction that names one.
 //!
 //! Shared memory that nothing has written is read more often than not before another thread writes
 //! it, which is a race. So the use of what was loaded from there is kept until the next barrier,
-//! and gives way to a race found before that. Most kernels load all of their values from shared
+//! and gives way to a race found before that. All kernels load their values from shared or global
 //! memory. So their instructions have a second [`Propagation`], which `step` follows from where a
 //! warp has loaded something unwritten, to the end of the block or the first use.
+//!
+//! A value of global memory may be moved to global memory, unset or not: what copies a buffer, or
+//! structures with padding, does so. So a value's origin says whether it has only been moved.
 //!
 //! # Blind spots
 //!
@@ -44,20 +49,21 @@
 pub(crate) mod facts;
 pub(crate) mod propagation;
 mod reach;
-mod shadows;
+pub(crate) mod shadows;
+
+use ptx::RegClass;
 
 use crate::frame::FrameBuilder;
 use crate::registers::{Bases, Slot};
 use crate::runner::{Inst, Op};
 use facts::{Facts, Rule};
 use propagation::Propagation;
-use shadows::{Numbers, Shadows};
+use shadows::{Numbers, Shadow, Shadows};
 
 /// The spaces that a generic address may lie in.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Spaces {
     pub(crate) has_local: bool,
-    pub(crate) has_shared: bool,
 }
 
 /// The rows of unset bits of a function.
@@ -65,7 +71,7 @@ pub(crate) struct Spaces {
 pub(crate) struct Tracked {
     /// Those to fill when a frame is entered, and whether with ones, for unset, or zeros.
     pub(crate) early: Vec<(Slot, bool)>,
-    /// Those of registers that may be unset by what is loaded from shared memory.
+    /// Those of registers that may be unset by what is loaded from shared or global memory.
     pub(crate) late: Vec<Slot>,
     /// The rows before the late ones.
     pub(crate) rows_before: Bases,
@@ -95,22 +101,30 @@ pub(crate) fn track(
     let add = |number: usize, shadows: &mut Shadows, frame: &mut FrameBuilder| {
         let class = numbers.class(number);
         let row = frame.next_row(class);
-        shadows.rows[number] = Some(row);
-        Slot { class, row }
+        let shadow = Shadow {
+            bits: Slot { class, row },
+            origin: frame.next_row(RegClass::B32),
+        };
+        shadows.rows[number] = Some(shadow);
+        shadow
     };
     let mut initial = Vec::new();
     for &number in &early {
-        let slot = add(number, &mut shadows, frame);
-        initial.push((slot, !is_set[number]));
+        let shadow = add(number, &mut shadows, frame);
+        let origin = Slot {
+            class: RegClass::B32,
+            row: shadow.origin,
+        };
+        initial.extend([(shadow.bits, !is_set[number]), (origin, false)]);
     }
     if !initial.is_empty() {
         follow(insts, facts, frame, &shadows, false);
     }
     let rows_before = frame.rows();
     let mut late = Vec::new();
-    for number in reach::maybe_unset_late(facts, numbers, &early, spaces) {
+    for number in reach::maybe_unset_late(facts, numbers, &early) {
         if shadows.rows[number].is_none() {
-            late.push(add(number, &mut shadows, frame));
+            late.push(add(number, &mut shadows, frame).bits);
         }
     }
     if !late.is_empty() {
@@ -136,10 +150,9 @@ fn follow(
         let Some(propagation) = Propagation::new(facts, shadows, zero) else {
             continue;
         };
-        let propagations = inst.unset.get_or_insert_default();
         match is_late {
-            true => propagations.late = Some(propagation),
-            false => propagations.always = Some(propagation),
+            true => inst.late = Some(Box::new(propagation)),
+            false => inst.unset = Some(Box::new(propagation)),
         }
         if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (facts.rule, &mut inst.op) {
             op.track(&|slot| shadows.of(slot), is_late);

@@ -3,27 +3,28 @@
 use ptx::RegClass;
 
 use super::facts::{Facts, Rule};
-use super::shadows::Shadows;
+use super::shadows::{Shadow, Shadows};
 use crate::fault::UnsetUse;
 use crate::memory::extend;
 use crate::registers::{ALL, Apply, LANES, Operands, Registers, Row64, Slot, lanes};
+use crate::unset_origin::Origin;
 
-/// A register or a constant, and the row of its unset bits if it has one.
+/// A register or a constant, and its rows if it may be unset.
 #[derive(Clone, Copy, Debug)]
 struct Value {
     slot: Slot,
-    shadow: Option<Slot>,
+    shadow: Option<Shadow>,
 }
 
 /// How an instruction that names a register which may be unset passes unset bits on.
 #[derive(Debug)]
 pub(crate) struct Propagation {
-    /// Row of the unset lanes of its guard.
-    guard: Option<u32>,
+    /// The rows of its guard.
+    guard: Option<Shadow>,
     reads: Box<[Value]>,
-    /// Rows of the unset bits of its flags, and of its addresses.
-    flags: Box<[Slot]>,
-    addresses: Box<[Slot]>,
+    /// Those of its flags, and of its addresses.
+    flags: Box<[Shadow]>,
+    addresses: Box<[Shadow]>,
     writes: Box<[Option<Value>]>,
     /// The rows of unset bits of everything that it reads, and of its results.
     watched: Box<[Slot]>,
@@ -34,27 +35,41 @@ pub(crate) struct Propagation {
     opcode: Box<str>,
 }
 
-/// The propagations of an instruction.
-#[derive(Debug, Default)]
-pub(crate) struct Propagations {
-    pub(crate) always: Option<Propagation>,
-    /// Where values that were loaded from shared memory may be unset, if that differs.
-    pub(crate) late: Option<Propagation>,
-}
-
-impl Propagations {
-    /// The one to follow.
-    pub(crate) fn of(&self, is_late: bool) -> Option<&Propagation> {
-        let late = self.late.as_ref().filter(|_| is_late);
-        late.or(self.always.as_ref())
-    }
-}
-
 /// Lanes that use a value which is not set.
 #[derive(Debug)]
 pub(crate) struct Unset {
     pub(crate) lanes: u32,
     pub(crate) used: UnsetUse,
+    /// Where that of the first of them comes from.
+    pub(crate) origin: Origin,
+}
+
+/// A fault if one of these is unset in a lane of a mask.
+fn require_set(
+    registers: &Registers,
+    shadows: &[Shadow],
+    mask: u32,
+    used: impl FnOnce() -> UnsetUse,
+) -> Result<(), Unset> {
+    let all = shadows.iter();
+    let unset = all.map(|shadow| unset_lanes(registers, shadow.bits));
+    let lanes = unset.fold(0, |all, lanes| all | lanes) & mask;
+    if lanes == 0 {
+        return Ok(());
+    }
+    let lane = lanes.trailing_zeros() as usize;
+    let is_unset = |shadow: &&Shadow| registers.lane(shadow.bits, lane) != 0;
+    let first = shadows.iter().find(is_unset);
+    Err(Unset {
+        lanes,
+        used: used(),
+        origin: first.map_or(Origin::UNKNOWN, |first| origin_of(registers, first, lane)),
+    })
+}
+
+/// Where the unset bits of a lane come from.
+fn origin_of(registers: &Registers, shadow: &Shadow, lane: usize) -> Origin {
+    Origin::from_bits(registers.r32(shadow.origin)[lane])
 }
 
 impl Propagation {
@@ -73,11 +88,12 @@ impl Propagation {
             let class = RegClass::Pred;
             shadows.of(Slot { class, row })
         });
-        let operands = facts.operands().filter_map(|slot| shadows.of(slot));
+        let bits = |slot: Slot| shadows.of(slot).map(|shadow| shadow.bits);
+        let operands = facts.operands().filter_map(bits);
         let results = facts.writes.iter().flatten();
-        let results = results.filter_map(|&slot| shadows.of(slot));
+        let results = results.filter_map(|&slot| bits(slot));
         let mut propagation = Self {
-            guard: guard.map(|shadow| shadow.row),
+            guard,
             reads: facts.reads.iter().map(|&slot| value(slot)).collect(),
             flags: known(&facts.flags),
             addresses: known(&facts.addresses),
@@ -113,12 +129,9 @@ impl Propagation {
         (mask, active): (u32, u32),
         op: Option<(Apply, &Operands)>,
     ) -> Result<(), Unset> {
-        let require_set = |lanes: u32, used: UnsetUse| match lanes {
-            0 => Ok(()),
-            lanes => Err(Unset { lanes, used }),
-        };
-        let guard = self.guard.map_or(0, |shadow| registers.pred(shadow));
-        require_set(guard & mask, UnsetUse::Condition)?;
+        require_set(registers, self.guard.as_slice(), mask, || {
+            UnsetUse::Condition
+        })?;
         if active == 0 {
             return Ok(());
         }
@@ -132,32 +145,40 @@ impl Propagation {
                 .for_each(|&shadow| clear(registers, shadow, active));
             return Ok(());
         }
-        let of = |shadows: &[Slot], registers: &Registers| {
-            let unset = shadows.iter().map(|&shadow| unset_lanes(registers, shadow));
-            unset.fold(0, |all, lanes| all | lanes) & active
-        };
-        require_set(of(&self.addresses, registers), UnsetUse::Address)?;
+        require_set(registers, &self.addresses, active, || UnsetUse::Address)?;
         if let Rule::Memory(_) = self.rule {
             return Ok(());
         }
+        let used = || UnsetUse::Operand(self.opcode.to_string());
         if self.rule == Rule::Shuffled {
             let others = self.reads.iter().skip(1).filter_map(|value| value.shadow);
-            let others: Vec<Slot> = others.collect();
-            let used = UnsetUse::Operand(self.opcode.to_string());
+            let others: Vec<Shadow> = others.collect();
             let predicates = self.writes.iter().skip(1).flatten();
             predicates
                 .filter_map(|value| value.shadow)
-                .for_each(|shadow| clear(registers, shadow, active));
-            return require_set(of(&others, registers), used);
+                .for_each(|shadow| clear(registers, shadow.bits, active));
+            return require_set(registers, &others, active, used);
         }
-        let flags = of(&self.flags, registers);
+        if self.rule == Rule::Strict {
+            let reads = self.reads.iter().filter_map(|value| value.shadow);
+            let all: Vec<Shadow> = reads.chain(self.flags.iter().copied()).collect();
+            require_set(registers, &all, active, used)?;
+        }
+        let flags = self.flags.iter();
+        let flags = flags.map(|shadow| unset_lanes(registers, shadow.bits));
+        let flags = flags.fold(0, |all, lanes| all | lanes) & active;
         let reads = self.reads.iter().filter_map(|value| value.shadow);
-        let reads = reads.map(|shadow| unset_lanes(registers, shadow));
+        let reads = reads.map(|shadow| unset_lanes(registers, shadow.bits));
         let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;
-        if unset != 0 && self.rule == Rule::Strict {
-            let used = UnsetUse::Operand(self.opcode.to_string());
-            return require_set(unset, used);
+        let mut origins = [Origin::UNKNOWN; LANES];
+        for lane in lanes(unset) {
+            origins[lane] = self.origin(registers, lane, flags >> lane & 1 == 1);
         }
+        let of_op = op.map(|(_, o)| o);
+        let note_origins = |registers: &mut Registers, shadow: Shadow| {
+            let row = registers.r32_mut(shadow.origin);
+            lanes(unset).for_each(|lane| row[lane] = origins[lane].to_bits());
+        };
         if unset != 0
             && let (Rule::Same(moved), Some((apply, o))) = (self.rule, op)
             && let [Some(result)] = self.writes[..]
@@ -169,23 +190,23 @@ impl Propagation {
                 .iter()
                 .skip(moved)
                 .filter_map(|value| value.shadow);
-            let others = others.fold(0, |all, shadow| all | unset_lanes(registers, shadow));
+            let others = others.fold(0, |all, shadow| all | unset_lanes(registers, shadow.bits));
             let o = Operands {
-                d: shadow.row,
-                a: row(0).map_or(self.zero, |shadow| shadow.row),
+                d: shadow.bits.row,
+                a: row(0).map_or(self.zero, |shadow| shadow.bits.row),
                 b: match moved {
                     1 => o.b,
-                    _ => row(1).map_or(self.zero, |shadow| shadow.row),
+                    _ => row(1).map_or(self.zero, |shadow| shadow.bits.row),
                 },
                 ..*o
             };
+            note_origins(registers, shadow);
             // SAFETY: the pointer is the operation's own, from `lane_loop!` or `portable_loop!`,
             // which choose code that this host can run.
             unsafe { apply(registers, &o, active) };
-            registers.fill(shadow, others & active, u64::MAX);
+            registers.fill(shadow.bits, others & active, u64::MAX);
             return Ok(());
         }
-        let o = op.map(|(_, o)| o);
         for index in 0..self.writes.len() {
             let Some(shadow) = self.writes[index].and_then(|value| value.shadow) else {
                 continue;
@@ -194,12 +215,50 @@ impl Propagation {
             for lane in lanes(unset) {
                 row[lane] = match flags >> lane & 1 {
                     1 => u64::MAX,
-                    _ => self.unset_bits(registers, lane, index, o),
+                    _ => self.unset_bits(registers, lane, index, of_op),
                 };
             }
-            set(registers, shadow, active, &row, unset);
+            note_origins(registers, shadow);
+            set(registers, shadow.bits, active, &row, unset);
         }
         Ok(())
+    }
+
+    /// Where the unset bits of a lane's results come from, where the operands, or the flags, have
+    /// some: from the first that is unset. They are moved only if all of them are.
+    fn origin(&self, registers: &Registers, lane: usize, has_flags: bool) -> Origin {
+        let is_unset = |shadow: &&Shadow| registers.lane(shadow.bits, lane) != 0;
+        let reads = self.reads.iter().filter_map(|value| value.shadow.as_ref());
+        let unset = reads.chain(&self.flags).filter(is_unset);
+        let mut origins = unset.map(|shadow| origin_of(registers, shadow, lane));
+        let first = origins.next().unwrap_or_default();
+        let moves = !has_flags && self.moves(registers, lane) && origins.all(Origin::is_moved);
+        match moves {
+            true => first,
+            false => first.computed(),
+        }
+    }
+
+    /// True if the unset bits of a lane's operands only change their places.
+    fn moves(&self, registers: &Registers, lane: usize) -> bool {
+        let is = |value: &Value| registers.lane(value.slot, lane);
+        let bits = |value: &Value| {
+            let shadow = value.shadow;
+            shadow.map_or(0, |shadow| registers.lane(shadow.bits, lane))
+        };
+        // Bits that are combined with the unset ones of the other operand.
+        let beside = |a: &Value, b: &Value, flip: u64| {
+            bits(a) & ((is(b) ^ flip) | bits(b)) == 0 && bits(b) & ((is(a) ^ flip) | bits(a)) == 0
+        };
+        match (self.rule, &*self.reads) {
+            (Rule::Each | Rule::Or, [a, b]) => beside(a, b, 0),
+            (Rule::And, [a, b]) => beside(a, b, u64::MAX),
+            (Rule::Each, reads) => reads.len() == 1,
+            (Rule::Same(_) | Rule::Select | Rule::Resize(..) | Rule::Pack | Rule::Unpack, _) => {
+                true
+            }
+            _ => false,
+        }
     }
 
     /// The unset bits of a lane's result, where there are some in the operands but none in the
@@ -214,7 +273,7 @@ impl Propagation {
         let bits = |value: &Value| {
             value
                 .shadow
-                .map_or(0, |shadow| registers.lane(shadow, lane))
+                .map_or(0, |shadow| registers.lane(shadow.bits, lane))
         };
         let is = |value: &Value| registers.lane(value.slot, lane);
         let each = || self.reads.iter().fold(0, |all, value| all | bits(value));

@@ -34,21 +34,11 @@ pub(super) fn maybe_unset(
     reached(facts, numbers, open)
 }
 
-/// Those and the registers that may be so by what is loaded from shared memory, in order.
-pub(super) fn maybe_unset_late(
-    facts: &[Facts],
-    numbers: Numbers,
-    early: &[usize],
-    spaces: Spaces,
-) -> Vec<usize> {
+/// Those and the registers that may be so by what is loaded from shared or global memory, in order.
+pub(super) fn maybe_unset_late(facts: &[Facts], numbers: Numbers, early: &[usize]) -> Vec<usize> {
     let mut open = early.to_vec();
     for facts in facts {
-        let loads_shared = match facts.rule {
-            Rule::Memory(LoadsOwn::Shared) => true,
-            Rule::Memory(LoadsOwn::Perhaps) => spaces.has_shared,
-            _ => false,
-        };
-        if loads_shared {
+        if let Rule::Memory(LoadsOwn::Never | LoadsOwn::Perhaps) = facts.rule {
             open.extend(writes(facts, numbers));
         }
     }

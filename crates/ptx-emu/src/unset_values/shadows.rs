@@ -34,17 +34,31 @@ impl Numbers {
     }
 }
 
-/// The rows that say which bits of a register are not set.
+/// The rows of a register that may be unset.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Shadow {
+    /// Which of its bits are not set.
+    pub(crate) bits: Slot,
+    /// The row of 32 bits that says where those come from, in the lanes that have some:
+    /// [`crate::unset_origin::Origin`].
+    pub(crate) origin: u32,
+}
+
+/// The rows of the registers that may be unset.
 #[derive(Debug)]
 pub(super) struct Shadows {
     pub(super) numbers: Numbers,
-    pub(super) rows: Vec<Option<u32>>,
+    pub(super) rows: Vec<Option<Shadow>>,
 }
 
 impl Shadows {
-    /// The row of a register's unset bits; `None` if it is always set.
-    pub(super) fn of(&self, slot: Slot) -> Option<Slot> {
-        let row = self.rows[self.numbers.of(slot)]?;
-        Some(Slot { row, ..slot })
+    /// The rows of a register; `None` if it is always set.
+    pub(super) fn of(&self, slot: Slot) -> Option<Shadow> {
+        let shadow = self.rows[self.numbers.of(slot)]?;
+        let bits = Slot {
+            row: shadow.bits.row,
+            ..slot
+        };
+        Some(Shadow { bits, ..shadow })
     }
 }
