@@ -111,7 +111,7 @@ impl Default for DeviceLimits {
 /// checked).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sanitize {
-    /// Reads of global or shared memory that nothing has written.
+    /// Values that nothing has set, and of memory that nothing has written, where they matter.
     pub uninitialized: bool,
     /// Data races, also between launches that a plan has as independent.
     pub races: bool,

@@ -29,8 +29,8 @@ use crate::cluster::state::ClusterState;
 use crate::coalesce::SectorSet;
 use crate::config::{DeviceLimits, LaunchConfig, Sanitize, Schedule};
 use crate::fault::{
-    EarlyExit, Fault, FaultKind, FirstOf, ProgramFault, Stop, ThreadId, UnsetUse, UnsupportedFault,
-    WidenedLoad,
+    EarlyExit, Fault, FaultKind, FirstOf, Location, ProgramFault, Stop, ThreadId, UnsetUse,
+    UnsupportedFault, WidenedLoad,
 };
 use crate::frame::{Constant, Exchange, FunctionCode};
 use crate::instructions::party::Together;
@@ -41,7 +41,9 @@ use crate::registers::{Apply, Combination, LANES, Operands, Slot, Test};
 use crate::special::{BlockView, RESERVED_SHARED_BYTES, Special};
 use crate::tally::{InstructionInfo, Tallies};
 use crate::turn::{Turn, Turns};
-use crate::unset_values::propagation::Propagations;
+use crate::unset_origin::Origin;
+use crate::unset_values::propagation::Propagation;
+use crate::unset_values::shadows::Shadow;
 use crate::warp::{Frame, Warp};
 
 /// One instruction.
@@ -53,7 +55,10 @@ pub(crate) struct Inst {
     pub(crate) flip: u32,
     pub(crate) op: Op,
     /// How it passes unset bits on, if it names a register that may be unset.
-    pub(crate) unset: Option<Box<Propagations>>,
+    pub(crate) unset: Option<Box<Propagation>>,
+    /// The same where values that were loaded from shared or global memory may be unset, if that
+    /// differs.
+    pub(crate) late: Option<Box<Propagation>>,
 }
 
 /// The operation of an instruction.
@@ -92,7 +97,7 @@ pub(crate) trait Execute: fmt::Debug + Send + Sync {
     /// Told, if the instruction names a register that may be unset, where the unset bits of
     /// registers are; once more if it names one that may be so by what is loaded from shared
     /// memory.
-    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Shadow>, _is_late: bool) {}
 
     /// True if a thread that executes it again and again may be waiting for others, and changes
     /// nothing: see `spin`.
@@ -523,20 +528,25 @@ impl<'a> BlockRunner<'a> {
 
     /// A thread uses a value which is not set. If that comes from shared memory, the fault is kept
     /// until the next barrier: see `unset_values`.
-    pub(crate) fn use_unset(&mut self, thread: u32, pc: u32, used: UnsetUse) -> Result<(), Stop> {
-        let Some(read) = self.sanitizer.unset_reads.get(&thread) else {
+    pub(crate) fn use_unset(
+        &mut self,
+        (thread, pc): (u32, u32),
+        used: UnsetUse,
+        origin: Origin,
+    ) -> Result<(), Stop> {
+        let sanitizer = &mut self.sanitizer;
+        let read = origin.read();
+        let Some(read) = read.and_then(|number| sanitizer.unset_reads.take(number)) else {
             return Err(self.unset(thread, pc, used));
         };
-        if self.sanitizer.unwritten.is_some() {
+        let is_kept = matches!(read.location, Location::Shared { .. });
+        if is_kept && sanitizer.unwritten.is_some() {
             return Ok(());
         }
-        let kind = FaultKind::Uninitialized {
-            access: read.access,
-            location: read.location.clone(),
-            used: Some((used, self.launch.code.infos[pc as usize].position.clone())),
-        };
-        let fault = self.fault(thread, read.pc, kind);
-        if !self.launch.sanitize.races {
+        let place = self.launch.code.infos[pc as usize].position.clone();
+        let (thread, pc) = (read.thread, read.pc);
+        let fault = self.fault(thread, pc, read.into_fault(Some((used, place))));
+        if !is_kept || !self.launch.sanitize.races {
             return Err(fault);
         }
         self.sanitizer.unwritten = Some(fault);

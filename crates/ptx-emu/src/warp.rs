@@ -148,6 +148,8 @@ pub(crate) struct AsyncQueues {
 pub(crate) struct BulkStore {
     pub(crate) copy: BulkCopy,
     pub(crate) data: Option<Box<[u32]>>,
+    /// The bytes of it that are not set, and come from global memory.
+    pub(crate) unset: Vec<u64>,
 }
 
 /// Lanes of a warp at one position.

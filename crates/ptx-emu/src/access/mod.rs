@@ -5,7 +5,8 @@
 //! - `cluster`: shared memory of other blocks of the cluster;
 //! - `region`: memory that one access may lie in;
 //! - `segments`: the lanes of an access whose memory the shadow remembers together;
-//! - `shadow`: the checks against the shadow: written before, not racing.
+//! - `shadow`: the checks against the shadow of races;
+//! - `written`: those against the shadow of what has been written.
 //!
 //! An [`Action`] says what an instruction does to the regions that its lanes' addresses lie in;
 //! [`BlockRunner::access`] finds them.
@@ -16,6 +17,7 @@ mod cluster;
 mod region;
 mod segments;
 mod shadow;
+mod written;
 
 use ptx::{RegClass, Space};
 

@@ -11,6 +11,7 @@ use crate::memory::global::{Buffer, GlobalMemory};
 use crate::memory::lanes::LaneMemory;
 use crate::memory::shared::SharedMemory;
 use crate::runner::{BlockRunner, LaunchContext};
+use crate::unset_origin::Origin;
 
 /// Memory that one access may lie in. Offsets are in bytes from its start.
 ///
@@ -21,6 +22,8 @@ pub(crate) trait Region: Words {
     /// A read of what nothing has written is reported at the next barrier, if no race is found
     /// before.
     const DEFERS_UNWRITTEN: bool = false;
+    /// No other thread sees it.
+    const IS_OWN: bool = false;
     /// The order among blocks that accesses follow.
     type Order<'l>: BlockOrder;
 
@@ -103,13 +106,22 @@ pub(crate) trait Region: Words {
     /// Counts a range as written.
     fn mark_written(&mut self, _offset: u64, _bytes: u64) {}
 
-    /// The bits that are not set of a value, where a load of such is allowed.
-    fn unset(&self, _lane: usize, _offset: u64, _bytes: u32) -> u64 {
-        0
+    /// The bits that are not set of a value.
+    fn unset(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
+        if self.is_written(offset, bytes.into()) {
+            return 0;
+        }
+        let unset = (0..u64::from(bytes)).filter(|byte| !self.is_written(offset + byte, 1));
+        unset.fold(0, |bits, byte| bits | 0xff << (8 * byte))
+    }
+
+    /// Where a byte that is not set comes from, if it was stored so.
+    fn origin(&self, _lane: usize, _offset: u64) -> Origin {
+        Origin::UNKNOWN
     }
 
     /// Counts bits of a value that has just been stored as not set.
-    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64);
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin);
 
     /// A line of granules: its latest accesses. Those before an epoch are forgotten.
     fn line(&mut self, _line: u64, _epoch: u32) -> Option<&mut Line> {
@@ -161,9 +173,10 @@ const LINES: u64 = PAGE / LINE;
 /// The number of no page.
 const NO_PAGE: u64 = u64::MAX;
 
-/// The offsets of the bytes of a value that have an unset bit.
+/// The offsets of the bytes of a value that have no set bit. A byte with some counts as written:
+/// a field of bits is set in it.
 fn unset_bytes(offset: u64, bytes: u32, bits: u64) -> impl Iterator<Item = u64> {
-    let is_unset = move |byte: &u64| bits >> (8 * byte) & 0xff != 0;
+    let is_unset = move |byte: &u64| bits >> (8 * byte) & 0xff == 0xff;
     (0..u64::from(bytes))
         .filter(is_unset)
         .map(move |byte| offset + byte)
@@ -299,11 +312,14 @@ impl Region for GlobalRegion<'_> {
         }
     }
 
-    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin) {
         for offset in unset_bytes(offset, bytes, bits) {
             self.buffer.written.unmark(offset);
-            // The host may read it: it should look wrong.
-            self.store(lane, offset, 1, 0xa5);
+            // The host may read it: it should look wrong. What comes from global memory looks as
+            // it did there.
+            if !origin.is_moved() {
+                self.store(lane, offset, 1, 0xa5);
+            }
         }
     }
 
@@ -399,17 +415,15 @@ impl Region for SharedMemory {
         self.written.mark(offset, bytes);
     }
 
-    fn unset(&self, _lane: usize, offset: u64, bytes: u32) -> u64 {
-        if self.written.is_empty() {
-            return 0;
-        }
-        let unset = (0..u64::from(bytes)).filter(|byte| !self.written.covers(offset + byte, 1));
-        unset.fold(0, |bits, byte| bits | 0xff << (8 * byte))
+    fn origin(&self, _lane: usize, offset: u64) -> Origin {
+        let origin = self.origins.get((offset / 4) as usize);
+        origin.copied().unwrap_or_default()
     }
 
-    fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64) {
+    fn mark_unset(&mut self, _lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin) {
         for offset in unset_bytes(offset, bytes, bits) {
             self.written.unmark(offset);
+            self.set_origin(offset, origin);
         }
     }
 
@@ -451,6 +465,7 @@ impl Words for LaneRegion<'_> {
 }
 
 impl Region for LaneRegion<'_> {
+    const IS_OWN: bool = true;
     type Order<'l> = Leftovers;
 
     fn load_same(&self, lane: usize, offset: u64, row: &mut [u32]) {
@@ -473,8 +488,12 @@ impl Region for LaneRegion<'_> {
         self.memory.unset(lane, offset, bytes)
     }
 
-    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64) {
-        self.memory.mark_unset(lane, offset, bytes, bits);
+    fn origin(&self, lane: usize, offset: u64) -> Origin {
+        self.memory.origin(lane, offset)
+    }
+
+    fn mark_unset(&mut self, lane: usize, offset: u64, bytes: u32, bits: u64, origin: Origin) {
+        self.memory.mark_unset(lane, offset, bytes, bits, origin);
     }
 }
 
@@ -494,11 +513,12 @@ impl Words for ParamRegion<'_> {
 }
 
 impl Region for ParamRegion<'_> {
+    const IS_OWN: bool = true;
     type Order<'l> = Leftovers;
 
     fn order<'l>(_: &BlockRunner<'l>, _: usize) -> Leftovers {
         Leftovers
     }
 
-    fn mark_unset(&mut self, _lane: usize, _offset: u64, _bytes: u32, _bits: u64) {}
+    fn mark_unset(&mut self, _: usize, _: u64, _: u32, _: u64, _: Origin) {}
 }

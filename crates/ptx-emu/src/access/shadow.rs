@@ -1,9 +1,8 @@
-//! The checks of accesses against the shadow: written before, not racing.
+//! The checks of accesses against the shadow of races.
 
 use crate::access::region::Region;
 use crate::access::segments::{Segment, Segments};
 use crate::check::race::{BlockOrder, Conflict, Kind, LINE, LaneLines, Looked, Now, Record};
-use crate::check::sanitizer::UnsetRead;
 use crate::counts::InstructionClass;
 use crate::fault::{AccessKind, FaultKind, Location, RaceAccess, RaceBetween, Stop};
 use crate::registers::{LANES, lanes};
@@ -12,15 +11,6 @@ use crate::runner::BlockRunner;
 
 /// Bytes of the widest access of a thread's own.
 const WIDEST: u32 = 32;
-
-/// True if all that a request is of has been written.
-fn are_written<R: Region>(request: &Request, region: &R, span: &Span) -> bool {
-    let base = region.base();
-    region.is_whole()
-        || request.all_ranges(span, |address, bytes| {
-            region.is_written(address - base, bytes)
-        })
-}
 
 /// Checks the access of a segment of one lane for races, and notes it. False, and nothing is noted,
 /// if it may race. The record has no lanes.
@@ -59,96 +49,14 @@ impl BlockRunner<'_> {
     }
 
     /// The position of an access at an offset.
-    fn location<R: Region>(&self, request: &Request, region: &R, offset: u64) -> Location {
+    pub(super) fn location<R: Region>(
+        &self,
+        request: &Request,
+        region: &R,
+        offset: u64,
+    ) -> Location {
         let location = region.location(self.launch, offset);
         location.in_elements(request.width, self.launch.granule)
-    }
-
-    /// Checks that what a load reads has been written, if that is to be checked.
-    ///
-    /// In shared memory, reading what nothing has written is, more often than not, reading before
-    /// another thread writes. So the fault is kept until the next barrier, and gives way to a race
-    /// found before that.
-    pub(crate) fn check_written<R: Region>(
-        &mut self,
-        request: &Request,
-        region: &R,
-        span: &Span,
-    ) -> Result<(), Stop> {
-        if !self.launch.sanitize.uninitialized
-            || R::DEFERS_UNWRITTEN && self.sanitizer.unwritten.is_some()
-        {
-            return Ok(());
-        }
-        let width = u64::from(request.width);
-        if are_written(request, region, span) {
-            return Ok(());
-        }
-        for lane in lanes(request.mask) {
-            let offset = request.addresses[lane] - region.base();
-            if !region.is_written(offset, width) {
-                let kind = FaultKind::Uninitialized {
-                    access: request.access(),
-                    location: self.location(request, region, offset),
-                    used: None,
-                };
-                let fault = self.fault(request.thread(lane), request.pc, kind);
-                if !R::DEFERS_UNWRITTEN || !self.launch.sanitize.races {
-                    return Err(fault);
-                }
-                self.sanitizer.unwritten = Some(fault);
-                break;
-            }
-        }
-        Ok(())
-    }
-
-    /// Looks whether what a load reads has been written, if that is to be checked. In shared memory
-    /// it need not be as long as nothing depends on it: true if the registers have to follow what
-    /// has not.
-    pub(crate) fn check_loaded<R: Region>(
-        &mut self,
-        request: &Request,
-        region: &R,
-        span: &Span,
-    ) -> Result<bool, Stop> {
-        if !R::DEFERS_UNWRITTEN {
-            return self.check_written(request, region, span).map(|()| false);
-        }
-        if !self.launch.sanitize.uninitialized || self.sanitizer.unwritten.is_some() {
-            return Ok(false);
-        }
-        let width = u64::from(request.width);
-        if are_written(request, region, span) {
-            return Ok(false);
-        }
-        let mut has_unwritten = false;
-        for lane in lanes(request.mask) {
-            let offset = request.addresses[lane] - region.base();
-            if !region.is_written(offset, width) {
-                has_unwritten = true;
-                let read = UnsetRead {
-                    pc: request.pc,
-                    access: request.access(),
-                    location: self.location(request, region, offset),
-                };
-                let reads = &mut self.sanitizer.unset_reads;
-                reads.insert(request.thread(lane), read);
-            }
-        }
-        Ok(has_unwritten)
-    }
-
-    /// Counts what a store writes as written, if that is checked.
-    pub(crate) fn mark_written<R: Region>(&self, request: &Request, region: &mut R, span: &Span) {
-        if !self.launch.sanitize.uninitialized || region.is_whole() {
-            return;
-        }
-        let base = region.base();
-        request.all_ranges(span, |address, bytes| {
-            region.mark_written(address - base, bytes);
-            true
-        });
     }
 
     /// The access of the warp's first thread.

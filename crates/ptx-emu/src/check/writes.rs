@@ -181,11 +181,6 @@ impl Bits {
         self.bits.resize(bytes.div_ceil(32) as usize, 0);
     }
 
-    /// True if nothing is kept.
-    pub(crate) fn is_empty(&self) -> bool {
-        self.bits.is_empty()
-    }
-
     /// Counts a range as written.
     #[inline]
     pub(crate) fn mark(&mut self, offset: u64, bytes: u64) {

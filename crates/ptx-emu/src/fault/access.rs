@@ -64,6 +64,13 @@ pub enum Location {
 }
 
 impl Location {
+    /// Bytes from the start of the buffer, the variable, or shared memory.
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Buffer { offset, .. } | Self::Shared { offset, .. } => *offset,
+        }
+    }
+
     /// The same, in elements of the size of an access to shared memory. Accesses of more than 8
     /// bytes are of several, which are as wide as the narrowest access of the kernel.
     pub(crate) fn in_elements(mut self, bytes: u32, narrowest: u32) -> Self {

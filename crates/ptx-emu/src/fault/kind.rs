@@ -1,5 +1,7 @@
 //! The kinds of faults: what can be wrong with a program, and the message of each.
 
+use std::ops::Range;
+
 use super::access::{Access, AccessKind, Lifetime, Location, UnsetUse};
 use super::quantity::{Bytes, Index, Threads};
 use super::stray::Stray;
@@ -40,12 +42,15 @@ pub enum FaultKind {
         what: String,
     },
     /// A load of memory that nothing has written.
-    #[error("{access} from {location}, which nothing has written before")]
+    #[error("{access} from {location}, {}", unwritten(unset))]
     Uninitialized {
         /// The access.
         access: Access,
         /// The memory that it reads.
         location: Location,
+        /// The bytes that nothing has written, counted as those of the location, as far as they are
+        /// known; none if it is all of them.
+        unset: Vec<Range<u64>>,
         /// How the value is used, and where, if it takes that to be a fault.
         used: Option<(UnsetUse, CodePosition)>,
     },
@@ -376,6 +381,22 @@ impl FaultKind {
             Self::IllegalInstruction { .. } => "illegal instruction",
         }
     }
+}
+
+/// The part that nothing has written of the memory that an access reads.
+fn unwritten(unset: &[Range<u64>]) -> String {
+    let bytes = |part: &Range<u64>| match part.end - part.start {
+        1 => part.start.to_string(),
+        _ => format!("{} to {}", part.start, part.end - 1),
+    };
+    let bytes = match unset {
+        [] => return "which nothing has written before".to_owned(),
+        [only] if only.end - only.start == 1 => format!("byte {}", bytes(only)),
+        [only] => format!("bytes {}", bytes(only)),
+        [first, second] => format!("bytes {} and {}", bytes(first), bytes(second)),
+        [first, second, ..] => format!("bytes {}, {} and others", bytes(first), bytes(second)),
+    };
+    format!("whose {bytes} nothing has written before")
 }
 
 /// A position, before the address in it.
