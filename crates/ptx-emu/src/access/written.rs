@@ -42,7 +42,7 @@ fn unset_parts<R: Region>(region: &R, offset: u64, width: u64) -> Vec<Range<u64>
 }
 
 /// What a load reads that nothing has written.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unwritten {
     /// The lanes that may read such.
     pub(crate) lanes: u32,

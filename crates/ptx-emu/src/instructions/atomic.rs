@@ -78,7 +78,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         return Err(r.missing("`.noftz`"));
     }
     let Some(update) = Update::new(op, ty) else {
-        return Err(r.unsupported_type(ty));
+        return Err(match ty == ScalarType::B128 || Half::of(ty).is_some() {
+            true => r.unsupported_type(ty),
+            false => r.no_such_type(ty),
+        });
     };
     let (is_red, is_cas) = (r.opcode == "red", op == AtomicOp::Cas);
     if is_red && matches!(op, AtomicOp::Exch | AtomicOp::Cas) {
@@ -218,7 +221,7 @@ impl Action for Atomic {
         if self.update.may_be_of_part() && runner.launch.granule < request.width {
             self.check_parts(runner, registers, region, request)?;
         } else {
-            check(runner, region, request, span)?;
+            self.check(runner, region, request, span)?;
         }
         for lane in lanes(request.mask) {
             let b = registers.lane(self.b, lane);
@@ -235,21 +238,29 @@ impl Action for Atomic {
     }
 }
 
-/// Checks an atomic's access, and notes it.
-fn check<R: Region>(
-    runner: &mut BlockRunner,
-    region: &mut R,
-    request: &Request,
-    span: &Span,
-) -> Result<(), Stop> {
-    runner.check_written(request, region, span)?;
-    if runner.launch.sanitize.races {
-        runner.check_stores(request, region, span, |_, _| true, |_, _| {})?;
-    }
-    Ok(())
-}
-
 impl Atomic {
+    /// Checks an access, and notes it.
+    fn check<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        region: &mut R,
+        request: &Request,
+        span: &Span,
+    ) -> Result<(), Stop> {
+        // An exchange whose old value nothing reads is a store.
+        let infos = &runner.launch.code.infos;
+        let reads = self.update.op != AtomicOp::Exch || infos[request.pc as usize].strength.is_last;
+        if reads {
+            runner.check_written(request, region, span)?;
+        } else {
+            runner.mark_written(request, region, span);
+        }
+        if runner.launch.sanitize.races {
+            runner.check_stores(request, region, span, |_, _| true, |_, _| {})?;
+        }
+        Ok(())
+    }
+
     /// Checks an access in a kernel that accesses parts of words: of each lane's word the part that
     /// the operands leave to it. The rest stays as it is, also where others store to it.
     fn check_parts<R: Region>(
@@ -276,7 +287,7 @@ impl Atomic {
                     ..*request
                 };
                 let span = Span::of(&addresses, granule.mask, width);
-                check(runner, region, &granule, &span)?;
+                self.check(runner, region, &granule, &span)?;
             }
         }
         Ok(())
@@ -296,7 +307,7 @@ impl Update {
         use AtomicOp::*;
         use ScalarType::*;
         let is_modelled = match op {
-            Add => matches!(ty, U32 | S32 | U64 | S64 | F32 | F64) || Half::of(ty).is_some(),
+            Add => matches!(ty, U32 | S32 | U64 | F32 | F64) || Half::of(ty).is_some(),
             Min | Max => matches!(ty, U32 | S32 | U64 | S64),
             And | Or | Xor | Exch => matches!(ty, B32 | B64),
             Cas => matches!(ty, B16 | B32 | B64),

@@ -23,11 +23,13 @@ use crate::counts::{GlobalTraffic, InstructionClass, SharedTraffic};
 use crate::fault::{AccessKind, FaultKind, Stop};
 use crate::memory::claims::{BulkCopy, BulkLoad, Claim};
 use crate::memory::global::Buffer;
+use crate::memory::shared::SharedMemory;
 use crate::memory::{Words, rank_of};
 use crate::read::{Read, Reader, other};
 use crate::registers::{Address, LANES, Row64, Slot, lanes};
 use crate::request::{Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_origin::Origin;
 use crate::unset_values::facts::Rule;
 use crate::warp::{BulkStore, CopyGroups, Warp};
 
@@ -193,7 +195,11 @@ impl Issue {
             return runner.settle(warp, (thread, copy.pc), copy.barrier);
         }
         let queues = warp.copies.get_or_insert_default();
-        queues.stores.open[copy.lane].push(BulkStore { copy, data: None });
+        queues.stores.open[copy.lane].push(BulkStore {
+            copy,
+            data: None,
+            unset: Vec::new(),
+        });
         if runner.launch.sanitize.races {
             runner.sanitizer.leaving.push(copy);
         }
@@ -267,7 +273,6 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     let span = Span::of(request.addresses, request.mask, request.width);
     buffer.note(request, &span);
     let mut region = GlobalRegion::new(buffer, launch);
-    runner.check_written(request, &region, &span)?;
     if !launch.sanitize.races {
         return Ok(());
     }
@@ -305,6 +310,25 @@ fn check_global_source(runner: &mut BlockRunner, request: &Request) -> Result<()
     Ok(())
 }
 
+/// The bytes that nothing has written of what a copy is to read of shared memory, if all of them
+/// were moved there from global memory: they may be moved back. `None` if some were not.
+fn moved_bytes(shared: &SharedMemory, request: &Request) -> Option<Vec<u64>> {
+    let lane = request.mask.trailing_zeros() as usize;
+    let start = request.addresses[lane];
+    let bytes = 0..u64::from(request.width);
+    if shared.origins.is_empty() {
+        let is_written = shared.is_written(start, bytes.end);
+        return is_written.then(Vec::new);
+    }
+    let unset: Vec<u64> = bytes
+        .filter(|byte| !shared.is_written(start + byte, 1))
+        .collect();
+    let are_moved = unset
+        .iter()
+        .all(|byte| shared.origin(lane, start + byte).is_moved());
+    are_moved.then_some(unset)
+}
+
 /// Checks what a copy is to read of shared memory.
 fn check_shared_source(
     runner: &mut BlockRunner,
@@ -312,7 +336,10 @@ fn check_shared_source(
     span: &Span,
 ) -> Result<(), Stop> {
     let mut shared = std::mem::take(&mut runner.block.shared);
-    let mut checked = runner.check_written(request, &shared, span);
+    let mut checked = Ok(());
+    if runner.launch.sanitize.uninitialized && moved_bytes(&shared, request).is_none() {
+        checked = runner.check_written(request, &shared, span);
+    }
     if checked.is_ok() && runner.launch.sanitize.races {
         checked = runner.check_load(request, &mut shared, span);
     }
@@ -369,6 +396,7 @@ pub(super) fn arrive(runner: &mut BlockRunner, load: &BulkLoad) -> Result<(), St
             shared.store(copy.lane, copy.shared + k, 4, word);
         }
         runner.mark_written(&store, &mut shared, &span);
+        runner.pass_unset((&global, &load), (&mut shared, copy.shared));
     }
     runner.block.shared = shared;
     checked
@@ -431,11 +459,16 @@ impl Execute for Wait {
 
 /// Reads what a copy stores to global memory, if it has not yet.
 fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
-    let BulkStore { copy, data } = store;
+    let BulkStore { copy, data, unset } = store;
     if data.is_none() {
         let bytes = u64::from(copy.bytes);
         let word = |k| runner.block.shared.load(copy.lane, copy.shared + k, 4) as u32;
         *data = Some((0..bytes).step_by(4).map(word).collect());
+        let sources = [copy.shared; LANES];
+        let request = of(copy, AccessKind::Load, &sources);
+        if runner.launch.sanitize.uninitialized {
+            *unset = moved_bytes(&runner.block.shared, &request).unwrap_or_default();
+        }
         if let Some(claims) = &mut runner.block.shared.claims {
             claims.release(copy.shared, bytes);
         }
@@ -444,7 +477,7 @@ fn read_source(runner: &mut BlockRunner, store: &mut BulkStore) {
 
 /// Stores what a copy has read to global memory.
 fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
-    let BulkStore { copy, data } = store;
+    let BulkStore { copy, data, unset } = store;
     let launch = runner.launch;
     runner.sanitizer.leaving.retain(|leaving| leaving != copy);
     let targets = [copy.global; LANES];
@@ -460,6 +493,10 @@ fn make(runner: &mut BlockRunner, store: &BulkStore) -> Result<(), Stop> {
         region.store(copy.lane, copy.global - buffer.base + k, 4, (*word).into());
     }
     runner.mark_written(&request, &mut region, &span);
+    for byte in unset {
+        let place = (copy.lane, copy.global - buffer.base + byte);
+        runner.mark_unset(&mut region, place, (1, 0xff), Origin::MOVED);
+    }
     runner.turn.changes += 1;
     Ok(())
 }

@@ -498,6 +498,38 @@ impl Execute for Return {
 }
 
 impl BlockRunner<'_> {
+    /// A warp begins to follow what it has loaded: clears the rows for that, of each frame for the
+    /// lanes that run in it or have called from it. A load at `at` has set those of `loaded`.
+    pub(crate) fn follow_loaded(&self, warp: &mut Warp, at: At, loaded: &[Slot]) {
+        let own = warp.registers.bases;
+        let own_frame = warp.groups[at.group].frame;
+        let kept: Vec<_> = loaded
+            .iter()
+            .map(|&slot| warp.registers.row(slot))
+            .collect();
+        for group in &warp.groups {
+            let mut index = group.frame;
+            loop {
+                let frame = warp.frames[index as usize];
+                let function = &self.launch.code.functions[frame.function as usize];
+                warp.registers.bases = frame.bases;
+                warp.registers
+                    .clear_rows(&function.late_shadows, group.mask);
+                if index == 0 {
+                    break;
+                }
+                index = frame.parent;
+            }
+        }
+        warp.registers.bases = own;
+        debug_assert_eq!(own, warp.frames[own_frame as usize].bases);
+        for (&slot, row) in loaded.iter().zip(&kept) {
+            for lane in lanes(at.active) {
+                warp.registers.set_lane(slot, lane, row[lane]);
+            }
+        }
+    }
+
     /// Makes a frame's rows accessible and writes its constants for the lanes of a mask.
     pub(crate) fn enter_frame(&self, warp: &mut Warp, frame: u32, mask: u32) {
         let Frame {
@@ -525,13 +557,8 @@ impl BlockRunner<'_> {
                 _ => warp.registers.fill(slot, mask, bits),
             }
         }
-        if frame != 0 || warp.registers.was_late {
-            for &slot in &function.late_shadows {
-                match slot.class {
-                    RegClass::Pred => warp.registers.set_pred(slot.row, mask, 0),
-                    _ => warp.registers.fill(slot, mask, 0),
-                }
-            }
+        if warp.registers.late {
+            warp.registers.clear_rows(&function.late_shadows, mask);
         }
         if frame != 0 {
             warp.local.forget(mask, local);

@@ -174,7 +174,6 @@ fn check_source(runner: &mut BlockRunner, request: &Request, read: u32) -> Resul
         let part = Request { mask, ..request };
         buffer.note(&part, &span);
         let mut region = GlobalRegion::new(buffer, launch);
-        runner.check_written(&part, &region, &span)?;
         if launch.sanitize.races {
             runner.check_load(&part, &mut region, &span)?;
         }
@@ -310,6 +309,17 @@ fn make(runner: &mut BlockRunner, warp: &Warp, lane: usize, copy: AsyncCopy) -> 
     runner.mark_written(&store, &mut shared, &span);
     for (at, word) in (0..copy.bytes).step_by(4).zip(data) {
         shared.store(lane, copy.dst + u64::from(at), 4, word);
+    }
+    if let Some(buffer) = launch.memory.find(copy.src, copy.src_bytes.into()) {
+        let sources = [copy.src; LANES];
+        let load = Request {
+            kind: AccessKind::Load,
+            addresses: &sources,
+            width: copy.src_bytes,
+            ..store
+        };
+        let region = GlobalRegion::new(buffer, launch);
+        runner.pass_unset((&region, &load), (&mut shared, copy.dst));
     }
     runner.block.shared = shared;
     Ok(())

@@ -88,7 +88,7 @@ fn half_and_result(r: &mut Reader, ty: IntType) -> Read<(Half, ScalarType)> {
     let result = match (half, ty.bits()) {
         (Half::Wide, 16) => ScalarType::B32,
         (Half::Wide, 32) => ScalarType::B64,
-        (Half::Wide, _) => return Err(r.unsupported_type(ty.scalar())),
+        (Half::Wide, _) => return Err(r.no_such_type(ty.scalar())),
         _ => ty.scalar(),
     };
     Ok((half, result))

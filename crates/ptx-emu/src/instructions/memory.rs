@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
+use crate::access::written::Unwritten;
 use crate::access::{Action, MemoryAccess, ParamRegion, Region};
 use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
@@ -15,7 +16,9 @@ use crate::read::{Read, Reader, Target, Width, other};
 use crate::registers::{Registers, Row64, Slot, lanes};
 use crate::request::{Piece, Request, Span};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_origin::Origin;
 use crate::unset_values::facts::{LoadsOwn, Rule, Word, WordAccess};
+use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
 
 /// Memory consistency of an access.
@@ -64,8 +67,10 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
     let policies = usize::from(r.has("L2::cache_hint"));
     let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = r.ty()?;
-    if matches!(ty, ScalarType::Pred | ScalarType::B128) {
-        return Err(r.unsupported_type(ty));
+    match ty {
+        ScalarType::B128 => return Err(r.unsupported_type(ty)),
+        ScalarType::Pred => return Err(r.no_such_type(ty)),
+        _ => {}
     }
     let order = order.unwrap_or(Order::Weak);
     Ok((
@@ -155,8 +160,8 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     r.rule = Rule::Memory(match space {
         Space::Local | Space::Param => LoadsOwn::Yes,
         Space::Generic => LoadsOwn::Perhaps,
-        Space::Shared | Space::SharedCluster => LoadsOwn::Shared,
-        _ => LoadsOwn::No,
+        Space::Shared | Space::SharedCluster | Space::Global => LoadsOwn::Never,
+        Space::Const => LoadsOwn::No,
     });
     let address = r.locate(target);
     if order != Order::Weak {
@@ -271,9 +276,9 @@ struct Elements {
     is_signed: bool,
     /// The rows of the registers' unset bits, for those that may have some; none if no register
     /// may.
-    unset: Option<Box<[Option<Slot>]>>,
-    /// The same where values that were loaded from shared memory may be unset.
-    late: Option<Box<[Option<Slot>]>>,
+    unset: Option<Box<[Option<Shadow>]>>,
+    /// The same where values that were loaded from shared or global memory may be unset.
+    late: Option<Box<[Option<Shadow>]>>,
 }
 
 impl Elements {
@@ -311,7 +316,7 @@ impl Elements {
     }
 
     /// Notes where the unset bits of the registers are.
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
         let rows: Box<[_]> = rows.collect();
         let rows = rows.iter().any(Option::is_some).then_some(rows);
@@ -323,14 +328,14 @@ impl Elements {
 
     /// Those rows.
     #[inline(always)]
-    fn rows(&self, is_late: bool) -> Option<&[Option<Slot>]> {
+    fn rows(&self, is_late: bool) -> Option<&[Option<Shadow>]> {
         let late = self.late.as_deref().filter(|_| is_late);
         late.or(self.unset.as_deref())
     }
 
-    /// The elements whose registers may be unset: offset in the lane's access, and row of the unset
-    /// bits.
-    fn tracked(&self, is_late: bool) -> impl Iterator<Item = (u64, Slot)> {
+    /// The elements whose registers may be unset: offset in the lane's access, and the rows for
+    /// that.
+    fn tracked(&self, is_late: bool) -> impl Iterator<Item = (u64, Shadow)> {
         let rows = self.rows(is_late).into_iter().flatten().enumerate();
         rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
     }
@@ -401,7 +406,16 @@ impl Execute for Load {
             true => warp.polled(&self.access),
             false => None,
         };
+        let is_late = warp.registers.late;
         runner.access(warp, at, &self.access, self)?;
+        if warp.registers.late && !is_late {
+            let loaded: Vec<_> = self
+                .elements
+                .tracked(true)
+                .map(|(_, row)| row.bits)
+                .collect();
+            runner.follow_loaded(warp, at, &loaded);
+        }
         runner.watch(warp, at, &self.access, polled);
         if self.acquires.is_some() {
             fence(Ordering::Acquire);
@@ -413,7 +427,7 @@ impl Execute for Load {
         true
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         self.elements.track(shadow, is_late);
     }
 
@@ -438,14 +452,16 @@ impl Action for Load {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        if !self.is_of_part(runner, request) {
-            if runner.check_loaded(request, region, span)? {
-                (registers.late, registers.was_late) = (true, true);
-            }
+        let unwritten = if self.is_of_part(runner, request) {
+            Unwritten::default()
+        } else {
+            let unwritten = runner.check_loaded(request, region, span);
+            registers.late |= unwritten.lanes != 0 && !R::IS_OWN;
             if runner.launch.sanitize.races {
                 runner.check_load(request, region, span)?;
             }
-        }
+            unwritten
+        };
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(row) = self.elements.single(RegClass::B32) {
@@ -478,14 +494,22 @@ impl Action for Load {
             });
         }
         for (k, shadow) in self.elements.tracked(registers.late) {
-            for lane in lanes(mask) {
-                let unset = region.unset(lane, offset(lane) + k, bytes);
+            registers.fill(shadow.bits, mask, 0);
+            for lane in lanes(unwritten.lanes) {
+                let offset = offset(lane) + k;
+                let unset = region.unset(lane, offset, bytes);
+                if unset == 0 {
+                    continue;
+                }
+                let first = offset + u64::from(unset.trailing_zeros() / 8);
+                let origin = unwritten.origin::<R>(lane, region.origin(lane, first));
                 // Padding, and what a call passes on, are not where it comes from.
-                if unset == byte_mask(bytes) && region.base() == 0 && !R::DEFERS_UNWRITTEN {
+                if unset == byte_mask(bytes) && R::IS_OWN && region.base() == 0 {
                     runner.sanitizer.unset_load = Some(request.pc);
                 }
                 let unset = extend(unset, bytes, self.elements.is_signed);
-                registers.set_lane(shadow, lane, unset);
+                registers.set_lane(shadow.bits, lane, unset);
+                registers.r32_mut(shadow.origin)[lane] = origin.to_bits();
             }
         }
         Ok(())
@@ -533,7 +557,7 @@ impl Execute for Store {
         Ok(Next::Step)
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         self.elements.track(shadow, is_late);
     }
 }
@@ -603,9 +627,11 @@ impl Action for Store {
         if tracks {
             for (k, shadow) in self.elements.tracked(is_late) {
                 for lane in lanes(mask) {
-                    let unset = registers.lane(shadow, lane) & byte_mask(bytes);
+                    let unset = registers.lane(shadow.bits, lane) & byte_mask(bytes);
                     if unset != 0 {
-                        region.mark_unset(lane, offset(lane) + k, bytes, unset);
+                        let origin = Origin::from_bits(registers.r32(shadow.origin)[lane]);
+                        let place = (lane, offset(lane) + k);
+                        runner.mark_unset(region, place, (bytes, unset), origin);
                     }
                 }
             }
@@ -615,7 +641,7 @@ impl Action for Store {
 }
 
 impl Store {
-    /// Checks that something of each element is set.
+    /// Checks that something of each element is set, or that it is moved from global memory.
     fn check_set(
         &self,
         runner: &mut BlockRunner,
@@ -624,10 +650,13 @@ impl Store {
     ) -> Result<(), Stop> {
         let all = byte_mask(self.elements.bytes);
         for (_, shadow) in self.elements.tracked(registers.late) {
-            let is_unset = |lane: &usize| registers.lane(shadow, *lane) & all == all;
-            if let Some(lane) = lanes(request.mask).find(is_unset) {
-                let used = UnsetUse::Store;
-                runner.use_unset(request.thread(lane), request.pc, used)?;
+            let origin = |lane: usize| Origin::from_bits(registers.r32(shadow.origin)[lane]);
+            let is_told = |&lane: &usize| {
+                registers.lane(shadow.bits, lane) & all == all && !origin(lane).is_moved()
+            };
+            if let Some(lane) = lanes(request.mask).find(is_told) {
+                let (place, origin) = ((request.thread(lane), request.pc), origin(lane));
+                runner.use_unset(place, UnsetUse::Store, origin)?;
                 registers.late = false;
                 return Ok(());
             }

@@ -62,6 +62,7 @@ use crate::read::{Read, Reader, Refusal, Sum};
 use crate::registers::{Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Flow, Rule};
+use crate::unset_values::shadows::Shadow;
 use crate::warp::{Frame, Warp};
 use party::Together;
 
@@ -261,7 +262,7 @@ impl Execute for AfterSums {
         }
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         if let Op::Other(op) = &mut self.op {
             op.track(shadow, is_late);
         }

@@ -288,7 +288,7 @@ pub(super) fn slct(r: &mut Reader) -> Read<Op> {
     let ty = r.value_type()?;
     let c_ty = r.ty()?;
     if !matches!(c_ty, ScalarType::S32 | ScalarType::F32) {
-        return Err(r.unsupported_type(c_ty));
+        return Err(r.no_such_type(c_ty));
     }
     let aux = u32::from(c_ty == ScalarType::F32) | u32::from(ftz) << 1;
     /// `aux` bit 0: `c` is a float; bit 1: `.ftz`.
@@ -318,7 +318,7 @@ pub(super) fn cvta(r: &mut Reader) -> Read<Op> {
     let space = r.space();
     let ty = r.ty()?;
     if !matches!(ty, ScalarType::U32 | ScalarType::U64) {
-        return Err(r.unsupported_type(ty));
+        return Err(r.no_such_type(ty));
     }
     let base = window(space.ok_or_else(|| r.missing("state space"))?);
     r.operands(2)?;

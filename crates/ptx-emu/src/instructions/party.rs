@@ -6,6 +6,7 @@ use std::fmt;
 use crate::fault::Stop;
 use crate::registers::{LANES, Registers, Row32, Slot, lanes};
 use crate::runner::BlockRunner;
+use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
 
 /// Lanes that execute an operation together: those of one place, and what all put in.
@@ -28,6 +29,8 @@ pub(crate) struct Offers {
     pub(crate) high: Row32,
     /// The unset bits of the value.
     pub(crate) unset: Row32,
+    /// Where those come from, in the lanes that have some: `unset_origin::Origin`.
+    pub(crate) origins: Row32,
     /// A bit for each lane whose condition is true.
     pub(crate) flags: u32,
 }
@@ -39,6 +42,7 @@ impl Offers {
             self.low[lane] = theirs.low[lane];
             self.high[lane] = theirs.high[lane];
             self.unset[lane] = theirs.unset[lane];
+            self.origins[lane] = theirs.origins[lane];
         }
         self.flags = self.flags & !mask | theirs.flags & mask;
     }
@@ -66,5 +70,5 @@ pub(crate) trait Together: fmt::Debug + Send + Sync {
     -> Result<(), Stop>;
 
     /// See [`Execute::track`].
-    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Slot>, _is_late: bool) {}
+    fn track(&mut self, _shadow: &dyn Fn(Slot) -> Option<Shadow>, _is_late: bool) {}
 }

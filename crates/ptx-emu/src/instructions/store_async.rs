@@ -17,6 +17,7 @@ use crate::memory::rank_of;
 use crate::read::{Read, Reader, other};
 use crate::registers::{Address, Slot, lanes};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
+use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
 
 /// `st.async`; `.async` is taken already.
@@ -76,7 +77,7 @@ impl Execute for StoreAsync {
         Ok(Next::Step)
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         self.store.track(shadow, is_late);
     }
 }

@@ -15,6 +15,7 @@ use crate::fault::{FaultKind, Stop};
 use crate::read::{Read, other};
 use crate::registers::{Slot, lanes, lanes_where, lanes_with};
 use crate::runner::{At, BlockRunner, Code, Execute, Next, Op};
+use crate::unset_values::shadows::Shadow;
 use crate::warp::{Group, State, Warp};
 
 /// An instruction that the lanes of `mask` execute together. `name` says its qualifiers.
@@ -128,7 +129,7 @@ impl<T: Together> Execute for WarpSync<T> {
         Some((&self.name, &self.op))
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         self.op.track(shadow, is_late);
     }
 

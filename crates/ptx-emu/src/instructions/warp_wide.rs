@@ -1,7 +1,7 @@
 //! Operations that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `elect`,
 //! `bar.warp.sync`, `activemask`. How the lanes come together: `together`.
 
-use ptx::ScalarType;
+use ptx::{ErrorKind, Problem, ScalarType};
 
 use crate::counts::InstructionClass;
 use crate::fault::{FaultKind, Stop};
@@ -9,6 +9,7 @@ use crate::read::{Read, Reader, other};
 use crate::registers::{Flag, LANES, Registers, Slot, lanes, lanes_where};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::Rule;
+use crate::unset_values::shadows::Shadow;
 use crate::warp::Warp;
 
 use super::party::{Offers, Party, Together};
@@ -25,7 +26,12 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     if !r.has("sync") {
         return match r.opcode {
             "vote" => vote_of_active(r),
-            _ => Err(r.unsupported("the form without `.sync`")),
+            "shfl" => shuffle_of_active(r),
+            opcode => {
+                let (opcode, missing) = (opcode.to_string(), "`.sync`");
+                let kind = ErrorKind::MissingModifier { opcode, missing };
+                Err(Problem::new(r.syntax().opcode.pos, kind).into())
+            }
         };
     }
     match r.opcode {
@@ -60,6 +66,13 @@ pub(super) fn active_mask(r: &mut Reader) -> Read<Op> {
 }
 
 fn shuffle(r: &mut Reader) -> Read<Op> {
+    let shuffle = read_shuffle(r, 5)?;
+    let mask = r.src(B32)?;
+    together(r.written(), mask, shuffle)
+}
+
+/// A shuffle with this many operands. Reads the first four.
+fn read_shuffle(r: &mut Reader, operands: usize) -> Read<Shuffle> {
     let choices = [
         ("up", ShuffleMode::Up),
         ("down", ShuffleMode::Down),
@@ -68,10 +81,10 @@ fn shuffle(r: &mut Reader) -> Read<Op> {
     ];
     let mode = r.need("mode", &choices)?;
     r.only_type(B32)?;
-    r.operands(5)?;
+    r.operands(operands)?;
     let (dst, pred) = r.pair(B32)?;
-    let [src, lane, clamp, mask] = [r.src(B32)?, r.src(B32)?, r.src(B32)?, r.src(B32)?];
-    let shuffle = Shuffle {
+    let [src, lane, clamp] = [r.src(B32)?, r.src(B32)?, r.src(B32)?];
+    Ok(Shuffle {
         mode,
         dst,
         pred,
@@ -79,8 +92,7 @@ fn shuffle(r: &mut Reader) -> Read<Op> {
         lane,
         clamp,
         unset: [None; 2],
-    };
-    together(r.written(), mask, shuffle)
+    })
 }
 
 const VOTES: [(&str, VoteMode); 4] = [
@@ -99,21 +111,44 @@ fn vote(r: &mut Reader) -> Read<Op> {
     together(r.written(), mask, Vote { mode, dst, src })
 }
 
-/// `vote` without `.sync`, of the lanes that execute it together: gone since sm_70, where nothing
-/// says which these are.
+/// `vote` without `.sync`.
 fn vote_of_active(r: &mut Reader) -> Read<Op> {
     let mode = r.need("mode", &VOTES)?;
     let ty = r.only_type(mode.result())?;
     r.operands(2)?;
     let (dst, src) = (r.dst(ty)?, r.flag()?);
+    of_active(r, Vote { mode, dst, src })
+}
+
+/// `shfl` without `.sync`.
+fn shuffle_of_active(r: &mut Reader) -> Read<Op> {
+    let shuffle = read_shuffle(r, 4)?;
+    of_active(r, shuffle)
+}
+
+/// The form without `.sync` of an operation, of the lanes that execute it together: gone since
+/// sm_70, where nothing says which these are (PTX ISA, "vote (deprecated)", "shfl (deprecated)").
+fn of_active(r: &mut Reader, op: impl Together + 'static) -> Read<Op> {
+    let program = r.body.program();
+    if program.version >= (6, 4) && program.architecture() >= Some(70) {
+        let opcode = r.opcode;
+        let message = format!(
+            "PTX has no `{opcode}` without `.sync` for sm_70 and higher, from version 6.4 on: write `{opcode}.sync`, whose last operand is the mask of the lanes that take part"
+        );
+        return Err(Problem::invalid(r.syntax().opcode.pos, message).into());
+    }
     r.function.exchange.threads = true;
-    other(VoteOfActive(Vote { mode, dst, src }))
+    other(OfActive(op))
 }
 
 #[derive(Debug)]
-struct VoteOfActive(Vote);
+struct OfActive<T>(T);
 
-impl Execute for VoteOfActive {
+impl<T: Together> Execute for OfActive<T> {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
+        self.0.track(shadow, is_late);
+    }
+
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let party = Party {
             pc: at.pc,
@@ -130,7 +165,7 @@ fn match_lanes(r: &mut Reader) -> Read<Op> {
     let all = r.need("`.any` or `.all`", &[("any", false), ("all", true)])?;
     let ty = r.ty()?;
     if !matches!(ty, ScalarType::B32 | ScalarType::B64) {
-        return Err(r.unsupported_type(ty));
+        return Err(r.no_such_type(ty));
     }
     r.operands(3)?;
     let (dst, pred) = r.pair(B32)?;
@@ -221,12 +256,12 @@ struct Shuffle {
     clamp: Slot,
     /// The rows of the unset bits of `dst` and `src`; the same where values that were loaded from
     /// shared memory may be unset.
-    unset: [Option<(Slot, Option<Slot>)>; 2],
+    unset: [Option<(Shadow, Option<Shadow>)>; 2],
 }
 
 impl Shuffle {
     /// The rows of the unset bits that count now.
-    fn unset(&self, registers: &Registers) -> Option<(Slot, Option<Slot>)> {
+    fn unset(&self, registers: &Registers) -> Option<(Shadow, Option<Shadow>)> {
         let [early, late] = self.unset;
         late.filter(|_| registers.late).or(early)
     }
@@ -241,7 +276,7 @@ impl Together for Shuffle {
         true
     }
 
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Slot>, is_late: bool) {
+    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
         let dst = self.dst.and_then(shadow);
         self.unset[usize::from(is_late)] = dst.map(|dst| (dst, shadow(self.src)));
     }
@@ -250,7 +285,8 @@ impl Together for Shuffle {
         let src = self.unset(registers).and_then(|(_, src)| src);
         Offers {
             low: *registers.r32(self.src.row),
-            unset: src.map_or([0; LANES], |src| *registers.r32(src.row)),
+            unset: src.map_or([0; LANES], |src| *registers.r32(src.bits.row)),
+            origins: src.map_or([0; LANES], |src| *registers.r32(src.origin)),
             ..Offers::default()
         }
     }
@@ -278,7 +314,8 @@ impl Together for Shuffle {
                 warp.registers.r32_mut(dst.row)[lane] = party.offers.low[from as usize];
             }
             if let Some((dst, _)) = unset {
-                warp.registers.r32_mut(dst.row)[lane] = party.offers.unset[from as usize];
+                warp.registers.r32_mut(dst.bits.row)[lane] = party.offers.unset[from as usize];
+                warp.registers.r32_mut(dst.origin)[lane] = party.offers.origins[from as usize];
             }
             if let Some(pred) = self.pred {
                 set_pred(warp, pred, lane, in_range);
