@@ -63,6 +63,7 @@ fn reading_unwritten_scratch_is_a_fault() {
         plan `p`, command 1 (launch of `axpy`)
         uninitialized read: load of 4 bytes from byte 0 of buffer `s`, which nothing has written before
           in kernel `axpy` at PTX line 36, block (0, 0, 0), thread (0, 0, 0)
+          at PTX line 40, a store to global memory of it
         ");
 }
 
@@ -82,6 +83,7 @@ fn reading_a_result_before_it_is_written_is_a_fault() {
         plan `p`, command 0 (launch of `axpy`)
         uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
           in kernel `axpy` at PTX line 37, block (0, 0, 0), thread (0, 0, 0)
+          at PTX line 40, a store to global memory of it
         ");
 }
 

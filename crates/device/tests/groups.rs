@@ -353,6 +353,7 @@ fn what_a_launch_does_not_state_is_found() {
 plan `faulty`, command 0 (launch of `neighbours`)
 uninitialized read: load of 4 bytes from byte 0 of buffer `v.0`, which nothing has written before
   in kernel `neighbours` at PTX line 30, block (0, 0, 0), thread (0, 0, 0)
+  at PTX line 33, a store to global memory of it
 "#);
 }
 

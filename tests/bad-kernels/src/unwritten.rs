@@ -51,7 +51,7 @@ pub unsafe fn total(sums: *const f32, blocks: u32, out: *mut f32) {
     for block in 0..blocks as usize {
         sum += *sums.add(block); //~ fault
     }
-    *out = sum;
+    *out = sum; //~ fault
 }
 
 /// Adds to a buffer that was not set to zero.

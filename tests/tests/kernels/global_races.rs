@@ -60,6 +60,7 @@ fn a_barrier_taken_to_hold_back_all_blocks() {
     plan `demo`, command 0 (launch of `two_steps`)
     uninitialized read: load of 4 bytes from byte 256 of buffer `middle`, which nothing has written before
       in kernel `two_steps` at tests/bad-kernels/src/global_races.rs:43, called at tests/bad-kernels/src/global_races.rs:34 (PTX line _), block (0, 0, 0), thread (63, 0, 0)
+      at tests/bad-kernels/src/global_races.rs:34 (PTX line _), a store to global memory of it
     ");
 
     let mut scene = Scene::new();

@@ -22,6 +22,7 @@ fn scratch_that_another_kernel_leaves_unwritten() {
     plan `demo`, command 1 (launch of `total`)
     uninitialized read: load of 4 bytes from byte 12 of buffer `sums`, which nothing has written before
       in kernel `total` at tests/bad-kernels/src/unwritten.rs:52 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      at tests/bad-kernels/src/unwritten.rs:54 (PTX line _), a store to global memory of it
     ");
     assert_eq!(run("block_sums_fixed").unwrap(), [200.0]);
 }
@@ -39,6 +40,7 @@ fn adding_to_scratch() {
     plan `demo`, command 0 (launch of `accumulate`)
     uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
       in kernel `accumulate` at tests/bad-kernels/src/unwritten.rs:62 (PTX line _), block (0, 0, 0), thread (0, 0, 0)
+      at tests/bad-kernels/src/unwritten.rs:62 (PTX line _), a store to global memory of it
     ");
     assert_eq!(run("accumulate_fixed").unwrap(), ramp(64));
 }

@@ -30,6 +30,7 @@ use crate::warp::Warp;
 pub(crate) use claims::{MBARRIER_BYTES, words};
 use region::LaneRegion;
 pub(crate) use region::{GlobalRegion, ParamRegion, Region};
+pub(crate) use written::Unwritten;
 
 /// The effect of an instruction on memory.
 pub(crate) trait Action {

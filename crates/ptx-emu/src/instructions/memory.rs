@@ -5,8 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
-use crate::access::written::Unwritten;
-use crate::access::{Action, MemoryAccess, ParamRegion, Region};
+use crate::access::{Action, MemoryAccess, ParamRegion, Region, Unwritten};
 use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
 use crate::counts::InstructionClass;

@@ -97,6 +97,138 @@ fn statements() {
     insta::assert_snapshot!("statements", report(&texts, kernel));
 }
 
+/// Each is refused by `ptxas` 13.5 too.
+#[test]
+fn what_no_driver_loads() {
+    let body = |version: &str, scope: &str, text: &str| {
+        let error = Executable::parse(&format!(
+            ".version {version}\n.address_size 64\n{scope}\n.visible .entry k(.param .u64 a)\n{{\n.reg .pred %p<4>;\n\
+             .reg .b16 %h<4>;\n.reg .b32 %r<40>;\n.reg .b64 %d<4>;\n.reg .f64 %fd<4>;\n{text}\nret;\n}}\n"
+        ));
+        error.map(|_| ()).map_err(|error| error.to_string())
+    };
+    let sm_90 = "8.0\n.target sm_90";
+    let refused = |scope: &str, text: &str, expected: &str| {
+        let error = body(sm_90, scope, text).expect_err(text);
+        assert!(error.contains(expected), "{scope} {text}: {error}");
+    };
+    for text in [
+        "vote.ballot.b32 %r1, %p1;",
+        "vote.all.pred %p1, %p2;",
+        "shfl.idx.b32 %r1, %r2, 0, 31;",
+        "shfl.down.b32 %r1|%p1, %r2, 1, 31;",
+    ] {
+        let opcode = text.split('.').next().unwrap_or_default();
+        let expected = format!("PTX has no `{opcode}` without `.sync` for sm_70 and higher");
+        refused("", text, &expected);
+        assert!(body("6.4\n.target sm_70", "", text).is_err());
+        for older in [
+            "6.3\n.target sm_70",
+            "8.0\n.target sm_60",
+            "3.2\n.target sm_30",
+        ] {
+            assert_eq!(body(older, "", text), Ok(()), "{older} {text}");
+        }
+    }
+    refused(
+        "",
+        "match.any.b32 %r1, %r2, 1;",
+        "`match` lacks its `.sync`",
+    );
+    refused(
+        "",
+        "redux.add.s32 %r1, %r2, 1;",
+        "`redux` lacks its `.sync`",
+    );
+    let initial = "has an initial value: only .global and .const variables may have one";
+    for text in [".shared .u32 s = 5;", ".shared .u32 s[2] = {1, 2};"] {
+        refused(text, "", initial);
+        refused("", text, initial);
+    }
+    for text in [
+        ".local .u32 s = 5;",
+        ".reg .u32 s = 5;",
+        ".param .u32 s = 5;",
+    ] {
+        refused("", text, initial);
+    }
+    refused(
+        ".extern .global .u32 s = 5;",
+        "",
+        "is .extern and has an initial value",
+    );
+    let bytes = "the constant variables take 65537 bytes; a module has 65536";
+    refused(".const .b8 s[65537];", "", bytes);
+    refused("", ".const .b8 s[65537];", bytes);
+    refused(
+        ".const .b8 z;\n.const .u32 w;\n.const .b8 y;\n.const .b8 s[65528];",
+        "",
+        bytes,
+    );
+    assert_eq!(
+        body(sm_90, ".const .b8 z;\n.const .align 16 .b8 s[65520];", ""),
+        Ok(())
+    );
+    for text in [
+        ".reg .u32 %q<4>; .reg .u32 %q1;",
+        ".reg .u32 %q1; .reg .u32 %q<4>;",
+        ".reg .u32 %q<4>; .reg .f32 %q1;",
+        ".reg .u32 %q<4>; .local .u32 %q1;",
+        ".reg .u32 %r1; mov.u32 %r1, 1;",
+        ".reg .u32 %q<4>; mov.u32 %q1, 1; .reg .u32 %q1;",
+    ] {
+        refused("", text, "1` is declared twice, first at");
+    }
+    for text in [
+        ".reg .u32 %q<4>; .reg .u32 %q4; mov.u32 %q4, 1;",
+        ".reg .u32 %q<4>; .reg .u32 %q1<5>; mov.u32 %q13, 1;",
+        ".reg .u32 %q<4>; { .reg .u32 %q1; mov.u32 %q1, 1; }",
+        "{ .reg .u32 %q1; } .reg .u32 %q<4>; mov.u32 %q1, 1;",
+    ] {
+        assert_eq!(body(sm_90, "", text), Ok(()), "{text}");
+    }
+    for (text, expected) in [
+        (
+            "atom.global.max.f64 %fd1, [%d1], %fd2;",
+            "PTX has no `atom.global.max` of type .f64",
+        ),
+        (
+            "atom.global.and.u32 %r1, [%d1], %r2;",
+            "PTX has no `atom.global.and` of type .u32",
+        ),
+        (
+            "red.global.inc.u64 [%d1], %d2;",
+            "PTX has no `red.global.inc` of type .u64",
+        ),
+        (
+            "ld.global.v2.u4 {%d1, %d2}, [%d3];",
+            "PTX has no type `.u4` for `ld`",
+        ),
+        (
+            "ld.global.i32 %r1, [%d3];",
+            "PTX has no type `.i32` for `ld`",
+        ),
+        (
+            "st.global.pred [%d3], %p1;",
+            "PTX has no `st.global` of type .pred",
+        ),
+        (
+            "mul.wide.s64 %d1, %d2, %d3;",
+            "PTX has no `mul.wide` of type .s64",
+        ),
+        (
+            "match.any.sync.f64 %r1, %d1, %r2;",
+            "PTX has no `match.any.sync` of type .f64",
+        ),
+        (
+            "cvta.global.b64 %d1, %d2;",
+            "PTX has no `cvta.global` of type .b64",
+        ),
+    ] {
+        refused("", text, expected);
+    }
+}
+
 #[test]
 fn what_is_not_modelled_is_a_value() {
     let texts = [
@@ -141,7 +273,6 @@ fn what_is_not_modelled_is_a_value() {
         "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%r1], [%d1], 16, [%r2], %h1;",
         "mbarrier.arrive.noComplete.shared.b64 %d1, [%r1], 2;",
         "barrier.cluster.arrive.acquire;",
-        "shfl.up.b32 %r1, %r2, 1, 0;",
         "redux.sync.min.f32 %r1, %r2, -1;",
         "call (%r1), %d1, (%r2);",
         "exit.uni;",

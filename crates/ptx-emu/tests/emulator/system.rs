@@ -42,10 +42,12 @@ fn misuse_of_the_heap_is_a_fault() {
         fault.starts_with("invalid free: `free` of address 0x"),
         "{fault}"
     );
-    let fault = run(&format!("mov.u64 %rd5, 8; {malloc} ld.u32 %r5, [%rd5];"));
+    let fault = run(&format!(
+        "mov.u64 %rd5, 8; {malloc} ld.u32 %r5, [%rd5]; add.u32 %r5, %r5, 1; st.global.u32 [%rd1], %r5;"
+    ));
     assert!(fault.contains("the heap of `malloc` in kernels"), "{fault}");
     let fault = run(&format!(
-        "mov.u64 %rd5, 8; {malloc} st.u64 [%rd5], %rd5; mov.u64 %rd6, %rd5; {free} ld.u64 %rd7, [%rd6];"
+        "mov.u64 %rd5, 8; {malloc} st.u64 [%rd5], %rd5; mov.u64 %rd6, %rd5; {free} ld.u64 %rd7, [%rd6]; add.u64 %rd7, %rd7, 1; st.global.u64 [%rd1], %rd7;"
     ));
     assert!(fault.starts_with("uninitialized read"), "{fault}");
 }

@@ -365,7 +365,7 @@ fn a_bulk_copy_to_global_memory() {
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
     assert_snapshot!(wrong("[tile], 128", "[tile], 144"), @r"
-    uninitialized read: load of 144 bytes from element 0 (byte 0) of shared array `tile`, which nothing has written before
+    uninitialized read: load of 144 bytes from element 0 (byte 0) of shared array `tile`, whose bytes 128 to 143 nothing has written before
       in kernel `k` at src/lab.rs:10 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
     ");
 }

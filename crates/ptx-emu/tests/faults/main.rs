@@ -15,3 +15,4 @@ mod places;
 mod races;
 mod reach;
 mod unwritten;
+mod unwritten_global;

@@ -7,10 +7,11 @@ use crate::common::{Launch, launch};
 
 #[test]
 fn unwritten_global_memory() {
-    let body = ".loc 1 9 2\nld.global.u32 %r5, [%rd3];";
+    let body = ".loc 1 9 2\nld.global.u32 %r5, [%rd3];\n.loc 1 10 1\nadd.u32 %r5, %r5, 1;\nst.global.u32 [%rd3], %r5;";
     assert_snapshot!(launch(body).out_unwritten().fault(), @r"
     uninitialized read: load of 4 bytes from byte 0 of buffer `out`, which nothing has written before
       in kernel `k` at src/lab.rs:9 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:10 (PTX line 29), a store to global memory of it
     ");
     launch(body).report();
     let checks = Sanitize {
@@ -26,8 +27,10 @@ fn unwritten_global_memory() {
 
 #[test]
 fn poisoned_memory() {
-    let program =
-        ptx_emu::Executable::parse(&launch("ld.global.u8 %r5, [%rd2+9];").text()).unwrap();
+    let program = ptx_emu::Executable::parse(
+        &launch("ld.global.u8 %r5, [%rd2+9];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 trap;").text(),
+    )
+    .unwrap();
     let mut machine = Machine::default();
     let module = machine.load(program).unwrap();
     let [from, to] = ["from", "to"].map(|name| machine.allocate(10, name).unwrap());
@@ -222,10 +225,13 @@ fn unset_bits_that_do_not_matter() {
     assert_eq!(local(program).block(1).out()[..2], [7, 0xa5a5_a5a5]);
     let half = "mov.b64 %rd20, {%r2, %r60};\nst.global.b64 [%rd1], %rd20;";
     assert_eq!(local(half).block(1).out()[..2], [0, 0xa5a5_a5a5]);
-    let text = local(&format!("{program}\nld.global.u32 %r6, [%rd1+4];"));
+    let text = local(&format!(
+        "{program}\nld.global.u32 %r6, [%rd1+4];\nadd.u32 %r6, %r6, 1;\nst.global.u32 [%rd1], %r6;"
+    ));
     assert_snapshot!(text.block(1).fault(), @r"
     uninitialized read: load of 4 bytes from byte 4 of buffer `out`, which nothing has written before
       in kernel `k` at src/lab.rs:5 (PTX line 37), block (0, 0, 0), thread (0, 0, 0)
+      at src/lab.rs:5 (PTX line 39), a store to global memory of it
     ");
 }
 
@@ -336,8 +342,8 @@ fn where_unwritten_shared_memory_matters() {
     let copied = "ld.shared.u32 %r7, [%r6];\nst.shared.u32 [%r6+128], %r7;\nbar.sync 0;\nld.shared.u32 %r8, [%r6+128];\n\
                   .loc 1 9 1\nst.global.u32 [%rd3], %r8;";
     assert_snapshot!(tile(copied).fault(), @r"
-    uninitialized read: load of 4 bytes from element 62 (byte 248) of shared array `tile`, which nothing has written before
-      in kernel `k` at src/lab.rs:5 (PTX line 36), block (0, 0, 0), thread (30, 0, 0)
+    uninitialized read: load of 4 bytes from element 30 (byte 120) of shared array `tile`, which nothing has written before
+      in kernel `k` at src/lab.rs:5 (PTX line 33), block (0, 0, 0), thread (30, 0, 0)
       at src/lab.rs:9 (PTX line 38), a store to global memory of it
     ");
     // A race is the cause where there is one.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::layout::{self, COMPONENTS, Signature};
 use super::locs::Locs;
-use super::names::{Names, duplicate};
+use super::names::Names;
 use super::scope::{Labels, Local, Range, Scope, ScopeLabels};
 use crate::error::{ErrorKind, Problem};
 use crate::program::*;

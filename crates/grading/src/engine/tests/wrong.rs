@@ -76,7 +76,7 @@ fn the_emulated_device_s_findings_have_their_kinds() {
     assert!(far.sanitizer.unwrap().contains("in kernel `sum`"));
     let odd = fails(&format!("{SUM} st.global.f32 [%rd7+1], %f3;"));
     assert_eq!(odd.kind, Kind::Misaligned);
-    let unwritten = fails("ld.global.f32 %f3, [%rd7]; add.f32 %f3, %f1, %f2;");
+    let unwritten = fails("ld.global.f32 %f3, [%rd7]; add.f32 %f3, %f3, %f1;");
     assert_eq!(unwritten.kind, Kind::UninitializedRead);
     assert_eq!(fails("trap;").kind, Kind::KernelFault);
     let barrier =
