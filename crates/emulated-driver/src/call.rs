@@ -6,6 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use crate::caller;
 use crate::code::{self, Code, Outcome};
 use crate::objects::Handle;
+use crate::report;
 use crate::settings::Settings;
 
 /// A function's name and address.
@@ -63,14 +64,16 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
     let number = match outcome {
         Ok(Ok(())) => 0,
         Ok(Err(Code(number))) => number,
-        Err(_) => {
-            eprintln!("emulated driver: a bug in {name}");
+        Err(panic) => {
+            let said = panic.downcast_ref::<String>().map(String::as_str);
+            let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+            report::bug(&format!("in {name}: {}", said.unwrap_or("a panic")));
             Code::UNKNOWN.0
         }
     };
     if Settings::get().trace {
         let result = code::name(number).unwrap_or(c"an unknown result");
-        eprintln!("emulated driver: {name}: {}", result.to_string_lossy());
+        report::tell(format_args!("{name}: {}", result.to_string_lossy()));
     }
     number
 }
@@ -149,4 +152,22 @@ pub(crate) unsafe fn put_list(to: *mut Handle, count: *mut usize, all: &[Handle]
     }
     // SAFETY: the caller promises it.
     unsafe { put(count, all.len()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_is_an_error_and_recorded() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        // SAFETY: no other test of this program reads or changes the environment.
+        unsafe { std::env::set_var("EMULATED_DRIVER_REPORT", file.path()) };
+        let result = answer("cuNothing", || panic!("nothing {}", 7));
+        assert_eq!(result, Code::UNKNOWN.0);
+        assert_eq!(
+            std::fs::read_to_string(file.path()).unwrap(),
+            "{\"record\":\"bug\",\"text\":\"in cuNothing: nothing 7\"}\n"
+        );
+    }
 }

@@ -39,7 +39,7 @@
 //! | `driver/launch.rs` | a launch's checks and arguments, and the way to the emulator |
 //! | `driver/queue.rs` | does the work of streams, and knows when it is done |
 //! | `driver/graph.rs` | graphs, and streams that record them |
-//! | `report.rs` | **tells faults**, and records launches |
+//! | `report.rs`, `record.rs` | **tells faults**, and records them, so that none is lost |
 //! | `call.rs`, `caller.rs` | how a function of the driver is defined; who may call it |
 //! | `api/` | the functions, a file for each kind of object |
 //! | `api/tables.rs`, `api/handshake.rs` | asked for by the CUDA runtime |
@@ -72,6 +72,8 @@ mod host;
 mod image;
 #[cfg(target_os = "linux")]
 mod objects;
+#[cfg(target_os = "linux")]
+mod record;
 #[cfg(target_os = "linux")]
 mod report;
 #[cfg(target_os = "linux")]

@@ -1,12 +1,16 @@
-//! Tells the program's user: faults on standard error, and records in a file.
+//! Tells the program's user: faults on standard error, and records for `harness emulate`.
+//!
+//! What is recorded is recorded before it is told, since telling may end the program: its standard
+//! error may be a pipe that nothing reads.
 
-use std::fs::OpenOptions;
+use std::fmt::Arguments;
 use std::io::Write;
 
 use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault};
 use serde::Serialize;
 
 use crate::code::Code;
+use crate::record;
 use crate::settings::Settings;
 
 /// A line of the report.
@@ -25,6 +29,10 @@ enum Record<'a> {
     },
     /// A program needs what there is not.
     Unsupported { text: &'a str, what: Need },
+    /// The machine lacks what kernels need to run at all.
+    Lacking { text: &'a str },
+    /// The driver panicked.
+    Bug { text: &'a str },
     /// Something to know about a kernel, beside faults.
     Note { text: &'a str },
     /// A launch that ended well.
@@ -51,18 +59,17 @@ pub(crate) enum Need {
     Kernel,
 }
 
-fn add(record: &Record<'_>) {
-    let Some(path) = &Settings::get().report else {
-        return;
-    };
+/// Writes a line to standard error. A reader that is gone misses nothing.
+pub(crate) fn tell(text: Arguments<'_>) {
     // In one go, so that lines of several processes stay whole.
-    let written = serde_json::to_string(record).map_err(std::io::Error::other);
-    let written = written.and_then(|line| {
-        let mut file = OpenOptions::new().create(true).append(true).open(path)?;
-        file.write_all((line + "\n").as_bytes())
-    });
-    if let Err(error) = written {
-        eprintln!("emulated driver: cannot write {}: {error}", path.display());
+    let line = format!("emulated driver: {text}\n");
+    let _ = std::io::stderr().write_all(line.as_bytes());
+}
+
+fn add(record: &Record<'_>) {
+    match serde_json::to_string(record) {
+        Ok(line) => record::append(&line),
+        Err(error) => tell(format_args!("a bug: a record has no JSON form: {error}")),
     }
 }
 
@@ -73,19 +80,31 @@ pub(crate) fn started() {
 
 /// Tells a need without a means.
 pub(crate) fn unsupported(what: Need, text: &str) {
-    eprintln!("emulated driver: {text}");
     add(&Record::Unsupported { text, what });
+    tell(format_args!("{text}"));
+}
+
+/// Tells what the machine lacks, without which no kernel runs.
+pub(crate) fn lacking(text: &str) {
+    add(&Record::Lacking { text });
+    tell(format_args!("{text}"));
+}
+
+/// Tells that the driver panicked.
+pub(crate) fn bug(text: &str) {
+    add(&Record::Bug { text });
+    tell(format_args!("a bug {text}"));
 }
 
 /// Tells something to know, beside faults.
 pub(crate) fn note(text: &str) {
-    eprintln!("emulated driver: note: {text}");
     add(&Record::Note { text });
+    tell(format_args!("note: {text}"));
 }
 
 /// Tells why a call cannot be done as the program asks, and gives the result for it.
 pub(crate) fn refused(text: &str) -> Code {
-    eprintln!("emulated driver: {text}");
+    tell(format_args!("{text}"));
     Code::INVALID_VALUE
 }
 
@@ -108,7 +127,6 @@ pub(crate) fn fault(config: &LaunchConfig, fault: &Fault) -> Code {
 /// Tells a rule that a kernel broke.
 pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
     let text = fault.to_string();
-    eprintln!("emulated driver: {text}");
     add(&Record::Fault {
         kernel: &fault.kernel,
         grid: config.grid,
@@ -116,6 +134,7 @@ pub(crate) fn program_fault(config: &LaunchConfig, fault: &ProgramFault) {
         kind: fault.kind.name(),
         text: &text,
     });
+    tell(format_args!("{text}"));
 }
 
 /// The result that a GPU's driver has for a fault.

@@ -8,21 +8,41 @@
 //! | `EMULATED_DRIVER_CHECK` | beyond bounds: of `races,unset,barriers`, or `none` | all |
 //! | `EMULATED_DRIVER_VOLATILE_IS_PLAIN` | 1: volatile accesses race as plain ones do | 0 |
 //! | `EMULATED_DRIVER_REPORT` | a file for records, each a line with a JSON object | none |
+//! | `EMULATED_DRIVER_RECORD` | set by `harness emulate`, for the same records: see `record.rs` | none |
 //! | `EMULATED_DRIVER_COUNTS` | 1: the report has a record of each launch | 0 |
 //! | `EMULATED_DRIVER_TRACE` | 1: each call of a function is told on standard error | 0 |
 //! | `CUDA_VISIBLE_DEVICES` | which of the devices, in which order: see `visible.rs` | all |
 //!
 //! `CUDA_DEVICE_ORDER` changes nothing: the devices are alike, and counted by their bus numbers.
 
-use std::path::PathBuf;
+use std::ffi::OsString;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
 use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
 
+use crate::report::tell;
 use crate::visible::visible;
 
 /// The most devices.
 const MAX_DEVICES: u32 = 16;
+
+/// Where records go.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    /// A file of this path.
+    Report { path: PathBuf },
+    /// The file that `harness emulate` has made.
+    Record { path: PathBuf, inode: u64 },
+}
+
+impl Target {
+    pub(crate) fn path(&self) -> &Path {
+        let (Target::Report { path } | Target::Record { path, .. }) = self;
+        path
+    }
+}
 
 /// The settings.
 #[derive(Clone, Debug)]
@@ -31,7 +51,7 @@ pub(crate) struct Settings {
     pub(crate) devices: Vec<u32>,
     pub(crate) multiprocessors: u32,
     pub(crate) options: Options,
-    pub(crate) report: Option<PathBuf>,
+    pub(crate) target: Option<Target>,
     pub(crate) counts: bool,
     pub(crate) trace: bool,
 }
@@ -41,15 +61,17 @@ impl Settings {
     pub(crate) fn get() -> &'static Settings {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| {
-            let (settings, problems) = Settings::read(|name| std::env::var(name).ok());
+            let (settings, problems) = Settings::read(|name| std::env::var_os(name));
             for problem in problems {
-                eprintln!("emulated driver: {problem}");
+                tell(format_args!("{problem}"));
             }
             settings
         })
     }
 
-    fn read(variable: impl Fn(&str) -> Option<String>) -> (Settings, Vec<String>) {
+    fn read(of_any_bytes: impl Fn(&str) -> Option<OsString>) -> (Settings, Vec<String>) {
+        let variable =
+            |name: &str| of_any_bytes(name).map(|value| value.to_string_lossy().into_owned());
         let mut problems = Vec::new();
         let mut number = |name: &str, default: u32, most: u32| {
             let Some(text) = variable(name).filter(|text| !text.is_empty()) else {
@@ -94,6 +116,18 @@ impl Settings {
                 seed: number.into(),
             },
         };
+        let record = of_any_bytes("EMULATED_DRIVER_RECORD").and_then(|value| {
+            let record = record(&value);
+            if record.is_none() {
+                problems.push(format!(
+                    "EMULATED_DRIVER_RECORD is {}: leave it to `harness emulate`",
+                    value.display()
+                ));
+            }
+            record
+        });
+        let report = || of_any_bytes("EMULATED_DRIVER_REPORT").map(PathBuf::from);
+        let target = record.or_else(|| report().map(|path| Target::Report { path }));
         let settings = Settings {
             devices,
             multiprocessors,
@@ -104,12 +138,22 @@ impl Settings {
                 undo_faults: true,
                 ..Options::default()
             },
-            report: variable("EMULATED_DRIVER_REPORT").map(PathBuf::from),
+            target,
             counts,
             trace,
         };
         (settings, problems)
     }
+}
+
+/// The inode and the path of `EMULATED_DRIVER_RECORD`.
+fn record(value: &std::ffi::OsStr) -> Option<Target> {
+    let bytes = value.as_bytes();
+    let colon = bytes.iter().position(|byte| *byte == b':')?;
+    Some(Target::Record {
+        inode: std::str::from_utf8(&bytes[..colon]).ok()?.parse().ok()?,
+        path: OsString::from_vec(bytes[colon + 1..].to_vec()).into(),
+    })
 }
 
 /// The checks of a list.
@@ -143,7 +187,7 @@ mod tests {
     fn read(set: &[(&str, &str)]) -> (Settings, Vec<String>) {
         Settings::read(|name| {
             let found = set.iter().find(|(set, _)| *set == name);
-            found.map(|(_, value)| (*value).to_owned())
+            found.map(|(_, value)| (*value).into())
         })
     }
 
@@ -173,6 +217,17 @@ mod tests {
         };
         assert_eq!(settings.options.sanitize, races);
         assert_eq!(problems, Vec::<String>::new());
+        let target = |set| read(&[set]).0.target;
+        let path = PathBuf::from("/proc/7/fd/3");
+        assert_eq!(
+            target(("EMULATED_DRIVER_RECORD", "12:/proc/7/fd/3")),
+            Some(Target::Record { path, inode: 12 })
+        );
+        let path = PathBuf::from("a:b");
+        assert_eq!(
+            target(("EMULATED_DRIVER_REPORT", "a:b")),
+            Some(Target::Report { path })
+        );
         assert_eq!(read(&[("CUDA_VISIBLE_DEVICES", "")]).0.devices, [0; 0]);
     }
 

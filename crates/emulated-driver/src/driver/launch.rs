@@ -1,6 +1,7 @@
 //! Launches: their checks and arguments, and the way to the emulator.
 
 use std::ffi::{c_int, c_void};
+use std::sync::OnceLock;
 
 use ptx_emu::{Fault, LaunchConfig, LaunchReport, Machine, Options, ProgramFault, Sanitize};
 
@@ -9,6 +10,7 @@ use crate::call::get;
 use crate::code::{Code, Outcome};
 use crate::objects::Handle;
 use crate::objects::launch::{Launch, Shape, count};
+use crate::record;
 use crate::report;
 
 /// The most blocks of a cluster, unless the kernel allows more.
@@ -24,6 +26,8 @@ impl Launch {
     /// launches are found as well. Where the repetition cannot go past it either, because what a
     /// GPU does there is not modelled, the launch ends there, without an error for the program.
     pub(crate) fn execute(&self, driver: &mut Driver) -> Outcome {
+        let _counted = record::launch();
+        threads()?;
         let mut launched = self.start(&mut driver.machine);
         if let Err(Fault::Program(fault)) = &launched
             && fault.kind.is_unnoticed_by_a_gpu()
@@ -61,6 +65,22 @@ impl Launch {
     fn start(&self, machine: &mut Machine) -> Result<LaunchReport, Fault> {
         machine.launch(&self.module, &self.kernel, &self.config, &self.parameters)
     }
+}
+
+/// Starts the emulator's threads, once. It would panic where it cannot.
+fn threads() -> Outcome {
+    static STARTED: OnceLock<Outcome> = OnceLock::new();
+    *STARTED.get_or_init(|| {
+        let started = rayon::ThreadPoolBuilder::new().build_global();
+        started.map_err(|error| {
+            report::lacking(&format!(
+                "this machine cannot start the threads that kernels run on: {error}. Raise its \
+                 limits of processes and memory (`ulimit -u`, `ulimit -v`), or set \
+                 RAYON_NUM_THREADS to a smaller number"
+            ));
+            Code::OPERATING_SYSTEM
+        })
+    })
 }
 
 impl Driver {
@@ -113,10 +133,10 @@ impl Driver {
         let known = self.function(function)?;
         let config = shape.config;
         if config.shared_mem_bytes > known.dynamic_shared_bytes {
-            eprintln!(
-                "emulated driver: kernel `{}` may have {} bytes of dynamic shared memory, and the launch asks for {}: more needs cuFuncSetAttribute with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
+            report::tell(format_args!(
+                "kernel `{}` may have {} bytes of dynamic shared memory, and the launch asks for {}: more needs cuFuncSetAttribute with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
                 known.name, known.dynamic_shared_bytes, config.shared_mem_bytes
-            );
+            ));
             return Err(Code::INVALID_VALUE);
         }
         let in_cluster = count(config.cluster);
