@@ -27,7 +27,7 @@ static CLEAR_SCREEN: Mutex<Option<fn()>> = Mutex::new(None);
 /// The act to do before files are removed.
 static LAST_ACT: Mutex<Option<LastAct>> = Mutex::new(None);
 
-type LastAct = Box<dyn FnOnce() + Send>;
+type LastAct = Box<dyn FnOnce(i32) + Send>;
 
 /// Does this first when the program is interrupted: later messages get lines of their own.
 pub fn clear_screen_first(clear: fn()) {
@@ -44,6 +44,12 @@ impl OnInterrupt {
     /// the program runs on: data that both use needs a lock. Standard error may be gone:
     /// `eprintln!` would panic.
     pub fn new(act: impl FnOnce() + Send + 'static) -> OnInterrupt {
+        OnInterrupt::with_code(|_| act())
+    }
+
+    /// As [`new`](OnInterrupt::new), for an act that is told the exit code: 128 and the signal's
+    /// number.
+    pub fn with_code(act: impl FnOnce(i32) + Send + 'static) -> OnInterrupt {
         watch_signals();
         *lock(&LAST_ACT) = Some(Box::new(act));
         OnInterrupt(())
@@ -208,7 +214,7 @@ mod signals {
         let mut act = lock(&LAST_ACT);
         if let Some(act) = act.take() {
             // If the act panics, the program still ends.
-            let _ = catch_unwind(AssertUnwindSafe(act));
+            let _ = catch_unwind(AssertUnwindSafe(|| act(code)));
         }
         let unfinished = lock(&UNFINISHED);
         // A folder was made before the files in it.

@@ -4,6 +4,8 @@
 //! |---|---|
 //! | `options` | the flags |
 //! | `program` | a program that finds the emulated driver as its `libcuda.so.1` |
+//! | `processes` | its processes, from the first one's start to the last one's end |
+//! | `start` | why a program cannot be started |
 //! | `records` | the records of the driver about it |
 //! | `file` | a PTX file: what it needs, and a launch of one of its kernels |
 //! | `arguments` | the arguments of a kernel, as they are written on the command line |
@@ -13,8 +15,10 @@ mod arguments;
 mod file;
 mod options;
 mod orders;
+mod processes;
 mod program;
 mod records;
+mod start;
 #[cfg(test)]
 mod tests;
 

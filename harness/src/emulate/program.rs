@@ -2,8 +2,9 @@
 
 use std::ffi::OsString;
 use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::Command;
 
 use clap::ValueEnum;
 use exit::{CommandError, Ending};
@@ -13,10 +14,15 @@ use terminal::stdout::Out;
 use units::count;
 
 use super::options::EmulateArgs;
-use super::records::Run;
+use super::processes;
+use super::records::{RecordFile, Run};
+use super::start;
 
 /// The library's file, which cargo makes and a release has beside the program.
 const LIBRARY: &str = "libemulated_driver.so";
+
+/// The driver's names.
+const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
 #[derive(Serialize)]
 struct Report {
@@ -28,25 +34,37 @@ struct Report {
 /// Runs the program once for each order.
 pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
-    let library = library()?;
-    let folder = ScratchFolder::new("emulate");
-    let folder = folder.map_err(|error| {
-        CommandError::Environment(format!("cannot make a folder for the library: {error}"))
-    })?;
-    place(&library, folder.path())?;
+    let library = Library::place(&file_of_library()?)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
     for order in &args.orders.0 {
-        let report = folder.path().join(format!("report-{order}"));
-        let status = command(args, folder.path(), &report, *order)
-            .status()
-            .map_err(|error| CommandError::Input(format!("{program}: {}", why_not_run(&error))))?;
+        let unrecorded = |error: io::Error| {
+            CommandError::Environment(format!("cannot record what the driver finds: {error}"))
+        };
+        let record = RecordFile::new().map_err(unrecorded)?;
+        let name = record.name().map_err(unrecorded)?;
+        let ended = processes::run(&mut command(args, library.folder.path(), &name, *order));
+        let ended = ended.map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {
             order: *order,
-            exit_code: Some(code_of(status)),
+            exit_code: Some(ended.code),
             ..Run::default()
         };
-        run.read(&report)?;
+        run.read(&record).map_err(unrecorded)?;
+        if !ended.left.is_empty() {
+            run.lose(format!(
+                "the program has ended, and left running {}; let it wait for them",
+                ended.left.join(", ")
+            ));
+        }
+        if !library.is_there() {
+            run.lose(format!(
+                "the program has removed {}, and no process that began later could find its CUDA \
+                 driver; give the program a folder of its own for temporary files: \
+                 harness emulate -- env TMPDIR=FOLDER PROGRAM",
+                library.folder.path().display()
+            ));
+        }
         if json.wants_text() {
             tell(&run, args, out)?;
         }
@@ -66,19 +84,22 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
     ending
 }
 
-/// Why a program cannot be started, with a remedy.
-fn why_not_run(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "not found; write ./NAME for one in this folder".to_owned(),
-        io::ErrorKind::PermissionDenied => {
-            "it may not be executed; name a program, or `chmod +x` it".to_owned()
-        }
-        _ => format!("cannot be run: {error}"),
+/// The list of folders that the system looks into for a library cannot name this one.
+fn refuse_separators(folder: &Path) -> Result<(), CommandError> {
+    let bytes = folder.as_os_str().as_bytes();
+    match bytes.iter().find(|byte| b":;".contains(byte)) {
+        None => Ok(()),
+        Some(byte) => Err(CommandError::Environment(format!(
+            "the folder for temporary files has a `{}` in its path, {}, which separates the paths \
+             of LD_LIBRARY_PATH: set TMPDIR to another one",
+            char::from(*byte),
+            folder.display()
+        ))),
     }
 }
 
 /// The file of the library: beside this program, or where cargo puts it.
-fn library() -> Result<PathBuf, CommandError> {
+fn file_of_library() -> Result<PathBuf, CommandError> {
     let program = std::env::current_exe().map_err(|error| {
         CommandError::Environment(format!("cannot find this program's file: {error}"))
     })?;
@@ -93,18 +114,49 @@ fn library() -> Result<PathBuf, CommandError> {
     })
 }
 
-/// Puts the library into a folder under the driver's names.
-fn place(library: &Path, folder: &Path) -> Result<(), CommandError> {
-    for name in ["libcuda.so.1", "libcuda.so"] {
-        let link = folder.join(name);
-        let made = std::fs::hard_link(library, &link)
-            .or_else(|_| std::fs::copy(library, &link).map(|_| ()));
-        made.map_err(|error| CommandError::not_written(&link, &error))?;
-    }
-    Ok(())
+/// The library in a folder, under the driver's names.
+struct Library {
+    folder: ScratchFolder,
 }
 
-fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Command {
+impl Library {
+    /// Puts it into a folder of its own.
+    fn place(library: &Path) -> Result<Library, CommandError> {
+        let folder = ScratchFolder::new("emulate").map_err(|error| {
+            CommandError::Environment(format!("cannot make a folder for the library: {error}"))
+        })?;
+        let placed = Library { folder };
+        refuse_separators(placed.folder.path())?;
+        for link in placed.files() {
+            let made = std::fs::hard_link(library, &link)
+                .or_else(|_| std::fs::copy(library, &link).map(|_| ()));
+            made.map_err(|error| CommandError::not_written(&link, &error))?;
+        }
+        Ok(placed)
+    }
+
+    fn files(&self) -> [PathBuf; 2] {
+        NAMES.map(|name| self.folder.path().join(name))
+    }
+
+    /// Whether the program has left it there.
+    fn is_there(&self) -> bool {
+        self.files().iter().all(|file| file.exists())
+    }
+}
+
+impl Drop for Library {
+    /// Removes it by its names: to list a folder takes a descriptor, of which there may be none.
+    fn drop(&mut self) {
+        // What fails here is left to the folder's own end.
+        for file in self.files() {
+            let _ = std::fs::remove_file(file);
+        }
+        let _ = std::fs::remove_dir(self.folder.path());
+    }
+}
+
+fn command(args: &EmulateArgs, folder: &Path, record: &str, order: u32) -> Command {
     let mut path = folder.as_os_str().to_owned();
     if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
         path.push(":");
@@ -130,21 +182,12 @@ fn command(args: &EmulateArgs, folder: &Path, report: &Path, order: u32) -> Comm
             "EMULATED_DRIVER_VOLATILE_IS_PLAIN",
             u8::from(args.volatile_is_plain).to_string(),
         )
-        .env("EMULATED_DRIVER_REPORT", report)
+        .env("EMULATED_DRIVER_RECORD", record)
         .env(
             "EMULATED_DRIVER_COUNTS",
             OsString::from(if args.counts { "1" } else { "0" }),
         );
     command
-}
-
-/// The exit code, as shells have it.
-fn code_of(status: ExitStatus) -> i32 {
-    #[cfg(unix)]
-    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
-        return 128 + signal;
-    }
-    status.code().unwrap_or(1)
 }
 
 /// Says how a run ended. The faults themselves the driver has told when they happened.
@@ -159,6 +202,10 @@ fn tell(run: &Run, args: &EmulateArgs, out: &mut Out<'_>) -> Result<(), CommandE
         _ => format!("; the program ended with {code}"),
     };
     let found = match (run.started, run.faults.len(), run.unsupported.len()) {
+        (_, 0, _) if !run.bugs.is_empty() => {
+            format!("no verdict: {}", count(run.bugs.len(), "bug"))
+        }
+        (_, 0, _) if let Some(why) = &run.incomplete => format!("no verdict: {why}"),
         (false, ..) => "the program has not used the CUDA driver".to_owned(),
         (true, 0, 0) => "no fault".to_owned(),
         (true, faults, 0) => count(faults, "fault"),
@@ -171,20 +218,27 @@ fn tell(run: &Run, args: &EmulateArgs, out: &mut Out<'_>) -> Result<(), CommandE
     };
     let look = out.look();
     let line = format!("emulate: {order}{found}{ended}");
-    out.line(match run.faults.is_empty() && run.started {
-        true => line,
-        false => look.bad(&line),
-    })?;
+    let is_well = run.faults.is_empty() && run.started && run.is_whole();
+    out.line(if is_well { line } else { look.bad(&line) })?;
     if args.counts && !run.counts.is_empty() {
         out.line(run.table(look))?;
     }
     Ok(())
 }
 
-/// A fault counts most, then what is not supported, then the program's own exit code.
+/// A fault counts most, then that one may be missing, then what is not supported, then the
+/// program's own exit code.
 fn ending(program: &str, runs: &[Run]) -> Result<Ending, CommandError> {
     if runs.iter().any(|run| !run.faults.is_empty()) {
         return Ok(Ending::Wrong);
+    }
+    if let Some(bug) = runs.iter().find_map(|run| run.bugs.first()) {
+        return Err(CommandError::Bug(format!(
+            "the emulated driver panicked {bug}"
+        )));
+    }
+    if runs.iter().any(|run| run.incomplete.is_some()) {
+        return Ok(Ending::Lacking);
     }
     let failed = runs
         .iter()

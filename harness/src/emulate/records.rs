@@ -1,13 +1,16 @@
 //! The records of the emulated driver about a program.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
-use exit::CommandError;
+use rustix::fs::{MemfdFlags, memfd_create};
 use serde::{Deserialize, Serialize};
 use terminal::look::Look;
 use terminal::table::{Align, Columns};
-use units::grouped;
+use units::{count, grouped};
 
 /// A line of the driver's report (`report.rs` of crate `emulated-driver`).
 #[derive(Debug, Deserialize)]
@@ -18,6 +21,12 @@ enum Record {
     Unsupported {
         text: String,
         what: Need,
+    },
+    Lacking {
+        text: String,
+    },
+    Bug {
+        text: String,
     },
     Note {
         text: String,
@@ -85,6 +94,12 @@ pub(super) struct Run {
     pub(super) started: bool,
     pub(super) faults: Vec<Fault>,
     pub(super) unsupported: Vec<String>,
+    /// Why faults may be missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) incomplete: Option<String>,
+    /// Where the driver panicked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(super) bugs: Vec<String>,
     /// Things to know, beside faults.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
@@ -96,40 +111,101 @@ pub(super) struct Run {
     pub(super) counts: BTreeMap<String, Counts>,
 }
 
-impl Run {
-    /// Adds the records of a file, which is absent if the program did not use the driver.
-    pub(super) fn read(&mut self, path: &Path) -> Result<(), CommandError> {
-        let text = match std::fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => {
-                let told = format!("cannot read {}: {error}", path.display());
-                return Err(CommandError::Environment(told));
-            }
+/// Bytes before the first line of the driver's records: its counters (`record.rs` of crate
+/// `emulated-driver`, which says when a record is complete).
+const HEADER_BYTES: u64 = 4096;
+
+/// The file for the driver's records, in memory: a full disk or a program that cleans up does not
+/// take it away.
+#[derive(Debug)]
+pub(super) struct RecordFile(File);
+
+impl RecordFile {
+    pub(super) fn new() -> io::Result<RecordFile> {
+        let file = File::from(memfd_create("emulate-record", MemfdFlags::CLOEXEC)?);
+        // Written, so that the page is there when it is mapped.
+        file.write_all_at(&[0; HEADER_BYTES as usize], 0)?;
+        Ok(RecordFile(file))
+    }
+
+    /// The value of the driver's variable that names it.
+    pub(super) fn name(&self) -> io::Result<String> {
+        let inode = self.0.metadata()?.ino();
+        let (process, descriptor) = (std::process::id(), self.0.as_raw_fd());
+        Ok(format!("{inode}:/proc/{process}/fd/{descriptor}"))
+    }
+
+    /// The counters (lines, launches begun, launches ended), and what follows.
+    fn read(&self) -> io::Result<([u64; 3], Vec<u8>)> {
+        let mut bytes = vec![0; self.0.metadata()?.len() as usize];
+        self.0.read_exact_at(&mut bytes, 0)?;
+        let counter = |index: usize| {
+            let bytes = &bytes[8 * index..8 * index + 8];
+            u64::from_ne_bytes(bytes.try_into().expect("8 bytes"))
         };
-        // A process that was killed may have left a part of a line.
-        for record in text
-            .lines()
-            .filter_map(|line| serde_json::from_str(line).ok())
-        {
-            match record {
-                Record::Started => self.started = true,
-                Record::Fault(fault) => self.faults.push(fault),
-                Record::Unsupported { text, what } => {
-                    self.unsupported.push(text);
-                    self.needs_more |= what != Need::Function;
-                }
-                Record::Note { text } => self.notes.push(text),
-                Record::Launch { kernel, counts } => {
-                    let sum = self.counts.entry(kernel).or_default();
-                    sum.add(&Counts {
-                        launches: 1,
-                        ..counts
-                    });
-                }
+        let counters = [counter(0), counter(1), counter(2)];
+        Ok((counters, bytes.split_off(HEADER_BYTES as usize)))
+    }
+}
+
+impl Run {
+    /// Adds the records of a program whose processes have ended.
+    pub(super) fn read(&mut self, file: &RecordFile) -> io::Result<()> {
+        let ([due, begun, ended], lines) = file.read()?;
+        self.started |= due > 0;
+        let mut read = 0;
+        // What is not a whole line is not counted.
+        for line in lines.split_inclusive(|byte| *byte == b'\n') {
+            if let Ok(record) = serde_json::from_slice(line) {
+                read += 1;
+                self.add(record);
             }
         }
+        if read != due {
+            let missing = due.abs_diff(read) as usize;
+            self.lose(format!(
+                "{} of the driver could not be written; its words on standard error say why",
+                count(missing, "record")
+            ));
+        }
+        if begun != ended {
+            let cut = begun.abs_diff(ended) as usize;
+            self.lose(format!(
+                "the end of a process cut off {cut} of its launches, whose faults are not known"
+            ));
+        }
         Ok(())
+    }
+
+    fn add(&mut self, record: Record) {
+        match record {
+            Record::Started => {}
+            Record::Fault(fault) => self.faults.push(fault),
+            Record::Unsupported { text, what } => {
+                self.unsupported.push(text);
+                self.needs_more |= what != Need::Function;
+            }
+            Record::Lacking { text } => self.lose(text),
+            Record::Bug { text } => self.bugs.push(text),
+            Record::Note { text } => self.notes.push(text),
+            Record::Launch { kernel, counts } => {
+                let sum = self.counts.entry(kernel).or_default();
+                sum.add(&Counts {
+                    launches: 1,
+                    ..counts
+                });
+            }
+        }
+    }
+
+    /// Whether all that happened is known.
+    pub(super) fn is_whole(&self) -> bool {
+        self.incomplete.is_none() && self.bugs.is_empty()
+    }
+
+    /// Notes why faults may be missing. The first reason stands for all.
+    pub(super) fn lose(&mut self, why: String) {
+        self.incomplete.get_or_insert(why);
     }
 
     /// The kernels and what they have executed.
