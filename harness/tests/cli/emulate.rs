@@ -1,5 +1,9 @@
 //! `harness emulate`: programs that find the emulated driver.
 
+use std::fs::Permissions;
+use std::os::unix::fs::PermissionsExt;
+
+use crate::gpu_program;
 use crate::run::{describe, harness, run};
 
 /// This program is a user of the CUDA driver too.
@@ -33,24 +37,12 @@ fn a_program_runs_on_the_emulated_driver() {
     assert_eq!(report["runs"][1]["exit_code"], 0);
 }
 
-const FAULT: &str = "EMULATE_TEST_FAULT";
-
 /// A GPU does not notice the race: the program ends well, and `emulate` does not.
 #[test]
 fn a_fault_of_a_program_is_one_of_the_command() {
-    let program = std::env::current_exe().unwrap();
     let folder = tempfile::tempdir().unwrap();
-    let mut command = harness(
-        folder.path(),
-        &[
-            "emulate",
-            "--json=report.json",
-            "--",
-            program.to_str().unwrap(),
-        ],
-    );
-    let command = command.args(["--exact", "emulate::a_race_where_it_is_asked_for"]);
-    let text = describe(&command.env(FAULT, "1").output().unwrap());
+    let mut command = harness(folder.path(), &["emulate", "--json=report.json", "--"]);
+    let text = describe(&gpu_program::of(&mut command, "race").output().unwrap());
     assert!(
         text.contains("1 passed") && text.contains("race in global memory"),
         "{text}"
@@ -64,35 +56,6 @@ fn a_fault_of_a_program_is_one_of_the_command() {
         1,
         "{report}"
     );
-}
-
-/// The program of the test above.
-#[test]
-fn a_race_where_it_is_asked_for() {
-    use device::{CudaDevice, Device, Element, Module};
-    use plan::{LaunchConfig, Plan, args};
-
-    static KERNELS: Module = Module::from_static(
-        "kernels",
-        ".version 7.8\n.target sm_80\n.address_size 64\n
-        .visible .entry race(.param .u64 data) {
-            .reg .b32 %r<2>;
-            .reg .b64 %rd<2>;
-            ld.param.u64 %rd1, [data];
-            mov.u32 %r1, %tid.x;
-            st.global.u32 [%rd1], %r1;
-            ret;
-        }",
-    );
-    if std::env::var_os(FAULT).is_none() {
-        return;
-    }
-    let mut plan = Plan::new("p");
-    let data = plan.buffer("data", Element::U32, 1);
-    let shape = LaunchConfig::new(1, 32);
-    plan.launch("race", shape, args![data].to_vec()).unwrap();
-    let device = CudaDevice::open(0).unwrap();
-    device.prepare(&KERNELS, &plan).unwrap().run().unwrap();
 }
 
 #[test]
@@ -140,9 +103,48 @@ fn nonsense() {
     --- stderr ---
     error: ./no-such-program: not found; write ./NAME for one in this folder
     ");
+    insta::assert_snapshot!(run(&["emulate", "--", ""]), @r"
+    exit code: 2
+    --- stderr ---
+    error: the program's name is empty: write it behind `--`
+    ");
+    insta::assert_snapshot!(run(&["emulate", "--", "/usr"]), @r"
+    exit code: 2
+    --- stderr ---
+    error: /usr: this is a folder; name a program in it
+    ");
     insta::assert_snapshot!(run(&["emulate", "no-such-file.ptx"]), @r"
     exit code: 2
     --- stderr ---
     error: no-such-file.ptx: there is no such file
+    ");
+}
+
+/// The system says of each "not found", and the file is there.
+#[test]
+fn a_program_that_lacks_what_runs_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let said = |name: &str, content: &[u8]| {
+        let file = folder.path().join(name);
+        std::fs::write(&file, content).unwrap();
+        std::fs::set_permissions(&file, Permissions::from_mode(0o755)).unwrap();
+        let path = format!("{}:/usr/bin", folder.path().display());
+        let mut command = harness(folder.path(), &["emulate", "--", name]);
+        describe(&command.env("PATH", path).output().unwrap())
+    };
+    insta::assert_snapshot!(said("its-script", b"#! /no/such/python3 -u\nprint()\n"), @r"
+    exit code: 2
+    --- stderr ---
+    error: its-script: its first line, `#!/no/such/python3 -u`, names a program that is not there: install /no/such/python3, or mend the line
+    ");
+    // A program of this system, with a loader of no system.
+    let mut program = std::fs::read("/bin/sh").unwrap();
+    let mut names = program.windows(4);
+    let at = names.position(|bytes| bytes == b"/ld-").unwrap();
+    program[at + 1] = b'X';
+    insta::assert_snapshot!(said("its-program", &program), @r"
+    exit code: 2
+    --- stderr ---
+    error: its-program: the file is there, and the loader that it asks for is not: it was built for another system; `readelf -l` shows the loader
     ");
 }

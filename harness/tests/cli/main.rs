@@ -7,6 +7,8 @@ mod commands;
 #[cfg(target_os = "linux")]
 mod emulate;
 mod files;
+#[cfg(target_os = "linux")]
+mod gpu_program;
 mod grade;
 mod help;
 #[cfg(target_os = "linux")]
@@ -20,6 +22,8 @@ mod launch;
 mod own;
 #[cfg(target_os = "linux")]
 mod ranks;
+#[cfg(target_os = "linux")]
+mod record;
 mod results;
 mod run;
 mod shards;
