@@ -1,5 +1,6 @@
 //! The arguments of a kernel, as they are written on the command line.
 
+use std::num::IntErrorKind;
 use std::str::FromStr;
 
 /// The types of elements and numbers.
@@ -53,8 +54,14 @@ impl Number {
                 }
                 number.to_le_bytes()[..bytes].to_vec()
             }
-            Number::F32 => text.parse::<f32>().ok()?.to_le_bytes().to_vec(),
-            Number::F64 => text.parse::<f64>().ok()?.to_le_bytes().to_vec(),
+            Number::F32 => {
+                let number: f32 = text.parse().ok()?;
+                is_meant(text, number.into()).then(|| number.to_le_bytes().to_vec())?
+            }
+            Number::F64 => {
+                let number: f64 = text.parse().ok()?;
+                is_meant(text, number).then(|| number.to_le_bytes().to_vec())?
+            }
         })
     }
 
@@ -86,6 +93,11 @@ impl Number {
     }
 }
 
+/// False for digits that are read as an infinity, since the type has no number as large.
+fn is_meant(text: &str, number: f64) -> bool {
+    number.is_finite() || !text.contains(|c: char| c.is_ascii_digit())
+}
+
 /// The content of a buffer before the launch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Content {
@@ -108,26 +120,49 @@ pub(super) enum Argument {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Buffer {
     number: Number,
-    pub(super) count: usize,
+    /// Elements, at least 1. Their bytes can be counted in 64 bits.
+    pub(super) count: u64,
     content: Content,
 }
 
+/// Elements that are made at a time: a buffer may be larger than what else this machine has room
+/// for.
+const CHUNK: u64 = 1 << 16;
+
 impl Buffer {
     /// Its size.
-    pub(super) fn bytes(&self) -> usize {
-        self.count * self.number.bytes()
+    pub(super) fn bytes(&self) -> u64 {
+        self.count * self.number.bytes() as u64
     }
 
-    /// Its content before the launch, if it has one.
-    pub(super) fn first(&self) -> Option<Vec<u8>> {
-        match &self.content {
-            Content::Unwritten => None,
-            Content::Counting => {
-                let elements = (0..self.count as u64).map(|count| self.number.encode_count(count));
-                Some(elements.flatten().collect())
-            }
-            Content::Same(element) => Some(element.repeat(self.count)),
+    /// Gives its content before the launch, if it has one, piece by piece: each with its place in
+    /// the buffer, in bytes.
+    pub(super) fn fill<E>(
+        &self,
+        mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
+    ) -> Result<(), E> {
+        let mut start = 0;
+        while start < self.count {
+            let elements = start..self.count.min(start + CHUNK);
+            let content: Vec<u8> = match &self.content {
+                Content::Unwritten => return Ok(()),
+                Content::Counting => {
+                    let counts = elements.clone();
+                    counts
+                        .flat_map(|count| self.number.encode_count(count))
+                        .collect()
+                }
+                Content::Same(element) => element.repeat((elements.end - start) as usize),
+            };
+            write(start * self.number.bytes() as u64, &content)?;
+            start = elements.end;
         }
+        Ok(())
+    }
+
+    /// The bytes of its first elements, up to this many.
+    pub(super) fn first_bytes(&self, elements: u64) -> usize {
+        self.count.min(elements) as usize * self.number.bytes()
     }
 
     /// Elements in words.
@@ -166,20 +201,25 @@ impl FromStr for Argument {
                 _ => Err(wrong("it is not a number with its type, and not a buffer")),
             };
         };
+        let few = || wrong("a buffer has a count of 1 or more");
         let (_, number) = NUMBERS
             .iter()
             .find(|(known, _)| *known == name)
             .ok_or_else(|| wrong("there is no such type"))?;
-        let count = count.strip_suffix(']').and_then(|count| count.parse().ok());
-        let count = count
-            .filter(|count| *count > 0)
-            .ok_or_else(|| wrong("a buffer has a count of 1 or more"))?;
+        let count = count.strip_suffix(']').map(str::parse::<u64>);
+        let is_countable = |count: u64| count.checked_mul(number.bytes() as u64).is_some();
+        let count = match count {
+            Some(Ok(count)) if count > 0 && is_countable(count) => count,
+            Some(Err(error)) if *error.kind() != IntErrorKind::PosOverflow => return Err(few()),
+            Some(Ok(0)) | None => return Err(few()),
+            Some(_) => return Err(wrong("no machine has as many bytes")),
+        };
         let content = match content {
             None => Content::Unwritten,
             Some("iota") => Content::Counting,
             Some(value) => {
                 let element = number.encode(value);
-                Content::Same(element.ok_or_else(|| wrong("its value is not of its type"))?)
+                Content::Same(element.ok_or_else(|| wrong("its value is not one of its type"))?)
             }
         };
         Ok(Argument::Buffer(Buffer {

@@ -6,19 +6,19 @@ use std::sync::Arc;
 use device::{Options, Schedule};
 use exit::{CommandError, Ending};
 use output_files::input::unreadable;
-use ptx_emu::{Executable, Fault, LaunchConfig, Machine};
+use ptx_emu::{Executable, Fault, LaunchConfig, Machine, OutOfMemory};
 use serde::Serialize;
 use terminal::look::Look;
 use terminal::stdout::Out;
 use terminal::table::{Align, Columns};
-use units::{count, indented};
+use units::{count, grouped, indented};
 
 use super::arguments::{Argument, Buffer};
 use super::options::{EmulateArgs, sanitize};
 use super::records::{self, Counts, Run};
 
 /// Elements of a buffer that are shown.
-const SHOWN: usize = 16;
+const SHOWN: u64 = 16;
 
 #[derive(Serialize)]
 struct Report {
@@ -294,17 +294,16 @@ impl<'a> Launch<'a> {
             .map_err(|error| lacking(&error))?;
         let mut block = vec![0; self.kernel.kernel_param_bytes as usize];
         let mut buffers: Vec<(&str, u64, &Buffer)> = Vec::new();
-        for (argument, parameter) in self.arguments.iter().zip(&self.kernel.params) {
+        let arguments = self.arguments.iter().zip(&args.arguments);
+        for ((argument, text), parameter) in arguments.zip(&self.kernel.params) {
             let bytes = match argument {
                 Argument::Number(bytes) => bytes.clone(),
                 Argument::Buffer(buffer) => {
-                    let address = machine.allocate(buffer.bytes() as u64, &parameter.name);
-                    let address = address.map_err(|error| lacking(&error))?;
-                    if let Some(first) = buffer.first() {
-                        machine
-                            .write(address, &first)
-                            .map_err(|error| lacking(&error))?;
-                    }
+                    let address = machine.allocate(buffer.bytes(), &parameter.name);
+                    let address = address.map_err(|error| no_memory(text, &error))?;
+                    let filled =
+                        buffer.fill(|start, content| machine.write(address + start, content));
+                    filled.map_err(|error| lacking(&error))?;
                     buffers.push((&parameter.name, address, buffer));
                     address.to_le_bytes().to_vec()
                 }
@@ -356,20 +355,27 @@ impl<'a> Launch<'a> {
     }
 }
 
+/// Why there is no room for an argument: on the emulated device, or on this machine.
+fn no_memory(argument: &str, error: &OutOfMemory) -> CommandError {
+    CommandError::Environment(match error.requested <= error.capacity - error.used {
+        true => format!(
+            "argument {argument}: this machine has no {} bytes of memory free for it",
+            grouped(error.requested)
+        ),
+        false => format!("argument {argument}: the emulated device {error}"),
+    })
+}
+
 /// The first elements of a buffer.
 fn shown(machine: &Machine, name: &str, address: u64, buffer: &Buffer) -> String {
-    let mut bytes = vec![0; buffer.bytes()];
+    let mut bytes = vec![0; buffer.first_bytes(SHOWN)];
     // The buffer is the machine's, and its size is known.
     let _ = machine.read(address, &mut bytes);
-    let words = buffer.words(&bytes);
-    let more = match words.len() > SHOWN {
-        true => format!(" ... ({} in all)", words.len()),
+    let more = match buffer.count > SHOWN {
+        true => format!(" ... ({} in all)", buffer.count),
         false => String::new(),
     };
-    format!(
-        "  {name}: {}{more}",
-        words[..words.len().min(SHOWN)].join(" ")
-    )
+    format!("  {name}: {}{more}", buffer.words(&bytes).join(" "))
 }
 
 impl From<&ptx_emu::LaunchReport> for Counts {

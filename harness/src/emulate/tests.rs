@@ -136,6 +136,23 @@ fn a_kernel_is_launched() {
     ");
 }
 
+/// Nothing is made of a buffer but its memory, and the elements that are shown.
+#[test]
+fn a_large_buffer_is_shown_by_its_first_elements() {
+    let args = [
+        "--kernel=saxpy",
+        "--check=none",
+        "--block=8",
+        "u8[4294967296]",
+        "f32[20]=1",
+        "2.0f32",
+        "8u32",
+    ];
+    let said = emulate(SAXPY, &args);
+    let shown = "  x: 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 ... (4294967296 in all)\n";
+    assert!(said.contains(shown), "{said}");
+}
+
 #[test]
 fn a_fault_is_told_for_each_order() {
     let launch = [
@@ -163,6 +180,9 @@ fn arguments_that_do_not_fit() {
     insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f64", "20u32"]), @"error: argument 3 of `saxpy` has 4 bytes (a buffer is a pointer of 8), and 8 were given: 2.0f64");
     insta::assert_snapshot!(refused(&["f32[20]", "f32[0]", "2.0f32", "20u32"]), @"error: argument f32[0]: a buffer has a count of 1 or more; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
     insta::assert_snapshot!(refused(&["f32[20]", "f32[20]", "2.0f32", "20"]), @"error: argument 20: it is not a number with its type, and not a buffer; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
+    insta::assert_snapshot!(refused(&["u64[2305843009213693953]", "f32[20]", "2.0f32", "20u32"]), @"error: argument u64[2305843009213693953]: no machine has as many bytes; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
+    insta::assert_snapshot!(refused(&["f32[20]", "f32[4]=1e400", "2.0f32", "20u32"]), @"error: argument f32[4]=1e400: its value is not one of its type; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
+    insta::assert_snapshot!(refused(&["u64[2305843009213693951]", "f32[20]", "2.0f32", "20u32"]), @"error: argument u64[2305843009213693951]: the emulated device cannot allocate 18446744073709551608 bytes for `x`: 0 of 17179869184 bytes are in use");
     insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"error: --kernel saxpi: the file lacks this kernel; did you mean `saxpy`?");
     insta::assert_snapshot!(emulate(SAXPY, &["2.0f32"]), @"error: arguments are of a kernel: name it with --kernel");
 }
@@ -188,13 +208,27 @@ fn numbers_and_buffers_are_read() {
         "b32[4]",
         "u8[2]=300",
         "5i32=1",
+        "1e39f32",
+        "-1e400f64",
+        "f32[4]=1e400",
+        "u64[2305843009213693953]",
+        "u8[99999999999999999999]",
+        "u8[-1]",
     ] {
         assert!(wrong.parse::<Argument>().is_err(), "{wrong}");
     }
+    assert_eq!(number("-inff32"), f32::NEG_INFINITY.to_le_bytes());
     let Ok(Argument::Buffer(buffer)) = "i16[3]=iota".parse() else {
         panic!()
     };
-    assert_eq!(buffer.first().unwrap(), [0, 0, 1, 0, 2, 0]);
+    let mut content = Vec::new();
+    let filled = buffer.fill(|start, bytes| {
+        assert_eq!(start, content.len() as u64);
+        content.extend_from_slice(bytes);
+        Ok::<(), ()>(())
+    });
+    filled.unwrap();
+    assert_eq!(content, [0, 0, 1, 0, 2, 0]);
     assert_eq!(buffer.words(&[0xff, 0xff, 2, 0]), ["-1", "2"]);
 }
 
