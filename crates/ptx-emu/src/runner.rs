@@ -17,6 +17,7 @@
 //! `schedule` says whose turn it is, `step` executes instructions, `instructions` says what they
 //! do.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::sync::atomic::AtomicU32;
 
@@ -177,11 +178,11 @@ impl Code {
 
     /// A function and all that it may call.
     pub(crate) fn reach(&self, function: u32) -> Vec<&FunctionCode> {
-        let mut seen = vec![false; self.functions.len()];
+        let mut seen = HashSet::new();
         let mut open = vec![function];
         let mut reached = Vec::new();
         while let Some(next) = open.pop() {
-            if !std::mem::replace(&mut seen[next as usize], true) {
+            if seen.insert(next) {
                 let function = &self.functions[next as usize];
                 reached.push(function);
                 open.extend(&function.callees);

@@ -1,5 +1,7 @@
 //! The declarations of a module: variables, functions, parameters, source positions.
 
+use std::collections::HashMap;
+
 use crate::error::Error;
 use crate::types::{Pos, Reg, RegClass, ScalarType, Space};
 
@@ -58,6 +60,10 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// The text the program was parsed from.
     pub(crate) source: Box<str>,
+    /// The ids of functions by name: a generated module has very many.
+    pub(crate) function_ids: HashMap<Box<str>, FunctionId>,
+    /// The places in `files` of numbers.
+    pub(crate) file_places: HashMap<u32, usize>,
 }
 
 impl Program {
@@ -69,14 +75,13 @@ impl Program {
 
     /// The kernel of that name (`.entry` with a body that has not been refused).
     pub fn kernel(&self, name: &str) -> Option<&Function> {
-        self.kernels().find(|f| f.name == name)
+        let (_, function) = self.function_named(name)?;
+        function.is_runnable().then_some(function)
     }
 
     /// Every kernel that has not been refused, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &Function> {
-        self.functions
-            .iter()
-            .filter(|f| f.is_kernel && f.is_defined && f.refused.is_none())
+        self.functions.iter().filter(|f| f.is_runnable())
     }
 
     /// Every function whose body is wrong, and why.
@@ -96,8 +101,8 @@ impl Program {
 
     /// The id and the function of that name.
     pub fn function_named(&self, name: &str) -> Option<(FunctionId, &Function)> {
-        let index = self.functions.iter().position(|f| f.name == name)?;
-        Some((FunctionId(index as u32), &self.functions[index]))
+        let id = *self.function_ids.get(name)?;
+        Some((id, self.function(id)))
     }
 
     /// The global or constant variable with this id.
@@ -118,10 +123,8 @@ impl Program {
 
     /// The path of a `.file` number, as written.
     pub fn file(&self, number: u32) -> Option<&str> {
-        self.files
-            .iter()
-            .find(|f| f.number == number)
-            .map(|f| f.path.as_str())
+        let place = *self.file_places.get(&number)?;
+        Some(&self.files[place].path)
     }
 
     /// The lines of the PTX text, without their ends.
@@ -219,6 +222,11 @@ pub struct Function {
 }
 
 impl Function {
+    /// A kernel with a body that has not been refused.
+    fn is_runnable(&self) -> bool {
+        self.is_kernel && self.is_defined && self.refused.is_none()
+    }
+
     /// The name a register was declared by (`%rd4`).
     pub fn register_name(&self, reg: Reg) -> &str {
         self.register_names[reg.class.index()]

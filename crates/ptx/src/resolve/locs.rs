@@ -8,6 +8,10 @@ use crate::syntax::{FilePos, Loc};
 /// The table under construction.
 pub(super) struct Locs<'a> {
     files: Vec<SourceFile>,
+    /// The places in `files` of numbers: the first of each.
+    places: HashMap<u32, usize>,
+    /// A number above all of them.
+    next_number: u32,
     locs: Vec<SourceLoc>,
     ids: HashMap<SourceLoc, SourceLocId>,
     /// File numbers of paths in comments.
@@ -19,17 +23,28 @@ pub(super) struct Locs<'a> {
 
 impl<'a> Locs<'a> {
     pub fn new(files: Vec<SourceFile>) -> Self {
-        Locs {
-            files,
+        let mut locs = Locs {
+            files: Vec::new(),
+            places: HashMap::new(),
+            next_number: 1,
             locs: Vec::new(),
             ids: HashMap::new(),
             paths: HashMap::new(),
             latest: HashMap::new(),
-        }
+        };
+        files.into_iter().for_each(|file| locs.add_file(file));
+        locs
     }
 
-    pub fn into_parts(self) -> (Vec<SourceFile>, Vec<SourceLoc>) {
-        (self.files, self.locs)
+    fn add_file(&mut self, file: SourceFile) {
+        self.next_number = self.next_number.max(file.number.saturating_add(1));
+        self.places.entry(file.number).or_insert(self.files.len());
+        self.files.push(file);
+    }
+
+    /// The files, their places by number, and the positions.
+    pub fn into_parts(self) -> (Vec<SourceFile>, HashMap<u32, usize>, Vec<SourceLoc>) {
+        (self.files, self.places, self.locs)
     }
 
     /// Forgets the positions of the function before.
@@ -90,8 +105,8 @@ impl<'a> Locs<'a> {
     }
 
     fn path(&self, number: u32) -> Option<&str> {
-        let file = self.files.iter().find(|file| file.number == number)?;
-        Some(&file.path)
+        let place = *self.places.get(&number)?;
+        Some(&self.files[place].path)
     }
 
     fn directory(&self, number: u32, end: &str) -> String {
@@ -114,15 +129,9 @@ impl<'a> Locs<'a> {
         let number = match self.files.iter().find(matches) {
             Some(file) => file.number,
             None => {
-                let number = self
-                    .files
-                    .iter()
-                    .map(|f| f.number)
-                    .max()
-                    .unwrap_or(0)
-                    .saturating_add(1);
+                let number = self.next_number;
                 let path = format!("{inner}{path}");
-                self.files.push(SourceFile { number, path });
+                self.add_file(SourceFile { number, path });
                 number
             }
         };
@@ -157,7 +166,7 @@ mod tests {
             comment_chain: vec![("src/mem/mod.rs", 1088, 18), ("lab/src/k.rs", 7, 5)],
             comment_path: Some("src/ptr/mod.rs"),
         });
-        let (files, locs) = locs.into_parts();
+        let (files, _, locs) = locs.into_parts();
         let path = |loc: &SourceLoc| {
             let file = files.iter().find(|file| file.number == loc.file);
             file.map(|file| file.path.as_str())

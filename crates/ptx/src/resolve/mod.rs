@@ -18,6 +18,8 @@ mod shared;
 pub use body::{Body, Instruction, Named, VectorReg};
 pub use layout::Signature;
 
+use std::collections::HashMap;
+
 use crate::error::{Error, ErrorKind, Problem};
 use crate::parse;
 use crate::program::*;
@@ -66,6 +68,8 @@ fn program<'a>(
         dynamic_shared: Vec::new(),
         functions: Vec::new(),
         source: source.into(),
+        function_ids: HashMap::new(),
+        file_places: HashMap::new(),
     };
     let mut names = Names::default();
     // The syntax of each function, by id: the definition where there is one.
@@ -108,7 +112,10 @@ fn program<'a>(
             }
         }
     }
-    (program.files, program.locs) = locs.into_parts();
+    let locs = locs.into_parts();
+    (program.files, program.file_places, program.locs) = locs;
+    let ids = (0..).map(FunctionId).zip(&program.functions);
+    program.function_ids = ids.map(|(id, f)| (f.name.as_str().into(), id)).collect();
     state_source_params(&mut program, source);
     Ok(program)
 }
@@ -130,9 +137,11 @@ fn state_source_params(program: &mut Program, source: &str) {
             let (name, ty) = (name.to_owned(), ty.to_owned());
             Some(SourceParam { name, ty })
         });
-        let mut functions = program.functions.iter_mut();
-        if let Some(function) = functions.find(|f| f.is_kernel && f.name == kernel) {
-            function.source_params = params.collect();
+        if let Some(id) = program.function_ids.get(kernel) {
+            let function = &mut program.functions[id.0 as usize];
+            if function.is_kernel {
+                function.source_params = params.collect();
+            }
         }
     }
 }
