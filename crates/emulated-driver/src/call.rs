@@ -8,6 +8,7 @@ use crate::code::{self, Code, Outcome};
 use crate::objects::Handle;
 use crate::report;
 use crate::settings::Settings;
+use crate::stderr::tell;
 
 /// A function's name and address.
 #[derive(Clone, Copy)]
@@ -73,7 +74,7 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
     };
     if Settings::get().trace {
         let result = code::name(number).unwrap_or(c"an unknown result");
-        report::tell(format_args!("{name}: {}", result.to_string_lossy()));
+        tell(format_args!("{name}: {}", result.to_string_lossy()));
     }
     number
 }

@@ -79,4 +79,6 @@ mod report;
 #[cfg(target_os = "linux")]
 mod settings;
 #[cfg(target_os = "linux")]
+mod stderr;
+#[cfg(target_os = "linux")]
 mod visible;

@@ -3,9 +3,9 @@
 //! Each line is a JSON object (`report.rs`). Where the lines go:
 //!
 //! - `EMULATED_DRIVER_REPORT` names a file: it is made, and lines are appended.
-//! - `EMULATED_DRIVER_RECORD` is set by `harness emulate`: the inode of a file in memory that it has
-//!   open, a colon, and the path of it in `/proc`. No full disk, no `TMPDIR`, no clean-up and no
-//!   closing of descriptors takes it away from a process of the program.
+//! - `EMULATED_DRIVER_RECORD` is set by `harness emulate`: the inode of a file in memory that it
+//!   has open, a colon, and the path of it in `/proc`. A full disk, a `TMPDIR` that is emptied, or
+//!   closed descriptors do not take it away from a process of the program.
 //!
 //! # When a record is complete
 //!
@@ -33,8 +33,8 @@ use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
 use rustix::mm::{MapFlags, ProtFlags, mmap};
 use rustix::process::{Resource, getrlimit};
 
-use crate::report::tell;
 use crate::settings::{Settings, Target};
+use crate::stderr::tell;
 
 /// Bytes before the first line: those that `harness emulate` makes, with zeros.
 const HEADER_BYTES: usize = 4096;

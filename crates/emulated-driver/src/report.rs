@@ -1,9 +1,8 @@
 //! Tells the program's user: faults on standard error, and records for `harness emulate`.
 //!
-//! What is recorded is recorded before it is told, since telling may end the program: its standard
-//! error may be a pipe that nothing reads.
+//! A record is written before its words, which may end the program: its standard error may be a
+//! pipe that nothing reads.
 
-use std::fmt::Arguments;
 use std::io::Write;
 
 use ptx_emu::{Fault, FaultKind, LaunchConfig, LaunchError, LaunchReport, Printed, ProgramFault};
@@ -12,6 +11,7 @@ use serde::Serialize;
 use crate::code::Code;
 use crate::record;
 use crate::settings::Settings;
+use crate::stderr::tell;
 
 /// A line of the report.
 #[derive(Serialize)]
@@ -57,13 +57,6 @@ pub(crate) enum Need {
     Function,
     Module,
     Kernel,
-}
-
-/// Writes a line to standard error. A reader that is gone misses nothing.
-pub(crate) fn tell(text: Arguments<'_>) {
-    // In one go, so that lines of several processes stay whole.
-    let line = format!("emulated driver: {text}\n");
-    let _ = std::io::stderr().write_all(line.as_bytes());
 }
 
 fn add(record: &Record<'_>) {

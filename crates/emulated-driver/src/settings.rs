@@ -22,7 +22,7 @@ use std::sync::OnceLock;
 
 use ptx_emu::{DeviceLimits, Options, Sanitize, Schedule};
 
-use crate::report::tell;
+use crate::stderr::tell;
 use crate::visible::visible;
 
 /// The most devices.

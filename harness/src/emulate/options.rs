@@ -87,7 +87,8 @@ Arguments of a kernel, in its order:
   VALUETYPE           a number: 2.0f32, 5i32
 Buffers are shown after the launch.
 
-Exit code: 1 if a kernel broke a rule, 3 if something is not supported; else the program's own.";
+Exit code: 1 if a kernel broke a rule, 3 if something is not supported or a fault may be missing, 4 if the emulated driver has a \
+bug; else the program's own.";
 
 /// A check of the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

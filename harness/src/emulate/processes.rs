@@ -155,9 +155,9 @@ fn living() -> Vec<(Pid, String)> {
     found
 }
 
-/// What to call a process; `None` if it has ended.
+/// The name and number of a process; `None` if it has ended.
 fn name_of(pid: i32) -> Option<String> {
-    // The name stands in parentheses, of which it may have some itself; the state follows.
+    // The name is in parentheses, and may have some itself; the state follows.
     let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
     let stat = String::from_utf8_lossy(&stat);
     let (_, named) = stat.split_once('(')?;

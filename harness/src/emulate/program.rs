@@ -146,9 +146,9 @@ impl Library {
 }
 
 impl Drop for Library {
-    /// Removes it by its names: to list a folder takes a descriptor, of which there may be none.
+    /// Removes it by its names: to list a folder takes a descriptor, and none may be left.
     fn drop(&mut self) {
-        // What fails here is left to the folder's own end.
+        // A failure here is left to the folder's own end.
         for file in self.files() {
             let _ = std::fs::remove_file(file);
         }

@@ -154,7 +154,7 @@ impl Run {
         let ([due, begun, ended], lines) = file.read()?;
         self.started |= due > 0;
         let mut read = 0;
-        // What is not a whole line is not counted.
+        // A line that is not whole is not counted.
         for line in lines.split_inclusive(|byte| *byte == b'\n') {
             if let Ok(record) = serde_json::from_slice(line) {
                 read += 1;
@@ -203,7 +203,7 @@ impl Run {
         self.incomplete.is_none() && self.bugs.is_empty()
     }
 
-    /// Notes why faults may be missing. The first reason stands for all.
+    /// Notes why faults may be missing. The first reason is told for all.
     pub(super) fn lose(&mut self, why: String) {
         self.incomplete.get_or_insert(why);
     }

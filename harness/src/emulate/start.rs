@@ -45,7 +45,7 @@ fn find(program: &OsStr) -> Option<PathBuf> {
     files.find(|path| path.is_file())
 }
 
-/// What a program lacks that is there, and is "not found" all the same: what it is run with.
+/// The reason why a program that is there is "not found": the program that runs it is not.
 fn lacks(path: &Path) -> String {
     let mut start = Vec::new();
     // A file that cannot be read is told of as one without a first line.

@@ -50,7 +50,7 @@ fn a_fault_outlives_the_end_of_its_process() {
         // Nobody reads the words of the fault.
         r#""$@" 2>/dev/full"#,
         r#""$@" 2>&-"#,
-        // A daemon: nobody waits for it, and its fault comes late.
+        // A daemon: the program does not wait for it, and its fault comes late.
         r#"(sleep 1; exec "$@") >/dev/null 2>&1 & exit 0"#,
         r#"setsid sh -c 'sleep 0.5; "$@"' sh "$@" </dev/null >/dev/null 2>&1 & exit 0"#,
     ] {

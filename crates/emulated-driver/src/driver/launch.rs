@@ -12,6 +12,7 @@ use crate::objects::Handle;
 use crate::objects::launch::{Launch, Shape, count};
 use crate::record;
 use crate::report;
+use crate::stderr::tell;
 
 /// The most blocks of a cluster, unless the kernel allows more.
 const PORTABLE_CLUSTER: u32 = 8;
@@ -133,7 +134,7 @@ impl Driver {
         let known = self.function(function)?;
         let config = shape.config;
         if config.shared_mem_bytes > known.dynamic_shared_bytes {
-            report::tell(format_args!(
+            tell(format_args!(
                 "kernel `{}` may have {} bytes of dynamic shared memory, and the launch asks for {}: more needs cuFuncSetAttribute with CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES",
                 known.name, known.dynamic_shared_bytes, config.shared_mem_bytes
             ));
