@@ -8,7 +8,7 @@ use crate::compile::{Panics, UNROLLING};
 use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
 use crate::toolchain::Toolchain;
-use crate::{Error, NvvmArch, ir, no_panic};
+use crate::{Error, NvvmArch, ir, narrow_index, no_panic};
 
 /// Functions that the driver defines (PTX ISA, "System calls").
 const DRIVER_FUNCTIONS: [&str; 4] = ["vprintf", "malloc", "free", "__assertfail"];
@@ -171,13 +171,14 @@ impl Codegen<'_> {
             .arg(&ptx_file);
         // The same IR gives the same PTX by the same commands of the same tools. The two commands
         // take half of a build.
+        let hides_narrow = self.tools.breaks_narrow_indices;
         let done = format!(
-            "{}\n{}\n{}\n{}\n{}\n",
+            "{}\n{}\n{}\n{}\nnarrow indices hidden: {hides_narrow}\n{}\n",
             words(&opt),
             words(&llc),
             prepared.no_panic.join(" "),
             age(&self.tools.opt),
-            age(&self.tools.llc)
+            age(&self.tools.llc),
         );
         let is =
             |file: &Path, text: &str| std::fs::read_to_string(file).is_ok_and(|old| old == text);
@@ -195,6 +196,9 @@ impl Codegen<'_> {
             let text = read(&optimised)?;
             check_clusters(&text, self.arch)?;
             no_panic::check(&text, &prepared.no_panic)?;
+            if hides_narrow && let Some(hidden) = narrow_index::hide(&text) {
+                write(&optimised, &hidden)?;
+            }
             succeed(run, &mut llc)?;
             write(&done_file, &done)?;
         }

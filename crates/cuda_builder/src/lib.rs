@@ -22,7 +22,8 @@
 //! 2. `compile`: `cargo rustc -Zbuild-std=core,alloc --target nvptx64-nvidia-cuda --emit=llvm-ir`,
 //!    into its own target folder, so that neither cargo waits for the other.
 //! 3. `ir`: edits for what Rust has no syntax for: shared memory and launch bounds.
-//! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions.
+//! 4. `codegen`: `opt -O3`, `llc`, and a check of the PTX for undefined functions. Between the two,
+//!    `narrow_index` makes up for a defect of `llc`, if it has it.
 //!
 //! The build script reruns only if a source file of the kernel crate or of one of its path
 //! dependencies changes, or one of the variables below.
@@ -76,6 +77,7 @@ mod compile;
 mod error;
 pub mod hints;
 mod ir;
+mod narrow_index;
 mod no_panic;
 mod options;
 mod prebuilt;

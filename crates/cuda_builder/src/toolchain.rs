@@ -15,8 +15,8 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Error;
 use crate::process::{command, stdout_of};
+use crate::{Error, narrow_index};
 
 /// A complete set of tools for kernels.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +35,9 @@ pub struct Toolchain {
     pub llc: PathBuf,
     /// The LLVM tools' major version.
     pub llvm_major: u32,
+    /// Whether `llc` computes addresses from narrow signed indices wrongly, as that of LLVM 22.1
+    /// does. The optimised IR is then edited.
+    pub breaks_narrow_indices: bool,
     /// The folder of the library source, as in the file names of debug information.
     pub library_source: PathBuf,
 }
@@ -247,6 +250,7 @@ pub(crate) fn find_with(settings: &Settings) -> Result<Toolchain, Error> {
                     name: compiler.name,
                     rustc: compiler.rustc,
                     rustc_version: compiler.rustc_version,
+                    breaks_narrow_indices: narrow_index::is_broken(&llc),
                     opt,
                     llc,
                     llvm_major,

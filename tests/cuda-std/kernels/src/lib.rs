@@ -12,6 +12,7 @@
 pub mod functions;
 pub mod halves;
 pub mod heap;
+pub mod indices;
 pub mod libdevice;
 pub mod memory;
 pub mod random;
