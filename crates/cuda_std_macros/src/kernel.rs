@@ -1,7 +1,7 @@
 //! `#[kernel]`: checks the signature and writes the PTX entry point.
 
 use proc_macro2::{Span, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 use syn::meta::ParseNestedMeta;
 use syn::parse::Parser;
 use syn::punctuated::Punctuated;
@@ -196,10 +196,12 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let mut parameters = Vec::new();
     let mut prologue = Vec::new();
     let mut by_value = Vec::new();
+    let mut alignments = Vec::new();
     let mut named = Vec::new();
     for argument in &function.sig.inputs {
         let parameter = Parameter::parse(argument)?;
         by_value.extend(parameter.by_value().cloned());
+        alignments.extend(parameter.check_alignment(&function.sig.ident));
         parameter.lower(&mut parameters, &mut prologue);
         if let FnArg::Typed(typed) = argument {
             // The value, or of a slice its length.
@@ -245,6 +247,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
         #[cfg(not(target_arch = "nvptx64"))]
         #[allow(clippy::missing_safety_doc, clippy::too_many_arguments)]
         #function
+
+        #(#alignments)*
 
         const _: () = {
             #[allow(dead_code)]
@@ -328,6 +332,9 @@ fn check_signature(function: &ItemFn) -> Result<()> {
     }
     Ok(())
 }
+
+/// The largest alignment, in bytes, of a parameter that is passed by value.
+const MAX_ALIGNMENT: usize = 16;
 
 /// One parameter as the user wrote it.
 enum Parameter<'a> {
@@ -420,6 +427,22 @@ impl<'a> Parameter<'a> {
             Self::Slice { element, .. } => Some(element),
             Self::Reference { .. } => None,
         }
+    }
+
+    /// The check that rustc can pass the parameter. Where a type is aligned to more than
+    /// [`MAX_ALIGNMENT`], rustc's ABI for kernels ends the compiler, and names no parameter.
+    fn check_alignment(&self, kernel: &Ident) -> Option<TokenStream> {
+        let Self::Value { pattern, ty } = self else {
+            return None;
+        };
+        let (pattern, written) = (text(pattern), text(ty));
+        let message = format!(
+            "the type of `{pattern}: {written}` of kernel `{kernel}` is aligned to more than {MAX_ALIGNMENT} bytes, the \
+             most of a parameter: take a pointer, `{pattern}: *const {written}`, to a buffer that holds it"
+        );
+        Some(quote_spanned! { ty.span() =>
+            const _: () = ::core::assert!(::core::mem::align_of::<#ty>() <= #MAX_ALIGNMENT, #message);
+        })
     }
 
     /// Appends the PTX parameters, and the statements that rebuild the Rust one from them.

@@ -35,7 +35,7 @@ mod shared_array;
 /// | `&T` | one 64-bit pointer, read-only for the whole launch (`ld.global.nc`) |
 /// | `&[T]` | two 64-bit parameters: pointer, then length in elements; read-only likewise |
 /// | `u8`, `i8`, `u32`, `i32`, `u64`, `i64`, `usize`, `f32`, `f64` | the value |
-/// | `Copy` structs with `repr(C)` | their bytes |
+/// | `Copy` structs with `repr(C)`, aligned to 16 bytes at most | their bytes |
 ///
 /// `&mut` is refused: every thread of the grid would hold the same exclusive reference.
 ///

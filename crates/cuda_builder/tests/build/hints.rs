@@ -26,6 +26,7 @@ fn mistakes_have_hints() {
             panic!("{name}: {built:?}");
         };
         let text = error.to_string();
+        assert!(!text.contains("internal compiler error"), "{name}: {text}");
         for part in stated("//~ error: ") {
             let mut errors = text.lines().filter(|line| line.starts_with("error"));
             assert!(
