@@ -238,7 +238,7 @@ impl CudaBuilder {
             &target_dir,
             &tools,
         )?;
-        for source in &compiled.sources {
+        for source in watched(&compiled.sources, &target_dir) {
             rerun_if_changed(source);
         }
         Ok(Compiled {
@@ -335,6 +335,20 @@ fn target_folder_of(out_dir: &Path) -> Option<&Path> {
     out_dir.ancestors().find(is_target)
 }
 
+/// The sources whose change starts the build script again: all but what the kernel crate's own
+/// build script wrote into the kernels' target folder. That is newer than the start of the script
+/// that asks, so cargo would take it for changed and run the script a second time; and it changes
+/// only with what the inner script reads, which is among the sources too.
+fn watched<'s>(
+    sources: &'s [PathBuf],
+    target_dir: &'s Path,
+) -> impl Iterator<Item = &'s Path> + use<'s> {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_owned());
+    let generated = real(target_dir);
+    let sources = sources.iter().map(PathBuf::as_path);
+    sources.filter(move |source| !real(source).starts_with(&generated))
+}
+
 fn rerun_if_changed(path: &Path) {
     println!("cargo::rerun-if-changed={}", path.display());
 }
@@ -351,6 +365,25 @@ fn write_if_different(file: &Path, text: &str) -> Result<(), Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_build_itself_writes_is_not_watched() {
+        let temporary = tempfile::tempdir().unwrap();
+        let target = temporary.path().join("target/sm_90");
+        let generated = target.join("release/build/kernels-1/out/kernels.rs");
+        // cargo's dep-info and this crate may reach one folder by two names.
+        let named_otherwise = temporary
+            .path()
+            .join("link/release/build/kernels-1/out/kernels.rs");
+        std::fs::create_dir_all(generated.parent().unwrap()).unwrap();
+        std::fs::write(&generated, "").unwrap();
+        std::os::unix::fs::symlink(&target, temporary.path().join("link")).unwrap();
+        let own = temporary.path().join("target/sm_90.rs");
+        let gone = temporary.path().join("src/gone.rs");
+        let sources = [own.clone(), generated, named_otherwise, gone.clone()];
+        let watched: Vec<&Path> = watched(&sources, &target).collect();
+        assert_eq!(watched, [own, gone]);
+    }
 
     #[test]
     fn the_target_folder_is_found_by_either_mark() {
