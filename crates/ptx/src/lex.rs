@@ -35,12 +35,7 @@ pub(crate) struct Token<'a> {
 
 /// All tokens of the text, closed by [`Tok::End`].
 pub(crate) fn lex(source: &str) -> Result<Vec<Token<'_>>, Problem> {
-    let mut lexer = Lexer {
-        source,
-        bytes: source.as_bytes(),
-        at: 0,
-        pos: Pos { line: 1, column: 1 },
-    };
+    let mut lexer = Lexer::new(source);
     let mut tokens = Vec::with_capacity(source.len() / 5);
     loop {
         let token = lexer.next()?;
@@ -51,7 +46,8 @@ pub(crate) fn lex(source: &str) -> Result<Vec<Token<'_>>, Problem> {
     }
 }
 
-struct Lexer<'a> {
+/// Reads token after token.
+pub(crate) struct Lexer<'a> {
     source: &'a str,
     bytes: &'a [u8],
     at: usize,
@@ -59,6 +55,15 @@ struct Lexer<'a> {
 }
 
 impl<'a> Lexer<'a> {
+    pub(crate) fn new(source: &'a str) -> Lexer<'a> {
+        Lexer {
+            source,
+            bytes: source.as_bytes(),
+            at: 0,
+            pos: Pos { line: 1, column: 1 },
+        }
+    }
+
     fn peek(&self, ahead: usize) -> u8 {
         self.bytes.get(self.at + ahead).copied().unwrap_or(0)
     }
@@ -99,12 +104,22 @@ impl<'a> Lexer<'a> {
                         self.bump();
                     }
                 }
+                (b'#', _) if self.is_line_marker() => self.bump_while(|b| b != b'\n'),
                 _ => return Ok(()),
             }
         }
     }
 
-    fn next(&mut self) -> Result<Token<'a>, Problem> {
+    /// Whether this is what a preprocessor leaves of a file's name, `# 1 "kernels.cu"`, which
+    /// ptxas passes over too.
+    fn is_line_marker(&self) -> bool {
+        let rest = self.source[self.at + 1..].trim_start_matches([' ', '\t']);
+        let name = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        name.len() < rest.len() && name.trim_start().starts_with('"')
+    }
+
+    /// The next token; [`Tok::End`] at the end, however often it is asked for.
+    pub(crate) fn next(&mut self) -> Result<Token<'a>, Problem> {
         self.skip_blank()?;
         let (start, pos) = (self.at, self.pos);
         let tok = match self.bytes.get(start) {
@@ -331,6 +346,17 @@ mod tests {
                 column: 13
             }
         );
+    }
+
+    #[test]
+    fn line_markers_of_a_preprocessor_are_comments() {
+        assert_eq!(
+            toks("#1 \"a.cu\"\nx\n\t# 23 \"b.cu\" 2\n"),
+            [Tok::Word("x")]
+        );
+        for wrong in ["#1", "# 1 a.cu", "# include \"a.cu\"", "#\n\"a.cu\""] {
+            assert!(lex(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

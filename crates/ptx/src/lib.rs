@@ -7,6 +7,9 @@
 //! them mean: registers as slots in dense files, labels as instruction indices, variables as
 //! offsets or ids.
 //!
+//! [`kernels`] tells the kernels of any text that an assembler takes, also of one with what
+//! [`Program::read`] does not model.
+//!
 //! [`Function::check_shape`] checks the shape of a launch, [`Function::check_args`] its arguments.
 //!
 //! Text that is not PTX is an [`Error`] with line, column and what was expected.
@@ -62,6 +65,7 @@ pub use args::{ArgType, ArgsError, Element};
 pub use edit::with_max_registers;
 pub use error::{Error, ErrorKind, Problem};
 pub use launch::{LaunchShape, ShapeError, ShapeLimits};
+pub use parse::outline::{KernelText, directive, kernels};
 pub use program::*;
 pub use resolve::{Body, Instruction, Named, Signature, VectorReg};
 pub use syntax::{AddressBase, Inst, Literal, Name, Operand, OperandKind, Operands};

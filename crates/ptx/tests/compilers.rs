@@ -322,3 +322,30 @@ fn undefined_functions_can_be_called() {
         .filter(|line| line.named.iter().any(|n| function(*n) == Some(id)));
     assert_eq!(calls.count(), 1);
 }
+
+/// The two ways to read a text agree where both can.
+#[test]
+fn the_outline_has_the_kernels_and_instructions_of_the_program() {
+    for text in [
+        include_str!("data/llc_sm_80.ptx"),
+        include_str!("data/llc_sm_90_lines.ptx"),
+        include_str!("data/nvcc.ptx"),
+        include_str!("data/forms.ptx"),
+    ] {
+        let listing = common::read(text);
+        let read: Vec<(String, u64)> = { listing.program.kernels() }
+            .map(|kernel| {
+                let instructions = listing.body(&kernel.name).len() as u64;
+                (kernel.name.clone(), instructions)
+            })
+            .collect();
+        let outlined: Vec<(String, u64)> = { ptx::kernels(text).unwrap().iter() }
+            .map(|kernel| (kernel.name.to_owned(), kernel.instructions))
+            .collect();
+        assert_eq!(outlined, read);
+        assert_eq!(
+            ptx::directive(text, "target"),
+            listing.program.target.first().map(String::as_str)
+        );
+    }
+}

@@ -5,12 +5,14 @@
 //! - `variable`: declarations, parameter lists and initialisers;
 //! - `instruction`: guard, opcode, modifiers, operands;
 //! - `statement`: the statements of a body;
-//! - `module`: directives at the top level.
+//! - `module`: directives at the top level;
+//! - `outline`: kernels and their instructions, of a text that need not parse otherwise.
 
 mod constant;
 mod cursor;
 mod instruction;
 mod module;
+pub(crate) mod outline;
 mod statement;
 mod variable;
 
