@@ -90,7 +90,7 @@ impl Module {
 
     /// The architecture that the text is for, as it is written: `sm_80`.
     pub fn target(&self) -> Option<&str> {
-        let target = self.directive(".target")?.split(',').next()?.trim();
+        let target = ptx::directive(&self.ptx, "target")?;
         target.starts_with("sm_").then_some(target)
     }
 
@@ -100,14 +100,6 @@ impl Module {
         let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
         let number: u32 = digits.parse().ok()?;
         Some((number / 10, number % 10))
-    }
-
-    /// The text after a directive at the start of a line, up to a space.
-    pub(crate) fn directive(&self, name: &str) -> Option<&str> {
-        self.ptx
-            .lines()
-            .find_map(|line| line.trim_start().strip_prefix(name))
-            .and_then(|rest| rest.split_whitespace().next())
     }
 
     /// The name that messages use.

@@ -59,6 +59,15 @@ impl Toolkit {
     }
 }
 
+/// Makes a program of the toolkit that runs this shell script.
+#[cfg(test)]
+pub fn fake(folder: &Path, tool: &str, script: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let path = folder.join(tool);
+    std::fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
+    std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

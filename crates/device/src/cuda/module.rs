@@ -214,7 +214,9 @@ pub fn refused(
     if cause.code == UNSUPPORTED_PTX_VERSION {
         return DeviceError::PtxTooNew {
             module: module.name().to_owned(),
-            ptx: module.directive(".version").unwrap_or("?").to_owned(),
+            ptx: ptx::directive(module.ptx(), "version")
+                .unwrap_or("?")
+                .to_owned(),
             driver_cuda: device.driver_cuda.unwrap_or_default(),
         };
     }

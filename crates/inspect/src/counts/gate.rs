@@ -36,7 +36,16 @@ pub struct Kernel {
     pub kernel: String,
     /// By name; fewer is better in each.
     pub counts: BTreeMap<String, u64>,
+    /// Whether ptxas cannot tell the stack: only a run decides how deep calls go. [`STACK`] is
+    /// not among the counts then, and [`SPILLS`] is a lower bound.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub stack_is_unknown: bool,
 }
+
+/// The name of the count of a thread's stack.
+pub const STACK: &str = "stack bytes";
+/// The name of the count of what a thread spills.
+pub const SPILLS: &str = "spilled bytes";
 
 /// A difference from the baseline.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +60,11 @@ pub enum Difference {
         from: u64,
         to: u64,
     },
+    /// Known in the baseline, and now not to be told.
+    Unknown {
+        of: String,
+        from: u64,
+    },
     /// A kernel of the baseline that is there no more.
     Gone {
         kernel: String,
@@ -62,7 +76,10 @@ pub enum Difference {
 
 impl Difference {
     pub fn is_worse(&self) -> bool {
-        matches!(self, Difference::Grew { .. } | Difference::Gone { .. })
+        match self {
+            Difference::Grew { .. } | Difference::Gone { .. } | Difference::Unknown { .. } => true,
+            Difference::Shrank { .. } | Difference::New { .. } => false,
+        }
     }
 }
 
@@ -78,6 +95,9 @@ impl fmt::Display for Difference {
         match self {
             Difference::Grew { of, from, to } => write!(f, "more   {of}: {}", change(from, to)),
             Difference::Shrank { of, from, to } => write!(f, "fewer  {of}: {}", change(from, to)),
+            Difference::Unknown { of, from } => {
+                write!(f, "more   {of}: {} -> unknown", grouped(*from))
+            }
             Difference::Gone { kernel } => write!(f, "gone   {kernel}"),
             Difference::New { kernel } => write!(f, "new    {kernel}"),
         }
@@ -90,6 +110,19 @@ impl Kernel {
             "" => self.kernel.clone(),
             variant => format!("{variant}, {}", self.kernel),
         }
+    }
+
+    /// Its counts, as they are shown.
+    fn rows(&self) -> BTreeMap<&str, String> {
+        let counts = self.counts.iter();
+        let shown = counts.map(
+            |(name, count)| match name == SPILLS && self.stack_is_unknown {
+                true => (name.as_str(), format!("at least {}", grouped(*count))),
+                false => (name.as_str(), grouped(*count)),
+            },
+        );
+        let unknown = self.stack_is_unknown.then(|| (STACK, "unknown".to_owned()));
+        shown.chain(unknown).collect()
     }
 
     fn is_same(&self, other: &Kernel) -> bool {
@@ -165,6 +198,9 @@ impl Counts {
                 match own.counts.get(name) {
                     Some(&to) if to > from => differences.push(Difference::Grew { of, from, to }),
                     Some(&to) if to < from => differences.push(Difference::Shrank { of, from, to }),
+                    None if name == STACK && own.stack_is_unknown => {
+                        differences.push(Difference::Unknown { of, from });
+                    }
                     _ => {}
                 }
             }
@@ -180,8 +216,8 @@ impl Counts {
         let mut parts = vec![format!("{}  {}", look.title(&self.of), self.case)];
         for kernel in &self.kernels {
             let mut table = Columns::new(look, [Align::Left, Align::Right]);
-            for (name, count) in &kernel.counts {
-                table.row([name.as_str(), &grouped(*count)]);
+            for (name, count) in kernel.rows() {
+                table.row([name, &count]);
             }
             parts.push(format!("  {}\n{}", kernel.name(), table.render(4)));
         }

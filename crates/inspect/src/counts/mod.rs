@@ -12,7 +12,7 @@ mod gate;
 #[cfg(test)]
 mod tests;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -27,10 +27,10 @@ use output_files::input::{spare, unreadable};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
-use crate::profile::listing;
+use crate::profile::listing::{self, Resources};
 use crate::profile::most_work;
 use crate::toolkit::Toolkit;
-use gate::{Counts, Difference, Kernel};
+use gate::{Counts, Difference, Kernel, SPILLS, STACK};
 
 /// The arguments of `harness counts`.
 #[derive(Debug, Clone, Default, Args)]
@@ -65,7 +65,9 @@ Counts of a kernel, over all launches of the case, exact and the same at every r
   bank conflicts     passes over the banks of shared memory beyond the ideal
   barriers           barriers that warps wait at
   local bytes        bytes that threads load from and store to local memory
-Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its own compiler.
+Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its own compiler,
+with the functions that a kernel calls. Where one calls itself, only a run tells how deep: the stack is
+unknown, and the spills are at least these.
 Of a FILE.ptx, which says nothing of launches: the instructions of its text, and what ptxas says.
 
 Fewer is better in each; whether a kernel is faster for it, only a GPU tells: `harness perf`.
@@ -202,14 +204,14 @@ fn of_variant(
         .collect();
     let (resources, reason) = resources(&variant.module, &names, toolkit);
     let kernels = reports.iter().map(|report| {
-        let name = &report.total.kernel;
-        let mut counts = executed(report);
-        counts.extend(resources.get(name).cloned().unwrap_or_default());
-        Kernel {
+        let mut kernel = Kernel {
             variant: variant.name.clone(),
-            kernel: name.clone(),
-            counts,
-        }
+            kernel: report.total.kernel.clone(),
+            counts: executed(report),
+            stack_is_unknown: false,
+        };
+        kernel.add(resources.get(&kernel.kernel));
+        kernel
     });
     Ok((kernels.collect(), reason))
 }
@@ -228,51 +230,62 @@ fn named<const N: usize>(counts: [(&str, u64); N]) -> BTreeMap<String, u64> {
         .collect()
 }
 
-type ByKernel = BTreeMap<String, BTreeMap<String, u64>>;
-
 /// ptxas's figures of the kernels, or the reason why there are none.
-fn resources(module: &Module, kernels: &[&str], toolkit: &Toolkit) -> (ByKernel, Option<String>) {
+fn resources(
+    module: &Module,
+    kernels: &[&str],
+    toolkit: &Toolkit,
+) -> (HashMap<String, Resources>, Option<String>) {
     let module = module.for_device((u32::MAX, 0));
     match listing::resources_of(module, kernels, toolkit) {
-        Ok(resources) => {
-            let resources = resources.into_iter().map(|(kernel, own)| {
-                let counts = [
-                    ("registers", own.registers),
-                    (
-                        "spilled bytes",
-                        own.spill_store_bytes + own.spill_load_bytes,
-                    ),
-                    ("stack bytes", own.stack_bytes),
-                ];
-                (kernel, named(counts))
-            });
-            (resources.collect(), None)
-        }
-        Err(reason) => (ByKernel::new(), Some(listing::unknown_resources(&reason))),
+        Ok(resources) => (resources, None),
+        Err(reason) => (HashMap::new(), Some(listing::unknown_resources(&reason))),
+    }
+}
+
+impl Kernel {
+    /// Adds what ptxas says of it.
+    fn add(&mut self, resources: Option<&Resources>) {
+        let Some(own) = resources else { return };
+        let spilled = own.spill_store_bytes + own.spill_load_bytes;
+        let counts = [("registers", own.registers), (SPILLS, spilled)];
+        self.counts.extend(named(counts));
+        self.counts
+            .extend(own.stack_bytes.map(|bytes| (STACK.to_owned(), bytes)));
+        self.stack_is_unknown = own.stack_bytes.is_none();
     }
 }
 
 /// The kernels of a text.
 fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
     let name = path.display().to_string();
+    let wrong = |what: String| CommandError::Input(format!("{name}{what}"));
     let text = std::fs::read_to_string(path);
-    let text =
-        text.map_err(|error| CommandError::Input(format!("{name}: {}", unreadable(&error))))?;
+    let text = text.map_err(|error| wrong(format!(": {}", unreadable(&error))))?;
+    let texts = ptx::kernels(&text).map_err(|error| wrong(format!(":{error}")))?;
+    if texts.is_empty() {
+        return Err(wrong(
+            ": defines no kernel, an `.entry` with a body".to_owned(),
+        ));
+    }
     let module = Module::new(name.clone(), text.clone());
-    module
-        .program()
-        .map_err(|error| CommandError::Input(error.to_string()))?;
-    let names = listing::entries(&text);
+    let names: Vec<&str> = texts.iter().map(|kernel| kernel.name).collect();
     let (resources, reason) = resources(&module, &names, toolkit);
-    let kernels = names.iter().map(|kernel| {
-        let instructions = listing::instructions(&text, kernel);
-        let mut counts = named([("instructions in the text", instructions)]);
-        counts.extend(resources.get(*kernel).cloned().unwrap_or_default());
-        Kernel {
+    // The text may have what the emulated device lacks, so its refusal matters only where no
+    // assembler has taken the text.
+    let reason = reason.map(|reason| match module.program() {
+        Ok(_) => reason,
+        Err(error) => format!("{reason}\nthe emulated device does not take this text: {error}"),
+    });
+    let kernels = texts.iter().map(|text| {
+        let mut kernel = Kernel {
             variant: String::new(),
-            kernel: (*kernel).to_owned(),
-            counts,
-        }
+            kernel: text.name.to_owned(),
+            counts: named([("instructions in the text", text.instructions)]),
+            stack_is_unknown: false,
+        };
+        kernel.add(resources.get(text.name));
+        kernel
     });
     Ok((Counts::new(&name, "", kernels.collect()), reason))
 }

@@ -4,18 +4,21 @@ use test_lab::ptx::TRIPLING;
 
 /// The ending and text of `harness counts` with these arguments, where no ptxas is installed.
 fn counts(args: &[&str]) -> (Result<Ending, CommandError>, String) {
+    let nowhere = tempfile::tempdir().unwrap();
+    counts_with(args, &Toolkit::in_folder(nowhere.path()))
+}
+
+fn counts_with(args: &[&str], toolkit: &Toolkit) -> (Result<Ending, CommandError>, String) {
     #[derive(clap::Parser)]
     struct Parser {
         #[command(flatten)]
         args: CountsArgs,
     }
-    let nowhere = tempfile::tempdir().unwrap();
     let args = ["counts"].iter().chain(args);
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let toolkit = Toolkit::in_folder(nowhere.path());
-    let ending = run_on(&args, &[&TRIPLING], &toolkit, &mut out);
+    let ending = run_on(&args, &[&TRIPLING], toolkit, &mut out);
     drop(out);
     (ending, String::from_utf8(text).unwrap())
 }
@@ -73,11 +76,109 @@ fn a_file_of_ptx_has_the_counts_of_its_text() {
         text.contains("one\n    instructions in the text  2\n"),
         "{text}"
     );
-    std::fs::write(&file, "no PTX").unwrap();
-    assert!(matches!(
-        counts(&[&file.display().to_string()]).0,
-        Err(CommandError::Input(_))
-    ));
+}
+
+/// The ending of `harness counts FILE.ptx` of a text, and what it says without the file's name.
+fn counts_of_text(ptx: &str) -> (Result<Ending, String>, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("one.ptx").display().to_string();
+    std::fs::write(&file, ptx).unwrap();
+    let (ending, text) = counts(&[&file]);
+    let own = |text: &str| text.replace(&file, "one.ptx");
+    (ending.map_err(|e| own(&e.to_string())), own(&text))
+}
+
+#[test]
+fn a_text_is_counted_by_instructions_and_not_by_lines() {
+    let ptx = ".version 8.0 .target sm_90 .address_size 64\n/* .entry ghost() { ret; } */\n\
+        .visible .entry\tone() { .reg .b32 %r<3>; mov.u32 %r1, 7; add.u32\n%r2,\n%r1, 1; ret; }\n\
+        .entry\n two() { ret; }\n";
+    let (ending, text) = counts_of_text(ptx);
+    assert_eq!(ending, Ok(Ending::Fine));
+    let kernels =
+        "one\n    instructions in the text  3\n\n  two\n    instructions in the text  1\n";
+    assert!(text.contains(kernels), "{text}");
+}
+
+/// An assembler takes more than the emulated device does.
+#[test]
+fn a_text_that_the_emulated_device_refuses_is_counted_all_the_same() {
+    let head = ".version 8.3\n.target sm_90\n.address_size 64\n.global .texref t;\n";
+    let ptx = format!("{head}.entry one() {{ .reg .b128 %q<2>; mov.b128 %q0, %q1; ret; }}\n");
+    let (ending, text) = counts_of_text(&ptx);
+    assert_eq!(ending, Ok(Ending::Fine));
+    assert!(text.contains("instructions in the text  2\n"), "{text}");
+    let note = "the emulated device does not take this text: one.ptx";
+    assert!(words(&text).contains(note), "{text}");
+}
+
+/// The text in one line, with single blanks.
+fn words(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[test]
+fn a_text_without_kernels_to_count_is_refused() {
+    let refused = |ptx: &str| counts_of_text(ptx).0.unwrap_err();
+    insta::assert_snapshot!(refused("no PTX"), @r"
+    one.ptx:1:1: expected `.version`, found `no`
+    1 | no PTX
+      | ^^
+    ");
+    insta::assert_snapshot!(refused(".version 8.0\n.entry k() { ret;"), @r"
+    one.ptx:2:18: expected `}` to close the `{` at 2:12, found the end of the text
+    2 | .entry k() { ret;
+      |                  ^
+    ");
+    insta::assert_snapshot!(refused(".version 8.0\n.func f() { ret; }\n.entry k();"), @"one.ptx: defines no kernel, an `.entry` with a body");
+}
+
+/// As where a kernel calls a function that calls itself.
+#[test]
+fn a_stack_without_a_bound_is_unknown_and_more_than_any_that_is_known() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let [ptx, baseline] = ["one.ptx", "counts.json"].map(file);
+    std::fs::write(&ptx, ".version 8.0\n.target sm_90\n.entry rec() { ret; }\n").unwrap();
+    let counted = |warning: &str, args: &[&str]| {
+        let told = format!(
+            "{warning}\nptxas info    : Compiling entry function 'rec' for 'sm_90'\n\
+             ptxas info    : Function properties for rec\n\
+             \x20   8 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads\n\
+             ptxas info    : Used 24 registers, used 0 barriers\n\
+             ptxas info    : Function properties for f\n\
+             \x20   24 bytes stack frame, 20 bytes spill stores, 20 bytes spill loads\n"
+        );
+        crate::toolkit::fake(
+            folder.path(),
+            "ptxas",
+            &format!("cat >&2 <<'END'\n{told}END\n: > \"$7\""),
+        );
+        counts_with(
+            &[&[ptx.as_str()], args].concat(),
+            &Toolkit::in_folder(folder.path()),
+        )
+    };
+    let update = [&*format!("--baseline={baseline}"), "--update"];
+    let (_, text) = counted("", &update);
+    assert!(
+        words(&text).contains("spilled bytes 40 stack bytes 8"),
+        "{text}"
+    );
+    let warning =
+        "ptxas warning : Stack size for entry function 'rec' cannot be statically determined";
+    let (ending, text) = counted(warning, &[]);
+    assert_eq!(ending, Ok(Ending::Fine));
+    assert!(
+        words(&text).contains("spilled bytes at least 40 stack bytes unknown"),
+        "{text}"
+    );
+    let (ending, text) = counted(warning, &update[..1]);
+    assert_eq!(ending, Ok(Ending::Wrong));
+    assert!(
+        text.contains("more   rec: stack bytes: 8 -> unknown"),
+        "{text}"
+    );
 }
 
 #[test]

@@ -20,14 +20,17 @@ pub struct Shown {
     pub sass: bool,
 }
 
-/// ptxas's figures of a kernel.
+/// ptxas's figures of a kernel, with the functions that it calls.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Resources {
     /// Of a thread.
     pub registers: u64,
+    /// In the text of the kernel and of each function that it calls, which counts once.
     pub spill_store_bytes: u64,
     pub spill_load_bytes: u64,
-    pub stack_bytes: u64,
+    /// Of a thread; none where ptxas cannot tell how deep calls go, as with a function that calls
+    /// itself. The spills are then a lower bound, too.
+    pub stack_bytes: Option<u64>,
     /// Of shared memory whose size the kernel states.
     shared_bytes: u64,
 }
@@ -95,28 +98,6 @@ pub fn resources_of(
     Ok(compile(module, kernels, false, toolkit)?.resources)
 }
 
-/// The names of a text's entries.
-pub fn entries(ptx: &str) -> Vec<&str> {
-    let code = ptx
-        .lines()
-        .filter(|line| !line.trim_start().starts_with("//"));
-    let names = code.filter_map(|line| {
-        let (_, after) = line.split_once(".entry ")?;
-        after.split(|c: char| c == '(' || c.is_whitespace()).next()
-    });
-    names.collect()
-}
-
-/// The instructions in the text of an entry.
-pub fn instructions(ptx: &str, name: &str) -> u64 {
-    let text = entry(ptx, name).unwrap_or_default();
-    let code = text
-        .lines()
-        .map(|line| line.split("//").next().unwrap_or_default().trim());
-    let is_instruction = |line: &&str| line.ends_with(';') && !line.starts_with('.');
-    code.filter(is_instruction).count() as u64
-}
-
 struct Compiled {
     resources: HashMap<String, Resources>,
     sass: HashMap<String, String>,
@@ -170,32 +151,54 @@ fn compile(
     Ok(compiled)
 }
 
-/// Each kernel's resources:
+/// Each kernel's resources. What ptxas compiles for a kernel follows the line that names it, the
+/// functions that it calls included:
 ///
 /// ```text
+/// ptxas warning : Stack size for entry function 'walk' cannot be statically determined
+/// ptxas info    : Compiling entry function 'step' for 'sm_90'
 /// ptxas info    : Function properties for step
+///     0 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+/// ptxas info    : Used 64 registers, 8 bytes cumulative stack size, 1024 bytes smem
+/// ptxas info    : Function properties for helper
 ///     8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
-/// ptxas info    : Used 64 registers, used 1 barriers, 1024 bytes smem
 /// ```
 fn resources(told: &str) -> HashMap<String, Resources> {
     let mut all: HashMap<String, Resources> = HashMap::new();
-    let mut function = String::new();
+    let mut unbounded = Vec::new();
+    let (mut kernel, mut is_callee) = ("", false);
     let before = |line: &str, what: &str| -> Option<u64> {
         let (before, _) = line.split_once(what)?;
         before.split_whitespace().last()?.parse().ok()
     };
     for line in told.lines() {
-        if let Some((_, name)) = line.split_once("Function properties for ") {
-            name.trim().trim_matches('\'').clone_into(&mut function);
+        if let Some((_, named)) = line.split_once("Compiling entry function ") {
+            kernel = named.split('\'').nth(1).unwrap_or_default();
             continue;
         }
-        let own = all.entry(function.clone()).or_default();
+        if let Some((_, name)) = line.split_once("Function properties for ") {
+            is_callee = name.trim().trim_matches('\'') != kernel;
+            continue;
+        }
+        if let Some((_, named)) = line.split_once("Stack size for entry function ") {
+            unbounded.extend(named.split('\'').nth(1));
+            continue;
+        }
+        let own = all.entry(kernel.to_owned()).or_default();
+        own.spill_store_bytes += before(line, " bytes spill stores").unwrap_or(0);
+        own.spill_load_bytes += before(line, " bytes spill loads").unwrap_or(0);
+        let frame = before(line, " bytes stack frame").filter(|_| !is_callee);
+        // With what the functions take that it calls, where ptxas says it.
+        let stack = before(line, " bytes cumulative stack size").or(frame);
+        own.stack_bytes = stack.or(own.stack_bytes);
         let note = |to: &mut u64, what: &str| *to = before(line, what).unwrap_or(*to);
-        note(&mut own.stack_bytes, " bytes stack frame");
-        note(&mut own.spill_store_bytes, " bytes spill stores");
-        note(&mut own.spill_load_bytes, " bytes spill loads");
         note(&mut own.registers, " registers");
         note(&mut own.shared_bytes, " bytes smem");
+    }
+    for name in unbounded {
+        if let Some(own) = all.get_mut(name) {
+            own.stack_bytes = None;
+        }
     }
     all.retain(|_, own| own.registers > 0);
     all
@@ -210,39 +213,22 @@ impl std::fmt::Display for Resources {
             stack_bytes,
             shared_bytes,
         } = self;
+        let (at_least, stack) = match stack_bytes {
+            Some(bytes) => ("", format!("{bytes} of stack")),
+            None => ("at least ", "an unknown number of stack".to_owned()),
+        };
         write!(
             f,
-            "{registers} registers, {spill_store_bytes} bytes of spill stores, {spill_load_bytes} of spill loads, {stack_bytes} of stack, {shared_bytes} of shared memory"
+            "{registers} registers, {at_least}{spill_store_bytes} bytes of spill stores, {at_least}{spill_load_bytes} of spill loads, {stack}, {shared_bytes} of shared memory"
         )
     }
 }
 
-/// The text of an entry, from its first line to its closing brace.
+/// The text of a kernel, from its first directive to its closing brace.
 fn entry<'t>(ptx: &'t str, name: &str) -> Option<&'t str> {
-    let is_start = |line: &str| {
-        let (_, after) = line.split_once(".entry ")?;
-        let own = after
-            .split(|c: char| c == '(' || c.is_whitespace())
-            .next()?;
-        (own == name && !line.trim_start().starts_with("//")).then_some(())
-    };
-    let (mut start, mut at, mut depth) = (None, 0, 0_i32);
-    for line in ptx.split_inclusive('\n') {
-        if start.is_none() && is_start(line).is_some() {
-            start = Some(at);
-        }
-        at += line.len();
-        if let Some(start) = start {
-            let code = line.split("//").next().unwrap_or_default();
-            let opened = code.matches('{').count() as i32;
-            let closed = code.matches('}').count() as i32;
-            depth += opened - closed;
-            if depth == 0 && closed > 0 {
-                return Some(ptx[start..at].trim_end());
-            }
-        }
-    }
-    None
+    let kernels = ptx::kernels(ptx).ok()?;
+    let kernel = kernels.iter().find(|kernel| kernel.name == name)?;
+    Some(kernel.text)
 }
 
 /// The source files that the text numbers.
@@ -271,7 +257,8 @@ fn readable(entry: &str, files: &HashMap<&str, &str>) -> String {
             pending = source.map(|(file, line)| format!("\t// {file}:{line}"));
             continue;
         }
-        let is_label = text.starts_with("$L__tmp") || text.starts_with("$L__func_");
+        let is_label =
+            text.ends_with(':') && (text.starts_with("$L__tmp") || text.starts_with("$L__func_"));
         if text.is_empty() || is_label || text.starts_with("//") {
             continue;
         }
@@ -315,8 +302,7 @@ pub fn unknown_resources(reason: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::PermissionsExt;
-    use std::path::Path;
+    use crate::toolkit::fake;
 
     const PTX: &str = "\
 .version 7.8
@@ -350,13 +336,6 @@ $L__func_end0:
 \t.file\t1 \"solutions/add/kernels.rs\"
 \t.file\t2 \"/rust/library/core/src/ops.rs\"
 ";
-
-    /// A program that prints this, and writes `-o`'s file.
-    fn fake(folder: &Path, tool: &str, script: &str) {
-        let path = folder.join(tool);
-        fs::write(&path, format!("#!/bin/sh\n{script}\n")).unwrap();
-        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    }
 
     fn listing(toolkit: &Toolkit, sass: bool) -> String {
         let module = Module::new("adding", PTX);
@@ -422,6 +401,48 @@ ptxas info    : Used 64 registers, used 1 barriers, 32 bytes cumulative stack si
         let text = listing(&toolkit, true);
         let sass = "\n\n.text.add:\n        /*0000*/                   IMAD.MOV.U32 R1, RZ, RZ, c[0x0][0x28] ;\n.L_x_0:\n        /*0010*/                   EXIT ;\n";
         assert!(text.ends_with(sass), "{text}");
+    }
+
+    /// As ptxas 13.5 writes it: the functions that a kernel calls, below it, once for each kernel.
+    const CALLS: &str = "\
+ptxas warning : Stack size for entry function 'rec' cannot be statically determined
+ptxas info    : 0 bytes gmem
+ptxas info    : Compiling entry function 'rec' for 'sm_90'
+ptxas info    : Function properties for rec
+    0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads
+ptxas info    : Used 24 registers, used 0 barriers
+ptxas info    : Compile time = 25.052 ms
+ptxas info    : Function properties for f
+    24 bytes stack frame, 20 bytes spill stores, 16 bytes spill loads
+ptxas info    : Compiling entry function 'two' for 'sm_90'
+ptxas info    : Function properties for two
+    8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads
+ptxas info    : Used 38 registers, used 0 barriers, 264 bytes cumulative stack size
+ptxas info    : Function properties for g
+    232 bytes stack frame, 60 bytes spill stores, 64 bytes spill loads
+ptxas info    : Function properties for h
+    24 bytes stack frame, 24 bytes spill stores, 24 bytes spill loads
+";
+
+    #[test]
+    fn what_a_kernel_calls_counts_with_it() {
+        let all = resources(CALLS);
+        let said = |kernel| all[kernel].to_string();
+        assert_eq!(
+            said("rec"),
+            "24 registers, at least 20 bytes of spill stores, at least 16 of spill loads, an unknown number of stack, 0 of shared memory"
+        );
+        assert_eq!(
+            said("two"),
+            "38 registers, 88 bytes of spill stores, 92 of spill loads, 264 of stack, 0 of shared memory"
+        );
+        assert_eq!(all.len(), 2, "{all:?}");
+    }
+
+    #[test]
+    fn a_label_goes_alone() {
+        let text = "{\n$L__tmp1:\n$L__tmp2: ret;\n}";
+        assert_eq!(readable(text, &HashMap::new()), "{\n$L__tmp2: ret;\n}");
     }
 
     #[test]
