@@ -2,7 +2,8 @@
 
 use std::path::PathBuf;
 
-use toml_edit::{Array, DocumentMut, Item, TomlError};
+use grading::lab_spec::Group;
+use toml_edit::{Array, DocumentMut, Item, TableLike, TomlError, Value};
 
 use exit::CommandError;
 
@@ -41,10 +42,19 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, CommandEr
 /// [`CommandError::Input`] for text that is not TOML.
 pub fn without_hidden_cases(text: &str) -> Result<String, CommandError> {
     let mut file: DocumentMut = text.parse().map_err(|error| not_toml("lab.toml", &error))?;
-    if let Some(cases) = file.get_mut("case").and_then(Item::as_array_of_tables_mut) {
-        cases.retain(|case| case.get("group").and_then(Item::as_str) != Some("hidden"));
+    match file.get_mut("case") {
+        Some(Item::ArrayOfTables(cases)) => cases.retain(|case| !is_hidden(case)),
+        // `case = [{ name = "..." }]`
+        Some(Item::Value(Value::Array(cases))) => {
+            cases.retain(|case| !case.as_inline_table().is_some_and(|case| is_hidden(case)));
+        }
+        _ => {}
     }
     Ok(file.to_string())
+}
+
+fn is_hidden(case: &dyn TableLike) -> bool {
+    case.get("group").and_then(Item::as_str) == Some(Group::Hidden.name())
 }
 
 fn not_toml(file: &str, error: &TomlError) -> CommandError {
@@ -128,5 +138,15 @@ case = "large"
         [[performance]]
         case = "large"
         "#);
+    }
+
+    /// As TOML has it, too.
+    #[test]
+    fn hidden_cases_in_one_array_go_as_well() {
+        let text = "case = [{ name = 'a', group = 'small' }, { name = 'h', group = 'hidden' }]\n";
+        assert_eq!(
+            without_hidden_cases(text).unwrap(),
+            "case = [{ name = 'a', group = 'small' }]\n"
+        );
     }
 }

@@ -110,7 +110,7 @@ pub fn run(args: &ExportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
     )?;
     let root = course_root::find(args.course.as_deref(), Path::new("."))?;
     let program = match &args.program {
-        Some(file) => program::for_students(file)?,
+        Some(file) => program::for_students(file, &root)?,
         None => include_bytes!("student/harness.sh").to_vec(),
     };
     let folder = OutputFolder::create("--out", &args.out)?;

@@ -8,6 +8,7 @@ use super::*;
 use crate::cli::Cli;
 use clap::Parser as _;
 use classroom::check_course::handout::PROGRAM;
+use grading::lab_spec::Group;
 use terminal::look::Look;
 
 fn exported(out: &Path) -> Result<Ending, CommandError> {
@@ -53,7 +54,11 @@ fn nothing_of_a_solution_is_in_the_copy() {
     assert_eq!(exported(&copy).unwrap(), Ending::Fine);
     let kernels = program::kernels();
     assert!(kernels.contains("wave2d_shmem") && kernels.len() > 15);
-    let hidden: Vec<String> = program::hidden_cases().collect();
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let files_of_labs = program::lab_files(&root).unwrap();
+    let cases = files_of_labs.iter().flat_map(|file| &file.cases);
+    let hidden = cases.filter(|case| case.group == Group::Hidden);
+    let hidden: Vec<String> = hidden.map(|case| format!("\"{}\"", case.name)).collect();
     assert!(!hidden.is_empty());
     let mut found = Vec::new();
     for file in files(&copy) {
@@ -298,7 +303,7 @@ fn a_program_with_what_is_to_be_found_out_is_refused() {
     };
     insta::assert_snapshot!(refused(b"#!/bin/sh\n"), @"--program FILE: is not a Linux program; build it in an exported copy, as .ci/release does");
     insta::assert_snapshot!(refused(b"\x7fELF .visible .entry wave2d_shmem("), @"--program FILE: has the built-in kernel `wave2d_shmem` inside; build it in an exported copy, as .ci/release does");
-    insta::assert_snapshot!(refused(b"\x7fELF name = \"hidden-1\""), @r#"--program FILE: has the hidden case "hidden-1" inside; build it in an exported copy, as .ci/release does"#);
+    insta::assert_snapshot!(refused(b"\x7fELF name = \"hidden-1\""), @"--program FILE: has the hidden case `hidden-1` inside; build it in an exported copy, as .ci/release does");
     let clean = b"\x7fELF .visible .entry mine(";
     fs::write(&file, clean).unwrap();
     exported_with(&out, Some(file.clone())).unwrap();
