@@ -13,7 +13,7 @@ use lab::Lab;
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use lab::devices::Machine;
+use lab::devices::{Machine, too_old};
 use measure::cpu;
 use sandbox::{InForce, Layer};
 use terminal::json::JsonArg;
@@ -232,7 +232,10 @@ fn devices(machine: &Machine) -> Vec<Item> {
                     let text = format!("supports CUDA {major}.{minor} and older");
                     items.push(Item::ok("CUDA driver", text));
                 }
-                items.extend(infos.map(|info| Item::ok(name, describe(info))));
+                items.extend(infos.map(|info| match too_old(info) {
+                    None => Item::ok(name, describe(info)),
+                    Some(reason) => Item::missing(name, describe(info), &reason),
+                }));
             }
             Err(error) => {
                 let remedy =

@@ -56,8 +56,7 @@ impl Speed {
     /// [`Gpu`] counts as the newest before it.
     pub fn of(info: &DeviceInfo) -> Option<Speed> {
         let capability = info.compute_capability?;
-        let mut known = Gpu::known().iter();
-        let gpu = known.rfind(|gpu| gpu.compute_capability <= capability)?;
+        let gpu = Gpu::newest_for(capability)?;
         let clock_hz = 1e3 * f64::from(info.clock_khz?);
         // Two transfers per cycle.
         let transfers_per_s = 2e3 * f64::from(info.memory_clock_khz?);

@@ -3,7 +3,7 @@
 use std::str::FromStr;
 
 use crate::CaseError;
-use device::{Device, DeviceKind};
+use device::{Device, DeviceInfo, DeviceKind};
 use device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
 use serde::Serialize;
 
@@ -73,6 +73,21 @@ impl std::fmt::Display for Wanted {
     }
 }
 
+/// The oldest compute capability that kernels are compiled for, the built-in ones and those of
+/// submissions.
+pub const OLDEST: (u32, u32) = (8, 0);
+
+/// Why a GPU counts as missing although it is there: no kernel runs on it. None of one that is of
+/// [`OLDEST`] or newer.
+pub fn too_old(info: &DeviceInfo) -> Option<String> {
+    let (major, minor) = info.compute_capability.filter(|own| *own < OLDEST)?;
+    Some(format!(
+        "{} has compute capability {major}.{minor}, and the kernels need {}.{} or newer; `--device emulated` runs and tests \
+         them without a GPU",
+        info.name, OLDEST.0, OLDEST.1
+    ))
+}
+
 /// The devices of this machine, by kind.
 pub struct Machine {
     found: Vec<(DeviceKind, Discovery)>,
@@ -138,7 +153,7 @@ impl Machine {
     }
 
     /// The devices that are wanted. If none is named: the CPU and the first GPU, or without one the
-    /// emulated device.
+    /// emulated device. A GPU that is [`too_old`] is none.
     ///
     /// # Errors
     ///
@@ -159,7 +174,7 @@ impl Machine {
         }
         if wanted.is_empty() {
             chosen.cpu = true;
-            for name in [Wanted::Cuda(0), Wanted::Emulated] {
+            for name in [self.first_gpu(), Wanted::Emulated] {
                 let was_sought = self.found.iter().any(|found| name.kind() == Some(found.0));
                 match self.device(name).filter(|_| was_sought) {
                     Some(Err(reason)) => chosen.absent.push(Absent { name, reason }),
@@ -185,6 +200,18 @@ impl Machine {
         first.ok_or_else(|| CommandError::Bug("no device is chosen".to_owned()))
     }
 
+    /// The first GPU that kernels run on, or else number 0, whose absence has a reason.
+    fn first_gpu(&self) -> Wanted {
+        let found = self
+            .found
+            .iter()
+            .filter(|(kind, _)| *kind == DeviceKind::Cuda);
+        let devices = found.filter_map(|(_, found)| found.as_ref().ok()).flatten();
+        let mut infos = devices.map(|device| device.info());
+        let usable = infos.find(|info| too_old(info).is_none());
+        Wanted::Cuda(usable.map_or(0, |info| info.ordinal))
+    }
+
     /// The device, or why it is missing; `None` for the CPU, which always exists.
     fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
         let kind = name.kind()?;
@@ -196,14 +223,14 @@ impl Machine {
         Some(match discovery {
             None => Err(format!("this build has no {kind} device")),
             Some((_, Err(error))) => Err(error.to_string()),
-            Some((_, Ok(devices))) => devices
-                .iter()
-                .find(|device| device.info().ordinal == ordinal)
-                .map(|device| device.as_ref())
-                .ok_or_else(|| {
-                    let count = devices.len();
-                    format!("this machine has {count}, numbered from 0")
-                }),
+            Some((_, Ok(devices))) => {
+                let mut devices = devices.iter().map(|device| device.as_ref());
+                let count = devices.len();
+                match devices.find(|device| device.info().ordinal == ordinal) {
+                    Some(device) => too_old(device.info()).map_or(Ok(device), Err),
+                    None => Err(format!("this machine has {count}, numbered from 0")),
+                }
+            }
         })
     }
 }

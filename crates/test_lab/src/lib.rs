@@ -28,7 +28,24 @@ pub fn machine() -> Machine {
     Machine::new(vec![(DeviceKind::Cuda, Ok(vec![device()]))])
 }
 
-/// Its GPU.
+/// A machine with these GPUs: names and compute capabilities.
+pub fn machine_with(gpus: &[(&str, (u32, u32))]) -> Machine {
+    Machine::new(vec![(DeviceKind::Cuda, Ok(self::gpus(gpus)))])
+}
+
+/// These GPUs: names and compute capabilities.
+pub fn gpus(gpus: &[(&str, (u32, u32))]) -> Vec<Box<dyn Device>> {
+    let gpu = |(ordinal, (name, capability)): (usize, &(&str, (u32, u32)))| {
+        let mut gpu = Adder::new();
+        gpu.info.name = (*name).to_owned();
+        gpu.info.compute_capability = Some(*capability);
+        gpu.info.ordinal = ordinal as u32;
+        Box::new(gpu) as Box<dyn Device>
+    };
+    gpus.iter().enumerate().map(gpu).collect()
+}
+
+/// The GPU of [`machine`].
 pub fn device() -> Box<dyn Device> {
     Box::new(Adder::new())
 }

@@ -10,6 +10,7 @@ use output_files::ScratchFolder;
 use exit::CommandError;
 use grading::report::GradeReport;
 use host::course_root::COURSE_VARIABLE;
+use lab::devices::too_old;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
 const OWN: &str = "--without-landlock";
@@ -35,7 +36,10 @@ impl Program {
             file,
             root: root.to_owned(),
             scratch,
-            lacks_gpu: matches!(device::discover(), Err(DeviceError::NoDevice { .. })),
+            lacks_gpu: match device::discover() {
+                Ok(gpus) => gpus.iter().all(|gpu| too_old(gpu.info()).is_some()),
+                Err(error) => matches!(error, DeviceError::NoDevice { .. }),
+            },
         })
     }
 

@@ -88,27 +88,31 @@ pub fn run(args: &OccupancyArgs, out: &mut Out<'_>) -> Result<Ending, CommandErr
     Ok(Ending::Fine)
 }
 
-/// The GPU of this machine, or else an H100; with a note which of the two it is.
+/// The first GPU of this machine, also one that is too old for kernels, or else an H100; with a
+/// note which it is.
 fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), CommandError> {
-    let chosen = machine.choose(&[])?;
-    let info = chosen
-        .devices
-        .iter()
-        .find_map(|named| Some((named.device.info(), named.device.info().compute_capability?)));
-    match info {
-        Some((info, capability)) => match Gpu::of_capability(capability) {
-            Some(gpu) => Ok((gpu, Some(format!("this machine's {}", info.name)))),
-            None => Err(CommandError::Input(format!(
-                "{} has compute capability {}.{}, whose limits are unknown; choose the nearest GPU with --gpu",
-                info.name, capability.0, capability.1
-            ))),
-        },
-        None => {
-            let note =
-                "this machine has no GPU; these are the figures of another (--gpu)".to_owned();
-            Ok((Gpu::named("h100")?, Some(note)))
-        }
-    }
+    let found = machine.found().iter();
+    let devices = found.filter_map(|(_, found)| found.as_ref().ok()).flatten();
+    let mut infos = devices.map(|device| device.info());
+    let info = infos.find_map(|info| Some((info, info.compute_capability?)));
+    let Some((info, capability)) = info else {
+        let note = "this machine has no GPU; these are the figures of another (--gpu)".to_owned();
+        return Ok((Gpu::named("h100")?, Some(note)));
+    };
+    let (name, (major, minor)) = (&info.name, capability);
+    let Some(gpu) = Gpu::newest_for(capability) else {
+        return Err(CommandError::Input(format!(
+            "{name} has compute capability {major}.{minor}, whose limits are unknown; choose the nearest GPU with --gpu"
+        )));
+    };
+    let note = match gpu.compute_capability == capability {
+        true => format!("this machine's {name}"),
+        false => format!(
+            "this machine's {name} has compute capability {major}.{minor}, whose limits are not known here; these are the \
+             figures of the newest before it (--gpu names another)"
+        ),
+    };
+    Ok((gpu, Some(note)))
 }
 
 fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, CommandError> {

@@ -92,6 +92,17 @@ fn the_present_gpu_if_there_is_one() {
     let (gpu, note) = present(&test_lab::machine_without_gpu()).unwrap();
     assert_eq!(gpu.name, "h100");
     assert!(note.unwrap().contains("no GPU"));
+    // A GPU is described also where no kernel runs on it, or its limits are not known.
+    let of = |capability| present(&test_lab::machine_with(&[("NVIDIA X", capability)]));
+    let (gpu, note) = of((7, 5)).unwrap();
+    assert_eq!(
+        (gpu.name, note.as_deref()),
+        ("t4", Some("this machine's NVIDIA X"))
+    );
+    let (gpu, note) = of((12, 1)).unwrap();
+    assert_eq!(gpu.name, "rtx-50");
+    insta::assert_snapshot!(note.unwrap(), @"this machine's NVIDIA X has compute capability 12.1, whose limits are not known here; these are the figures of the newest before it (--gpu names another)");
+    insta::assert_snapshot!(of((5, 2)).unwrap_err(), @"NVIDIA X has compute capability 5.2, whose limits are unknown; choose the nearest GPU with --gpu");
 }
 
 #[test]

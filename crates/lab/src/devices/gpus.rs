@@ -7,7 +7,7 @@ use device::{Device, DeviceKind};
 use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
 
-use super::{Machine, Wanted};
+use super::{Machine, Wanted, too_old};
 use crate::demand::target;
 use exit::CommandError;
 use plan::Target;
@@ -137,7 +137,14 @@ impl Gpus {
             None => return lacking(&"this build has no cuda device", "see `harness doctor`"),
         };
         let there = devices.len() as u32;
+        let useless = |number: &u32| {
+            let mut infos = devices.iter().map(|device| device.info());
+            too_old(infos.find(|info| info.ordinal == *number)?)
+        };
         let numbers: Vec<u32> = match self {
+            Gpus::All if !(0..there).all(|number| useless(&number).is_some()) => (0..there)
+                .filter(|number| useless(number).is_none())
+                .collect(),
             Gpus::All => (0..there).collect(),
             Gpus::Count(count) => (0..*count).collect(),
             Gpus::List(numbers) => numbers.clone(),
@@ -148,6 +155,9 @@ impl Gpus {
                 count(there as usize, "GPU")
             );
             return lacking(&reason, "ask for no more");
+        }
+        if let Some(reason) = numbers.iter().find_map(useless) {
+            return lacking(&reason, "see `harness doctor`");
         }
         let model = |number: u32| {
             let info = devices.iter().map(|device| device.info());

@@ -56,6 +56,37 @@ fn the_emulated_device_stands_in_for_a_gpu() {
     assert_eq!(names(chosen), [Wanted::Emulated]);
 }
 
+/// A GPU below compute capability 8.0 runs no kernel, so it is as good as none.
+#[test]
+fn a_gpu_that_runs_no_kernel_is_none() {
+    let with = |gpus: &[(&str, (u32, u32))]| {
+        let emulated: Box<dyn Device> = Box::new(EmulatedDevice::default());
+        Machine::new(vec![
+            (DeviceKind::Cuda, Ok(test_lab::gpus(gpus))),
+            (DeviceKind::Emulated, Ok(vec![emulated])),
+        ])
+    };
+    let machine = with(&[("Tesla T4", (7, 5))]);
+    let chosen = machine.choose(&[]).unwrap();
+    assert_eq!(chosen.devices[0].name, Wanted::Emulated);
+    insta::assert_snapshot!(chosen.absent[0].reason, @"Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU");
+    let refused = machine.choose_one(Some(Wanted::Cuda(0))).err().unwrap();
+    assert!(matches!(refused, CommandError::Environment(_)), "{refused}");
+    insta::assert_snapshot!(refused, @"--device cuda: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
+    let refused = Gpus::All.choose(&machine, None).unwrap_err();
+    insta::assert_snapshot!(refused, @"--gpus all: Tesla T4 has compute capability 7.5, and the kernels need 8.0 or newer; `--device emulated` runs and tests them without a GPU; see `harness doctor`");
+
+    // Beside one that runs them it is passed over.
+    let machine = with(&[("Tesla T4", (7, 5)), ("A100", (8, 0)), ("A100", (8, 0))]);
+    let chosen = machine.choose(&[]).unwrap();
+    assert!(chosen.absent.is_empty());
+    assert_eq!(chosen.devices[0].name, Wanted::Cuda(1));
+    let all = Gpus::All.choose(&machine, None);
+    assert_eq!(all.unwrap(), [Wanted::Cuda(1), Wanted::Cuda(2)]);
+    let refused = Gpus::Count(2).choose(&machine, None).unwrap_err();
+    assert!(refused.to_string().contains("Tesla T4"), "{refused}");
+}
+
 #[test]
 fn what_is_asked_for_must_be_there() {
     let error = |machine: Machine, wanted| machine.choose(&[wanted]).err().unwrap();

@@ -191,6 +191,14 @@ impl Gpu {
             })
     }
 
+    /// The GPU of this compute capability, or else the newest before it. None for one that is older
+    /// than all.
+    pub fn newest_for(compute_capability: (u32, u32)) -> Option<&'static Gpu> {
+        KNOWN
+            .iter()
+            .rfind(|gpu| gpu.compute_capability <= compute_capability)
+    }
+
     /// The GPU of this compute capability, if its limits are known.
     pub fn of_capability(compute_capability: (u32, u32)) -> Option<&'static Gpu> {
         KNOWN

@@ -127,6 +127,17 @@ fn capabilities_and_names_are_unique() {
         );
     }
     assert_eq!(Gpu::of_capability((3, 5)), None);
+    // One that is not in the table is taken for the newest before it: Orin, B300, Thor, Spark.
+    for (own, taken) in [
+        ((8, 7), "rtx-30"),
+        ((9, 0), "h100"),
+        ((10, 3), "b200"),
+        ((11, 0), "b200"),
+        ((12, 1), "rtx-50"),
+    ] {
+        assert_eq!(Gpu::newest_for(own).map(|gpu| gpu.name), Some(taken));
+    }
+    assert_eq!(Gpu::newest_for((7, 0)), None);
 }
 
 proptest! {

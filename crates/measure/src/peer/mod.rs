@@ -22,18 +22,17 @@ use device::DeviceKind;
 use rayon::prelude::*;
 
 use crate::perf::timed_run::Peers;
-use lab::devices::Machine;
+use lab::devices::{Machine, OLDEST, too_old};
 
-/// That of the Rust kernels' PTX: what is compiled for it runs on every GPU that they run on.
-const OLDEST: (u32, u32) = (8, 0);
-
-/// The oldest compute capability of the machine's GPUs, which PTX is for that all of them can run.
+/// The oldest compute capability of the machine's GPUs that kernels run on, which PTX is for that
+/// all of them can run.
 fn compute_capability(machine: &Machine) -> Option<(u32, u32)> {
     let found = machine.found().iter();
     let devices = found.filter_map(|(_, found)| found.as_ref().ok()).flatten();
     let infos = devices.map(|device| device.info());
     let gpus = infos.filter(|info| info.kind == DeviceKind::Cuda);
-    gpus.filter_map(|info| info.compute_capability).min()
+    let usable = gpus.filter(|info| too_old(info).is_none());
+    usable.filter_map(|info| info.compute_capability).min()
 }
 
 /// The peers, compiled for this machine; and what it lacks for others. A copy of the course without
