@@ -53,6 +53,10 @@ fn main() -> std::io::Result<()> {
          pub static SOURCES: &[(&str, &str)] = &[{sources}];"
     )
     .unwrap();
+    // cargo takes a folder with its own time, so that it notices a file that is gone.
+    let watched = if root.is_dir() { "solutions" } else { "." };
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={watched}");
     fs::write(out.join("kernels.rs"), kernels)?;
     fs::write(out.join("solutions.rs"), solutions)?;
     println!(

@@ -306,7 +306,8 @@ impl Compiled {
 /// Refuses code that is compiled or not by the architecture, except whole kernels by their
 /// `capability`: one compile for the newest architecture would give it to the older ones.
 fn same_for_all(sources: &[PathBuf]) -> Result<(), Error> {
-    for file in sources {
+    // A build script may have named a folder, too.
+    for file in sources.iter().filter(|source| source.is_file()) {
         let text = std::fs::read_to_string(file).map_err(Error::io("read", file))?;
         let depends = |line: &str| {
             !line.trim_start().starts_with("//") && BY_ARCH.iter().any(|name| line.contains(name))

@@ -90,7 +90,8 @@ impl KernelCrate {
 pub struct Compiled {
     /// The file that holds the crate's IR, all its dependencies included.
     pub module: PathBuf,
-    /// Its source files: the crate's and its path dependencies'.
+    /// Its source files: the crate's and its path dependencies', and what their build scripts name,
+    /// folders too.
     pub sources: Vec<PathBuf>,
 }
 

@@ -1041,6 +1041,37 @@ fn one_compile_serves_several_architectures() {
 }
 
 /// One line of upstream's builder: no crate of kernels has to say `#![no_std]`.
+/// A folder that the script watches is no source; what it writes is one.
+#[test]
+fn a_kernel_crate_may_have_a_build_script() {
+    let folder = krate(
+        "fixture_scripted",
+        &format!("{PRELUDE}include!(concat!(env!(\"OUT_DIR\"), \"/kernels.rs\"));"),
+    );
+    std::fs::create_dir_all(folder.join("parts")).unwrap();
+    std::fs::write(
+        folder.join("build.rs"),
+        r##"fn main() {
+            println!("cargo::rerun-if-changed=parts");
+            let file = std::path::Path::new(&std::env::var_os("OUT_DIR").unwrap()).join("kernels.rs");
+            let kernel = "#[kernel] pub unsafe fn a_made(x: *mut f32) { unsafe { *x = 1.0 } }";
+            std::fs::write(file, kernel).unwrap();
+        }"##,
+    )
+    .unwrap();
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
+    let built = CudaBuilder::new(&folder)
+        .target_dir(target.join("cuda-builder"))
+        .build_groups(
+            folder.join("out"),
+            &[NvvmArch::Compute80, NvvmArch::Compute90],
+            |_| "all".to_owned(),
+        )
+        .unwrap_or_else(|error| panic!("{error}"));
+    let text = std::fs::read_to_string(&built[&NvvmArch::Compute80]["all"]).unwrap();
+    assert!(text.contains(".entry a_made("), "{text}");
+}
+
 #[test]
 fn kernels_need_not_say_that_they_have_no_std() {
     let ptx = ptx(
