@@ -257,8 +257,8 @@ impl Execute for AfterSums {
                 Ok(Next::Step)
             }
             Op::Other(op) => op.execute(runner, warp, at),
-            // A branch has no values as operands.
-            Op::Branch { .. } => Ok(Next::Step),
+            // A branch has no values as operands, so no sum precedes it.
+            Op::Branch { .. } => unreachable!("a branch after sums"),
         }
     }
 

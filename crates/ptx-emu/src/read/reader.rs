@@ -67,8 +67,8 @@ impl IntType {
     }
 }
 
-/// A type of floating-point arithmetic. Half-precision arithmetic is not modelled (conversions
-/// are).
+/// A type of floating-point arithmetic that the host has, too. Half precision is computed apart, in
+/// `instructions::half`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FloatType {
     F32,
