@@ -405,17 +405,23 @@ fn page_name(graded: &Graded, ending: &str) -> String {
     format!("{}-{digest}.{ending}", escape::file_name(&graded.name))
 }
 
-/// For a spreadsheet: no cell of a submission's choosing is a formula.
+/// The characters that begin a formula in spreadsheets, in their wide and small forms too.
+const FORMULA: [char; 12] = [
+    '=', '+', '-', '@', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}', '\u{fe66}', '\u{fe62}',
+    '\u{fe63}', '\u{fe6b}',
+];
+
+/// For a spreadsheet: no cell of a submission's choosing is a formula. All other names stay as they
+/// are, since they are keys to a list of students.
 fn csv(graded: &[Graded]) -> String {
     let mut text = String::from("submission,earned,undecided,graded,possible,result\n");
     for one in graded {
         let cell = |text: &str| {
-            let text = escape::line(text).replace('"', "\"\"");
-            // Any mark: programs take wide and small ones for `=`, and more than `=` for formulas.
-            let first = text.trim_start().chars().next();
-            let is_formula = first.is_some_and(|first| !first.is_alphanumeric());
-            let guard = if is_formula { "'" } else { "" };
-            format!("\"{guard}{text}\"")
+            // Behind a tab or a line's end, a program may cut one off.
+            let is_guarded =
+                text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(FORMULA);
+            let guard = if is_guarded { "'" } else { "" };
+            format!("\"{guard}{}\"", escape::line(text).replace('"', "\"\""))
         };
         let name = cell(&one.name);
         text += &match &one.report {
@@ -434,4 +440,45 @@ fn csv(graded: &[Graded]) -> String {
         };
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_may_be_a_formula_is_text_and_the_rest_is_as_it_is() {
+        let cell = |name: &str| {
+            let one = Graded {
+                name: name.to_owned(),
+                key: String::new(),
+                is_kept: false,
+                report: Err("-".to_owned()),
+            };
+            let text = csv(&[one]);
+            let line = text.lines().nth(1).unwrap().to_owned();
+            line.strip_suffix(",,,,,\"not graded: -\"")
+                .unwrap()
+                .to_owned()
+        };
+        for name in ["=1+1", "+1", "-rf", "@sum", " =1", "\u{ff1d}1", "\u{fe63}1"] {
+            assert_eq!(cell(name), format!("\"'{name}\""));
+        }
+        assert_eq!(cell("\tada"), "\"' ada\"");
+        assert_eq!(cell("\rada"), "\"'\\rada\"");
+        for name in [
+            "_team 7",
+            "(ada)",
+            "[7] bob",
+            "#1",
+            "'dan'",
+            "ada-1",
+            "\u{e9}mile",
+            ".ada",
+            "~",
+        ] {
+            assert_eq!(cell(name), format!("\"{name}\""));
+        }
+        assert_eq!(cell("a\"b"), "\"a\"\"b\"");
+    }
 }

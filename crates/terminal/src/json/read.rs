@@ -26,6 +26,10 @@ impl Head {
         if text.trim().is_empty() {
             return Err("is empty".to_owned());
         }
+        if text.starts_with('\u{feff}') {
+            // RFC 8259, section 8.1: none is to be written. PowerShell and some editors do.
+            return Err("begins with a byte order mark, which JSON does not have; save it as UTF-8 without one".to_owned());
+        }
         serde_json::from_str(text).map_err(|error| match error.classify() {
             Category::Eof => format!("ends early, in line {}", error.line()),
             Category::Data => "does not begin with `schema_version` and `command`".to_owned(),
@@ -124,6 +128,10 @@ mod tests {
         assert_eq!(why(" \n"), "is empty");
         assert_eq!(why("{\"command\": \"perf\""), "ends early, in line 1");
         assert_eq!(why("text"), "is not JSON, in line 1, column 2");
+        assert_eq!(
+            why("\u{feff}{}"),
+            "begins with a byte order mark, which JSON does not have; save it as UTF-8 without one"
+        );
         let no_head = "does not begin with `schema_version` and `command`";
         for text in [
             "{}",
