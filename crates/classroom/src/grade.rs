@@ -412,7 +412,9 @@ impl Grader {
         };
         let name = match wanted {
             Wanted::Cuda(ordinal) => DeviceName::Cuda(ordinal),
-            Wanted::Emulated | Wanted::Cpu => DeviceName::Emulated,
+            Wanted::Emulated => DeviceName::Emulated,
+            // `without_devices` refuses it.
+            Wanted::Cpu => return Err(CommandError::Bug("the CPU grades nothing".to_owned())),
         };
         let device = (name, self.device(wanted)?);
         let with_source = WithSource {
@@ -445,7 +447,8 @@ impl Grader {
     fn terms(&self, device: DeviceKind, model: &str) -> Result<Terms, CommandError> {
         let lab_spec = self.lab_spec(None)?;
         Ok(Terms {
-            harness: env!("CARGO_PKG_VERSION").to_owned(),
+            harness: store::program_digest()?,
+            course: course_digest()?,
             lab: lab_spec.lab.clone(),
             lab_file: sha256(&lab_spec.text),
             device: device.to_string(),
@@ -484,6 +487,18 @@ impl Grader {
         let lab_spec = lab_file_here(&lab, None)?;
         Ok(self.lab_file_here.get_or_init(|| lab_spec))
     }
+}
+
+/// That of the course that submissions are compiled against; none where there is no course, which
+/// packing a folder will say.
+fn course_digest() -> Result<Option<String>, CommandError> {
+    let Ok(root) = course_root(None) else {
+        return Ok(None);
+    };
+    let digest = store::course_digest(&root).map_err(|error| {
+        CommandError::Environment(format!("{}: cannot be read: {error}", root.display()))
+    })?;
+    Ok(Some(digest))
 }
 
 /// The value of a flag.

@@ -78,6 +78,7 @@ pub fn grade_all(
     let Found {
         submissions: found,
         links,
+        added,
         others,
     } = class.found;
     let neither = ["is not a folder or bundle", "are not folders or bundles"];
@@ -85,7 +86,8 @@ pub fn grade_all(
         "is a link to what is not in the folder",
         "are links to what is not in the folder",
     ];
-    for (names, why) in [(others, neither), (links, out_of_it)] {
+    let by_a_mac = ["is what a Mac adds to a zip"; 2];
+    for (names, why) in [(others, neither), (links, out_of_it), (added, by_a_mac)] {
         if !names.is_empty() {
             out.line(format!("  passed over: {}", passed_over(names, why)))?;
         }

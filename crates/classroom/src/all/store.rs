@@ -14,6 +14,7 @@ use sha2::{Digest, Sha256};
 use crate::arguments::is_folder;
 use exit::CommandError;
 use grading::bundle::MAX_FILE_BYTES;
+use grading::pack::absent;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
 use output_files::digest::hex;
@@ -28,8 +29,12 @@ const FILES: [&str; 2] = ["kernels.rs", "launch.rs"];
 /// gives the same grade.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Terms {
-    /// The program's version.
+    /// SHA-256 of the program: of the grader, and of the references and built-in solutions in it. A
+    /// version stays the same while they are mended.
     pub harness: String,
+    /// SHA-256 of the course's crates, which submissions are compiled against; none without a
+    /// course, as on a machine that grades bundles alone.
+    pub course: Option<String>,
     /// The lab's name.
     pub lab: String,
     /// SHA-256 of the lab file.
@@ -46,6 +51,57 @@ pub struct Terms {
     pub deadline_s: f64,
     /// How long all runs together may take on the emulated device, in seconds.
     pub total_deadline_s: f64,
+}
+
+/// The SHA-256 of this program, for [`Terms`]. Two builds of the same sources may differ, so the
+/// shards of a class are of one program.
+///
+/// # Errors
+///
+/// [`CommandError::Environment`] if the program's own file cannot be read.
+pub fn program_digest() -> Result<String, CommandError> {
+    let mut hash = Sha256::new();
+    let file = std::env::current_exe().and_then(File::open);
+    let hashed = file.and_then(|file| add_bytes(&mut hash, file));
+    hashed.map(|()| hex(&hash.finalize())).map_err(|error| {
+        CommandError::Environment(format!(
+            "cannot read this program's own file, which tells its kept reports from those of another: {error}"
+        ))
+    })
+}
+
+/// The SHA-256 of the crates of the course in `root` that submissions are compiled against, for
+/// [`Terms`].
+///
+/// # Errors
+///
+/// A file or folder that cannot be read.
+pub fn course_digest(root: &Path) -> io::Result<String> {
+    let (mut folders, mut files) = (Vec::new(), Vec::new());
+    folders.extend(["crates", "kernels-gpu"].map(|name| root.join(name)));
+    while let Some(folder) = folders.pop() {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            let is_source = path
+                .extension()
+                .is_some_and(|end| end == "rs" || end == "toml");
+            // Built-in solutions are part of the program.
+            if path.is_dir() && !path.ends_with("solutions") && !path.ends_with("target") {
+                folders.push(path);
+            } else if path.is_file() && is_source {
+                files.push(path);
+            }
+        }
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    for path in files {
+        let name = path.strip_prefix(root).unwrap_or(&path);
+        hash.update(name.as_os_str().as_encoded_bytes());
+        hash.update([0]);
+        hash.update(Sha256::digest(fs::read(&path)?));
+    }
+    Ok(hex(&hash.finalize()))
 }
 
 /// A submission among others.
@@ -65,6 +121,8 @@ pub struct Found {
     pub submissions: Vec<Submission>,
     /// The names of those that are links to what is elsewhere: who knows whose it is.
     pub links: Vec<String>,
+    /// The names of what a Mac adds to an archive: no student handed it in.
+    pub added: Vec<String>,
     /// The names of all else except the results: nothing is passed over in silence.
     pub others: Vec<String>,
 }
@@ -88,6 +146,7 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
     let mut found = Found {
         submissions: Vec::new(),
         links: Vec::new(),
+        added: Vec::new(),
         others: Vec::new(),
     };
     for entry in fs::read_dir(folder).map_err(|error| refused(&error))? {
@@ -99,7 +158,9 @@ pub fn submissions(folder: &Path, results: &Path) -> Result<Found, CommandError>
             continue;
         }
         let is_one = path.is_dir() || path.extension().is_some_and(|ending| ending == "bundle");
-        if !is_one || name.starts_with('.') {
+        if name == "__MACOSX" {
+            found.added.push(name);
+        } else if !is_one || name.starts_with('.') {
             found.others.push(name);
         } else if leads_out(&path) {
             found.links.push(name);
@@ -194,6 +255,10 @@ impl Store {
                 let path = submission.path.join(name);
                 // A link is refused, wherever it leads.
                 let metadata = fs::symlink_metadata(&path);
+                // The report of one that is missing names what is there instead.
+                if metadata.is_err() {
+                    hash.update(absent(&submission.path, name));
+                }
                 add_file(&mut hash, &path, metadata, MAX_SOURCE_BYTES);
             }
         } else {
@@ -259,30 +324,31 @@ fn add_file(hash: &mut Sha256, path: &Path, metadata: io::Result<Metadata>, max_
         Err(error) => return why_not(&error.kind().to_string()),
     };
     hash.update(length.to_le_bytes());
-    let hashed = File::open(path).and_then(|file| {
-        let mut file = BufReader::new(file.take(max_bytes));
-        while let piece @ [_, ..] = file.fill_buf()? {
-            hash.update(piece);
-            let length = piece.len();
-            file.consume(length);
-        }
-        Ok(())
-    });
+    let hashed = File::open(path).and_then(|file| add_bytes(hash, file.take(max_bytes)));
     if let Err(error) = hashed {
         hash.update(error.kind().to_string());
     }
+}
+
+/// Adds all that is read.
+fn add_bytes(hash: &mut Sha256, bytes: impl Read) -> io::Result<()> {
+    let mut bytes = BufReader::new(bytes);
+    while let piece @ [_, ..] = bytes.fill_buf()? {
+        hash.update(piece);
+        let length = piece.len();
+        bytes.consume(length);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Kept reports are found by these bytes: a change of one is a change of `key_version`.
-    #[test]
-    fn a_key_is_a_hash_of_named_fields() {
-        let folder = tempfile::tempdir().unwrap();
-        let terms = Terms {
-            harness: "1.0.0".to_owned(),
+    fn terms() -> Terms {
+        Terms {
+            harness: "01".to_owned(),
+            course: None,
             lab: "wave2d".to_owned(),
             lab_file: "00".to_owned(),
             device: "cuda".to_owned(),
@@ -291,14 +357,87 @@ mod tests {
             draw: Some(7),
             deadline_s: 60.0,
             total_deadline_s: 600.0,
+        }
+    }
+
+    #[test]
+    fn the_course_is_what_submissions_are_compiled_against() {
+        let folder = tempfile::tempdir().unwrap();
+        let put = |name: &str, text: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
         };
-        let store = Store::open(folder.path(), &terms).unwrap();
-        insta::assert_snapshot!(String::from_utf8_lossy(&store.terms), @r#"{"key_version":1,"report_schema":3,"terms":{"harness":"1.0.0","lab":"wave2d","lab_file":"00","device":"cuda","model":"NVIDIA H100","seed":null,"draw":7,"deadline_s":60.0,"total_deadline_s":600.0}}"#);
+        put("crates/plan/src/lib.rs", "a");
+        put("kernels-gpu/Cargo.toml", "b");
+        let digest = || course_digest(folder.path()).unwrap();
+        let first = digest();
+        for name in [
+            "kernels-gpu/solutions/x/kernels.rs",
+            "crates/plan/README.md",
+            "labs/a.rs",
+        ] {
+            put(name, "c");
+            assert_eq!(digest(), first, "{name}");
+        }
+        put("crates/plan/src/lib.rs", "aa");
+        assert_ne!(digest(), first);
+        put("crates/plan/src/lib.rs", "a");
+        assert_eq!(digest(), first);
+        put("crates/plan/src/new.rs", "");
+        assert_ne!(digest(), first);
+    }
+
+    /// A mended program is another one, and finds no reports of the old one.
+    #[test]
+    fn a_program_is_known_by_its_bytes() {
+        assert_eq!(program_digest().unwrap(), program_digest().unwrap());
+        assert_eq!(program_digest().unwrap().len(), 64);
+        let folder = tempfile::tempdir().unwrap();
+        let key = |harness: &str, course: Option<&str>| {
+            let terms = Terms {
+                harness: harness.to_owned(),
+                course: course.map(str::to_owned),
+                ..terms()
+            };
+            let path = folder.path().join("ada");
+            let name = "ada".to_owned();
+            Store::open(folder.path(), &terms)
+                .unwrap()
+                .key(&Submission { name, path })
+        };
+        assert_eq!(key("01", None), key("01", None));
+        assert_ne!(key("01", None), key("02", None));
+        assert_ne!(key("01", None), key("01", Some("03")));
+    }
+
+    /// Submissions without a file share no report: it names what is there instead.
+    #[test]
+    fn what_is_there_instead_of_a_file_is_part_of_a_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), &terms()).unwrap();
+        let key = |name: &str, file: &str| {
+            let path = folder.path().join(name);
+            fs::create_dir_all(&path).unwrap();
+            fs::write(path.join(file), "").unwrap();
+            let name = name.to_owned();
+            store.key(&Submission { name, path })
+        };
+        assert_ne!(key("ada", "Kernels.rs"), key("bob", "kernels.rs.txt"));
+        assert_eq!(key("cleo", "notes.txt"), key("dan", "todo.txt"));
+    }
+
+    /// Kept reports are found by these bytes: a change of one is a change of `key_version`.
+    #[test]
+    fn a_key_is_a_hash_of_named_fields() {
+        let folder = tempfile::tempdir().unwrap();
+        let store = Store::open(folder.path(), &terms()).unwrap();
+        insta::assert_snapshot!(String::from_utf8_lossy(&store.terms), @r#"{"key_version":1,"report_schema":3,"terms":{"harness":"01","course":null,"lab":"wave2d","lab_file":"00","device":"cuda","model":"NVIDIA H100","seed":null,"draw":7,"deadline_s":60.0,"total_deadline_s":600.0}}"#);
         let path = folder.path().join("ada");
         fs::create_dir(&path).unwrap();
         fs::write(path.join("kernels.rs"), "// kernels").unwrap();
         fs::write(path.join("launch.rs"), "// launch").unwrap();
         let name = "ada".to_owned();
-        insta::assert_snapshot!(store.key(&Submission { name, path }), @"1473398edcd7000052969fe3e2255b8fb3188676ad4d02ba67cdaac1e7362beb");
+        insta::assert_snapshot!(store.key(&Submission { name, path }), @"fb00a8f050fbdb488346a25830cc8afac9e083cc33089ecfe555c966316f8e20");
     }
 }

@@ -92,6 +92,7 @@ impl School {
 fn terms(device: &str) -> Terms {
     Terms {
         harness: env!("CARGO_PKG_VERSION").to_owned(),
+        course: None,
         lab: "wave2d".to_owned(),
         lab_file: "00".to_owned(),
         device: device.to_owned(),

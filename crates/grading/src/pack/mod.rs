@@ -51,7 +51,7 @@ use options::HIDDEN_BEGUN;
 pub use dependencies::Dependencies;
 pub use error::PackError;
 pub use options::Options;
-pub use screen::Sources;
+pub use screen::{Sources, absent};
 
 use crate::bundle::{BuiltWith, Bundle, BundleErrorKind, BundledCase, NotRecorded, Room};
 use crate::lab_spec::{CaseSpec, Group, LabSpec};

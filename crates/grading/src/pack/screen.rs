@@ -7,6 +7,7 @@
 //! runs. What tokens cannot show, a name or mark that a macro is given, is looked for in the text
 //! after macro expansion (`expansion`).
 
+mod absent;
 mod expansion;
 mod rules;
 #[cfg(test)]
@@ -19,6 +20,7 @@ use std::path::Path;
 
 use tokens::{TokenError, TokenKind};
 
+pub use absent::absent;
 pub use expansion::{Machine, expanded};
 
 use super::PackError;
@@ -99,7 +101,7 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
     };
     // Of the link itself, not of what it points to.
     let metadata = fs::symlink_metadata(&path).map_err(|error| match error.kind() {
-        std::io::ErrorKind::NotFound => refused(format!("is missing; {FILES}")),
+        std::io::ErrorKind::NotFound => refused(absent(dir, name)),
         _ => refused(format!("cannot be read: {error}")),
     })?;
     if !metadata.is_file() {
