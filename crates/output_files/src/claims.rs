@@ -1,13 +1,56 @@
 //! The places that this process is going to write, and those that it reads: no output takes
-//! another's.
+//! another's, and none replaces an input.
 
+use std::ffi::OsString;
+use std::fs;
+use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::OutputError;
 
-/// Places, each with the flag that is going to write there; none for a file that is read.
-static CLAIMED: Mutex<Vec<(PathBuf, Option<String>)>> = Mutex::new(Vec::new());
+static CLAIMED: Mutex<Vec<Claim>> = Mutex::new(Vec::new());
+
+#[derive(Debug)]
+struct Claim {
+    place: PathBuf,
+    /// The flag that is going to write there; none for what is read.
+    owner: Option<String>,
+}
+
+/// The value of an argument that names a file or folder to write. The command line takes every
+/// other path for one that is read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OutputPath(PathBuf);
+
+impl OutputPath {
+    /// Refuses a path that no output may have, before any is opened. What is wrong with a folder,
+    /// who makes it tells.
+    ///
+    /// # Errors
+    ///
+    /// [`OutputError::Path`] if `flag` names what this command reads, or somebody's source.
+    pub fn check(&self, flag: &str) -> Result<(), OutputError> {
+        match self.is_dir() {
+            true => Ok(()),
+            false => Claimed::new(flag, self).map(drop),
+        }
+    }
+}
+
+impl From<OsString> for OutputPath {
+    fn from(text: OsString) -> OutputPath {
+        OutputPath(text.into())
+    }
+}
+
+impl Deref for OutputPath {
+    type Target = Path;
+
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
 
 /// A place that is this output's until it is dropped.
 #[derive(Debug)]
@@ -18,38 +61,71 @@ impl Claimed {
     ///
     /// # Errors
     ///
-    /// [`OutputError::Path`] if it is another output's, or an input.
+    /// [`OutputError::Path`] if it is another output's, an input, or somebody's source.
     pub(crate) fn new(flag: &str, target: &Path) -> Result<Claimed, OutputError> {
-        let place = place(target);
+        let refused = |reason: String| Err(OutputError::path(flag, target, reason));
+        let (place, identity) = (place(target), identity(target));
         let mut claimed = lock();
-        let Some((_, owner)) = claimed.iter().find(|(path, _)| *path == place) else {
-            claimed.push((place.clone(), Some(flag.to_owned())));
-            return Ok(Claimed(place));
+        let is_read = |claim: &Claim| {
+            // Of the file that is there now: the number of one that is gone is soon another's.
+            let is_same = || identity.is_some() && self::identity(&claim.place) == identity;
+            claim.owner.is_none() && (claim.place == place || is_same())
         };
-        let reason = match owner {
-            None => "this command reads it; name another".to_owned(),
-            Some(other) if other == flag => "is named twice".to_owned(),
-            Some(other) => format!("{other} writes there, too; name another"),
-        };
-        Err(OutputError::path(flag, target, reason))
+        if claimed.iter().any(is_read) {
+            return refused("this command reads it; name another".to_owned());
+        }
+        if let Some(other) = claimed.iter().find(|claim| claim.place == place) {
+            let other = other.owner.as_deref().unwrap_or_default();
+            return refused(match other == flag {
+                true => "is named twice".to_owned(),
+                false => format!("{other} writes there, too; name another"),
+            });
+        }
+        if is_source(target) {
+            return refused(
+                "is source, which this command does not write; name another".to_owned(),
+            );
+        }
+        claimed.push(Claim {
+            place: place.clone(),
+            owner: Some(flag.to_owned()),
+        });
+        Ok(Claimed(place))
     }
 }
 
 impl Drop for Claimed {
     fn drop(&mut self) {
-        lock().retain(|(path, owner)| *path != self.0 || owner.is_none());
+        lock().retain(|claim| claim.place != self.0 || claim.owner.is_none());
     }
 }
 
-/// Claims a file that is read, and that to which it links, for as long as the process runs.
-pub(crate) fn spare(path: &Path) {
-    let mut claimed = lock();
+/// Claims what is read, by whatever name, for as long as the process runs. The flag that is going
+/// to write there, if there is one.
+pub(crate) fn spare(path: &Path) -> Option<String> {
+    let place = place(path);
     let linked = path.canonicalize().ok();
-    for place in linked.into_iter().chain([place(path)]) {
-        if claimed.iter().all(|(other, _)| *other != place) {
-            claimed.push((place, None));
-        }
+    let mut claimed = lock();
+    let mut here = claimed.iter().filter(|claim| {
+        claim.place == place || linked.as_ref().is_some_and(|linked| claim.place == *linked)
+    });
+    let writer = here.find_map(|claim| claim.owner.clone());
+    let is_known = |claim: &Claim| claim.owner.is_none() && claim.place == place;
+    if !claimed.iter().any(is_known) {
+        let owner = None;
+        claimed.push(Claim { place, owner });
     }
+    writer
+}
+
+/// Whether a file is one that people write, and no command does: a command may read it without
+/// being told its name, as `profile` does with kernels.
+fn is_source(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    let ending = path.extension().unwrap_or_default();
+    let names = ["Cargo.lock", "Cargo.toml", "hints.toml", "lab.toml"];
+    path.is_file()
+        && (ending == "rs" || ending == "md" || names.iter().any(|source| name == *source))
 }
 
 /// One name for a file, which need not be there: without links among its folders.
@@ -60,16 +136,37 @@ fn place(path: &Path) -> PathBuf {
     };
     match (folder.canonicalize(), path.file_name()) {
         (Ok(folder), Some(name)) => folder.join(name),
-        _ => path.to_owned(),
+        _ => path.canonicalize().unwrap_or_else(|_| path.to_owned()),
     }
 }
 
-fn lock() -> MutexGuard<'static, Vec<(PathBuf, Option<String>)>> {
+/// Device and inode.
+#[cfg(unix)]
+type Identity = (u64, u64);
+
+#[cfg(unix)]
+fn identity(path: &Path) -> Option<Identity> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = fs::metadata(path).ok()?;
+    Some((metadata.dev(), metadata.ino()))
+}
+
+#[cfg(not(unix))]
+type Identity = PathBuf;
+
+#[cfg(not(unix))]
+fn identity(path: &Path) -> Option<Identity> {
+    fs::canonicalize(path).ok()
+}
+
+fn lock() -> MutexGuard<'static, Vec<Claim>> {
     CLAIMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use crate::input::spare;
     use crate::{OutputDocument, OutputFile, OutputFolder};
 
     #[test]
@@ -93,5 +190,42 @@ mod tests {
         assert!(said.to_string().ends_with(": is named twice"), "{said}");
         first.finish().unwrap();
         OutputFile::create("--gif", &target).unwrap();
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_is_read_is_not_replaced_by_any_of_its_names() {
+        use std::os::unix::fs::symlink;
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("read"), "old").unwrap();
+        fs::hard_link(at("read"), at("hard")).unwrap();
+        symlink("read", at("link")).unwrap();
+        symlink(".", at("folder")).unwrap();
+        // Read by the name of a link: both it and the file stay.
+        spare(&at("link"));
+        for name in ["link", "read", "hard", "folder/read", "folder/../read"] {
+            let target = match name {
+                "folder/../read" => folder.path().join("folder/./read"),
+                name => at(name),
+            };
+            let said = OutputFile::create("-o", &target).unwrap_err().to_string();
+            let expected = ": this command reads it; name another";
+            assert!(said.ends_with(expected), "{said}");
+        }
+        assert_eq!(fs::read_to_string(at("read")).unwrap(), "old");
+        OutputFile::create("-o", &at("other")).unwrap();
+    }
+
+    #[test]
+    fn source_is_not_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, is_source) in [("kernels.rs", true), ("lab.toml", true), ("a.json", false)] {
+            let target = folder.path().join(name);
+            drop(OutputFile::create("--json", &target).unwrap());
+            fs::write(&target, "").unwrap();
+            let again = OutputFile::create("--json", &target);
+            assert_eq!(again.is_err(), is_source, "{name}");
+        }
     }
 }

@@ -24,6 +24,7 @@ use claims::Claimed;
 use error::{NOT_EMPTY, parent, refused};
 use interrupt::Unfinished;
 
+pub use claims::OutputPath;
 pub use document::OutputDocument;
 pub use error::{OutputError, not_written, unwritable};
 pub use growing_folder::GrowingFolder;
