@@ -9,6 +9,7 @@ use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
 use grading::pack::own::Purpose;
+use guard::guard;
 use inspect::{counts, occupancy, profile};
 use lab::catalogue::{self, SubmissionArg};
 use measure::{compare, perf, report, tune};
@@ -75,8 +76,13 @@ enum Command {
 const FOR_INSTRUCTORS: [&[&str]; 3] = [&["check-course"], &["export"], &["new-lab"]];
 
 impl Cli {
-    /// Reads the command line. Without built-in solutions, `--help` does not show what needs them.
-    pub fn read() -> Cli {
+    /// Reads the command line, and ends the program where it makes no sense. Without built-in
+    /// solutions, `--help` does not show what needs them.
+    ///
+    /// # Errors
+    ///
+    /// An output that would replace an input.
+    pub fn read() -> Result<Cli, CommandError> {
         let mut command = saying_which_submissions(taking_negative_numbers(Cli::command()));
         if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
@@ -87,13 +93,12 @@ impl Cli {
         if let Some(remedy) = json_with_a_space(&typed.collect::<Vec<_>>()) {
             command.error(ErrorKind::InvalidValue, remedy).exit();
         }
-        let matches = command.clone().try_get_matches();
-        let read = matches.and_then(|mut matches| Cli::from_arg_matches_mut(&mut matches));
-        let read = read.map_err(|error| without_hidden(error, &command));
-        read.unwrap_or_else(|error| match moved(&error).or_else(|| no_number(&error)) {
-            Some(words) => command.error(error.kind(), words).exit(),
-            None => error.exit(),
-        })
+        let matches = match command.clone().try_get_matches() {
+            Ok(matches) => matches,
+            Err(error) => refuse(error, command),
+        };
+        guard(&command, &matches)?;
+        Cli::from_arg_matches(&matches).or_else(|error| refuse(error, command))
     }
 
     /// The lab, and the submissions that are to be its solutions beside the built-in ones.
@@ -153,6 +158,15 @@ impl Cli {
             Command::Emulate(args) => crate::emulate::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
+    }
+}
+
+/// Ends the program with what is wrong with the command line.
+fn refuse(error: clap::Error, mut command: clap::Command) -> ! {
+    let error = without_hidden(error, &command);
+    match moved(&error).or_else(|| no_number(&error)) {
+        Some(words) => command.error(error.kind(), words).exit(),
+        None => error.exit(),
     }
 }
 
@@ -258,5 +272,6 @@ fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
     }
 }
 
+mod guard;
 #[cfg(test)]
 mod tests;

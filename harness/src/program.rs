@@ -11,8 +11,7 @@ use terminal::stdout::Out;
 /// Does what the command line says. The exit code says how it went.
 pub fn main() -> ExitCode {
     report_bugs_in_one_line();
-    let cli = Cli::read();
-    let code = match catch_unwind(|| cli.run(&mut Out::stdout())) {
+    let code = match catch_unwind(|| Cli::read()?.run(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),
         Ok(Err(failure)) => {
             // It may quote a submission.

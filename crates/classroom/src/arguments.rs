@@ -8,7 +8,6 @@ use grading::lab_spec::{self, LabSpec, LabSpecError};
 
 use exit::CommandError;
 use host::course_root;
-use output_files::input::spare;
 use page::escape;
 use terminal::look::Look;
 
@@ -28,7 +27,6 @@ pub fn number(text: &str) -> Result<u64, String> {
 ///
 /// [`CommandError::Input`]: what cannot be read, or the first fault, with its line.
 pub fn read_lab_file(flag: &str, path: &Path) -> Result<LabSpec, CommandError> {
-    spare(path);
     LabSpec::read(path).map_err(|error| {
         CommandError::Input(match error {
             LabSpecError::Unreadable { .. } => format!("{flag} {error}"),
@@ -54,14 +52,6 @@ pub fn is_folder(flag: &str, path: &Path, remedy: &str) -> Result<(), CommandErr
     Err(CommandError::Input(format!(
         "{flag}{path}: {what}; {remedy}"
     )))
-}
-
-/// Keeps a submission, a folder or a bundle, from being replaced by what a command writes.
-pub fn spare_submission(submission: &Path) {
-    spare(submission);
-    for file in ["kernels.rs", "launch.rs"] {
-        spare(&submission.join(file));
-    }
 }
 
 /// The lab file of a lab: that of the course's folder, or without one, or where it is the same, the

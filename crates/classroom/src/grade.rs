@@ -23,14 +23,13 @@ use grading::report::{GradeReport, SubmissionId};
 use grading::worker::{self, Job};
 use output_files::ScratchFolder;
 use output_files::digest::sha256;
-use output_files::input::spare;
 use output_files::unwritable;
 
 use super::all::folder;
 use super::all::shard::Shard;
 use super::all::store::{self, Store, Terms};
 use super::all::{Class, grade_all, named};
-use super::arguments::{course_root, lab_file_here, number, read_lab_file, spare_submission};
+use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
 use lab::devices::{Gpus, Machine, Wanted};
@@ -140,10 +139,6 @@ pub fn run(args: &GradeArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
             submission.display(),
             own.display()
         )));
-    }
-    spare_submission(submission);
-    if let Some(file) = &args.settings.lab_file {
-        spare(file);
     }
     let files = args.report.open()?;
     let grader = Grader::new(&args.settings, None)?;

@@ -4,9 +4,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use super::arguments::{
-    course_root, is_folder, lab_file_here, number, read_lab_file, spare_submission,
-};
+use super::arguments::{course_root, is_folder, lab_file_here, number, read_lab_file};
 use super::report::figures::LONGEST_MESSAGE;
 use clap::Args;
 use grading::engine::GradeError;
@@ -16,7 +14,7 @@ use grading::pack::Options;
 use grading::pack::job::{PackProcesses, PackedFile};
 
 use exit::{CommandError, Ending};
-use output_files::{OutputFile, ScratchFolder};
+use output_files::{OutputFile, OutputPath, ScratchFolder};
 use page::escape;
 use terminal::stdout::Out;
 use units::{bytes, count};
@@ -36,7 +34,7 @@ pub struct PackArgs {
     lab: String,
     /// The bundle's file
     #[arg(short, long, value_name = "FILE")]
-    output: PathBuf,
+    output: OutputPath,
     /// Take the lab's cases from this file instead of the built-in ones
     #[arg(long, value_name = "FILE")]
     lab_file: Option<PathBuf>,
@@ -82,9 +80,8 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         }
     };
     is_folder("", &args.dir, "name one with kernels.rs and launch.rs")?;
-    spare_submission(&args.dir);
     // A path that cannot be written is refused before minutes of building.
-    let output = OutputFile::create("--output", &args.output)?;
+    let output = OutputFile::create("-o", &args.output)?;
     let mut options = Options::new(course_root(args.course.as_deref())?);
     options.cache.clone_from(&args.cache);
     options.without_landlock = args.without_landlock;

@@ -4,12 +4,13 @@
 //! root or in the working folder, goes before it.
 
 use std::fmt::Write as _;
-use std::io::{ErrorKind, Write as _, stderr};
+use std::fs;
+use std::io::{self, ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use device::{DeviceInfo, DeviceKind};
 use lab::{Lab, LabCase, Speed, Variant, find_variant, target};
-use output_files::input::unreadable;
+use output_files::input::{open, open_own, text_of, unreadable};
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
 use toml::Spanned;
@@ -184,7 +185,7 @@ impl Table {
 
     /// The entries of shapes that there are, and what to say of the others.
     pub(super) fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
-        let (entries, file) = read(path)?;
+        let (entries, file) = read(path, open)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
         for (line, entry) in entries {
@@ -215,7 +216,8 @@ impl Table {
     /// [`CommandError::Input`] for a file that cannot be read, is not TOML, or has other keys, with
     /// the line.
     pub fn read(path: &Path) -> Result<Table, CommandError> {
-        let (entries, _) = read(path)?;
+        // `tune` writes it again.
+        let (entries, _) = read(path, open_own)?;
         let entries = entries.into_iter().map(|(_, entry)| entry).collect();
         Ok(Table { entries })
     }
@@ -339,9 +341,12 @@ pub(crate) fn by_demand(
 }
 
 /// The entries with their lines, and the file's name for messages.
-fn read(file: &Path) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
+fn read(
+    file: &Path,
+    open: fn(&Path) -> io::Result<fs::File>,
+) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
     let name = file.display().to_string();
-    let (text, name) = match std::fs::read_to_string(file) {
+    let (text, name) = match open(file).and_then(text_of) {
         Ok(text) => (text, name),
         Err(error) if error.kind() == ErrorKind::NotFound => match file == path() {
             true => (BUILT_IN.to_owned(), format!("{NAME} in this program")),

@@ -5,14 +5,14 @@
 
 pub mod read;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use serde::Serialize;
 
 use crate::stdout::Out;
 use exit::CommandError;
-use output_files::OutputDocument;
+use output_files::{OutputDocument, OutputPath};
 
 /// Version of all the documents that do not name their own.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -23,7 +23,7 @@ pub struct JsonArg {
     /// Write the report as JSON, to FILE beside the usual report, or to standard output in its
     /// place
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true)]
-    json: Option<Option<PathBuf>>,
+    json: Option<Option<OutputPath>>,
 }
 
 /// Where the document goes.
@@ -47,7 +47,7 @@ impl JsonArg {
         match &self.json {
             None => Ok(JsonOut::No),
             Some(None) => Ok(JsonOut::Stdout),
-            Some(Some(file)) if file == Path::new("-") => Ok(JsonOut::Stdout),
+            Some(Some(file)) if **file == *Path::new("-") => Ok(JsonOut::Stdout),
             Some(Some(file)) => Ok(JsonOut::File(OutputDocument::create("--json", file)?)),
         }
     }

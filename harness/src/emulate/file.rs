@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use device::{Options, Schedule};
 use exit::{CommandError, Ending};
-use output_files::input::unreadable;
+use output_files::input::{text, unreadable};
 use ptx_emu::{Executable, Fault, LaunchConfig, Machine, OutOfMemory};
 use serde::Serialize;
 use terminal::look::Look;
@@ -61,7 +61,7 @@ pub(super) fn run(
     let json = args.json.open()?;
     let input =
         |error: &dyn std::fmt::Display| CommandError::Input(format!("{}: {error}", file.display()));
-    let text = std::fs::read_to_string(file).map_err(|error| input(&unreadable(&error)))?;
+    let text = text(file).map_err(|error| input(&unreadable(&error)))?;
     let executable = Arc::new(Executable::parse(&text).map_err(|error| input(&error))?);
     let mut report = Report::of(file, &executable);
     let shows = json.wants_text();

@@ -21,7 +21,7 @@ use clap::Args;
 use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue::needs_solutions;
-use output_files::OutputFolder;
+use output_files::{OutputFolder, OutputPath};
 use terminal::stdout::Out;
 
 use crate::new_project;
@@ -31,7 +31,7 @@ use crate::new_project;
 pub struct ExportArgs {
     /// Where the copy goes: a folder that is empty or not there yet
     #[arg(long, value_name = "DIR")]
-    out: PathBuf,
+    out: OutputPath,
     /// The course's folder [default: the working folder, or the nearest above it that is a course]
     #[arg(long, value_name = "DIR")]
     course: Option<PathBuf>,

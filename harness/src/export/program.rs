@@ -5,8 +5,11 @@ use std::path::Path;
 
 use exit::CommandError;
 use grading::lab_spec::{Group, LabSpec, edited, embedded};
-use output_files::input::unreadable;
+use output_files::input::{read, unreadable};
 use plan::Command;
+
+/// A program that is larger is none of ours, which have 50 MB with symbols of debuggers.
+const MAX_BYTES: u64 = 1 << 30;
 
 /// A program's bytes, if they are those of a program without solutions, and without hidden cases of
 /// this program's lab files and of those of the course in `root`.
@@ -16,7 +19,7 @@ use plan::Command;
 /// [`CommandError::Input`] for another file, one that cannot be read, or a course with a lab file
 /// that makes no sense.
 pub fn for_students(file: &Path, root: &Path) -> Result<Vec<u8>, CommandError> {
-    let bytes = std::fs::read(file).map_err(|error| {
+    let bytes = read(file, MAX_BYTES).map_err(|error| {
         let (file, why) = (file.display(), unreadable(&error));
         CommandError::Input(format!("--program {file}: {why}"))
     })?;

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use exit::{CommandError, Ending};
 use host::course_root;
-use output_files::OutputFolder;
+use output_files::{OutputFolder, OutputPath};
 use terminal::stdout::Out;
 
 use crate::new_lab::KEYWORDS;
@@ -25,7 +25,7 @@ use crate::new_lab::KEYWORDS;
 )]
 pub struct NewArgs {
     /// The folder to make; its last part is the crate's name
-    folder: PathBuf,
+    folder: OutputPath,
     /// Use the crates of this copy of the repository [default: the one that this folder is in]
     #[arg(long, value_name = "DIR", conflicts_with = "git")]
     path: Option<PathBuf>,

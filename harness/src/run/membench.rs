@@ -4,8 +4,6 @@ mod map;
 mod plot;
 mod report;
 
-use std::path::PathBuf;
-
 use clap::Args;
 use device::DeviceKind;
 use device::{DeviceInfo, Sanitize};
@@ -17,7 +15,7 @@ use host::membench::{
 
 use exit::{CommandError, Ending};
 use lab::devices::{Machine, Named, Wanted};
-use output_files::OutputDocument;
+use output_files::{OutputDocument, OutputPath};
 use terminal::json::JsonArg;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -27,11 +25,11 @@ use terminal::stdout::Out;
 pub struct MembenchArgs {
     /// Where to write the plot of latency against footprint [default: membench.svg]
     #[arg(long, value_name = "FILE")]
-    plot: Option<PathBuf>,
+    plot: Option<OutputPath>,
     /// Also measure the latency of lines of L2 from every multiprocessor, and write a picture of
     /// it: an SVG file
     #[arg(long, value_name = "FILE")]
-    map: Option<PathBuf>,
+    map: Option<OutputPath>,
     /// Where to measure: cuda, cuda:N; emulated checks the kernels, briefly, and measures nothing
     #[arg(long, value_name = "DEVICE", default_value = "cuda")]
     device: Wanted,
@@ -83,8 +81,10 @@ fn run_on(
         }
         (None, true) => None,
         (path, false) => {
-            let path = path.clone().unwrap_or("membench.svg".into());
-            Some((OutputDocument::create("--plot", &path)?, path))
+            let path = path
+                .as_deref()
+                .unwrap_or(std::path::Path::new("membench.svg"));
+            Some((OutputDocument::create("--plot", path)?, path))
         }
     };
     let map = match &args.map {

@@ -1,10 +1,10 @@
 //! Arrays from NumPy's `.npy` files.
 
-use std::fs::File;
 use std::io::{self, BufReader, Read};
 use std::path::Path;
 
 use exit::CommandError;
+use output_files::input::{open, unreadable};
 
 /// Reads an array of numbers of 32 or 64 bits as `f32`, last axis contiguous, and its shape:
 /// versions 1.0 to 3.0 of the
@@ -18,12 +18,8 @@ use exit::CommandError;
 /// the file's name, and what to do.
 pub fn read<const N: usize>(flag: &str, path: &Path) -> Result<([u32; N], Vec<f32>), CommandError> {
     let fail = |reason: String| CommandError::Input(format!("{flag} {}: {reason}", path.display()));
-    let why = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => "there is no such file".to_owned(),
-        kind => format!("cannot be read: {kind}"),
-    };
-    let file = File::open(path).map_err(|error| fail(why(error)))?;
-    let bytes = file.metadata().map_err(|error| fail(why(error)))?;
+    let opened = open(path).and_then(|file| Ok((file.metadata()?, file)));
+    let (bytes, file) = opened.map_err(|error| fail(unreadable(&error)))?;
     read_from(BufReader::new(file), bytes.len()).map_err(fail)
 }
 

@@ -1,7 +1,6 @@
 //! `harness run poisson`.
 
 use std::io::{Write, stderr};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use clap::{Args, ValueEnum};
@@ -17,8 +16,8 @@ use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepper, once};
 use super::timesteps::report_comparison;
 use exit::{CommandError, Ending};
-use output_files::OutputFile;
 use output_files::interrupt::OnInterrupt;
+use output_files::{OutputFile, OutputPath};
 use stats::SamplingRule;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
@@ -49,7 +48,7 @@ pub struct PoissonArgs {
     output: Output,
     /// Where to write it: the folder of poisson-N.npy or .vti; made if it is not there
     #[arg(long, value_name = "DIR", default_value = ".")]
-    out: PathBuf,
+    out: OutputPath,
     /// Ends the file's name, before the dot: poisson-N-S.npy
     #[arg(long, value_name = "S", requires = "output")]
     suffix: Option<String>,

@@ -1,7 +1,7 @@
 //! `harness run stencil25`.
 
 use std::iter::repeat;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -19,6 +19,7 @@ use super::recordings::{Plane, Seismogram, Slices};
 use super::records::Records;
 use super::timesteps;
 use exit::{CommandError, Ending};
+use output_files::OutputPath;
 use terminal::stdout::Out;
 
 /// Frames in a second of a GIF.
@@ -55,14 +56,14 @@ pub struct Stencil25Args {
     /// A new folder for the field: a .vti each, and stencil25.pvd, which ParaView opens [default:
     /// no files]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<OutputPath>,
     /// A film of the slice through the source, x across and z down: a .gif, a .png of the last, or
     /// a folder for a .png of each
     #[arg(long, value_name = "PATH")]
-    gif: Option<PathBuf>,
+    gif: Option<OutputPath>,
     /// Records of receivers along x: a .npy of samples by receivers, and its picture beside it
     #[arg(long, value_name = "FILE.npy")]
-    receivers: Option<PathBuf>,
+    receivers: Option<OutputPath>,
     /// Depth of the receivers: their z, in points [default: just below the shell]
     #[arg(long, value_name = "POINTS", requires = "receivers")]
     receiver_depth: Option<u32>,

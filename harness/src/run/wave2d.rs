@@ -1,7 +1,5 @@
 //! `harness run wave2d`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use host::wave2d::{LAB, Start, Wave2d};
 use kernels_gpu::wave2d::Scene;
@@ -16,6 +14,7 @@ use super::recordings::{Plane, Slices};
 use super::records::Records;
 use super::timesteps;
 use exit::{CommandError, Ending};
+use output_files::OutputPath;
 use terminal::stdout::Out;
 
 /// The arguments of `harness run wave2d`.
@@ -45,14 +44,14 @@ pub struct Wave2dArgs {
     frames: Option<u32>,
     /// A film: a .gif, a .png of the last frame, or a folder for a .png of each
     #[arg(long, value_name = "PATH")]
-    gif: Option<PathBuf>,
+    gif: Option<OutputPath>,
     /// Frames in a second of the .gif, 1 to 50
     #[arg(long, value_name = "N", default_value_t = 25, requires = "gif", value_parser = clap::value_parser!(u16).range(1..=50))]
     fps: u16,
     /// A new folder for the fields: a file each, lengths in cells and times in timesteps [default:
     /// no files]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<OutputPath>,
     /// The format of the files in --out; .vti ones come with wave2d.pvd, which ParaView opens
     #[arg(long, value_enum, default_value = "vti", requires = "out")]
     output: FieldFormat,

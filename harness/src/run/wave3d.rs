@@ -1,7 +1,6 @@
 //! `harness run wave3d`.
 
 use std::iter::repeat;
-use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use host::wave3d::{LAB, Start, Wave3d};
@@ -13,6 +12,7 @@ use super::processor::{DeviceArg, Processor};
 use super::records::Records;
 use super::timesteps;
 use exit::{CommandError, Ending};
+use output_files::OutputPath;
 use terminal::stdout::Out;
 
 /// The arguments of `harness run wave3d`.
@@ -39,7 +39,7 @@ pub struct Wave3dArgs {
     /// A new folder for the fields: a .vti each, and wave3d.pvd, which ParaView opens [default: no
     /// files]
     #[arg(long, value_name = "DIR")]
-    out: Option<PathBuf>,
+    out: Option<OutputPath>,
     #[command(flatten)]
     pub(super) device: DeviceArg,
 }

@@ -17,14 +17,13 @@ pub mod terminal;
 pub mod tests;
 
 use std::io::Write;
-use std::path::PathBuf;
 
 use clap::Args;
 
 use ::terminal::stdout::Out;
 use exit::{CommandError, Ending};
 use grading::report::{CaseGrade, GradeReport};
-use output_files::{OutputFile, OutputFolder};
+use output_files::{OutputFile, OutputFolder, OutputPath};
 use page::escape;
 
 /// Where a grade is written.
@@ -32,20 +31,20 @@ use page::escape;
 pub struct ReportArgs {
     /// Write the grade as JSON
     #[arg(short = 'o', long = "out", value_name = "FILE")]
-    pub json: Option<PathBuf>,
+    pub json: Option<OutputPath>,
     /// Write the grade as a self-contained page
     #[arg(long, value_name = "FILE")]
-    pub html: Option<PathBuf>,
+    pub html: Option<OutputPath>,
     /// Write the results.json that Gradescope reads
     #[arg(long, value_name = "FILE")]
-    pub gradescope: Option<PathBuf>,
+    pub gradescope: Option<OutputPath>,
     /// Write the part that the student may read, without what tells of hidden cases, for any
     /// learning platform: as JSON if the name ends in .json, else as a page
     #[arg(long, value_name = "FILE")]
-    pub student_report: Vec<PathBuf>,
+    pub student_report: Vec<OutputPath>,
     /// Write a picture of each wrong field into this new folder
     #[arg(long, value_name = "DIR")]
-    pub heat_maps: Option<PathBuf>,
+    pub heat_maps: Option<OutputPath>,
     /// Show the points and what went wrong first, no more
     #[arg(long)]
     pub brief: bool,
@@ -75,7 +74,7 @@ impl ReportArgs {
     ///
     /// [`CommandError::Input`] if one cannot be written.
     pub fn open(&self) -> Result<ReportFiles, CommandError> {
-        let file = |flag, path: &Option<PathBuf>| {
+        let file = |flag, path: &Option<OutputPath>| {
             path.as_deref()
                 .map(|path| OutputFile::create(flag, path))
                 .transpose()

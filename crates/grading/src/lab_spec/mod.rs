@@ -20,6 +20,7 @@ use std::path::{Path, PathBuf};
 
 use lab::CaseError;
 use lab::{CaseParams, Lab, LabCase, Seed};
+use output_files::input;
 use output_files::input::unreadable;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -218,7 +219,7 @@ impl LabSpec {
     ///
     /// The file cannot be read, or its first mistake, with the line.
     pub fn read(path: &Path) -> Result<LabSpec, LabSpecError> {
-        let text = std::fs::read_to_string(path).map_err(|source| LabSpecError::Unreadable {
+        let text = input::text(path).map_err(|source| LabSpecError::Unreadable {
             file: path.to_owned(),
             source,
         })?;

@@ -5,7 +5,7 @@ use std::fmt;
 use std::path::Path;
 
 use exit::CommandError;
-use output_files::input::unreadable;
+use output_files::input::{text, unreadable};
 use serde::{Deserialize, Serialize};
 use terminal::json::read::{self, Head};
 use terminal::look::Look;
@@ -149,7 +149,7 @@ impl Counts {
     pub fn read(path: &Path) -> Result<Counts, CommandError> {
         const REMEDY: &str = "write it with --update";
         let parse = || -> Result<Counts, CommandError> {
-            let text = std::fs::read_to_string(path).map_err(|error| {
+            let text = text(path).map_err(|error| {
                 CommandError::Input(format!("{}; {REMEDY}", unreadable(&error)))
             })?;
             let head = Head::of(&text).map_err(|error| {

@@ -13,7 +13,7 @@ mod gate;
 mod tests;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use clap::Args;
 use device::run::run_once;
@@ -22,8 +22,8 @@ use exit::{CommandError, Ending};
 use host::labs;
 use lab::catalogue::{self, SubmissionArg};
 use lab::{Lab, LabCase, Variant};
-use output_files::OutputDocument;
-use output_files::input::{spare, unreadable};
+use output_files::input::{text, unreadable};
+use output_files::{OutputDocument, OutputPath};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -51,7 +51,7 @@ pub struct CountsArgs {
     param: Vec<String>,
     /// Compare with the counts in this file, and exit with 1 if one grew
     #[arg(long, value_name = "FILE")]
-    baseline: Option<PathBuf>,
+    baseline: Option<OutputPath>,
     /// Write the counts to the baseline's file
     #[arg(long, requires = "baseline")]
     update: bool,
@@ -112,9 +112,6 @@ fn run_on(
             "--param {first}: a file of PTX has no case; leave it out, or name a lab instead of {}",
             args.of
         )));
-    }
-    if args.is_ptx() {
-        spare(Path::new(&args.of));
     }
     let before = match (&args.baseline, args.update) {
         (Some(path), false) => Some((path, Counts::read(path)?)),
@@ -260,7 +257,7 @@ impl Kernel {
 fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
     let name = path.display().to_string();
     let wrong = |what: String| CommandError::Input(format!("{name}{what}"));
-    let text = std::fs::read_to_string(path);
+    let text = text(path);
     let text = text.map_err(|error| wrong(format!(": {}", unreadable(&error))))?;
     let texts = ptx::kernels(&text).map_err(|error| wrong(format!(":{error}")))?;
     if texts.is_empty() {

@@ -43,7 +43,6 @@ pub(crate) mod timed_run;
 pub(crate) mod watch;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Instant;
 
@@ -54,6 +53,7 @@ use host::labs;
 use lab::catalogue::{self, SubmissionArg};
 use lab::devices::{Chosen, Machine, Wanted};
 use lab::{Lab, LabCase, Variant};
+use output_files::OutputPath;
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
@@ -129,7 +129,7 @@ pub struct PerfArgs {
     pub(crate) json: JsonArg,
     /// Also write the page that `harness report` makes of the JSON
     #[arg(long, value_name = "FILE")]
-    pub(crate) html: Option<PathBuf>,
+    pub(crate) html: Option<OutputPath>,
 }
 
 const HELP: &str = "\

@@ -41,8 +41,8 @@ use crate::perf::results::{COMMAND, Results, earlier};
 use command::shell_line;
 use exit::{CommandError, Ending};
 use host::membench::Measured;
-use output_files::OutputFile;
-use output_files::input::{spare, unreadable};
+use output_files::input::{text, unreadable};
+use output_files::{OutputFile, OutputPath};
 use terminal::json::read::Head;
 use terminal::stdout::Out;
 
@@ -54,11 +54,11 @@ pub struct ReportArgs {
     results: Vec<PathBuf>,
     /// Where to write the page [default: report.html, or nowhere with --ladder]
     #[arg(short = 'o', long = "out", value_name = "FILE")]
-    out: Option<PathBuf>,
+    out: Option<OutputPath>,
     /// Write each lab's way from the plain variant to the fastest, beside CUDA C++ and the limits,
     /// as an SVG picture
     #[arg(long, value_name = "FILE.svg")]
-    ladder: Option<PathBuf>,
+    ladder: Option<OutputPath>,
 }
 
 const TITLE: &str = "Measurements";
@@ -81,7 +81,7 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
         .collect::<Result<_, CommandError>>()?;
     let page = match (&args.out, &args.ladder) {
         (None, None) => Some(PathBuf::from("report.html")),
-        (page, _) => page.clone(),
+        (page, _) => page.as_deref().map(Path::to_owned),
     };
     // Both, before either is written.
     let picture = args.ladder.as_deref().map(picture).transpose()?;
@@ -119,9 +119,7 @@ enum Document {
 
 impl Document {
     fn read(path: &Path) -> Result<Document, CommandError> {
-        let text =
-            std::fs::read_to_string(path).map_err(|error| CommandError::Input(unreadable(&error)));
-        spare(path);
+        let text = text(path).map_err(|error| CommandError::Input(unreadable(&error)));
         let parsed = text.and_then(|text| Document::parse(&text));
         let filled = parsed.and_then(|document| match document.is_empty() {
             true => Err(CommandError::Input(

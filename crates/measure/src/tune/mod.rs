@@ -13,7 +13,7 @@ mod explore;
 #[cfg(test)]
 mod tests;
 
-use std::path::PathBuf;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
@@ -21,7 +21,7 @@ use device::Device;
 use device::Sanitize;
 use host::labs;
 use lab::{Lab, LabCase, Variant, find_variant};
-use output_files::OutputDocument;
+use output_files::{OutputDocument, OutputPath};
 use stats::SamplingRule;
 use units::{significant, utc};
 
@@ -63,7 +63,7 @@ pub struct TuneArgs {
     /// The table [default: tuned.toml in the course's folder, or else in the working folder; none
     /// for a submission]
     #[arg(long, value_name = "FILE")]
-    table: Option<PathBuf>,
+    table: Option<OutputPath>,
 }
 
 const HELP: &str = "\
@@ -158,7 +158,7 @@ fn run_on(
             other => other,
         })?;
     let device = chosen.devices[0].device;
-    let path = args.table.clone().unwrap_or_else(tuned::path);
+    let path = { args.table.as_deref() }.map_or_else(tuned::path, Path::to_owned);
     // An emulated device's counts, and a submission that changes, are of use where they were asked
     // for.
     let is_kept = args.table.is_some() || !is_emulated && !is_own;

@@ -6,7 +6,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use device::DeviceKind;
 use exit::{CommandError, Ending};
-use output_files::input::{spare, unreadable};
+use output_files::input::{text, unreadable};
 use stats::BETWEEN_RUNS;
 use terminal::json::read;
 use terminal::json::read::Head;
@@ -87,14 +87,13 @@ impl Results {
     /// another version, or lacks a field.
     pub fn read(path: &Path) -> Result<Results, CommandError> {
         let name = path.display();
-        let text = std::fs::read_to_string(path).map_err(|error| {
+        let text = text(path).map_err(|error| {
             let remedy = match error.kind() {
                 ErrorKind::NotFound => format!("; `harness perf --json={name}` makes one"),
                 _ => String::new(),
             };
             CommandError::Input(format!("{name}: {}{remedy}", unreadable(&error)))
         })?;
-        spare(path);
         Results::parse(&text).map_err(|failure| failure.context(name))
     }
 
