@@ -127,13 +127,13 @@ fn is_held(claim: &Path) -> bool {
 
 /// A new folder, which goes if nothing is in it in the end.
 #[derive(Debug)]
-struct MadeFolder {
+pub(crate) struct MadeFolder {
     path: PathBuf,
     _unfinished: Unfinished,
 }
 
 impl MadeFolder {
-    fn make(path: &Path) -> io::Result<MadeFolder> {
+    pub(crate) fn make(path: &Path) -> io::Result<MadeFolder> {
         let ((), unfinished) = Unfinished::if_empty(path, || fs::create_dir(path))?;
         Ok(MadeFolder {
             path: path.to_owned(),

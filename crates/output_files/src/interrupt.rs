@@ -7,9 +7,12 @@
 //! A signal within half a second of the first counts as the same signal. If the program was started
 //! with a signal ignored, as `nohup` does with SIGHUP, it ignores that signal.
 
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::stale::locked;
 
 /// Files and folders to remove when the program is interrupted, in the order they were made.
 static UNFINISHED: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
@@ -68,14 +71,20 @@ impl Drop for OnInterrupt {
 pub(crate) struct Unfinished(Leftover);
 
 impl Unfinished {
-    /// Makes a file or folder and registers it. An interruption comes before both or after both.
+    /// Makes a file or folder, [locks](locked) it, and registers it. An interruption comes before all
+    /// or after all.
     pub(crate) fn make<T: AsRef<Path>>(
-        make: impl FnOnce() -> io::Result<T>,
-    ) -> io::Result<(T, Unfinished)> {
-        Unfinished::register(make, |made| Leftover {
-            path: made.as_ref().to_owned(),
-            is_kept_if_full: false,
-        })
+        make: impl FnMut() -> io::Result<T>,
+    ) -> io::Result<(T, Option<File>, Unfinished)> {
+        let made = Unfinished::register(
+            || locked(make),
+            |(made, _)| Leftover {
+                path: made.as_ref().to_owned(),
+                is_kept_if_full: false,
+            },
+        )?;
+        let ((made, lock), unfinished) = made;
+        Ok((made, lock, unfinished))
     }
 
     /// The same for a file of this path.
@@ -117,6 +126,13 @@ impl Drop for Unfinished {
     fn drop(&mut self) {
         lock(&UNFINISHED).retain(|leftover| *leftover != self.0);
     }
+}
+
+/// Lets no signal end the program in an orderly way until this is dropped: it waits. A second one
+/// does not. No file or folder may be begun, finished or dropped meanwhile.
+pub(crate) fn hold_signals() -> impl Sized {
+    watch_signals();
+    lock(&UNFINISHED)
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

@@ -13,6 +13,8 @@ mod growing_folder;
 pub mod input;
 pub mod interrupt;
 mod scratch;
+mod stale;
+mod together;
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -29,13 +31,15 @@ pub use document::OutputDocument;
 pub use error::{OutputError, not_written, unwritable};
 pub use growing_folder::GrowingFolder;
 pub use scratch::ScratchFolder;
+pub use together::OutputFiles;
 
 /// An unfinished file. If it is dropped without [`OutputFile::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub struct OutputFile {
     writer: BufWriter<Named>,
     target: PathBuf,
-    _unfinished: Unfinished,
+    unfinished: Unfinished,
+    _lock: Option<File>,
     /// None for a file in a place that is claimed as a whole.
     claimed: Option<Claimed>,
 }
@@ -67,12 +71,14 @@ impl OutputFile {
     }
 
     fn beside(folder: &Path, target: &Path) -> io::Result<OutputFile> {
+        stale::sweep(folder, is_temporary);
         let make = || builder(0o666).tempfile_in(folder).map_err(without_path);
-        let (file, unfinished) = Unfinished::make(make)?;
+        let (file, lock, unfinished) = Unfinished::make(make)?;
         Ok(OutputFile {
             writer: BufWriter::new(Named(file)),
             target: target.to_owned(),
-            _unfinished: unfinished,
+            unfinished,
+            _lock: lock,
             claimed: None,
         })
     }
@@ -83,13 +89,19 @@ impl OutputFile {
     ///
     /// [`OutputError::NotWritten`], typically because the disk is full.
     pub fn finish(self) -> Result<PathBuf, OutputError> {
+        self.name().0
+    }
+
+    /// As [`finish`](OutputFile::finish), and what says that an interruption removes it.
+    fn name(self) -> (Result<PathBuf, OutputError>, Unfinished) {
         let failed = |error: io::Error| not_written(&self.target, error);
         let file = self.writer.into_inner();
-        let file = file.map_err(|error| failed(error.into_error()))?;
-        file.0
-            .persist(&self.target)
-            .map_err(|error| failed(error.error))?;
-        Ok(self.target)
+        let file = file.map_err(|error| failed(error.into_error()));
+        let named = file.and_then(|file| {
+            let named = file.0.persist(&self.target);
+            named.map_err(|error| failed(error.error))
+        });
+        (named.map(|_| self.target), self.unfinished)
     }
 
     /// Writes all of it and gives the file its name.
@@ -98,10 +110,15 @@ impl OutputFile {
     ///
     /// [`OutputError::NotWritten`], typically because the disk is full.
     pub fn write_all(mut self, bytes: &[u8]) -> Result<PathBuf, OutputError> {
-        self.writer
-            .write_all(bytes)
-            .map_err(|error| not_written(&self.target, error))?;
+        self.put(bytes)?;
         self.finish()
+    }
+
+    /// Writes all of it, and keeps the temporary name.
+    fn put(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
+        { self.writer.write_all(bytes) }
+            .and_then(|()| self.writer.flush())
+            .map_err(|error| not_written(&self.target, error))
     }
 
     /// Where to write.
@@ -144,6 +161,7 @@ pub struct OutputFolder {
     folder: TempDir,
     target: PathBuf,
     _unfinished: Unfinished,
+    _lock: Option<File>,
     _claimed: Claimed,
 }
 
@@ -164,12 +182,14 @@ impl OutputFolder {
         }
         let parent = parent(flag, target)?;
         let claimed = Claimed::new(flag, target)?;
-        let (folder, unfinished) = Unfinished::make(|| builder(0o777).tempdir_in(parent))
+        stale::sweep(parent, is_temporary);
+        let (folder, lock, unfinished) = Unfinished::make(|| builder(0o777).tempdir_in(parent))
             .map_err(|error| refused(flag, target, &error))?;
         Ok(OutputFolder {
             folder,
             target: target.to_owned(),
             _unfinished: unfinished,
+            _lock: lock,
             _claimed: claimed,
         })
     }
@@ -210,11 +230,19 @@ impl OutputFolder {
     }
 }
 
-/// Temporary names are hidden and name the program. `mode` is as for any new file: the process's
+/// Temporary names are hidden and name the program.
+const PREFIX: &str = ".harness-";
+const SUFFIX: &str = ".tmp";
+
+fn is_temporary(name: &str) -> bool {
+    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+}
+
+/// What makes them. `mode` is as for any new file: the process's
 /// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
     let mut builder = Builder::new();
-    builder.prefix(".harness-").suffix(".tmp");
+    builder.prefix(PREFIX).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

@@ -14,7 +14,7 @@ use clap::Args;
 use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue::needs_solutions;
-use output_files::OutputFile;
+use output_files::OutputFiles;
 use terminal::stdout::Out;
 use units::count;
 
@@ -109,7 +109,7 @@ fn changes(root: &Path, name: &str) -> Result<Vec<Change>, CommandError> {
     for (path, text) in FILES {
         let path = root.join(path.replace("heat1d", name));
         if path.exists() {
-            return Err(taken(name, &path));
+            return Err(taken(root, name, &path));
         }
         let text = read(&root.join(TEMPLATE).join(text))?;
         let new = text.replace("heat1d", name).replace("Heat1d", &type_name);
@@ -170,18 +170,51 @@ fn check_name(root: &Path, name: &str) -> Result<(), CommandError> {
     let folders = modules.iter().chain(&["labs", "kernels-gpu/solutions"]);
     for path in folders.map(|folder| root.join(folder).join(name)) {
         if path.exists() {
-            return Err(taken(name, &path));
+            return Err(taken(root, name, &path));
         }
     }
     Ok(())
 }
 
-fn taken(name: &str, path: &Path) -> CommandError {
+/// The name has a lab: there is `path`. Or it has a part of one, as a call leaves it that was
+/// killed; the lists are changed last.
+fn taken(root: &Path, name: &str, path: &Path) -> CommandError {
+    let lines = [
+        format!("mod {name};"),
+        format!("{name}::{},", type_name(name)),
+    ];
+    let is_in = |path: &&str| {
+        let list = read(&root.join(path)).unwrap_or_default();
+        lines.iter().any(|line| list.contains(line.as_str()))
+    };
+    let lists = lists::LISTS.map(|(path, _)| path);
+    let with_line: Vec<&str> = lists.iter().copied().filter(is_in).collect();
+    if with_line.len() == lists.len() {
+        return CommandError::Input(format!(
+            "new-lab {name}: the name is taken: there is {}",
+            path.display()
+        ));
+    }
+    let places = PLACES.map(|place| place.replace("heat1d", name));
+    let mut parts: Vec<String> = { places.into_iter() }
+        .filter(|place| root.join(place).exists())
+        .collect();
+    parts.extend(with_line.iter().map(|list| format!("its line in {list}")));
     CommandError::Input(format!(
-        "new-lab {name}: the name is taken: there is {}",
-        path.display()
+        "new-lab {name}: there is a part of a lab of this name: {}; if a call that was killed left it, remove it and \
+         call again, otherwise take another name",
+        parts.join(", ")
     ))
 }
+
+/// The files and folders that hold all of [`FILES`].
+const PLACES: [&str; 5] = [
+    "crates/plan/src/heat1d.rs",
+    "kernels-gpu/src/heat1d.rs",
+    "host/src/heat1d.rs",
+    "kernels-gpu/solutions/heat1d",
+    "labs/heat1d",
+];
 
 /// Rust's reserved words of lowercase letters.
 pub(crate) const KEYWORDS: [&str; 50] = [
@@ -199,35 +232,13 @@ fn type_name(name: &str) -> String {
     type_name
 }
 
-/// Writes all files, or none: what was written before one that cannot be is taken back.
+/// Writes all files, or none.
 fn write(changes: &[Change]) -> Result<(), CommandError> {
-    for (done, change) in changes.iter().enumerate() {
-        if let Err(failure) = write_one(&change.path, &change.new) {
-            for change in &changes[..done] {
-                // If the disk is full, an old text may not find its way back.
-                match &change.old {
-                    Some(old) => drop(write_one(&change.path, old)),
-                    None => take_back(&change.path),
-                }
-            }
-            return Err(failure);
-        }
+    let mut files = OutputFiles::default();
+    for change in changes {
+        files.add(&change.path, &change.new)?;
     }
-    Ok(())
-}
-
-/// Removes a new file, and the folders that are empty then.
-fn take_back(path: &Path) {
-    let _ = fs::remove_file(path);
-    let _ = path.ancestors().skip(1).try_for_each(fs::remove_dir);
-}
-
-fn write_one(path: &Path, text: &str) -> Result<(), CommandError> {
-    if let Some(folder) = path.parent() {
-        fs::create_dir_all(folder).map_err(|error| CommandError::not_written(folder, &error))?;
-    }
-    OutputFile::create("new-lab", path)?.write_all(text.as_bytes())?;
-    Ok(())
+    Ok(files.finish()?)
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {

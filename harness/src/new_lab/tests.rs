@@ -115,6 +115,26 @@ fn what_cannot_be_a_lab_changes_nothing() {
     assert_eq!(files(course.path()), made);
 }
 
+/// As `kill -9` leaves it: some files have their names.
+#[test]
+fn a_part_of_a_lab_names_the_way_out() {
+    let course = course();
+    let changes = changes(course.path(), "rod").unwrap();
+    for change in changes.iter().take(4).chain(changes.last()) {
+        fs::create_dir_all(change.path.parent().unwrap()).unwrap();
+        fs::write(&change.path, &change.new).unwrap();
+    }
+    let said = make(course.path(), "rod").unwrap_err().to_string();
+    insta::assert_snapshot!(said, @"");
+    for part in ["crates/plan/src", "kernels-gpu/src", "host/src"] {
+        fs::remove_file(course.path().join(part).join("rod.rs")).unwrap();
+    }
+    fs::remove_dir_all(course.path().join("kernels-gpu/solutions/rod")).unwrap();
+    let last = changes.last().unwrap();
+    fs::write(&last.path, last.old.as_ref().unwrap()).unwrap();
+    make(course.path(), "rod").unwrap();
+}
+
 #[test]
 fn a_file_that_cannot_be_written_takes_the_others_back() {
     let course = course();
@@ -123,7 +143,7 @@ fn a_file_that_cannot_be_written_takes_the_others_back() {
     let changes = changes(course.path(), "rod").unwrap();
     fs::create_dir_all(course.path().join("labs/rod/lab.toml")).unwrap();
     let failure = write(&changes).unwrap_err().to_string();
-    assert!(failure.contains("lab.toml: is a folder"), "{failure}");
+    assert!(failure.contains("lab.toml: is a directory"), "{failure}");
     assert_eq!(files(course.path()), before);
     assert!(!course.path().join("kernels-gpu/solutions").exists());
 }

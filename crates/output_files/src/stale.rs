@@ -1,0 +1,138 @@
+//! Temporary files and folders of programs that were killed: the next program that makes one in the
+//! same place removes them.
+//!
+//! Each is locked as long as its program lives. One may be found before it is locked: who made it
+//! looks afterwards whether it is still there, and makes another if not. So no age is needed, and no
+//! process's number, which mean nothing on another machine of a shared file system.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+/// Makes something temporary, and locks it until the returned file is closed; none where the file
+/// system has no locks.
+pub(crate) fn locked<T: AsRef<Path>>(
+    mut make: impl FnMut() -> io::Result<T>,
+) -> io::Result<(T, Option<File>)> {
+    loop {
+        let made = make()?;
+        let Ok(lock) = File::open(made.as_ref()) else {
+            // On some systems, a folder cannot be opened. What is gone is made again.
+            match made.as_ref().exists() {
+                true => return Ok((made, None)),
+                false => continue,
+            }
+        };
+        match lock.try_lock() {
+            Ok(()) if made.as_ref().exists() => return Ok((made, Some(lock))),
+            // Somebody removes it.
+            Ok(()) | Err(TryLockError::WouldBlock) => {}
+            Err(TryLockError::Error(_)) => return Ok((made, None)),
+        }
+    }
+}
+
+/// Removes what is stale in `folder`, once in a process: what has a name that `is_temporary`, and is
+/// this user's and nobody's any more.
+pub(crate) fn sweep(folder: &Path, is_temporary: fn(&str) -> bool) {
+    static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
+    let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
+    if swept.insert(folder.to_owned()) {
+        sweep_again(folder, is_temporary);
+    }
+}
+
+fn sweep_again(folder: &Path, is_temporary: fn(&str) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        if !is_temporary(&entry.file_name().to_string_lossy()) {
+            continue;
+        }
+        // Of a link, this is the link's own.
+        let Ok(metadata) = entry.metadata() else {
+            continue;
+        };
+        if !(metadata.is_dir() || metadata.is_file()) || !is_own(&metadata) {
+            continue;
+        }
+        let lock = File::open(entry.path());
+        if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
+            // What stays costs its space alone.
+            let _ = match metadata.is_dir() {
+                true => fs::remove_dir_all(entry.path()),
+                false => fs::remove_file(entry.path()),
+            };
+        }
+    }
+}
+
+/// Whether a file is this user's.
+#[cfg(unix)]
+fn is_own(metadata: &fs::Metadata) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    // SAFETY: the function has no preconditions.
+    metadata.uid() == unsafe { libc::geteuid() }
+}
+
+/// Where files have no owner, a folder that can be locked is taken for this user's.
+#[cfg(not(unix))]
+fn is_own(_: &fs::Metadata) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{OutputFile, OutputFolder, ScratchFolder};
+
+    /// What live processes have stays, and so does what looks like it.
+    #[test]
+    fn what_dead_processes_left_is_removed() {
+        let above = tempfile::tempdir().unwrap();
+        let at = |name: &str| above.path().join(name);
+        let names = || {
+            let entries = fs::read_dir(above.path()).unwrap();
+            let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+            names.collect::<BTreeSet<_>>()
+        };
+        let _alive = (
+            ScratchFolder::new_in(above.path(), "grade").unwrap(),
+            OutputFile::create("--json", &at("out.json")).unwrap(),
+            OutputFolder::create("--out", &at("frames")).unwrap(),
+        );
+        for other in ["harness-old", "a.scratch", ".harness-a", "a.tmp"] {
+            fs::create_dir(at(other)).unwrap();
+        }
+        #[cfg(unix)]
+        for link in ["harness-link.scratch", ".harness-link.tmp"] {
+            std::os::unix::fs::symlink(at("harness-old"), at(link)).unwrap();
+        }
+        let stay = names();
+        for folder in ["harness-grade-x1y2z3.scratch", ".harness-x1y2z3.tmp"] {
+            fs::create_dir_all(at(folder).join("cases")).unwrap();
+            fs::write(at(folder).join("cases/plan"), "text").unwrap();
+        }
+        fs::write(at(".harness-a1b2c3.tmp"), "half").unwrap();
+        for is_temporary in [crate::is_temporary, crate::scratch::is_scratch] {
+            sweep_again(above.path(), is_temporary);
+        }
+        assert_eq!(names(), stay);
+    }
+
+    #[test]
+    fn what_is_removed_before_it_is_locked_is_made_again() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut made = 0;
+        let (path, lock) = locked(|| {
+            made += 1;
+            let path = folder.path().join(made.to_string());
+            if made == 3 {
+                File::create(&path)?;
+            }
+            Ok(path)
+        })
+        .unwrap();
+        assert!(lock.is_some() && path.ends_with("3"));
+    }
+}
