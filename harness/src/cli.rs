@@ -5,6 +5,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
+use crate::program::no_threads;
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
@@ -114,6 +115,21 @@ impl Cli {
         }
     }
 
+    /// Whether this process computes on all cores.
+    fn computes(&self) -> bool {
+        match &self.command {
+            Command::Test(_)
+            | Command::Perf(_)
+            | Command::Tune(_)
+            | Command::Profile(_)
+            | Command::Counts(_)
+            | Command::Run(_) => true,
+            #[cfg(target_os = "linux")]
+            Command::Emulate(_) => true,
+            _ => false,
+        }
+    }
+
     /// The use that the command has for submissions.
     fn purpose(&self) -> Purpose {
         match &self.command {
@@ -129,6 +145,9 @@ impl Cli {
     ///
     /// Why it cannot be done.
     pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+        if self.computes() {
+            start_threads()?;
+        }
         let _folders = match self.own() {
             Some((lab, named)) => own::submit(lab, named, self.purpose())?,
             None => Vec::new(),
@@ -161,12 +180,41 @@ impl Cli {
     }
 }
 
-/// Ends the program with what is wrong with the command line.
+/// Ends the program with what is wrong with the command line, and the usage of the subcommand.
 fn refuse(error: clap::Error, mut command: clap::Command) -> ! {
     let error = without_hidden(error, &command);
-    match moved(&error).or_else(|| no_number(&error)) {
-        Some(words) => command.error(error.kind(), words).exit(),
-        None => error.exit(),
+    let Some(words) = moved(&error).or_else(|| no_number(&error)) else {
+        error.exit()
+    };
+    command.build();
+    let typed = std::env::args().skip(1);
+    named_by(&mut command, typed)
+        .error(error.kind(), words)
+        .exit()
+}
+
+/// The subcommand that these words name. Flags and their values are no subcommands' names.
+fn named_by(
+    command: &mut clap::Command,
+    mut typed: impl Iterator<Item = String>,
+) -> &mut clap::Command {
+    match typed.find(|word| command.find_subcommand(word).is_some()) {
+        Some(name) => {
+            let below = command.find_subcommand_mut(name);
+            named_by(below.expect("it was found"), typed)
+        }
+        None => command,
+    }
+}
+
+/// Starts the threads that compute. Where one cannot be started, the first that needs them would
+/// panic.
+fn start_threads() -> Result<(), CommandError> {
+    let started = rayon::ThreadPoolBuilder::new().build_global();
+    // Without a source, they were started before.
+    match started.as_ref().err().and_then(std::error::Error::source) {
+        Some(error) => Err(CommandError::Environment(no_threads(error))),
+        None => Ok(()),
     }
 }
 

@@ -4,7 +4,7 @@
 //! ([`ranks::World`]). When one fails, all end.
 
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -16,6 +16,7 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
+use crate::program::no_threads;
 use exit::{CommandError, Ending};
 use output_files::interrupt::OnInterrupt;
 
@@ -135,36 +136,76 @@ impl<'a> Run<'a> {
         if all.is_ending {
             return Ok(());
         }
+        end_with_this_process(&mut command);
         let mut child = command.spawn().map_err(|error| {
             let program = self.program.display();
             CommandError::Environment(format!("cannot start {program} as rank {rank}: {error}"))
         })?;
-        if let Some(stdout) = child.stdout.take() {
-            forward(rank, stdout, std::io::stdout, forwarding.clone());
-        }
-        if let Some(stderr) = child.stderr.take() {
-            forward(rank, stderr, std::io::stderr, forwarding.clone());
-        }
-        let pid = Pid::from_child(&child);
-        all.children.push(Some(child));
         let (ranks, ended) = (ranks.clone(), ended.clone());
-        thread::spawn(move || {
-            // It stays a child, so that its number is not another's, until it is taken from the
-            // list.
-            while waitid(
-                WaitId::Pid(pid),
-                WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-            )
-            .is_err()
-            {}
-            let child = ranks.lock().children[rank as usize].take();
-            if let Some(status) = child.and_then(|mut child| child.wait().ok()) {
-                let _ = ended.send((rank, status));
-            }
-        });
+        if let Err(error) = attend(rank, &mut child, ranks, ended, forwarding) {
+            // Nobody would see it end.
+            let _ = child.kill().and_then(|()| child.wait());
+            return Err(CommandError::Environment(no_threads(error)));
+        }
+        all.children.push(Some(child));
         Ok(())
     }
 }
+
+/// Starts the threads that forward a child's output and see it end, once it is in the list, which is
+/// locked meanwhile.
+fn attend(
+    rank: u32,
+    child: &mut Child,
+    ranks: Ranks,
+    ended: Sender<(u32, ExitStatus)>,
+    forwarding: &Sender<()>,
+) -> io::Result<()> {
+    if let Some(stdout) = child.stdout.take() {
+        forward(rank, stdout, std::io::stdout, forwarding.clone())?;
+    }
+    if let Some(stderr) = child.stderr.take() {
+        forward(rank, stderr, std::io::stderr, forwarding.clone())?;
+    }
+    let pid = Pid::from_child(child);
+    let see_it_end = move || {
+        // It stays a child, so that its number is not another's, until it is taken from the list.
+        while waitid(
+            WaitId::Pid(pid),
+            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
+        )
+        .is_err()
+        {}
+        let child = ranks.lock().children[rank as usize].take();
+        if let Some(status) = child.and_then(|mut child| child.wait().ok()) {
+            let _ = ended.send((rank, status));
+        }
+    };
+    thread::Builder::new().spawn(see_it_end).map(drop)
+}
+
+/// Makes the system end the process with SIGTERM when this one is gone, also by `kill -9`. It is the
+/// thread that starts it that counts: the main one.
+#[cfg(target_os = "linux")]
+fn end_with_this_process(command: &mut Command) {
+    use rustix::process::{getpid, getppid, set_parent_process_death_signal};
+    use std::os::unix::process::CommandExt;
+    let parent = getpid();
+    let set = move || {
+        set_parent_process_death_signal(Some(Signal::TERM))?;
+        // It may be gone already.
+        match getppid() == Some(parent) {
+            true => Ok(()),
+            false => Err(io::ErrorKind::NotFound.into()),
+        }
+    };
+    // SAFETY: between fork and exec, the closure makes only system calls, and allocates nothing.
+    unsafe { command.pre_exec(set) };
+}
+
+/// Other systems have no such signal.
+#[cfg(not(target_os = "linux"))]
+fn end_with_this_process(_: &mut Command) {}
 
 /// The processes that have not ended, by rank.
 #[derive(Debug, Clone, Default)]
@@ -250,8 +291,8 @@ fn forward<W: Write + 'static>(
     from: impl Read + Send + 'static,
     to: fn() -> W,
     forwarding: Sender<()>,
-) {
-    thread::spawn(move || {
+) -> io::Result<()> {
+    let forward = move || {
         let mut from = BufReader::new(from);
         loop {
             let mut line = format!("[rank {rank}] ").into_bytes();
@@ -267,5 +308,6 @@ fn forward<W: Write + 'static>(
             let _ = to.write_all(&line).and_then(|()| to.flush());
         }
         drop(forwarding);
-    });
+    };
+    thread::Builder::new().spawn(forward).map(drop)
 }

@@ -1,7 +1,10 @@
 //! The program, except its `main`.
 
+use std::fmt::Display;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::thread;
 
 use crate::cli::Cli;
 use page::escape;
@@ -11,6 +14,8 @@ use terminal::stdout::Out;
 /// Does what the command line says. The exit code says how it went.
 pub fn main() -> ExitCode {
     report_bugs_in_one_line();
+    #[cfg(unix)]
+    output_files::interrupt::outlive_file_size_limit();
     let code = match catch_unwind(|| Cli::read()?.run(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),
         Ok(Err(failure)) => {
@@ -19,18 +24,37 @@ pub fn main() -> ExitCode {
             eprintln!("{}", Look::of_stderr().message("error:", &words));
             failure.exit_code()
         }
+        Err(_panic) if LACKS_THREADS.load(Relaxed) => exit::codes::ENVIRONMENT,
         Err(_panic) => exit::codes::BUG,
     };
     ExitCode::from(code)
 }
 
+/// Whether a panic came where the machine started no more threads.
+static LACKS_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// What is said where a thread cannot be started.
+pub fn no_threads(error: impl Display) -> String {
+    format!(
+        "this machine starts no more threads: {error}; end other programs, or raise the limits of processes \
+         (`ulimit -u`) and memory (`ulimit -v`)"
+    )
+}
+
 /// A panic is a bug in this program: a user needs to know where it is, not how it came about.
-/// `RUST_BACKTRACE=1` shows the rest.
+/// `RUST_BACKTRACE=1` shows the rest. But it is none where no thread can be started: much code here
+/// and in libraries starts one without an answer to that.
 fn report_bugs_in_one_line() {
-    if std::env::var_os("RUST_BACKTRACE").is_some() {
-        return;
-    }
-    std::panic::set_hook(Box::new(|panic| {
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if let Err(error) = thread::Builder::new().spawn(|| {}) {
+            LACKS_THREADS.store(true, Relaxed);
+            eprintln!("error: {}", no_threads(error));
+            return;
+        }
+        if std::env::var_os("RUST_BACKTRACE").is_some() {
+            return usual(panic);
+        }
         let place = panic
             .location()
             .map(ToString::to_string)

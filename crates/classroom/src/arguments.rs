@@ -44,9 +44,12 @@ pub fn is_folder(flag: &str, path: &Path, remedy: &str) -> Result<(), CommandErr
     if path.is_dir() {
         return Ok(());
     }
-    let what = match path.exists() {
-        true => "is not a folder",
-        false => "does not exist",
+    let what = if path.exists() {
+        "is not a folder"
+    } else if path.is_symlink() {
+        "is a link that leads nowhere, or back to itself"
+    } else {
+        "does not exist"
     };
     let path = path.display();
     Err(CommandError::Input(format!(

@@ -35,6 +35,7 @@ use exit::{CommandError, Ending};
 use lab::devices::{Gpus, Machine, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
+use units::as_typed;
 
 // A worker's exit code says that it found a bug in itself.
 const _: () = assert!(exit::codes::BUG == worker::BUG_EXIT_CODE);
@@ -502,7 +503,8 @@ fn seconds(flag: &str, number: f64) -> Result<Duration, CommandError> {
         return Ok(Duration::from_secs_f64(number));
     }
     Err(CommandError::Input(format!(
-        "{flag} {number}: a number of seconds, above 0 and at most 1000000"
+        "{flag} {}: a number of seconds, above 0 and at most 1000000",
+        as_typed(number)
     )))
 }
 
@@ -530,7 +532,11 @@ fn without_folder(mut failure: outcome::Failure, submission: &Path) -> outcome::
 /// The message for a path where there is nothing. A lab's name is one of these.
 fn missing(submission: &Path) -> String {
     let shown = submission.display();
-    let missing = format!("{shown}: the file or folder does not exist");
+    let what = match submission.is_symlink() {
+        true => "is a link that leads nowhere, or back to itself; name the file or folder itself",
+        false => "the file or folder does not exist",
+    };
+    let missing = format!("{shown}: {what}");
     match labs().iter().find(|lab| submission == Path::new(lab.name)) {
         Some(lab) => format!(
             "{missing}; {shown} is a lab: name the folder of your solution to it, as in `harness grade labs/{}/starter`",

@@ -5,6 +5,7 @@ use std::str::FromStr;
 
 use exit::CommandError;
 use thiserror::Error;
+use units::as_typed;
 
 use plan::suggestion;
 
@@ -108,9 +109,17 @@ impl CaseError {
     ) -> CaseError {
         CaseError::Invalid {
             name: name.into(),
-            value: value.to_string(),
+            value: short(value.to_string()),
             reason: reason.into(),
         }
+    }
+}
+
+/// A number of hundreds of digits as people type it.
+fn short(text: String) -> String {
+    match text.parse() {
+        Ok(value) if text.len() > 24 => as_typed(value),
+        _ => text,
     }
 }
 

@@ -78,6 +78,22 @@ pub(crate) fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, Outpu
     Err(OutputError::path(flag, target, reason))
 }
 
+/// Refuses a place that is taken by what is no folder.
+pub(crate) fn no_folder(flag: &str, target: &Path) -> Result<(), OutputError> {
+    let what = match target.symlink_metadata() {
+        Ok(_) if target.is_dir() => return Ok(()),
+        Err(_) => return Ok(()),
+        Ok(found) if found.is_symlink() && !target.exists() => "is a link that leads nowhere",
+        Ok(_) if target.is_file() => "is a file",
+        Ok(_) => "is neither file nor folder",
+    };
+    Err(OutputError::path(
+        flag,
+        target,
+        format!("{what}; name a folder"),
+    ))
+}
+
 /// The error of a place where the system lets nothing be made.
 pub(crate) fn refused(flag: &str, target: &Path, error: &io::Error) -> OutputError {
     let reason = unwritable(error);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::OutputFile;
 use crate::claims::Claimed;
-use crate::error::{NOT_EMPTY, OutputError, not_written, parent, refused};
+use crate::error::{NOT_EMPTY, OutputError, no_folder, not_written, parent, refused};
 use crate::interrupt::Unfinished;
 
 /// The name of the file that claims a folder.
@@ -34,10 +34,7 @@ impl GrowingFolder {
     /// flag of this one has it.
     pub fn create(flag: &str, target: &Path) -> Result<GrowingFolder, OutputError> {
         let cannot = |error: &io::Error| refused(flag, target, error);
-        if target.is_file() {
-            let reason = "is a file; name a folder";
-            return Err(OutputError::path(flag, target, reason));
-        }
+        no_folder(flag, target)?;
         if !target.is_dir() {
             parent(flag, target)?;
         }

@@ -144,19 +144,20 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn watch_signals() {}
 
 #[cfg(unix)]
-pub use signals::end_program;
-#[cfg(unix)]
 use signals::watch_signals;
+#[cfg(unix)]
+pub use signals::{end_program, outlive_file_size_limit};
 
 #[cfg(unix)]
 mod signals {
     use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::Once;
     use std::sync::mpsc::channel;
+    use std::sync::{Arc, Once};
     use std::thread;
     use std::time::{Duration, Instant};
 
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::flag;
     use signal_hook::iterator::Signals;
     use signal_hook::low_level::exit;
 
@@ -186,6 +187,16 @@ mod signals {
             // be.
             let _ = is_watching.recv();
         });
+    }
+
+    /// From here on, a write beyond `ulimit -f` fails as on a full disk, in place of a signal that ends
+    /// the program without a word. Programs that it starts have the signal as ever: what is done at
+    /// one does not outlive `exec`, as ignoring it would.
+    pub fn outlive_file_size_limit() {
+        if !is_ignored(SIGXFSZ) {
+            // If it cannot be, the signal ends the program.
+            let _ = flag::register(SIGXFSZ, Arc::default());
+        }
     }
 
     fn is_ignored(signal: i32) -> bool {

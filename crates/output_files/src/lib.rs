@@ -23,7 +23,7 @@ use std::path::{Path, PathBuf};
 use tempfile::{Builder, NamedTempFile, TempDir};
 
 use claims::Claimed;
-use error::{NOT_EMPTY, parent, refused};
+use error::{NOT_EMPTY, no_folder, parent, refused};
 use interrupt::Unfinished;
 
 pub use claims::OutputPath;
@@ -176,10 +176,7 @@ impl OutputFolder {
         if fs::read_dir(target).is_ok_and(|mut entries| entries.next().is_some()) {
             return Err(OutputError::path(flag, target, NOT_EMPTY));
         }
-        if target.is_file() {
-            let reason = "is a file; name a folder";
-            return Err(OutputError::path(flag, target, reason));
-        }
+        no_folder(flag, target)?;
         let parent = parent(flag, target)?;
         let claimed = Claimed::new(flag, target)?;
         stale::sweep(parent, is_temporary);

@@ -3,6 +3,12 @@
 use std::fmt::Write;
 use std::time::{Duration, UNIX_EPOCH};
 
+/// A number as people type it: `0.25`, `10`, `1e300`.
+pub fn as_typed(value: f64) -> String {
+    let text = format!("{value:?}");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
+}
+
 /// About `digits` significant digits, never in exponent form: `189`, `54.1`, `0.0213`.
 pub fn significant(value: f64, digits: i32) -> String {
     if value == 0.0 || !value.is_finite() {

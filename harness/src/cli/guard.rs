@@ -46,6 +46,12 @@ fn claim(command: &Command, matches: &ArgMatches, outputs: &mut Vec<(String, Out
             values
                 .filter_map(file_of_word)
                 .for_each(|file| spare(&file));
+        } else {
+            // A file or a name, as in `counts LAB|FILE.ptx`.
+            let files = values
+                .map(Path::new)
+                .filter(|path| path.extension().is_some());
+            files.filter(|path| path.is_file()).for_each(spare);
         }
     }
     if let Some((name, below)) = matches.subcommand()

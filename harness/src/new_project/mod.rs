@@ -111,6 +111,11 @@ enum Source {
 impl Source {
     fn of(args: &NewArgs) -> Result<Source, CommandError> {
         if let Some(url) = &args.git {
+            if url.is_empty() || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
+                return Err(CommandError::Input(format!(
+                    "--git {url:?}: is no address; write it as in `git clone`, https://HOST/NAME"
+                )));
+            }
             return Ok(Source::Git(url.clone()));
         }
         let Some(folder) = &args.path else {
@@ -160,7 +165,7 @@ fn name(folder: &Path) -> Result<&str, CommandError> {
             folder.display()
         )));
     }
-    // Cargo's own folders, and crates that this one uses.
+    // Cargo's own folders, and crates that this one uses. To the compiler, - is _.
     let taken = [
         "alloc",
         "anyhow",
@@ -173,12 +178,12 @@ fn name(folder: &Path) -> Result<&str, CommandError> {
         "deps",
         "examples",
         "incremental",
-        "proc-macro",
-        "ptx-emu",
+        "proc_macro",
+        "ptx_emu",
         "std",
         "test",
     ];
-    if taken.contains(&name) {
+    if taken.contains(&&*name.replace('-', "_")) {
         return Err(CommandError::Input(format!(
             "new {}: cargo, or a crate that the new one uses, has the name `{name}`; take another",
             folder.display()

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use exit::CommandError;
 use grading::engine::Seeds;
+use output_files::input::{open_own, text_of, unreadable};
 
 /// The file of the class's draw.
 const DRAW: &str = "draw";
@@ -21,10 +22,11 @@ const LOCK: &str = "lock";
 /// [`CommandError::Input`] if its file cannot be read, or holds no number.
 pub fn kept_draw(results: &Path) -> Result<Option<u64>, CommandError> {
     let file = results.join(DRAW);
-    let text = match fs::read_to_string(&file) {
+    is_plain(&file)?;
+    let text = match open_own(&file).and_then(text_of) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(unusable(&file, &error)),
+        Err(error) => return Err(unusable(&file, &unreadable(&error))),
     };
     match text.trim().parse() {
         Ok(draw) => Ok(Some(draw)),
@@ -82,6 +84,7 @@ impl Lock {
     /// [`CommandError::Input`] if another process has it.
     pub fn take(results: &Path, is_shard: bool) -> Result<Lock, CommandError> {
         let path = results.join(LOCK);
+        is_plain(&path)?;
         let file = File::create(&path).map_err(|error| unusable(&path, &error))?;
         let locked = match is_shard {
             true => file.try_lock_shared(),
@@ -95,6 +98,17 @@ impl Lock {
                 results.display()
             ))),
         }
+    }
+}
+
+/// Refuses what would be waited for, or is a folder.
+fn is_plain(file: &Path) -> Result<(), CommandError> {
+    match file.metadata() {
+        Ok(found) if !found.is_file() => Err(unusable(
+            file,
+            &"is no plain file of ours; remove it, or name another folder for the results",
+        )),
+        _ => Ok(()),
     }
 }
 
