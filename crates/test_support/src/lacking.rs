@@ -20,6 +20,8 @@ pub enum Means {
     Namespaces,
     /// seccomp filters.
     Seccomp,
+    /// More threads than the first of a process: limits of processes and memory allow no more.
+    Threads,
 }
 
 /// Makes `command`, and all that it starts, lack these means.
@@ -28,7 +30,7 @@ pub enum Means {
 ///
 /// On an architecture that seccompiler does not know.
 pub fn lacking(command: &mut Command, means: &[Means]) {
-    let filters: Vec<BpfProgram> = means.iter().map(|&means| filter(means)).collect();
+    let filters: Vec<BpfProgram> = means.iter().flat_map(|&means| filters(means)).collect();
     // SAFETY: the closure makes only system calls.
     unsafe {
         command.pre_exec(move || {
@@ -58,7 +60,7 @@ pub fn passed_lacking(tests: &mut Command, means: &[Means]) -> String {
     text
 }
 
-fn filter(means: Means) -> BpfProgram {
+fn filters(means: Means) -> Vec<BpfProgram> {
     let always = Vec::new();
     let (rules, answer) = match means {
         Means::Landlock => (
@@ -66,6 +68,21 @@ fn filter(means: Means) -> BpfProgram {
             libc::EOPNOTSUPP,
         ),
         Means::Namespaces => (vec![(libc::SYS_unshare, always)], libc::EPERM),
+        Means::Threads => {
+            let is_thread = SeccompCondition::new(
+                0,
+                SeccompCmpArgLen::Qword,
+                SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64),
+                libc::CLONE_THREAD as u64,
+            );
+            let rule = SeccompRule::new(vec![is_thread.expect("0 is an argument")]);
+            let rule = rule.expect("there is a condition");
+            // The flags of `clone3` are in memory, where no filter looks: libc is left with `clone`.
+            return vec![
+                filter(vec![(libc::SYS_clone3, always)], libc::ENOSYS),
+                filter(vec![(libc::SYS_clone, vec![rule])], libc::EAGAIN),
+            ];
+        }
         Means::Seccomp => {
             let sets_filter = SeccompCondition::new(
                 0,
@@ -81,6 +98,11 @@ fn filter(means: Means) -> BpfProgram {
             )
         }
     };
+    vec![filter(rules, answer)]
+}
+
+/// Answers these system calls with this error.
+fn filter(rules: Vec<(i64, Vec<SeccompRule>)>, answer: i32) -> BpfProgram {
     let rules: BTreeMap<i64, Vec<SeccompRule>> = rules.into_iter().collect();
     let arch = TargetArch::try_from(std::env::consts::ARCH).expect("seccompiler knows it");
     SeccompFilter::new(
