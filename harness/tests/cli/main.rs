@@ -6,6 +6,8 @@ mod book;
 mod commands;
 #[cfg(target_os = "linux")]
 mod emulate;
+#[cfg(target_os = "linux")]
+mod faults;
 mod files;
 #[cfg(target_os = "linux")]
 mod gpu_program;
