@@ -5,7 +5,6 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::program::no_threads;
 use crate::{doctor, export, list, new_lab, new_project, own, run, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
@@ -193,7 +192,7 @@ fn refuse(error: clap::Error, mut command: clap::Command) -> ! {
         .exit()
 }
 
-/// The subcommand that these words name. Flags and their values are no subcommands' names.
+/// The subcommand that these words name, among flags and their values.
 fn named_by(
     command: &mut clap::Command,
     mut typed: impl Iterator<Item = String>,
@@ -213,7 +212,7 @@ fn start_threads() -> Result<(), CommandError> {
     let started = rayon::ThreadPoolBuilder::new().build_global();
     // Without a source, they were started before.
     match started.as_ref().err().and_then(std::error::Error::source) {
-        Some(error) => Err(CommandError::Environment(no_threads(error))),
+        Some(error) => Err(CommandError::no_threads(error)),
         None => Ok(()),
     }
 }

@@ -16,7 +16,6 @@ use std::time::{Duration, Instant};
 use clap::Args;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
-use crate::program::no_threads;
 use exit::{CommandError, Ending};
 use output_files::interrupt::OnInterrupt;
 
@@ -145,15 +144,15 @@ impl<'a> Run<'a> {
         if let Err(error) = attend(rank, &mut child, ranks, ended, forwarding) {
             // Nobody would see it end.
             let _ = child.kill().and_then(|()| child.wait());
-            return Err(CommandError::Environment(no_threads(error)));
+            return Err(CommandError::no_threads(error));
         }
         all.children.push(Some(child));
         Ok(())
     }
 }
 
-/// Starts the threads that forward a child's output and see it end, once it is in the list, which is
-/// locked meanwhile.
+/// Starts the threads that forward a child's output and see it end, once it is in the list, which
+/// is locked meanwhile.
 fn attend(
     rank: u32,
     child: &mut Child,
@@ -184,8 +183,8 @@ fn attend(
     thread::Builder::new().spawn(see_it_end).map(drop)
 }
 
-/// Makes the system end the process with SIGTERM when this one is gone, also by `kill -9`. It is the
-/// thread that starts it that counts: the main one.
+/// Makes the system end the process with SIGTERM when this one is gone, also by `kill -9`. The
+/// thread that starts it counts as this one: it must be the main thread.
 #[cfg(target_os = "linux")]
 fn end_with_this_process(command: &mut Command) {
     use rustix::process::{getpid, getppid, set_parent_process_death_signal};

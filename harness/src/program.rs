@@ -1,12 +1,12 @@
 //! The program, except its `main`.
 
-use std::fmt::Display;
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
 use crate::cli::Cli;
+use exit::CommandError;
 use page::escape;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -33,14 +33,6 @@ pub fn main() -> ExitCode {
 /// Whether a panic came where the machine started no more threads.
 static LACKS_THREADS: AtomicBool = AtomicBool::new(false);
 
-/// What is said where a thread cannot be started.
-pub fn no_threads(error: impl Display) -> String {
-    format!(
-        "this machine starts no more threads: {error}; end other programs, or raise the limits of processes \
-         (`ulimit -u`) and memory (`ulimit -v`)"
-    )
-}
-
 /// A panic is a bug in this program: a user needs to know where it is, not how it came about.
 /// `RUST_BACKTRACE=1` shows the rest. But it is none where no thread can be started: much code here
 /// and in libraries starts one without an answer to that.
@@ -49,7 +41,7 @@ fn report_bugs_in_one_line() {
     std::panic::set_hook(Box::new(move |panic| {
         if let Err(error) = thread::Builder::new().spawn(|| {}) {
             LACKS_THREADS.store(true, Relaxed);
-            eprintln!("error: {}", no_threads(error));
+            eprintln!("error: {}", CommandError::no_threads(error));
             return;
         }
         if std::env::var_os("RUST_BACKTRACE").is_some() {

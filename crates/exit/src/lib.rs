@@ -74,6 +74,14 @@ impl CommandError {
         CommandError::Environment(format!("cannot write {}: {error}", target.display()))
     }
 
+    /// A thread that cannot be started.
+    pub fn no_threads(error: impl Display) -> CommandError {
+        CommandError::Environment(format!(
+            "this machine starts no more threads: {error}; end other programs, or raise the limits of processes \
+             (`ulimit -u`) and memory (`ulimit -v`)"
+        ))
+    }
+
     /// The same with `context: ` in front: a flag, a device, a case.
     pub fn context(mut self, context: impl Display) -> CommandError {
         let text = self.text_mut();

@@ -4,13 +4,12 @@
 //! root or in the working folder, goes before it.
 
 use std::fmt::Write as _;
-use std::fs;
 use std::io::{self, ErrorKind, Write as _, stderr};
 use std::path::{Path, PathBuf};
 
 use device::{DeviceInfo, DeviceKind};
 use lab::{Lab, LabCase, Speed, Variant, find_variant, target};
-use output_files::input::{open, open_own, text_of, unreadable};
+use output_files::input::{own_text, text, unreadable};
 use serde::Deserialize;
 use stats::BETWEEN_RUNS;
 use toml::Spanned;
@@ -185,7 +184,7 @@ impl Table {
 
     /// The entries of shapes that there are, and what to say of the others.
     pub(super) fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
-        let (entries, file) = read(path, open)?;
+        let (entries, file) = read(path, text)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
         for (line, entry) in entries {
@@ -217,7 +216,7 @@ impl Table {
     /// the line.
     pub fn read(path: &Path) -> Result<Table, CommandError> {
         // `tune` writes it again.
-        let (entries, _) = read(path, open_own)?;
+        let (entries, _) = read(path, own_text)?;
         let entries = entries.into_iter().map(|(_, entry)| entry).collect();
         Ok(Table { entries })
     }
@@ -343,10 +342,10 @@ pub(crate) fn by_demand(
 /// The entries with their lines, and the file's name for messages.
 fn read(
     file: &Path,
-    open: fn(&Path) -> io::Result<fs::File>,
+    text: fn(&Path) -> io::Result<String>,
 ) -> Result<(Vec<(usize, Entry)>, String), CommandError> {
     let name = file.display().to_string();
-    let (text, name) = match open(file).and_then(text_of) {
+    let (text, name) = match text(file) {
         Ok(text) => (text, name),
         Err(error) if error.kind() == ErrorKind::NotFound => match file == path() {
             true => (BUILT_IN.to_owned(), format!("{NAME} in this program")),

@@ -44,6 +44,12 @@ impl From<OsString> for OutputPath {
     }
 }
 
+impl From<PathBuf> for OutputPath {
+    fn from(path: PathBuf) -> OutputPath {
+        OutputPath(path)
+    }
+}
+
 impl Deref for OutputPath {
     type Target = Path;
 

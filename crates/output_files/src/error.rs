@@ -78,7 +78,7 @@ pub(crate) fn parent<'t>(flag: &str, target: &'t Path) -> Result<&'t Path, Outpu
     Err(OutputError::path(flag, target, reason))
 }
 
-/// Refuses a place that is taken by what is no folder.
+/// Refuses a place where there is something else than a folder.
 pub(crate) fn no_folder(flag: &str, target: &Path) -> Result<(), OutputError> {
     let what = match target.symlink_metadata() {
         Ok(_) if target.is_dir() => return Ok(()),

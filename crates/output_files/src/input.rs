@@ -116,12 +116,16 @@ pub fn text(path: &Path) -> io::Result<String> {
     text_of(open(path)?)
 }
 
-/// The rest of a file as text.
+/// The text of a file that the command may write again.
 ///
 /// # Errors
 ///
-/// As [`text`].
-pub fn text_of(file: File) -> io::Result<String> {
+/// As [`open_own`] and [`text`].
+pub fn own_text(path: &Path) -> io::Result<String> {
+    text_of(open_own(path)?)
+}
+
+fn text_of(file: File) -> io::Result<String> {
     let bytes = whole(file, MAX_TEXT_BYTES)?;
     String::from_utf8(bytes).map_err(|_| io::ErrorKind::InvalidData.into())
 }
@@ -179,7 +183,7 @@ mod tests {
         let document = OutputDocument::create("--json", &file).unwrap();
         let said = unreadable(&text(&file).unwrap_err());
         assert_eq!(said, "--json writes there; name another");
-        text_of(open_own(&file).unwrap()).unwrap();
+        own_text(&file).unwrap();
         drop(document);
     }
 

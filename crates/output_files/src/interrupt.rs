@@ -71,8 +71,8 @@ impl Drop for OnInterrupt {
 pub(crate) struct Unfinished(Leftover);
 
 impl Unfinished {
-    /// Makes a file or folder, [locks](locked) it, and registers it. An interruption comes before all
-    /// or after all.
+    /// Makes a file or folder, [locks](locked) it, and registers it. An interruption comes before
+    /// all three or after them.
     pub(crate) fn make<T: AsRef<Path>>(
         make: impl FnMut() -> io::Result<T>,
     ) -> io::Result<(T, Option<File>, Unfinished)> {
@@ -189,9 +189,9 @@ mod signals {
         });
     }
 
-    /// From here on, a write beyond `ulimit -f` fails as on a full disk, in place of a signal that ends
-    /// the program without a word. Programs that it starts have the signal as ever: what is done at
-    /// one does not outlive `exec`, as ignoring it would.
+    /// From here on, a write beyond `ulimit -f` fails as on a full disk. Otherwise a signal would
+    /// end the program before it could say so. Programs that this one starts have the signal's
+    /// usual effect: an action does not outlive `exec`, as ignoring the signal would.
     pub fn outlive_file_size_limit() {
         if !is_ignored(SIGXFSZ) {
             // If it cannot be, the signal ends the program.

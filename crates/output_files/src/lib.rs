@@ -3,7 +3,10 @@
 //! Both get a temporary name beside their target before any work starts: a path that cannot be
 //! written is thus known at once. They are renamed when they are complete. Two exist before that.
 //! An [`OutputDocument`] is written whole, again and again. A [`GrowingFolder`] gets files that
-//! each appear complete.
+//! each appear complete. [`OutputFiles`] get their names together.
+//!
+//! Files that a command reads are opened by [`input`], and no output replaces them. Temporary files
+//! of a killed program are removed by the next one that writes in the folder.
 
 mod claims;
 pub mod digest;
@@ -19,6 +22,8 @@ mod together;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+use std::time::Duration;
 
 use tempfile::{Builder, NamedTempFile, TempDir};
 
@@ -231,15 +236,31 @@ impl OutputFolder {
 const PREFIX: &str = ".harness-";
 const SUFFIX: &str = ".tmp";
 
-fn is_temporary(name: &str) -> bool {
-    name.starts_with(PREFIX) && name.ends_with(SUFFIX)
+/// Whether a file of this name and age is temporary, and its lock can be judged here.
+fn is_temporary(name: &str, age: Duration) -> bool {
+    let is_one = name.starts_with(PREFIX) && name.ends_with(SUFFIX);
+    is_one && (name[PREFIX.len()..].starts_with(machine()) || age > FOREIGN)
 }
 
-/// What makes them. `mode` is as for any new file: the process's
+/// Some cluster file systems show locks to the machine alone that has them. There, a temporary file
+/// of another machine is stale when it is older.
+const FOREIGN: Duration = Duration::from_secs(24 * 3600);
+
+/// Tells this machine from others, since it was started.
+fn machine() -> &'static str {
+    static MACHINE: LazyLock<String> = LazyLock::new(|| {
+        let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+        id.chars().take_while(char::is_ascii_alphanumeric).collect()
+    });
+    &MACHINE
+}
+
+/// Makes files and folders of such names. `mode` is as for any new file: the process's
 /// umask applies.
 fn builder(mode: u32) -> Builder<'static, 'static> {
+    static FULL_PREFIX: LazyLock<String> = LazyLock::new(|| format!("{PREFIX}{}-", machine()));
     let mut builder = Builder::new();
-    builder.prefix(PREFIX).suffix(SUFFIX);
+    builder.prefix(FULL_PREFIX.as_str()).suffix(SUFFIX);
     #[cfg(unix)]
     {
         use std::os::unix::fs::PermissionsExt;

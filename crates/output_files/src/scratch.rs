@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::path::Path;
+use std::time::Duration;
 use std::{env, io};
 
 use tempfile::{Builder, TempDir};
@@ -58,7 +59,8 @@ impl ScratchFolder {
     }
 }
 
-pub(crate) fn is_scratch(name: &str) -> bool {
+/// Scratch folders are on disks of one machine.
+pub(crate) fn is_scratch(name: &str, _age: Duration) -> bool {
     name.starts_with("harness-") && name.ends_with(SUFFIX)
 }
 

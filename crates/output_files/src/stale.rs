@@ -1,15 +1,16 @@
 //! Temporary files and folders of programs that were killed: the next program that makes one in the
 //! same place removes them.
 //!
-//! Each is locked as long as its program lives. One may be found before it is locked: who made it
-//! looks afterwards whether it is still there, and makes another if not. So no age is needed, and no
-//! process's number, which mean nothing on another machine of a shared file system.
+//! Each is locked as long as its program lives. It may be found before it is locked: then it is
+//! removed, and its program, which looks afterwards, makes another. Thus neither an age nor the
+//! number of a process decides.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
 
 /// Makes something temporary, and locks it until the returned file is closed; none where the file
 /// system has no locks.
@@ -19,7 +20,7 @@ pub(crate) fn locked<T: AsRef<Path>>(
     loop {
         let made = make()?;
         let Ok(lock) = File::open(made.as_ref()) else {
-            // On some systems, a folder cannot be opened. What is gone is made again.
+            // On some systems, a folder cannot be opened. If it is gone, it is made again.
             match made.as_ref().exists() {
                 true => return Ok((made, None)),
                 false => continue,
@@ -34,9 +35,9 @@ pub(crate) fn locked<T: AsRef<Path>>(
     }
 }
 
-/// Removes what is stale in `folder`, once in a process: what has a name that `is_temporary`, and is
-/// this user's and nobody's any more.
-pub(crate) fn sweep(folder: &Path, is_temporary: fn(&str) -> bool) {
+/// Removes stale files and folders from `folder`, once in a process: those with a name that
+/// `is_temporary`, of this user, and without a lock.
+pub(crate) fn sweep(folder: &Path, is_temporary: fn(&str, Duration) -> bool) {
     static SWEPT: Mutex<BTreeSet<PathBuf>> = Mutex::new(BTreeSet::new());
     let mut swept = SWEPT.lock().unwrap_or_else(PoisonError::into_inner);
     if swept.insert(folder.to_owned()) {
@@ -44,21 +45,23 @@ pub(crate) fn sweep(folder: &Path, is_temporary: fn(&str) -> bool) {
     }
 }
 
-fn sweep_again(folder: &Path, is_temporary: fn(&str) -> bool) {
+fn sweep_again(folder: &Path, is_temporary: fn(&str, Duration) -> bool) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        if !is_temporary(&entry.file_name().to_string_lossy()) {
-            continue;
-        }
         // Of a link, this is the link's own.
         let Ok(metadata) = entry.metadata() else {
             continue;
         };
+        let age = metadata.modified().map(|time| time.elapsed());
+        let age = age.ok().and_then(Result::ok).unwrap_or_default();
+        if !is_temporary(&entry.file_name().to_string_lossy(), age) {
+            continue;
+        }
         if !(metadata.is_dir() || metadata.is_file()) || !is_own(&metadata) {
             continue;
         }
         let lock = File::open(entry.path());
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
-            // What stays costs its space alone.
+            // If one stays, it costs its space alone.
             let _ = match metadata.is_dir() {
                 true => fs::remove_dir_all(entry.path()),
                 false => fs::remove_file(entry.path()),
@@ -86,7 +89,7 @@ mod tests {
     use super::*;
     use crate::{OutputFile, OutputFolder, ScratchFolder};
 
-    /// What live processes have stays, and so does what looks like it.
+    /// Those of live processes stay, and so do others with similar names.
     #[test]
     fn what_dead_processes_left_is_removed() {
         let above = tempfile::tempdir().unwrap();
@@ -101,7 +104,9 @@ mod tests {
             OutputFile::create("--json", &at("out.json")).unwrap(),
             OutputFolder::create("--out", &at("frames")).unwrap(),
         );
-        for other in ["harness-old", "a.scratch", ".harness-a", "a.tmp"] {
+        // The last is of another machine, which may have locked it.
+        let foreign = ".harness-0000-x1y2z3.tmp";
+        for other in ["harness-old", "a.scratch", ".harness-a", "a.tmp", foreign] {
             fs::create_dir(at(other)).unwrap();
         }
         #[cfg(unix)]
@@ -109,15 +114,18 @@ mod tests {
             std::os::unix::fs::symlink(at("harness-old"), at(link)).unwrap();
         }
         let stay = names();
-        for folder in ["harness-grade-x1y2z3.scratch", ".harness-x1y2z3.tmp"] {
+        let own = |end: &str| format!("{}{}-{end}.tmp", crate::PREFIX, crate::machine());
+        for folder in ["harness-grade-x1y2z3.scratch", &own("x1y2z3")] {
             fs::create_dir_all(at(folder).join("cases")).unwrap();
             fs::write(at(folder).join("cases/plan"), "text").unwrap();
         }
-        fs::write(at(".harness-a1b2c3.tmp"), "half").unwrap();
+        fs::write(at(&own("a1b2c3")), "half").unwrap();
         for is_temporary in [crate::is_temporary, crate::scratch::is_scratch] {
             sweep_again(above.path(), is_temporary);
         }
         assert_eq!(names(), stay);
+        let day = crate::FOREIGN;
+        assert!(crate::is_temporary(foreign, day * 2) && !crate::is_temporary(foreign, day / 2));
     }
 
     #[test]

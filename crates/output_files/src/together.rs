@@ -9,8 +9,8 @@ use crate::error::{OutputError, not_written};
 use crate::growing_folder::MadeFolder;
 use crate::interrupt::hold_signals;
 
-/// New and changed files of which all get their names, or none, also where a signal ends the
-/// program: once the first has its name, it waits for the last. They may be source.
+/// New and changed files. All get their names, or none, also if a signal ends the program: once the
+/// first file has its name, the signal waits for the last. The files may be source.
 #[derive(Debug, Default)]
 pub struct OutputFiles {
     files: Vec<OutputFile>,

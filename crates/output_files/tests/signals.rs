@@ -8,7 +8,7 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use output_files::interrupt::OnInterrupt;
-use output_files::{OutputFile, OutputFolder, ScratchFolder};
+use output_files::{OutputFile, OutputFiles, OutputFolder, ScratchFolder};
 use test_support::heeding_signals;
 
 /// The name of the program's last act.
@@ -135,4 +135,52 @@ fn a_signal_that_is_ignored_stays_so() {
     send("TERM", &child);
     assert_eq!(child.wait().unwrap().code(), Some(143));
     assert_eq!(names(folder.path()), ["saved"]);
+}
+
+/// How many files get their names together.
+const TOGETHER: usize = 400;
+
+/// This is not a test but the program: it gives many files their names, and says so before.
+#[test]
+fn program_of_files_together() {
+    let Ok(folder) = std::env::var(FOLDER) else {
+        return;
+    };
+    let mut files = OutputFiles::default();
+    for number in 0..TOGETHER {
+        let target = Path::new(&folder).join(format!("new/{number}"));
+        files.add(&target, "text").unwrap();
+    }
+    println!("\nready");
+    files.finish().unwrap();
+    sleep(Duration::from_secs(600));
+}
+
+const FOLDER: &str = "OUTPUT_FILES_FOLDER";
+
+/// At whatever moment the signal comes.
+#[test]
+fn files_together_are_all_there_or_none() {
+    let mut ended = Vec::new();
+    for micros in [0, 0, 0, 200, 500, 1000, 2000, 4000, 8000] {
+        let folder = tempfile::tempdir().unwrap();
+        let mut child = heeding_signals(&mut Command::new(std::env::current_exe().unwrap()))
+            .args(["--exact", "program_of_files_together", "--nocapture"])
+            .env(FOLDER, folder.path())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap()).lines();
+        assert!(lines.map(Result::unwrap).any(|line| line == "ready"));
+        sleep(Duration::from_micros(micros));
+        send("TERM", &child);
+        assert_eq!(child.wait().unwrap().code(), Some(143));
+        let new = folder.path().join("new");
+        let found = new.exists().then(|| names(&new));
+        let found = found.unwrap_or_default();
+        let is_whole = |name: &String| !name.starts_with('.');
+        assert!(found.is_empty() || found.len() == TOGETHER && found.iter().all(is_whole));
+        ended.push(found.len());
+    }
+    assert!(ended.contains(&TOGETHER), "{ended:?}");
 }

@@ -77,7 +77,8 @@ fn filters(means: Means) -> Vec<BpfProgram> {
             );
             let rule = SeccompRule::new(vec![is_thread.expect("0 is an argument")]);
             let rule = rule.expect("there is a condition");
-            // The flags of `clone3` are in memory, where no filter looks: libc is left with `clone`.
+            // The flags of `clone3` are in memory, where no filter looks: without it, libc takes
+            // `clone`.
             return vec![
                 filter(vec![(libc::SYS_clone3, always)], libc::ENOSYS),
                 filter(vec![(libc::SYS_clone, vec![rule])], libc::EAGAIN),

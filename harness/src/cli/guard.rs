@@ -11,8 +11,8 @@ use exit::CommandError;
 use output_files::OutputPath;
 use output_files::input::spare;
 
-/// Claims what this command line reads, and refuses the outputs that would replace any of it, before
-/// any work starts.
+/// Claims what this command line reads, and refuses the outputs that would replace any of it,
+/// before any work starts.
 ///
 /// # Errors
 ///

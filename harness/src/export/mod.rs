@@ -21,6 +21,7 @@ use clap::Args;
 use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue::needs_solutions;
+use output_files::input::{self, read, text};
 use output_files::{OutputFolder, OutputPath};
 use terminal::stdout::Out;
 
@@ -219,7 +220,7 @@ impl Copy<'_> {
 
     fn plain(&mut self, name: &Path) -> Result<(), CommandError> {
         let from = self.root.join(name);
-        let bytes = fs::read(&from).map_err(|error| unreadable(&from, &error))?;
+        let bytes = read(&from, u64::MAX).map_err(|error| unreadable(&from, &error))?;
         self.write(name, &bytes)?;
         // Scripts stay executable.
         let to = self.target.join(name);
@@ -241,7 +242,7 @@ impl Copy<'_> {
 
     fn read(&self, name: &Path) -> Result<String, CommandError> {
         let from = self.root.join(name);
-        fs::read_to_string(&from).map_err(|error| unreadable(&from, &error))
+        text(&from).map_err(|error| unreadable(&from, &error))
     }
 
     fn write(&mut self, name: &Path, bytes: &[u8]) -> Result<(), CommandError> {
@@ -273,5 +274,6 @@ impl Copy<'_> {
 }
 
 fn unreadable(path: &Path, error: &std::io::Error) -> CommandError {
-    CommandError::Environment(format!("cannot read {}: {error}", path.display()))
+    let why = input::unreadable(error);
+    CommandError::Environment(format!("{}: {why}", path.display()))
 }

@@ -17,7 +17,7 @@ fn exported(out: &Path) -> Result<Ending, CommandError> {
 
 fn exported_with(out: &Path, program: Option<PathBuf>) -> Result<Ending, CommandError> {
     let args = ExportArgs {
-        out: out.to_owned(),
+        out: out.to_owned().into(),
         course: Some(Path::new(env!("CARGO_MANIFEST_DIR")).join("..")),
         program,
     };

@@ -7,7 +7,6 @@ mod lists;
 #[cfg(test)]
 mod tests;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -15,6 +14,7 @@ use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue::needs_solutions;
 use output_files::OutputFiles;
+use output_files::input::{own_text, unreadable};
 use terminal::stdout::Out;
 use units::count;
 
@@ -179,10 +179,7 @@ fn check_name(root: &Path, name: &str) -> Result<(), CommandError> {
 /// The name has a lab: there is `path`. Or it has a part of one, as a call leaves it that was
 /// killed; the lists are changed last.
 fn taken(root: &Path, name: &str, path: &Path) -> CommandError {
-    let lines = [
-        format!("mod {name};"),
-        format!("{name}::{},", type_name(name)),
-    ];
+    let lines = [format!("mod {name};"), format!(" {name}::")];
     let is_in = |path: &&str| {
         let list = read(&root.join(path)).unwrap_or_default();
         lines.iter().any(|line| list.contains(line.as_str()))
@@ -242,6 +239,8 @@ fn write(changes: &[Change]) -> Result<(), CommandError> {
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {
-    let text = fs::read_to_string(path);
-    text.map_err(|error| CommandError::Input(format!("cannot read {}: {error}", path.display())))
+    own_text(path).map_err(|error| {
+        let why = unreadable(&error);
+        CommandError::Input(format!("{}: {why}", path.display()))
+    })
 }

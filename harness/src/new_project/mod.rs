@@ -113,7 +113,7 @@ impl Source {
         if let Some(url) = &args.git {
             if url.is_empty() || url.contains(|c: char| c.is_whitespace() || c.is_control()) {
                 return Err(CommandError::Input(format!(
-                    "--git {url:?}: is no address; write it as in `git clone`, https://HOST/NAME"
+                    "--git {url:?}: is not an address; write it as in `git clone`, https://HOST/NAME"
                 )));
             }
             return Ok(Source::Git(url.clone()));

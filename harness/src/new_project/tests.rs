@@ -16,7 +16,7 @@ fn made(args: &NewArgs) -> Result<String, CommandError> {
 
 fn with_path(folder: PathBuf) -> NewArgs {
     NewArgs {
-        folder,
+        folder: folder.into(),
         path: Some(course()),
         git: None,
     }
@@ -147,6 +147,19 @@ fn what_cannot_be_a_crate_is_refused() {
         assert!(named(name).contains("a crate's name consists of"), "{name}");
     }
     insta::assert_snapshot!(named("cust"), @"new FOLDER/cust: cargo, or a crate that the new one uses, has the name `cust`; take another");
+    // To the compiler, - and _ are one.
+    for name in ["ptx_emu", "ptx-emu", "proc_macro", "cuda-std"] {
+        assert!(named(name).contains("take another"), "{name}");
+    }
+    for address in ["", " ", "https://example.org/a b"] {
+        let mut nowhere = with_path(folder.path().join("saxpy"));
+        nowhere.path = None;
+        nowhere.git = Some(address.to_owned());
+        assert!(
+            refused(&nowhere).contains("is not an address"),
+            "{address:?}"
+        );
+    }
     let mut elsewhere = with_path(folder.path().join("saxpy"));
     elsewhere.path = Some(folder.path().to_owned());
     insta::assert_snapshot!(refused(&elsewhere), @"--path FOLDER: is not a copy of the course's repository: it has no crates/cuda_std");

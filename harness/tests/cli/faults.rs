@@ -1,7 +1,7 @@
-//! What goes wrong around a program, with every command: outputs that are inputs, missing folders,
+//! Faults around a program, with every command: outputs that are inputs, missing folders,
 //! full disks, closed streams, odd files, limits, signals.
 //!
-//! A new command joins by a row in `table`; until it has one, a test here fails. Whatever happens, it
+//! A new command joins by a row in `table`; until it has one, a test here fails. In every case it
 //! ends soon, with a documented exit code and without a bug's words; what it reads is as it was; no
 //! temporary file and no process is left.
 
@@ -30,7 +30,7 @@ const LONGEST: Duration = Duration::from_secs(60);
 /// The exit codes of `harness --help`.
 const DOCUMENTED: [i32; 9] = [0, 1, 2, 3, 5, 129, 130, 143, SIGPIPE];
 
-/// A shell's code of a program that ended since nobody reads what it prints.
+/// A shell's code of a program that writes into a closed pipe.
 const SIGPIPE: i32 = 141;
 
 /// A folder with the fixture, and what was in it.
@@ -145,7 +145,7 @@ impl Case {
         Ended { code, stderr }
     }
 
-    /// What is read is as it was, and nothing temporary is left.
+    /// Inputs are as they were, and nothing temporary is left.
     fn check(&self, shown: &str, line: &[String]) {
         let after = fixture::digests(self.folder.path());
         let is_written = |path: &Path| {
@@ -178,7 +178,7 @@ impl Case {
     }
 }
 
-/// What is in an input's place.
+/// Something else in an input's place.
 #[derive(Debug, Clone, Copy)]
 enum Odd {
     Folder,
@@ -318,6 +318,13 @@ fn nothing_is_lost_where_nothing_can_be_written() {
         for (before, streams) in faults {
             let case = Case::new();
             let ended = case.run(&row.plain(), before, streams);
+            let writes = row
+                .words()
+                .iter()
+                .any(|word| matches!(word, Word::Output(..)));
+            if before == "ulimit -f 0;" && writes {
+                assert_eq!(ended.code, 3, "{}: {}", row.line, ended.stderr);
+            }
             if streams == ">/dev/full" && !row.line.starts_with("launch") {
                 assert_ne!(ended.code, 0, "{}: {}", row.line, ended.stderr);
             }

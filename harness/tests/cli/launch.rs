@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ranks::World;
 
 use crate::run::{describe, harness, names, run};
+use crate::signals::wait_for;
 
 /// Longer than anything here takes.
 const LONGEST: Duration = Duration::from_secs(60);
@@ -53,6 +54,23 @@ fn lines_say_whose_they_are() {
         by_rank(&output.stdout),
         [alone.trim_end(), alone.trim_end()]
     );
+}
+
+/// `kill -9` gives the program no time to end them: the system does.
+#[test]
+fn no_rank_outlives_a_killed_launch() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut launched = Launched::new(folder.path());
+    launched.launch.kill().unwrap();
+    launched.launch.wait().unwrap();
+    let is_gone = |pid: &u32| {
+        let state = fs::read_to_string(format!("/proc/{pid}/stat"));
+        // The process that has taken them over may not ask how they ended.
+        state.map_or(true, |state| state.contains(") Z "))
+    };
+    wait_for("end of the ranks", || launched.ranks.iter().all(is_gone));
+    // They had time to tidy up.
+    assert_eq!(names(folder.path()), [""; 0]);
 }
 
 #[test]

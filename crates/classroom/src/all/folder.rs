@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use exit::CommandError;
 use grading::engine::Seeds;
-use output_files::input::{open_own, text_of, unreadable};
+use output_files::input::{own_text, unreadable};
 
 /// The file of the class's draw.
 const DRAW: &str = "draw";
@@ -23,7 +23,7 @@ const LOCK: &str = "lock";
 pub fn kept_draw(results: &Path) -> Result<Option<u64>, CommandError> {
     let file = results.join(DRAW);
     is_plain(&file)?;
-    let text = match open_own(&file).and_then(text_of) {
+    let text = match own_text(&file) {
         Ok(text) => text,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         Err(error) => return Err(unusable(&file, &unreadable(&error))),
@@ -106,7 +106,7 @@ fn is_plain(file: &Path) -> Result<(), CommandError> {
     match file.metadata() {
         Ok(found) if !found.is_file() => Err(unusable(
             file,
-            &"is no plain file of ours; remove it, or name another folder for the results",
+            &"is not a file of this program's; remove it, or name another folder for the results",
         )),
         _ => Ok(()),
     }

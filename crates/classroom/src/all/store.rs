@@ -18,7 +18,7 @@ use grading::pack::absent;
 use grading::report::{GradeReport, SCHEMA_VERSION};
 use output_files::OutputFile;
 use output_files::digest::hex;
-use output_files::input::{open_own, text_of};
+use output_files::input::own_text;
 
 /// A source file that is larger is refused, whatever it holds.
 const MAX_SOURCE_BYTES: u64 = 1 << 20;
@@ -307,7 +307,7 @@ impl Store {
 
 /// The report in a file, if this program can read it.
 fn read_report(file: &Path) -> Option<GradeReport> {
-    let text = open_own(file).and_then(text_of).ok()?;
+    let text = own_text(file).ok()?;
     let report: GradeReport = serde_json::from_str(&text).ok()?;
     (report.schema_version == SCHEMA_VERSION).then_some(report)
 }

@@ -29,6 +29,7 @@ use grading::lab_spec::{self, Hints};
 use grading::report::GradeReport;
 use host::course_root;
 use lab::catalogue;
+use output_files::input::{text, unreadable};
 use program::Program;
 use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
@@ -332,8 +333,10 @@ fn find_solutions(
 }
 
 fn read(path: &Path) -> Result<String, CommandError> {
-    fs::read_to_string(path)
-        .map_err(|error| CommandError::Wrong(format!("cannot read {}: {error}", path.display())))
+    text(path).map_err(|error| {
+        let why = unreadable(&error);
+        CommandError::Wrong(format!("{}: {why}", path.display()))
+    })
 }
 
 #[cfg(unix)]

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use exit::CommandError;
+use output_files::input::text;
 use units::count;
 
 /// Marks such a place.
@@ -27,7 +28,7 @@ pub fn none_left(root: &Path, lab: &str) -> Result<String, CommandError> {
             paths.extend(entries.flatten().map(|entry| entry.path()));
             continue;
         }
-        let Ok(text) = fs::read_to_string(&path) else {
+        let Ok(text) = text(&path) else {
             continue;
         };
         files += 1;

@@ -541,13 +541,13 @@ fn endings() {
 #[test]
 fn every_file_is_written() {
     let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| Some(folder.path().join(name));
+    let path = |name: &str| Some(folder.path().join(name).into());
     let args = ReportArgs {
         json: path("report.json"),
         html: path("report.html"),
         gradescope: path("results.json"),
         student_report: ["student.json", "student.html"]
-            .map(|name| folder.path().join(name))
+            .map(|name| folder.path().join(name).into())
             .to_vec(),
         heat_maps: path("pictures"),
         brief: true,

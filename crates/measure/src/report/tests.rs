@@ -293,7 +293,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let target = folder.path().join("report.html");
     let args = |results| ReportArgs {
         results,
-        out: Some(target.clone()),
+        out: Some(target.clone().into()),
         ladder: None,
     };
     let mut text = Vec::new();
@@ -313,7 +313,7 @@ fn a_file_is_written_whole_or_not_at_all() {
     let args = ReportArgs {
         results: vec![folder.path().join("perf.json")],
         out: None,
-        ladder: Some(picture.clone()),
+        ladder: Some(picture.clone().into()),
     };
     assert_eq!(run(&args, &mut out), Ok(Ending::Fine));
     let svg = std::fs::read_to_string(&picture).unwrap();

@@ -1,4 +1,4 @@
-//! What the rows read.
+//! The files and folders that the rows read.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,7 +19,7 @@ const PTX: &str = "\
 const COUNTS: &str =
     r#"{"schema_version": 1, "command": "counts", "of": "k.ptx", "case": "", "kernels": []}"#;
 
-/// Files of a course that `new` and `new-lab` need beside the template, none of which is large.
+/// Files of a course that `new` and `new-lab` need beside the template. None is large.
 const COURSE: [&str; 10] = [
     "Cargo.toml",
     "crates/cuda_std/Cargo.toml",

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::fixture;
 
-/// A command line. `<NAME` is a file or folder of [`fixture`] that the command reads; `>NAME` is one
-/// that it writes, with a `/` at its end for a folder. Both may follow a flag and `=`.
+/// A command line. `<NAME` is a file or folder of [`fixture`] that the command reads; `>NAME` is
+/// one that it writes, with a `/` at its end for a folder. Both may follow a flag and `=`.
 pub struct Row {
     pub line: &'static str,
     /// Whether the work behind it takes seconds, such as compiling a submission: then only what is
