@@ -1,4 +1,5 @@
-//! Compiles the kernels to PTX; those that panic twice, with messages and without.
+//! Compiles the kernels to PTX, and the documentation's examples; the kernels that panic twice, with
+//! messages and without.
 
 use std::path::Path;
 
@@ -9,6 +10,13 @@ fn main() {
     for (krate, arch, panics, variable) in [
         ("kernels", arch, Panics::Trap, "STD_KERNELS_PTX"),
         ("panics", arch, Panics::Trap, "STD_TRAPS_PTX"),
+        // Clusters and bulk copies are of 9.0.
+        (
+            "examples",
+            NvvmArch::Compute90,
+            Panics::Trap,
+            "STD_EXAMPLES_PTX",
+        ),
         // The other kernels with messages are for 9.0 too, and share one `core` with these.
         (
             "panics",

@@ -5,13 +5,23 @@
 //! arrived. The thread then sees its own copies; other threads of the block see them after the next
 //! [`sync_threads`](crate::thread::sync_threads).
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # #[kernel]
+//! # pub unsafe fn halo(field: *const f32, n: usize, out: *mut f32) {
+//! # let k = thread::thread_idx_x() as usize;
+//! # let i = (thread::block_idx_x() as usize * 30 + k).wrapping_sub(1);
+//! # let tile = shared_array![f32; 32];
 //! // A tile with its halo; what is beyond the field counts as zero.
 //! unsafe { async_copy::copy_4(tile.add(k), field.wrapping_add(i), i < n) };
 //! async_copy::commit();
 //! // .. something else ..
 //! async_copy::wait::<0>();
 //! thread::sync_threads();
+//! # if 0 < k && k < 31 && i < n {
+//! #     unsafe { *out.add(i) = *tile.add(k - 1) + *tile.add(k + 1) };
+//! # }
+//! # }
 //! ```
 
 macro_rules! narrow_copy {
@@ -140,7 +150,7 @@ copies_to! {
     /// [`address`](crate::shared::address) in shared memory: kernels with many copies compute it in
     /// 32 bits.
     ///
-    /// ```no_run
+    /// ```
     /// use cuda_std::{async_copy, mem, shared, thread};
     ///
     /// /// This thread's four elements of `row`.
@@ -155,6 +165,12 @@ copies_to! {
     ///         mem::load_vector(place)
     ///     }
     /// }
+    /// # use cuda_std::kernel;
+    /// # #[kernel]
+    /// # pub unsafe fn totals(row: &[f32], out: *mut f32) {
+    /// #     let [a, b, c, d] = unsafe { elements(row) };
+    /// #     unsafe { *out.add(thread::thread_idx_x() as usize) = a + b + c + d };
+    /// # }
     /// ```
     ///
     /// # Safety

@@ -91,15 +91,24 @@ pub unsafe fn store_two(pointer: *mut u64, words: [u64; 2]) {
 /// the effects of what that block did before its store. (`AtomicU32::load` is at the scope of the
 /// system, which costs more.)
 ///
-/// ```ignore
-/// // Blocks in a row: each goes on where the one before it has been.
-/// let turn = progress.add(thread::block_idx_x() as usize);
-/// while atomic::load_acquire(turn) == 0 {}
+/// ```
+/// # use cuda_std::prelude::*;
+/// # #[kernel]
+/// # pub unsafe fn in_a_row(progress: *mut u32, x: *mut u32) {
+/// # let work = || unsafe {
+/// #     let x = x.add(thread::thread_idx_x() as usize);
+/// #     *x = 2 * *x + thread::block_idx_x();
+/// # };
+/// // Blocks in a row: each goes on where the one before it has been. The host has set the word of
+/// // block 0 to 1, and the others to 0.
+/// let turn = unsafe { progress.add(thread::block_idx_x() as usize) };
+/// while unsafe { atomic::load_acquire(turn) } == 0 {}
 /// work();
 /// thread::sync_threads();
-/// if thread::first() {
-///     atomic::store_release(turn.add(1), 1);
+/// if thread::thread_idx_x() == 0 {
+///     unsafe { atomic::store_release(turn.add(1), 1) };
 /// }
+/// # }
 /// ```
 ///
 /// # Safety

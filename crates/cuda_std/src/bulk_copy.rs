@@ -7,7 +7,14 @@
 //! [`mbarrier`](crate::mbarrier) has an example. For a copy to global memory, the thread closes a
 //! group and waits for it:
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # #[kernel(capability = "9.0")]
+//! # pub unsafe fn through_a_tile(x: &[f32], out: *mut f32) {
+//! # let tile = shared_array![f32; 1024];
+//! # let i = thread::thread_idx_x() as usize;
+//! # let first = thread::block_idx_x() as usize * 1024;
+//! # let value = 2.0 * x[first + i];
 //! // All threads write the tile; then one stores it.
 //! unsafe { *tile.add(i) = value };
 //! bulk_copy::fence_shared();
@@ -18,6 +25,7 @@
 //!     // The tile may be written again, or the block end.
 //!     bulk_copy::wait_read::<0>();
 //! }
+//! # }
 //! ```
 //!
 //! # Proxies

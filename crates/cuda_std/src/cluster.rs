@@ -6,7 +6,11 @@
 //! neighbours too (PTX ISA, "Cluster of Cooperative Thread Arrays"). Kernels that use this module
 //! need compute capability 9.0: mark them `#[kernel(capability = "9.0")]`.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # #[kernel(capability = "9.0")]
+//! # pub unsafe fn peers(x: &[f32], y: *mut f32) {
+//! # let mine = x[thread::index_1d() as usize];
 //! // Each thread gets what its peer in the next block of the cluster has.
 //! let tile = shared_array![f32; 256];
 //! let i = thread::thread_idx_x() as usize;
@@ -16,6 +20,8 @@
 //! let theirs = unsafe { *cluster::map_shared(tile, next).add(i) };
 //! // The tile must live until the last has read it.
 //! cluster::sync();
+//! # unsafe { *y.add(thread::index_1d() as usize) = theirs };
+//! # }
 //! ```
 //!
 //! # Rules for another block's shared memory

@@ -1,6 +1,7 @@
 //! A slice that gives each thread of a launch parts of its own, to write without `unsafe`.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
 //! #[kernel]
 //! pub unsafe fn axpy(a: f32, x: &[f32], y: *mut f32) {
 //!     // SAFETY: the host passes as many elements as `x` has, and no other kernel uses them.
@@ -122,13 +123,17 @@ impl<T> DisjointSlice<'_, T> {
 
 /// A matrix of rows in memory order, in which thread (x, y) of the launch has element (x, y).
 ///
-/// ```ignore
+/// ```
+/// # use cuda_std::{UVec2, prelude::*};
+/// # #[kernel]
+/// # pub unsafe fn sum(a: &[f32], b: &[f32], c: *mut f32, n_x: u32, n_y: u32) {
 /// // SAFETY: the host passes n_x * n_y elements that nothing else uses, and launches 2D blocks.
 /// let mut c = unsafe { DisjointMatrix::new(c, n_x, n_y) };
 /// if let Some((UVec2 { x, y }, c)) = c.element() {
 ///     let i = (y * n_x + x) as usize;
 ///     *c = a[i] + b[i];
 /// }
+/// # }
 /// ```
 #[derive(Debug)]
 pub struct DisjointMatrix<'a, T> {

@@ -2,7 +2,11 @@
 //! One launch can thus compute several timesteps of a simulation, with a barrier between two. CUDA
 //! C++'s `cooperative_groups::this_grid().sync()`.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # unsafe fn update(from: *const f32, i: u32, n: u32) -> f32 {
+//! #     unsafe { *from.add(i as usize) + *from.add(((i + 1) % n) as usize) }
+//! # }
 //! #[kernel]
 //! pub unsafe fn steps(
 //!     mut from: *mut f32,

@@ -8,16 +8,25 @@
 /// addresses in local memory. A loop that takes its counter and strides through this function
 /// computes them again instead.
 ///
-/// ```ignore
+/// ```
+/// # use cuda_std::{hint, prelude::*};
+/// # const ROWS: usize = 4;
+/// # #[kernel]
+/// # pub unsafe fn rows(x: &[f32], out: *mut f32, end: u32, stride: u32) {
+/// # let (mut i, mut sum, width) = (0, [0.0; ROWS], stride as usize / ROWS);
 /// while i < end {
 ///     // Without this call, each row has an address that takes registers all the time. With it,
 ///     // each iteration has one multiplication, and each row an addition.
-///     let i = hint::opaque(i);
+///     i = hint::opaque(i);
 ///     for row in 0..ROWS {
-///         sum[row] += x[(i * stride + row * width) as usize];
+///         sum[row] += x[(i * stride) as usize + row * width];
 ///     }
 ///     i += 1;
 /// }
+/// # for row in 0..ROWS {
+/// #     unsafe { *out.add(row) = sum[row] };
+/// # }
+/// # }
 /// ```
 ///
 /// LLVM also moves the computation for a conditional store into the branch that stores: several

@@ -1,8 +1,13 @@
 //! Printing from kernels: [`print!`](crate::print), [`println!`](crate::println), and
 //! [`dbg!`](crate::dbg), which prints a value with its line and gives it.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # use cuda_std::println;
+//! # #[kernel]
+//! # pub unsafe fn show(x: f32, n: u32) {
 //! println!("thread {}: x is {}, {:.3} of {n}", thread::thread_idx_x(), x, x / 3.0);
+//! # }
 //! ```
 //!
 //! The text goes through the driver's `vprintf`, as that of `printf` in CUDA C++. The format

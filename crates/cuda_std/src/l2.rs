@@ -5,12 +5,26 @@
 //! data should stay until it is read; data that has been read may go. The hints change times, never
 //! values.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::{l2, prelude::*};
+//! # #[kernel]
+//! # pub unsafe fn handed_on(row: *mut f32, out: *mut f32, counter: *mut u32) {
+//! # let (block, lane) = (thread::block_idx_x(), thread::thread_idx_x() as usize);
+//! # let cells = [lane as f32, 1.0, 2.0, 3.0];
+//! # if block == 0 {
 //! // One warp's row, which another block reads once, soon.
 //! unsafe { l2::store_4_evict_last(row.add(4 * lane), cells) };
-//! // There:
+//! # }
+//! # unsafe { grid::sync(counter) };
+//! # if block == 1 {
+//! # let place = unsafe { shared_array![f32; 128].add(4 * lane) };
+//! // There, after a barrier of the grid:
 //! unsafe { l2::copy_16_evict_first_to(shared::address(place), row.add(4 * lane)) };
 //! async_copy::commit();
+//! # async_copy::wait::<0>();
+//! # unsafe { mem::store_vector(out.add(4 * lane), mem::load_vector::<f32, 4>(place)) };
+//! # }
+//! # }
 //! ```
 
 /// The policy that `createpolicy.fractional.L2::evict_first` makes of the fraction 1, according to

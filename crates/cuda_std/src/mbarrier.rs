@@ -7,7 +7,12 @@
 //! and the bytes that they expect have arrived. The next phase then begins by itself. Phases have
 //! numbers from 0; a thread waits for one by its parity.
 //!
-//! ```ignore
+//! ```
+//! # use cuda_std::prelude::*;
+//! # #[kernel(capability = "9.0")]
+//! # pub unsafe fn tiles(field: *const f32, steps: usize, sums: *mut f32) {
+//! # let (i, mut sum) = (thread::thread_idx_x() as usize, 0.0);
+//! # let mut compute = |tile: *mut f32| sum += unsafe { *tile.add(i) };
 //! // In each step, one thread fetches a tile, into two buffers in turn. All threads compute on the
 //! // tile that the step before has fetched.
 //! let tiles = shared_array![f32; 2048];
@@ -38,6 +43,8 @@
 //!     // The next step overwrites the tile that all threads have read.
 //!     thread::sync_threads();
 //! }
+//! # unsafe { *sums.add(i) = sum };
+//! # }
 //! ```
 
 macro_rules! barrier {
@@ -185,7 +192,16 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 /// thread waits. Blocks that trade values in turns need nothing more: a block that sends a result
 /// has read the value from which it computed that.
 ///
-/// ```ignore
+/// ```
+/// # use cuda_std::prelude::*;
+/// # #[kernel(capability = "9.0")]
+/// # pub unsafe fn ring(values: &[u64], received: *mut u64) {
+/// # let (block, is_first) = (thread::block_idx_x() as usize, thread::thread_idx_x() == 0);
+/// # let (arrived, inbox) = (shared_array![u64; 1], shared_array![u64; 1]);
+/// # let value = values[block];
+/// # let use_value = |value: u64| unsafe {
+/// #     *received.add(thread::index_1d() as usize) = value + u64::from(thread::thread_idx_x());
+/// # };
 /// // Each block gets a value of the one before. All blocks have made their barriers, and expect
 /// // the bytes.
 /// if is_first {
@@ -205,6 +221,7 @@ pub unsafe fn test(barrier: *mut u64, phase: u32) -> bool {
 ///     mbarrier::wait(arrived, 0);
 ///     use_value(*inbox);
 /// }
+/// # }
 /// ```
 ///
 /// # Safety

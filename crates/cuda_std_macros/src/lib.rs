@@ -17,7 +17,8 @@ mod shared_array;
 /// The function's name is its PTX entry name, so it must be unique in the crate. It has at most 200
 /// letters.
 ///
-/// ```ignore
+/// ```
+/// # use cuda_std::prelude::*;
 /// #[kernel(max_threads = 256, min_blocks = 2)]
 /// pub unsafe fn scale(a: f32, x: &[f32], y: *mut f32) {
 ///     let i = thread::index_1d() as usize;
@@ -86,9 +87,18 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Puts a `static` into a state space of PTX, as Rust-CUDA does.
 ///
-/// ```ignore
+/// ```
+/// # use core::mem::MaybeUninit;
+/// # use cuda_std::{address_space, prelude::*};
 /// #[address_space(shared)]
 /// static mut TILE: [MaybeUninit<f32>; 256] = [MaybeUninit::uninit(); 256];
+/// # #[kernel]
+/// # pub unsafe fn reversed(x: &[f32], y: *mut f32) {
+/// #     let (tile, i) = ((&raw mut TILE).cast::<f32>(), thread::thread_idx_x() as usize);
+/// #     unsafe { *tile.add(i) = x[i] };
+/// #     thread::sync_threads();
+/// #     unsafe { *y.add(i) = *tile.add(255 - i) };
+/// # }
 /// ```
 ///
 /// | space | the static is |

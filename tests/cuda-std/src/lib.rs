@@ -1,4 +1,4 @@
-//! Launches of `std-kernels` on every device there is.
+//! Launches of `std-kernels`, and of the documentation's examples, on every device there is.
 
 use device::run::{outputs, reset};
 use device::{
@@ -12,17 +12,28 @@ use test_support::{Need, skip};
 pub static KERNELS: Module =
     Module::from_static("std_kernels", include_str!(env!("STD_KERNELS_PTX")));
 
+/// The examples of the documentation.
+pub static EXAMPLES: Module =
+    Module::from_static("std_examples", include_str!(env!("STD_EXAMPLES_PTX")));
+
 /// One launch: its buffers and the kernel's other arguments.
 pub struct Launch {
+    module: &'static Module,
     plan: Plan,
     inputs: NamedBuffers,
 }
 
 impl Launch {
-    /// A launch without buffers.
+    /// A launch of one of [`KERNELS`], without buffers.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
+        Self::of(&KERNELS)
+    }
+
+    /// A launch of a kernel of this module, without buffers.
+    pub fn of(module: &'static Module) -> Self {
         Self {
+            module,
             plan: Plan::new("cuda-std"),
             inputs: Vec::new(),
         }
@@ -69,7 +80,7 @@ impl Launch {
     /// # Errors
     /// The device's.
     pub fn try_run(&self, device: &dyn Device) -> Result<Vec<HostBuffer>, Error> {
-        let mut session = device.prepare(&KERNELS, &self.plan)?;
+        let mut session = device.prepare(self.module, &self.plan)?;
         reset(session.as_mut(), &self.plan, &self.inputs)?;
         session.run()?;
         let outputs = outputs(session.as_mut(), &self.plan)?;
