@@ -52,6 +52,43 @@ fn every_step_of_a_handout_can_be_checked() {
     assert!(steps > 60, "{steps}");
 }
 
+/// A path that a starter's TODO names begins with what the starter's code has: a module or a type
+/// that it imports. A student who writes it needs to look for no `use`.
+#[test]
+fn starters_import_what_their_todos_name() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let not_of_a_name = |c: char| c != '_' && !c.is_alphanumeric();
+    let is_comment = |line: &&str| line.trim_start().starts_with("//");
+    let mut paths = 0;
+    for lab in std::fs::read_dir(root.join("labs")).unwrap() {
+        let starter = lab.unwrap().path().join("starter");
+        for file in ["kernels.rs", "launch.rs"].map(|name| starter.join(name)) {
+            let Ok(text) = std::fs::read_to_string(&file) else {
+                continue;
+            };
+            let code: Vec<&str> = text.lines().filter(|line| !is_comment(line)).collect();
+            let words = code.iter().flat_map(|line| line.split(not_of_a_name));
+            for todo in text.split("// TODO ").skip(1) {
+                let (first, rest) = todo.split_once('\n').unwrap();
+                let rest: String = rest.lines().take_while(is_comment).collect();
+                let todo = format!("{first}{rest}");
+                for quoted in todo.split('`').skip(1).step_by(2) {
+                    let Some((name, _)) = quoted.split_once("::") else {
+                        continue;
+                    };
+                    paths += 1;
+                    assert!(
+                        name == "u32" || words.clone().any(|word| word == name),
+                        "{}: a TODO names `{quoted}`, and the code does not import `{name}`",
+                        file.display()
+                    );
+                }
+            }
+        }
+    }
+    assert!(paths > 5, "{paths}");
+}
+
 /// The kernels and launches of the README, and of the page on one's own, are those of the example,
 /// which is tested. The page's last code is a crate outside, which `.ci/own-crate` runs.
 #[test]

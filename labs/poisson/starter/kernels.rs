@@ -13,6 +13,7 @@
 use cuda_std::UVec3;
 use cuda_std::prelude::*;
 use kernels_gpu::poisson::Grid;
+use kernels_gpu::poisson::update::{self, Neighbours};
 
 /// Computes one iteration: u to u_next, walls included.
 ///
@@ -37,12 +38,19 @@ pub unsafe fn poisson_iteration(u: &[f64], u_next: *mut f64, n: u32) {
     let next = if grid.is_wall(x, y, z) {
         grid.wall_value(y)
     } else {
-        // TODO 1: this keeps the old value. The new one is `update::jacobi(around, h2_f)`, where
-        // `around` are the last values of the six neighbours (`Neighbours`, also of
-        // `kernels_gpu::poisson::update`) and h2_f is h^2 f: `grid.h2() * grid.source(x, y, z)`. A
-        // point inside the walls has all six: west and east along x, south and north along y, below
-        // and above along z. West is element i - 1; how far is the neighbour along y, and along z?
-        u[i]
+        // TODO 1: these are the point's own last value; take those of its six neighbours. A point
+        // inside the walls has all six: west and east along x, south and north along y, below and
+        // above along z. West is element i - 1; how far is the neighbour along y, and along z?
+        let around = Neighbours {
+            west: u[i],
+            east: u[i],
+            south: u[i],
+            north: u[i],
+            below: u[i],
+            above: u[i],
+        };
+        // The last argument is h^2 f.
+        update::jacobi(around, grid.h2() * grid.source(x, y, z))
     };
     // SAFETY: the point is in the cube, so i is below n^3, and no other thread has this element of
     // u_next.
