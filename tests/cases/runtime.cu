@@ -16,8 +16,6 @@
 // prints: unregistered: cudaSuccess cudaErrorHostMemoryNotRegistered
 // run: emulate -- PROGRAM padding
 // prints: 5 10.0
-// run: emulate -- PROGRAM static_shared
-// prints: 3 no error
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -132,23 +130,6 @@ static void padding()
     printf("%d %.1f\n", host[5].key, host[5].value);
 }
 
-__global__ void large(float *out)
-{
-    __shared__ float tile[16384];
-    tile[threadIdx.x + 16000] = threadIdx.x;
-    __syncthreads();
-    out[threadIdx.x] = tile[threadIdx.x + 16000];
-}
-
-static void static_shared()
-{
-    float *out, host[32];
-    cudaMalloc(&out, sizeof(host));
-    large<<<1, 32>>>(out);
-    cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost);
-    printf("%.0f %s\n", host[3], cudaGetErrorString(cudaGetLastError()));
-}
-
 int main(int, char **arguments)
 {
     const char *what = arguments[1];
@@ -164,6 +145,4 @@ int main(int, char **arguments)
         registered();
     if (!strcmp(what, "padding"))
         padding();
-    if (!strcmp(what, "static_shared"))
-        static_shared();
 }
