@@ -305,3 +305,33 @@ fn work_goes_on_when_stream_and_event_are_destroyed() {
     assert_eq!(cu!(cuStreamSynchronize(behind => Handle)), 0);
     assert_eq!(read(data, 1), [6]);
 }
+
+/// `cuStreamAddCallback`: "executed exactly once", with the error after a fault of the device.
+/// A thread that waits for the callback goes on. A function of `cuLaunchHostFunc` is not called.
+#[test]
+fn a_callback_is_called_after_a_fault() {
+    type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
+    unsafe extern "C" fn callback(_: Handle, state: c_int, sum: *mut c_void) {
+        // SAFETY: the test gives it a word that lives for ever.
+        unsafe { &*sum.cast::<AtomicU32>() }.fetch_add(1 + state as u32, Ordering::SeqCst);
+    }
+    unsafe extern "C" fn function(sum: *mut c_void) {
+        // SAFETY: as there.
+        unsafe { &*sum.cast::<AtomicU32>() }.fetch_add(10_000, Ordering::SeqCst);
+    }
+    static SUM: AtomicU32 = AtomicU32::new(0);
+    let sum = SUM.as_ptr() as usize;
+    let add = |stream: Handle| cu!(cuStreamAddCallback(stream => Handle, callback => Callback, sum => usize, 0 => c_uint));
+    context();
+    let far = common::function(module(KERNELS), "far");
+    let data = allocate(4);
+    let (held, gate) = (stream(1), word());
+    wait_for(held, gate, 1);
+    assert_eq!(add(held), 0);
+    assert_eq!(launch(far, 1, held, &[arg(&data)]), 0);
+    let called = cu!(cuLaunchHostFunc(held => Handle, function => unsafe extern "C" fn(*mut c_void), sum => usize));
+    assert_eq!((called, add(held), SUM.load(Ordering::SeqCst)), (0, 0, 0));
+    gate.store(1, Ordering::SeqCst);
+    assert_eq!(cu!(cuStreamSynchronize(held => Handle)), 700);
+    assert_eq!(SUM.load(Ordering::SeqCst), 1 + 701);
+}

@@ -12,7 +12,7 @@
 //! A stream that waits goes on at a later call, of any thread.
 
 use std::collections::VecDeque;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
@@ -83,7 +83,8 @@ enum Step {
 #[derive(Clone, Copy)]
 enum HostCall {
     Function(HostFunction, usize),
-    Callback(Callback, Handle, usize),
+    /// The state of the context is the second argument.
+    Callback(Callback, Handle, c_int, usize),
 }
 
 impl HostCall {
@@ -95,8 +96,8 @@ impl HostCall {
         unsafe {
             match self {
                 HostCall::Function(function, data) => function(data as *mut c_void),
-                HostCall::Callback(function, stream, data) => {
-                    function(stream, 0, data as *mut c_void);
+                HostCall::Callback(function, stream, state, data) => {
+                    function(stream, state, data as *mut c_void);
                 }
             }
         }
@@ -194,7 +195,10 @@ impl Driver {
             }
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
-                return Step::Call(key, HostCall::Callback(function, stream, data));
+                let context = self.contexts.get(&key.context);
+                let state = context.and_then(|context| context.fault);
+                let state = state.map_or(0, |Code(number)| number);
+                return Step::Call(key, HostCall::Callback(function, stream, state, data));
             }
             other => self.execute(other),
         };
@@ -245,13 +249,14 @@ impl Driver {
     }
 
     /// A fault makes its context unusable, and ends what its streams have to do. An event that
-    /// would have been recorded counts as recorded: nothing waits for ever.
+    /// would have been recorded counts as recorded: nothing waits for ever. Callbacks are called
+    /// with the error, as `cuStreamAddCallback` promises.
     fn fail(&mut self, context: Handle, code: Code) {
         if !matches!(code, Code::NOT_SUPPORTED | Code::INVALID_VALUE) {
             if let Some(context) = self.contexts.get_mut(&context) {
                 context.fault.get_or_insert(code);
             }
-            self.queues.forget(context);
+            self.queues.keep_callbacks(context);
             for event in self
                 .events
                 .values_mut()

@@ -97,6 +97,16 @@ impl Queues {
         self.streams.retain(|key, _| key.context != context);
     }
 
+    /// The same after a fault. Callbacks stay, which are called then too, and `Nothing`, the mark
+    /// of a call under way.
+    pub(crate) fn keep_callbacks(&mut self, context: Handle) {
+        for (key, queue) in &mut self.streams {
+            if key.context == context {
+                queue.retain(|item| matches!(item.work, Work::Callback(..) | Work::Nothing));
+            }
+        }
+    }
+
     pub(crate) fn push(&mut self, key: StreamKey, work: Work) {
         self.next_ticket += 1;
         let ticket = self.next_ticket;
