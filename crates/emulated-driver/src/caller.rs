@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering::Relaxed};
 use std::sync::{Mutex, PoisonError};
 
-use crate::code::Code;
+use crate::code::{Code, Outcome};
 use crate::report;
 
 /// Functions for everyone: they need nothing of the driver's state.
@@ -34,6 +34,20 @@ const OF_RUNTIME: [&str; 5] = [
     "current_context",
     "get_stored",
 ];
+
+/// Questions that a GPU's driver answers in a function of a stream as well, although the API permits
+/// no call there (seen on an H200, driver 580). Of [`EVENT_SYNCHRONIZE`] the answer is that of a
+/// question where the event is done; else it would wait.
+const ANSWERED: [&str; 6] = [
+    "cuEventElapsedTime",
+    "cuEventElapsedTime_v2",
+    "cuEventQuery",
+    EVENT_SYNCHRONIZE,
+    "cuInit",
+    "cuStreamGetFlags",
+];
+
+const EVENT_SYNCHRONIZE: &str = "cuEventSynchronize";
 
 /// Parts of the names of functions that give something back. Libraries call them while a process
 /// ends, whether their user has used CUDA in it or not.
@@ -65,9 +79,23 @@ pub(crate) fn as_stream(call: impl FnOnce()) {
     IS_STREAM.set(false);
 }
 
+/// Whether the caller is a function that a stream calls.
+fn is_of_stream() -> bool {
+    IS_STREAM.try_with(Cell::get).unwrap_or(false)
+}
+
+/// Refuses to let a function of a stream wait for an event, which is told.
+pub(crate) fn may_wait_for_event() -> Outcome {
+    if is_of_stream() {
+        tell_stream(EVENT_SYNCHRONIZE);
+        return Err(Code::NOT_PERMITTED);
+    }
+    Ok(())
+}
+
 /// The result for a caller who may not call this function, which is told.
 pub(crate) fn refusal(name: &'static str) -> Option<Code> {
-    let is_of_stream = IS_STREAM.try_with(Cell::get).unwrap_or(false);
+    let is_of_stream = is_of_stream();
     let starter = STARTED_BY.load(Relaxed);
     let is_forked = starter != 0 && starter != std::process::id();
     if !is_of_stream && !is_forked || FOR_EVERYONE.contains(&name) {
@@ -77,7 +105,7 @@ pub(crate) fn refusal(name: &'static str) -> Option<Code> {
         tell_fork(name);
         return Some(Code::NOT_INITIALIZED);
     }
-    if OF_RUNTIME.contains(&name) {
+    if OF_RUNTIME.contains(&name) || ANSWERED.contains(&name) {
         return None;
     }
     tell_stream(name);

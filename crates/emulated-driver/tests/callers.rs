@@ -57,7 +57,6 @@ fn call_all() -> Answers {
             "cuCtxGetDevice",
             cu!(cuCtxGetDevice(&mut number => *mut c_int)),
         ),
-        ("cuInit", cu!(cuInit(0 => c_uint))),
         (
             "cuLaunchHostFunc",
             cu!(cuLaunchHostFunc(0 => Handle, 0 => usize, 0 => usize)),
@@ -70,6 +69,7 @@ fn call_all() -> Answers {
 fn call_allowed() -> Vec<c_int> {
     let (mut text, mut number) = (0usize, 0 as c_int);
     vec![
+        cu!(cuInit(0 => c_uint)),
         cu!(cuGetErrorName(800 => c_int, &mut text => *mut usize)),
         cu!(cuGetErrorString(800 => c_int, &mut text => *mut usize)),
         cu!(cuDriverGetVersion(&mut number => *mut c_int)),
@@ -80,7 +80,7 @@ unsafe extern "C" fn of_stream(answers: *mut c_void) {
     // SAFETY: the test gives the address of answers that live until the stream has ended.
     let answers = unsafe { &*answers.cast::<Mutex<Answers>>() };
     let mut answers = answers.lock().unwrap();
-    assert_eq!(call_allowed(), [0; 3]);
+    assert_eq!(call_allowed(), [0; 4]);
     answers.extend(call_all());
 }
 
@@ -133,7 +133,7 @@ fn a_function_of_a_stream_is_permitted_no_call() {
         enqueue();
         assert_eq!(cu!(cuCtxSynchronize()), 0);
         let answers = std::mem::take(&mut *answers.lock().unwrap());
-        assert_eq!(answers.len(), 12);
+        assert_eq!(answers.len(), 11);
         assert!(
             answers.iter().all(|(_, result)| *result == 800),
             "{answers:?}"
@@ -146,6 +146,49 @@ fn a_function_of_a_stream_is_permitted_no_call() {
         let told = format!("{name} was called by a function that a stream calls");
         assert_eq!(records.matches(&told).count(), 1, "{name}: {records}");
     }
+}
+
+/// A GPU's driver answers questions about events there, and waits for none here.
+#[test]
+fn a_function_of_a_stream_may_ask_for_events_and_not_wait() {
+    unsafe extern "C" fn ask(data: *mut c_void) {
+        // SAFETY: the test gives the address of events and answers that live until the stream has
+        // ended, and looks at them afterwards.
+        let (events, answers) = unsafe { &mut *data.cast::<([Handle; 2], [c_int; 4])>() };
+        let asked = events.map(|event| cu!(cuEventQuery(event => Handle)));
+        let waited = events.map(|event| cu!(cuEventSynchronize(event => Handle)));
+        *answers = [asked[0], waited[0], asked[1], waited[1]];
+    }
+    LazyLock::force(&REPORT);
+    context();
+    let mut data = ([0 as Handle; 2], [-1 as c_int; 4]);
+    for event in &mut data.0 {
+        assert_eq!(cu!(cuEventCreate(event => *mut Handle, 0 => c_uint)), 0);
+    }
+    let [before, after] = data.0;
+    let record = |event| cu!(cuEventRecord(event => Handle, 0 => Handle));
+    let address: *mut ([Handle; 2], [c_int; 4]) = &mut data;
+    // The function waits for the flag, so that the second event is recorded behind it.
+    let mut flag = 0u64;
+    assert_eq!(
+        cu!(cuMemHostAlloc(&mut flag => *mut u64, 4 => usize, 0 => c_uint)),
+        0
+    );
+    assert_eq!(record(before), 0);
+    assert_eq!(
+        cu!(cuStreamWaitValue32_v2(0 => Handle, flag => u64, 1 => c_uint, 1 => c_uint)),
+        0
+    );
+    assert_eq!(
+        cu!(cuLaunchHostFunc(0 => Handle, ask => Function, address => *mut ([Handle; 2], [c_int; 4]))),
+        0
+    );
+    assert_eq!(record(after), 0);
+    // SAFETY: the memory was just allocated, and the driver alone reads it meanwhile.
+    unsafe { (flag as *mut u32).write_volatile(1) };
+    assert_eq!(cu!(cuCtxSynchronize()), 0);
+    // Done: success twice; behind the function: not ready, and not permitted.
+    assert_eq!(data.1, [0, 0, 600, 800]);
 }
 
 /// The CUDA runtime asks for its state before each call, and takes an error there for its own.

@@ -3,6 +3,7 @@
 use std::ffi::{c_float, c_uint};
 
 use crate::call::put;
+use crate::caller;
 use crate::code::{Code, Outcome};
 use crate::driver::{queue, with, with_context};
 use crate::objects::Handle;
@@ -103,13 +104,16 @@ driver_api! {
         })
     }
     fn cuEventSynchronize(event: Handle) {
-        let (context, number) = with(|driver| {
+        let (context, number, is_done) = with(|driver| {
             let event = driver.event(event)?;
             match event.captured {
                 Some(_) => Err(Code::CAPTURED_EVENT),
-                None => Ok((event.context, event.recorded)),
+                None => Ok((event.context, event.recorded, event.done == event.recorded)),
             }
         })?;
+        if !is_done {
+            caller::may_wait_for_event()?;
+        }
         queue::finish_all(context, |driver| driver.events.get(&event).is_none_or(|event| event.done >= number))
     }
     fn cuEventElapsedTime(to: *mut c_float, start: Handle, end: Handle) { put(to, elapsed(start, end)?) }

@@ -109,6 +109,8 @@ impl Driver {
         let limits = DeviceLimits {
             global_bytes: DEVICE_BYTES * settings.devices.len().max(1) as u64,
             multiprocessors: settings.multiprocessors,
+            // See `api/module.rs`.
+            static_shared_bytes: DeviceLimits::default().shared_bytes,
             ..DeviceLimits::default()
         };
         Driver {
