@@ -23,6 +23,7 @@
 //! Counting is an addition in shared memory, which cannot fail. Nothing is asked of the end of a
 //! process, so that one that is killed after its launches leaves a complete record.
 
+use std::ffi::OsStr;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::MetadataExt;
@@ -98,9 +99,10 @@ fn counters() -> Option<&'static Counters> {
         let mapped = open_record(path, *inode).and_then(|file| map(&file));
         Some(mapped.unwrap_or_else(|error| {
             tell(format_args!(
-                "cannot reach the record of `harness emulate`, {}: {error}. Either `harness \
-                 emulate` has ended before this process, or the process has a /proc or a user of \
-                 its own. What it does could not be recorded, so it ends here",
+                "cannot reach the record of `harness emulate`, {}: {error}. `harness emulate` has \
+                 ended before this process, or the process has a user or a /proc of its own and has \
+                 closed the descriptor that it got. What it does could not be recorded, so it ends \
+                 here",
                 path.display()
             ));
             // SAFETY: it ends the process, without the code of others that `exit` would run.
@@ -131,14 +133,22 @@ fn map(file: &File) -> io::Result<&'static Counters> {
     Ok(unsafe { &*page.cast::<Counters>() })
 }
 
-/// Opens the file in memory. The path may mean another file by now: its process has ended, or this
-/// one has a `/proc` of its own.
+/// Opens the file in memory: by the path in `/proc`, or as the descriptor that `harness emulate` has
+/// left to the program. The first needs the user and the `/proc` of `harness emulate`, the second
+/// a program that has not closed it. Either may mean another file by now.
 fn open_record(path: &Path, inode: u64) -> io::Result<File> {
-    let file = OpenOptions::new().read(true).append(true).open(path)?;
-    match file.metadata()?.ino() == inode {
-        true => Ok(file),
-        false => Err(io::Error::other("this is another file")),
-    }
+    let open = |path: &Path| {
+        let file = OpenOptions::new().read(true).append(true).open(path)?;
+        match file.metadata()?.ino() == inode {
+            true => Ok(file),
+            false => Err(io::Error::other("this is another file")),
+        }
+    };
+    let own = |number: &OsStr| Path::new("/proc/self/fd").join(number);
+    open(path).or_else(|error| match path.file_name().map(own) {
+        Some(path) => open(&path).map_err(|_| error),
+        None => Err(error),
+    })
 }
 
 /// Writes a line in one go, so that lines of several processes stay whole. The file is opened for

@@ -256,3 +256,41 @@ fn ending(program: &str, runs: &[Run]) -> Result<Ending, CommandError> {
         None => Ok(Ending::Fine),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fault_counts_most_and_then_what_makes_faults_uncertain() {
+        let ended = |change: &dyn Fn(&mut Run)| {
+            let mut run = Run {
+                exit_code: Some(7),
+                started: true,
+                ..Run::default()
+            };
+            change(&mut run);
+            match ending("p", &[Run::default(), run]) {
+                Ok(ending) => ending.exit_code(),
+                Err(error) => error.exit_code(),
+            }
+        };
+        assert_eq!(ended(&|_| ()), 7);
+        let bug = |run: &mut Run| run.bugs.push("in cuNothing: nothing".to_owned());
+        let loses = |run: &mut Run| run.lose("a record is missing".to_owned());
+        assert_eq!(ended(&loses), exit::codes::ENVIRONMENT);
+        assert_eq!(ended(&bug), exit::codes::BUG);
+        let fault = |run: &mut Run| {
+            bug(run);
+            loses(run);
+            run.faults.push(super::super::records::Fault {
+                kernel: "k".to_owned(),
+                grid: [1; 3],
+                block: [1; 3],
+                kind: "race".to_owned(),
+                text: "race".to_owned(),
+            });
+        };
+        assert_eq!(ended(&fault), exit::codes::WRONG_RESULT);
+    }
+}

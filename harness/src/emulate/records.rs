@@ -122,7 +122,8 @@ pub(super) struct RecordFile(File);
 
 impl RecordFile {
     pub(super) fn new() -> io::Result<RecordFile> {
-        let file = File::from(memfd_create("emulate-record", MemfdFlags::CLOEXEC)?);
+        // The program gets it, for processes that may not look into this one.
+        let file = File::from(memfd_create("emulate-record", MemfdFlags::empty())?);
         // Written, so that the page is there when it is mapped.
         file.write_all_at(&[0; HEADER_BYTES as usize], 0)?;
         Ok(RecordFile(file))

@@ -47,7 +47,9 @@ fn a_fault_outlives_the_end_of_its_process() {
         r#"sh -c '"$@"; kill -9 $$' sh "$@" || true"#,
         r#"exec 3>&- 4>&- 5>&- 6>&- 7>&-; "$@""#,
         r#"exec 3<>other 4<>other 5<>other; "$@"; test ! -s other"#,
-        // Nobody reads the words of the fault.
+        // The system does not let it look into the process of the command.
+        r#"unshare --user "$@""#,
+        // The words of the fault are not read.
         r#""$@" 2>/dev/full"#,
         r#""$@" 2>&-"#,
         // A daemon: the program does not wait for it, and its fault comes late.
