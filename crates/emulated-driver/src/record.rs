@@ -133,9 +133,9 @@ fn map(file: &File) -> io::Result<&'static Counters> {
     Ok(unsafe { &*page.cast::<Counters>() })
 }
 
-/// Opens the file in memory: by the path in `/proc`, or as the descriptor that `harness emulate` has
-/// left to the program. The first needs the user and the `/proc` of `harness emulate`, the second
-/// a program that has not closed it. Either may mean another file by now.
+/// Opens the file in memory: by the path in `/proc`, or as the descriptor that `harness emulate`
+/// has left to the program. The path needs the user and the `/proc` of `harness emulate`, the
+/// descriptor a program that has not closed it. Either may mean another file by now.
 fn open_record(path: &Path, inode: u64) -> io::Result<File> {
     let open = |path: &Path| {
         let file = OpenOptions::new().read(true).append(true).open(path)?;
