@@ -1,12 +1,14 @@
-//! Compiles the kernels to PTX, and the documentation's examples; the kernels that panic twice, with
-//! messages and without.
+//! Compiles the kernels to PTX, with `llc`'s optimisations and without, and the documentation's
+//! examples; the kernels that panic twice, with messages and without.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use cuda_builder::{CudaBuilder, NvvmArch, Panics};
 
 fn main() {
     let arch = NvvmArch::default();
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     for (krate, arch, panics, variable) in [
         ("kernels", arch, Panics::Trap, "STD_KERNELS_PTX"),
         ("panics", arch, Panics::Trap, "STD_TRAPS_PTX"),
@@ -25,11 +27,11 @@ fn main() {
             "STD_PANICS_PTX",
         ),
     ] {
-        let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-        let ptx = Path::new(&out).join(variable).with_extension("ptx");
+        let ptx = out.join(variable).with_extension("ptx");
         let builder = CudaBuilder::new(krate)
             .arch(arch)
             .panics(panics)
+            .final_module_path(ptx.with_extension("ll"))
             .copy_to(&ptx);
         if let Err(error) = builder.build() {
             eprintln!("error: {error}");
@@ -37,4 +39,21 @@ fn main() {
         }
         println!("cargo::rustc-env={variable}={}", ptx.display());
     }
+    let optimised = out.join("STD_KERNELS_PTX.ll");
+    let ptx = out.join("unoptimised.ptx");
+    without_optimisation(arch, &optimised, &ptx);
+    println!("cargo::rustc-env=STD_KERNELS_UNOPTIMISED={}", ptx.display());
+}
+
+/// The PTX of this IR, of `llc -O0`.
+fn without_optimisation(arch: NvvmArch, ir: &Path, ptx: &Path) {
+    let tools = cuda_builder::toolchain::find().expect("the builder has found it");
+    let status = Command::new(&tools.llc)
+        .arg("-O0")
+        .args(arch.llvm_options())
+        .arg(ir)
+        .arg("-o")
+        .arg(ptx)
+        .status();
+    assert!(status.expect("llc runs").success());
 }

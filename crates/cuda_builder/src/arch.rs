@@ -47,7 +47,7 @@ impl NvvmArch {
 
     /// The options of `opt` and `llc`: the name, and the version of PTX where their default lacks
     /// instructions.
-    pub(crate) fn llvm_options(self) -> Vec<String> {
+    pub fn llvm_options(self) -> Vec<String> {
         let mut options = vec![format!("-mcpu={self}")];
         match self {
             // Hints to L2 came with PTX 7.4 (CUDA 11.4), some versions after the architecture.

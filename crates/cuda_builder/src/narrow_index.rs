@@ -1,14 +1,15 @@
 //! The edit for a defect of LLVM: addresses from narrow signed indices.
 //!
 //! `llc` derives an address from an earlier one where it can: `&p[j]` is `&p[i]` moved by `j - i`
-//! elements (the pass StraightLineStrengthReduce, from `-O1` on). If an index is the sign extension
-//! of a narrower number, the pass also takes the difference of the narrow numbers, and extends that.
-//! The result is another one wherever narrow arithmetic wraps: a bool and its opposite, as signed
-//! numbers of one bit, "differ" by 1, whichever of them is true. `sort_unstable` of `core` has such
-//! a pair of pointers. (<https://github.com/llvm/llvm-project/pull/204278>; LLVM 22.1 has it.)
+//! elements (the pass StraightLineStrengthReduce, from `-O1` on). If an index is the sign
+//! extension of a narrower number, the pass also takes the difference of the narrow numbers, and
+//! extends that. The result is wrong where narrow arithmetic wraps: a bool and its opposite, as
+//! signed numbers of one bit, "differ" by 1 whether the bool is true or false. `sort_unstable` of
+//! `core` has such a pair of pointers. (<https://github.com/llvm/llvm-project/pull/204278>; LLVM
+//! 22.1 has the defect.)
 //!
-//! With an addition of 0 behind the extension the pass sees a number of 64 bits, and no narrower one
-//! below it. The passes after it remove the addition, so that all other code stays the same.
+//! With an addition of 0 behind the extension the pass sees a number of 64 bits, and no narrower
+//! one below it. The passes after it remove the addition, so that all other code stays the same.
 
 use std::io::Write as _;
 use std::path::Path;

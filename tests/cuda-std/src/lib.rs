@@ -16,6 +16,20 @@ pub static KERNELS: Module =
 pub static EXAMPLES: Module =
     Module::from_static("std_examples", include_str!(env!("STD_EXAMPLES_PTX")));
 
+/// The kernels without `llc`'s optimisations.
+pub static UNOPTIMISED: Module =
+    Module::from_static("std_kernels", include_str!(env!("STD_KERNELS_UNOPTIMISED")));
+
+/// The kernels of the level that the variable `STD_KERNELS_LEVEL` names: 0, or 3, which is the
+/// default.
+fn kernels() -> &'static Module {
+    match std::env::var("STD_KERNELS_LEVEL").as_deref() {
+        Ok("0") => &UNOPTIMISED,
+        Ok("3") | Err(_) => &KERNELS,
+        Ok(other) => panic!("STD_KERNELS_LEVEL is 0 or 3, and not {other}"),
+    }
+}
+
 /// One launch: its buffers and the kernel's other arguments.
 pub struct Launch {
     module: &'static Module,
@@ -24,10 +38,10 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// A launch of one of [`KERNELS`], without buffers.
+    /// A launch of one of the kernels of the level that is tested, without buffers.
     #[allow(clippy::new_without_default)]
     pub fn new() -> Self {
-        Self::of(&KERNELS)
+        Self::of(kernels())
     }
 
     /// A launch of a kernel of this module, without buffers.
@@ -80,7 +94,19 @@ impl Launch {
     /// # Errors
     /// The device's.
     pub fn try_run(&self, device: &dyn Device) -> Result<Vec<HostBuffer>, Error> {
-        let mut session = device.prepare(self.module, &self.plan)?;
+        self.try_run_of(self.module, device)
+    }
+
+    /// The outputs of the kernels in `module` on this device.
+    ///
+    /// # Errors
+    /// The device's.
+    pub fn try_run_of(
+        &self,
+        module: &Module,
+        device: &dyn Device,
+    ) -> Result<Vec<HostBuffer>, Error> {
+        let mut session = device.prepare(module, &self.plan)?;
         reset(session.as_mut(), &self.plan, &self.inputs)?;
         session.run()?;
         let outputs = outputs(session.as_mut(), &self.plan)?;

@@ -41,7 +41,7 @@ fn numbers(seed: u64) -> [u64; 24] {
     })
 }
 
-/// The function of this number at `a` and `b`, of which `narrow` has the lowest bits.
+/// The function of this number at `a` and `b`, or at the two numbers of `narrow`.
 ///
 /// # Safety
 /// `table` has [`TABLE`] elements.
