@@ -1,9 +1,11 @@
-//! Writes random functions, the same for host and device: `RANDOM_FUNCTIONS` of them (300), of the
+//! Writes random functions, the same for host and device: `RANDOM_FUNCTIONS` of them (200), of the
 //! seed `RANDOM_SEED` (1).
 //!
 //! A function takes two numbers of 64 bits, and gives one that depends on all its variables. Its
-//! statements are assignments to variables of all types, branches and loops. No operation of it
-//! panics or depends on the bits of NaN.
+//! statements are assignments to variables of all types, branches and loops. Every second function
+//! calls the library too. No operation panics or depends on the bits of NaN.
+
+mod library;
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,13 +16,14 @@ fn main() {
         let text = std::env::var(name).ok();
         text.map_or(default, |text| text.parse().expect("a number"))
     };
-    let (count, seed) = (number("RANDOM_FUNCTIONS", 300), number("RANDOM_SEED", 1));
+    let (count, seed) = (number("RANDOM_FUNCTIONS", 200), number("RANDOM_SEED", 1));
     let mut source = String::new();
     for function in 0..count {
         let mut writer = Writer {
             random: Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(function)),
             source: String::new(),
             depth: 1,
+            calls_library: function % 2 == 1,
         };
         writer.function(function);
         source += &writer.source;
@@ -31,6 +34,7 @@ fn main() {
         writeln!(source, "        {function} => f{function}(a, b),").unwrap();
     }
     source += "        _ => 0,\n    }\n}\n";
+    println!("cargo::rerun-if-changed=build");
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     std::fs::write(Path::new(&out).join("random.rs"), source).expect("cargo's folder");
 }
@@ -67,6 +71,7 @@ struct Writer {
     random: Random,
     source: String,
     depth: usize,
+    calls_library: bool,
 }
 
 impl Writer {
@@ -86,6 +91,9 @@ impl Writer {
         self.line("let mut v_f64 = (b as i64) as f64 / 4294967296.0;");
         self.line("let mut array = [a as u32, b as u32, (a >> 32) as u32, (b >> 32) as u32];");
         self.line("let mut pair = (a as i16, b as f32);");
+        if self.calls_library {
+            self.library_variables();
+        }
         for _ in 0..3 + self.random.below(5) {
             self.statement();
         }
@@ -98,11 +106,17 @@ impl Writer {
         self.line("array.iter().for_each(|&word| hash.add(u128::from(word)));");
         self.line("hash.add(pair.0 as u128);");
         self.line("hash.add(u128::from(bits_f32(pair.1)));");
+        if self.calls_library {
+            self.library_hash();
+        }
         self.line("hash.0");
         self.source += "}\n\n";
     }
 
     fn statement(&mut self) {
+        if self.calls_library && self.random.below(2) == 0 {
+            return self.library_statement();
+        }
         let may_nest = self.depth < 3;
         match self.random.below(if may_nest { 12 } else { 8 }) {
             0..=4 => {
