@@ -11,8 +11,8 @@
 //!
 //! - **A fault of a kernel is told on standard error.** One that a GPU notices is an error of the
 //!   context from then on: illegal address, misaligned address, failed assertion, launch failure.
-//!   After a race, a read of unset memory, or a barrier in divergent code the launch is repeated
-//!   without checks, and the program goes on.
+//!   After one that a GPU does not notice, such as a race or a read of unset memory, the launch is
+//!   repeated without checks, and the program goes on (`ptx_emu::FaultKind`).
 //! - **What is not supported is a named error.** Every function of the driver API exists; one that
 //!   is not implemented says its name and returns `CUDA_ERROR_NOT_SUPPORTED`. SASS cannot run: a
 //!   module needs PTX, as text or in a fat binary.

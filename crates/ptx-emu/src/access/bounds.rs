@@ -203,31 +203,35 @@ impl<'a> BlockRunner<'a> {
     fn stray(&self, request: &Request, lane: usize) -> Stop {
         let address = request.addresses[lane];
         let base = self.launch.code.infos[request.pc as usize].base;
-        let stray = if let (true, Some(space)) = (address < NULL_LIMIT, base.space) {
-            let is_shared = space == Space::Shared;
-            Stray::Offset {
-                address,
-                space: if is_shared { "shared" } else { "local" },
-                location: is_shared.then(|| self.block.shared.location(self.launch, address)),
+        let stray = match base.space {
+            Some(space) if address < NULL_LIMIT => {
+                let is_shared = space == Space::Shared;
+                Stray::Offset {
+                    address,
+                    space: if is_shared { "shared" } else { "local" },
+                    location: is_shared.then(|| self.block.shared.location(self.launch, address)),
+                }
             }
-        } else if address < NULL_LIMIT {
-            Stray::Null { address }
-        } else {
-            let memory = self.launch.memory;
-            match memory.neighbour(address) {
-                None => self.wrapped(address, request.width),
-                Some(near) if near.freed => Stray::Freed {
-                    name: near.name.to_owned(),
-                    offset: address.saturating_sub(near.base),
-                },
-                Some(near) => Stray::Buffer {
-                    name: near.name.to_owned(),
-                    size: near.bytes,
-                    offset: address.wrapping_sub(near.base) as i64,
-                },
-            }
+            None if address < NULL_LIMIT => Stray::Null { address },
+            _ => self.beside_buffers(address, request.width),
         };
         self.out_of_bounds(request, lane, stray)
+    }
+
+    /// An address in no buffer, beside the nearest one.
+    fn beside_buffers(&self, address: u64, width: u32) -> Stray {
+        match self.launch.memory.neighbour(address) {
+            None => self.wrapped(address, width),
+            Some(near) if near.freed => Stray::Freed {
+                name: near.name.to_owned(),
+                offset: address.saturating_sub(near.base),
+            },
+            Some(near) => Stray::Buffer {
+                name: near.name.to_owned(),
+                size: near.bytes,
+                offset: address.wrapping_sub(near.base) as i64,
+            },
+        }
     }
 
     /// An address near no buffer: perhaps the index wrapped at 2^32.
