@@ -368,7 +368,7 @@ mod tests {
         assert_eq!(of("%a", 1.5), "0x1.8p+0");
     }
 
-    /// What is expected is what an H200 prints, as far as one was asked.
+    /// The expected texts are those of an H200, as far as one was asked.
     #[test]
     fn widths_that_are_arguments() {
         // Two `int`s in each 8 bytes.

@@ -38,7 +38,7 @@ impl Origin {
         self.0 & IS_MOVED != 0
     }
 
-    /// What is computed from the value.
+    /// The origin of a value that is computed from it.
     pub(crate) fn computed(self) -> Self {
         Self(self.0 & !IS_MOVED)
     }

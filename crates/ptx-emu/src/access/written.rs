@@ -6,10 +6,12 @@ use crate::access::region::Region;
 use crate::check::sanitizer::UnsetRead;
 use crate::fault::Stop;
 use crate::memory::shared::SharedMemory;
-use crate::registers::lanes;
+use crate::memory::{byte_mask, extend};
+use crate::registers::{LANES, Registers, lanes};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
 use crate::unset_origin::Origin;
+use crate::unset_values::shadows::Shadow;
 
 /// A message names this many ranges of bytes that nothing has written; one more says that there
 /// are others.
@@ -41,25 +43,44 @@ fn unset_parts<R: Region>(region: &R, offset: u64, width: u64) -> Vec<Range<u64>
     }
 }
 
-/// What a load reads that nothing has written.
+/// The part that nothing has written of what a load reads.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Unwritten {
     /// The lanes that may read such.
     pub(crate) lanes: u32,
-    /// The reads of the lanes, as the block has noted them: that of lane 0, and so on.
-    first_read: u32,
+    /// The numbers of their reads, as the block has noted them.
+    reads: [u32; LANES],
     /// It is in global memory.
     is_global: bool,
 }
 
 impl Unwritten {
+    /// Notes in a register's rows the unset bits of a value that a lane has loaded to it, whose
+    /// offset, bytes and sign are these, and where they come from. True if all bits are unset.
+    pub(crate) fn follow<R: Region>(
+        &self,
+        registers: &mut Registers,
+        region: &R,
+        (shadow, lane): (Shadow, usize),
+        (offset, bytes, is_signed): (u64, u32, bool),
+    ) -> bool {
+        let unset = region.unset(lane, offset, bytes);
+        if unset != 0 {
+            let first = offset + u64::from(unset.trailing_zeros() / 8);
+            let origin = self.origin::<R>(lane, region.origin(lane, first));
+            registers.set_lane(shadow.bits, lane, extend(unset, bytes, is_signed));
+            registers.r32_mut(shadow.origin)[lane] = origin.to_bits();
+        }
+        unset == byte_mask(bytes)
+    }
+
     /// Where the unset value comes from that a lane has loaded. `stored` is what the memory knows
     /// of that: it was stored there.
-    pub(crate) fn origin<R: Region>(&self, lane: usize, stored: Origin) -> Origin {
+    fn origin<R: Region>(&self, lane: usize, stored: Origin) -> Origin {
         match stored.read() {
             None if !R::IS_OWN => {
                 let is_moved = self.is_global || stored.is_moved();
-                Origin::of_read(self.first_read + lane as u32, is_moved)
+                Origin::of_read(self.reads[lane], is_moved)
             }
             _ => stored,
         }
@@ -130,7 +151,7 @@ impl BlockRunner<'_> {
     ) -> Unwritten {
         let mut unwritten = Unwritten {
             lanes: 0,
-            first_read: 0,
+            reads: [0; LANES],
             is_global: R::IS_GLOBAL,
         };
         if R::IS_OWN {
@@ -148,8 +169,7 @@ impl BlockRunner<'_> {
             if !region.is_written(offset, request.width.into()) {
                 let read = self.unset_read(request, region, lane);
                 let threads = self.launch.block_threads();
-                let number = self.sanitizer.unset_reads.note(read, threads);
-                unwritten.first_read = number - lane as u32;
+                unwritten.reads[lane] = self.sanitizer.unset_reads.note(read, threads);
                 unwritten.lanes |= 1 << lane;
             }
         }

@@ -51,24 +51,27 @@ impl UnsetRead {
     }
 }
 
-/// The latest such read of each thread by each instruction.
+/// The first and the latest such read of each thread by each instruction.
 #[derive(Debug, Default)]
 pub(crate) struct UnsetReads {
-    /// The numbers of those of thread 0, by instruction.
+    /// The number of the first one of thread 0, by instruction.
     first: HashMap<u32, u32>,
     reads: Vec<Option<UnsetRead>>,
 }
 
 impl UnsetReads {
-    /// Notes a read of a block of this many threads. Gives its number: those of the threads that
-    /// read by one instruction follow each other.
+    /// Notes a read of a block of this many threads. Gives its number.
     pub(crate) fn note(&mut self, read: UnsetRead, threads: u32) -> u32 {
         let end = self.reads.len() as u32;
         let first = *self.first.entry(read.pc).or_insert(end);
         if first == end {
-            self.reads.resize_with((end + threads) as usize, || None);
+            self.reads
+                .resize_with((end + 2 * threads) as usize, || None);
         }
-        let number = first + read.thread;
+        let mut number = first + read.thread;
+        if self.reads[number as usize].is_some() {
+            number += threads;
+        }
         self.reads[number as usize] = Some(read);
         number
     }

@@ -495,20 +495,12 @@ impl Action for Load {
         for (k, shadow) in self.elements.tracked(registers.late) {
             registers.fill(shadow.bits, mask, 0);
             for lane in lanes(unwritten.lanes) {
-                let offset = offset(lane) + k;
-                let unset = region.unset(lane, offset, bytes);
-                if unset == 0 {
-                    continue;
-                }
-                let first = offset + u64::from(unset.trailing_zeros() / 8);
-                let origin = unwritten.origin::<R>(lane, region.origin(lane, first));
+                let value = (offset(lane) + k, bytes, self.elements.is_signed);
+                let is_all = unwritten.follow(registers, region, (shadow, lane), value);
                 // Padding, and what a call passes on, are not where it comes from.
-                if unset == byte_mask(bytes) && R::IS_OWN && region.base() == 0 {
+                if is_all && R::IS_OWN && region.base() == 0 {
                     runner.sanitizer.unset_load = Some(request.pc);
                 }
-                let unset = extend(unset, bytes, self.elements.is_signed);
-                registers.set_lane(shadow.bits, lane, unset);
-                registers.r32_mut(shadow.origin)[lane] = origin.to_bits();
             }
         }
         Ok(())

@@ -85,6 +85,11 @@ fn where_it_matters() {
     // The value is told by its own load, not by the latest one that brought something unset.
     let padding = "ld.global.u32 %r7, [%rd1+12];\nst.global.u32 [%rd2], %r7;\nadd.u32 %r6, %r5, 1;\nst.global.u32 [%rd2], %r6;";
     assert_eq!(used(padding), stored);
+    // A sum of several is told by the first.
+    let sum = "mov.u32 %r6, 0;\nmov.u32 %r7, 0;\n$L:\nadd.u32 %r6, %r6, %r5;\nadd.u64 %rd1, %rd1, 4;\nld.global.u32 %r5, [%rd1];\n\
+               add.u32 %r7, %r7, 1;\nsetp.lt.u32 %p1, %r7, 5;\n@%p1 bra $L;\nst.global.u32 [%rd2], %r6;";
+    let text = one(&format!("ld.global.u32 %r5, [%rd1];\n{sum}")).fault();
+    assert!(text.contains("from byte 4 of buffer `out`"), "{text}");
 }
 
 #[test]
@@ -127,7 +132,7 @@ fn a_copy_may_move_it() {
         // A field of bits is set, in a word that is not.
         "ld.global.u32 %r5, [%rd1+8];\nbfi.b32 %r5, 5, %r5, 2, 3;\nst.global.u32 [%rd1+8], %r5;\nld.global.u32 %r6, [%rd1+8];\nbfe.u32 %r6, %r6, 2, 3;\nsetp.ne.u32 %p1, %r6, 5;\n@%p1 trap;".to_owned(),
         "ld.global.u32 %r5, [%rd1+8];\nand.b32 %r5, %r5, 0xfffffff0;\nor.b32 %r5, %r5, 5;\nst.global.u32 [%rd1+8], %r5;\nld.global.u32 %r6, [%rd1+8];\nand.b32 %r6, %r6, 15;\nsetp.ne.u32 %p1, %r6, 5;\n@%p1 trap;".to_owned(),
-        // An exchange whose result nobody reads is a store.
+        // An exchange whose result nothing reads is a store.
         "atom.global.exch.b32 %r9, [%rd1+8], 4;\nld.global.u32 %r5, [%rd1+8];\nadd.u32 %r5, %r5, %r5;\nst.global.u32 [%rd2], 3;".to_owned(),
     ];
     for copy in &copies {
@@ -139,7 +144,7 @@ fn a_copy_may_move_it() {
             "{copy}\n{}",
             outcome.result.unwrap_err()
         );
-        // What is copied stays unset: a use of the copy is told.
+        // The copy stays unset: a use of it is told.
         if copy.contains("[%rd2+4]") || copy.contains("st.global.v2") {
             let text = one(&format!(
                 "{copy}\nld.global.u32 %r10, [%rd2+4];\nsetp.eq.u32 %p2, %r10, 1;\n@%p2 trap;"
@@ -182,7 +187,7 @@ fn bulk_and_asynchronous_copies_pass_it_on() {
     );
 }
 
-/// What a copy carries over looks as it did: on a GPU both are equal.
+/// A copy of unset bytes looks as they do: on a GPU both are equal.
 #[test]
 fn a_copy_is_equal_to_what_it_copies() {
     let body = "ld.global.v2.u32 {%r5, %r6}, [%rd2];\nst.global.v2.u32 [%rd1], {%r5, %r6};";
