@@ -37,7 +37,8 @@ fn unset_parts<R: Region>(region: &R, offset: u64, width: u64) -> Vec<Range<u64>
             _ => parts.push(at..at + 1),
         }
     }
-    match parts[..] == [offset..offset + width] {
+    let is_all = |part: &Range<u64>| part.end - part.start == width;
+    match parts.first().is_some_and(is_all) {
         true => Vec::new(),
         false => parts,
     }

@@ -107,7 +107,8 @@ impl Inexact {
             }
             Error::Relative(most) => value * most,
             Error::Absolute(most) => most,
-            Error::Either(most) => most * value.abs().max(1.0),
+            Error::Either(most) if value.abs() > 1.0 => most * value.abs(),
+            Error::Either(most) => most,
         };
         let off = value + off * share;
         let off = match ty {

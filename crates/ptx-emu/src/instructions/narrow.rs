@@ -275,7 +275,7 @@ mod tests {
                 let wide = Half::F16.widen(ty.widen(bits));
                 if wide.is_finite() {
                     assert_eq!(ty.narrow(wide.into()), bits, "{ty:?} {bits:#x}");
-                    most = most.max(wide);
+                    most = if wide > most { wide } else { most };
                 }
             }
             assert_eq!(most, largest, "{ty:?}");

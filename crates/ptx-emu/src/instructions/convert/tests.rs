@@ -98,7 +98,7 @@ fn halves() {
     assert_eq!(rn(F16, F32).convert(0x7fc1_2345), 0x7fff);
     assert_eq!(
         conversion(F32, F16).convert(1),
-        u64::from((2f32).powi(-24).to_bits())
+        u64::from((1.0 / 16_777_216f32).to_bits())
     );
 }
 
