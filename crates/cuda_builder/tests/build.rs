@@ -1041,7 +1041,7 @@ fn one_compile_serves_several_architectures() {
 }
 
 /// One line of upstream's builder: no crate of kernels has to say `#![no_std]`.
-/// A folder that the script watches is no source; what it writes is one.
+/// The folder that the script watches is not read as a source; the file that it writes is.
 #[test]
 fn a_kernel_crate_may_have_a_build_script() {
     let folder = krate(

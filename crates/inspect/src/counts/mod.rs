@@ -65,9 +65,9 @@ Counts of a kernel, over all launches of the case, exact and the same at every r
   bank conflicts     passes over the banks of shared memory beyond the ideal
   barriers           barriers that warps wait at
   local bytes        bytes that threads load from and store to local memory
-Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its own compiler,
-with the functions that a kernel calls. Where one calls itself, only a run tells how deep: the stack is
-unknown, and the spills are at least these.
+Where ptxas is installed: registers of a thread, bytes of spills and of stack, from its compiler,
+with the functions that a kernel calls. If one calls itself, only a run tells how deep: the stack
+is unknown then, and the spills are at least these.
 Of a FILE.ptx, which says nothing of launches: the instructions of its text, and what ptxas says.
 
 Fewer is better in each; whether a kernel is faster for it, only a GPU tells: `harness perf`.

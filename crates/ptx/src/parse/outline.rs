@@ -1,6 +1,6 @@
-//! What can be told of any text that is made of PTX's tokens: its kernels, and how many
-//! instructions each has. Instructions that nobody models, types and directives of PTX to come, and
-//! textures have a place here too.
+//! The kernels of any text that is made of PTX's tokens, and how many instructions each has.
+//! Instructions that this crate does not model, types and directives of PTX to come, and textures
+//! have a place here too.
 
 use super::cursor::{Cursor, Result};
 use super::statement;
@@ -45,9 +45,9 @@ pub fn kernels(source: &str) -> std::result::Result<Vec<KernelText<'_>>, Error> 
     read().map_err(|problem| problem.into_error(source))
 }
 
-/// What follows the first directive of this name: `sm_90` is that of `target`, `8.3` of `version`.
+/// The token after the first directive of this name: `sm_90` for `target`, `8.3` for `version`.
 ///
-/// None if there is no such directive, or something in front of it that is no token.
+/// None if there is no such directive, or something in front of it that is not a token.
 ///
 /// ```
 /// assert_eq!(ptx::directive(".version 8.0 .target\tsm_90a, debug", "target"), Some("sm_90a"));
@@ -224,7 +224,7 @@ mod tests {
                 2,
             ),
             (";; ret;", 1),
-            // What this crate does not model.
+            // Instructions that this crate does not model.
             (
                 "tex.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [t, {%f5, %f6}]; txq.width.b32 %r1, [t];",
                 2,

@@ -28,7 +28,7 @@ impl Head {
         }
         if text.starts_with('\u{feff}') {
             // RFC 8259, section 8.1: none is to be written. PowerShell and some editors do.
-            return Err("begins with a byte order mark, which JSON does not have; save it as UTF-8 without one".to_owned());
+            return Err("begins with a byte order mark (save it as UTF-8 without one)".to_owned());
         }
         serde_json::from_str(text).map_err(|error| match error.classify() {
             Category::Eof => format!("ends early, in line {}", error.line()),
@@ -130,7 +130,7 @@ mod tests {
         assert_eq!(why("text"), "is not JSON, in line 1, column 2");
         assert_eq!(
             why("\u{feff}{}"),
-            "begins with a byte order mark, which JSON does not have; save it as UTF-8 without one"
+            "begins with a byte order mark (save it as UTF-8 without one)"
         );
         let no_head = "does not begin with `schema_version` and `command`";
         for text in [

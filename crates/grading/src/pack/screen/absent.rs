@@ -1,6 +1,6 @@
-//! What is said of a file that a submission lacks: the file that was probably meant, where there is
-//! one. Browsers and editors append an ending, archives put a folder around everything, and another
-//! system may take `Kernels.rs` for `kernels.rs`.
+//! The words for a file that a submission lacks, with the file that was probably meant, where
+//! there is one. Browsers and editors append an ending, archives put a folder around everything,
+//! and another system may take `Kernels.rs` for `kernels.rs`.
 
 use std::fs;
 use std::path::Path;
@@ -74,7 +74,7 @@ fn entries(dir: &Path, folders: bool) -> Vec<String> {
 mod tests {
     use super::*;
 
-    /// What is said of `kernels.rs` in a folder with these files.
+    /// The words for `kernels.rs` in a folder with these files.
     fn said(files: &[&str]) -> String {
         let folder = tempfile::tempdir().unwrap();
         for file in files {
