@@ -108,7 +108,7 @@ fn a_text_that_the_emulated_device_refuses_is_counted_all_the_same() {
     let (ending, text) = counts_of_text(ptx);
     assert_eq!(ending, Ok(Ending::Fine));
     assert!(text.contains("instructions in the text  2\n"), "{text}");
-    let note = "the emulated device does not take this text: one.ptx";
+    let note = "the emulated device does not take this text: module `one.ptx` is not PTX";
     assert!(words(&text).contains(note), "{text}");
 }
 
