@@ -10,6 +10,7 @@ mod table;
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -57,6 +58,11 @@ impl Case {
     fn replaced(name: &str, by: Odd) -> Case {
         let mut case = Case::new();
         let path = case.folder.path().join(name);
+        if let Odd::Unreadable = by {
+            fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+            case.before = fixture::digests(case.folder.path());
+            return case;
+        }
         match path.is_dir() {
             true => fs::remove_dir_all(&path).unwrap(),
             false => fs::remove_file(&path).unwrap(),
@@ -69,6 +75,7 @@ impl Case {
             }
             Odd::Endless => std::os::unix::fs::symlink("/dev/zero", &path).unwrap(),
             Odd::Loop => std::os::unix::fs::symlink(name, &path).unwrap(),
+            Odd::Unreadable => unreachable!("it stays where it is"),
         }
         case.before = fixture::digests(case.folder.path());
         case
@@ -185,6 +192,7 @@ enum Odd {
     Pipe,
     Endless,
     Loop,
+    Unreadable,
 }
 
 fn short() -> impl Iterator<Item = Row> {
@@ -346,6 +354,17 @@ fn a_machine_without_threads_is_told() {
     assert!(lacking > 5, "{lacking}");
 }
 
+/// A signal that the program takes for itself has its usual effect on programs that it starts.
+#[test]
+fn programs_that_it_starts_have_the_usual_limits() {
+    let case = Case::new();
+    let script = "sh -c 'kill -XFSZ $$'; echo ended with $? >&2";
+    let line = ["emulate", "--", "sh", "-c", script].map(str::to_owned);
+    let ended = case.run(&line, "", "");
+    // 128 and the signal's number.
+    assert!(ended.stderr.contains("ended with 153"), "{}", ended.stderr);
+}
+
 /// Soon after its start, and a little later.
 #[test]
 fn a_signal_leaves_nothing() {
@@ -373,7 +392,12 @@ fn odd_files_are_refused_and_not_waited_for() {
                 continue;
             };
             let name = name.trim_start_matches("./");
-            for odd in [Odd::Folder, Odd::Pipe, Odd::Endless, Odd::Loop] {
+            let mut kinds = vec![Odd::Folder, Odd::Pipe, Odd::Endless, Odd::Loop];
+            // Root reads every file.
+            if name.contains('.') && !rustix::process::geteuid().is_root() {
+                kinds.push(Odd::Unreadable);
+            }
+            for odd in kinds {
                 let case = Case::replaced(name, odd);
                 let ended = case.run(&row.plain(), "", "");
                 assert_ne!(

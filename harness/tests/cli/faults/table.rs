@@ -62,7 +62,9 @@ pub const TABLE: [Row; 37] = [
     short("run wave3d --shape 16,16,16 --steps 4 --device cpu --out >f/"),
     long("run wave3d --shape 16,16,16 --submission <sub --out >f/"),
     long("run matadd --submission <sub"),
-    short("run matadd --device emulated --shape 8,4 --json=>o.json"),
+    short(
+        "run matadd --check-index grid2d_block2d_32x8 --device emulated --shape 8,4 --json=>o.json",
+    ),
     short("run membench --plot >m.svg --map >n.svg --json=>o.json"),
     long("check-course matadd --course <course"),
     short("new >own --path <course"),
