@@ -23,8 +23,8 @@
 ///     }
 ///     i += 1;
 /// }
-/// # for row in 0..ROWS {
-/// #     unsafe { *out.add(row) = sum[row] };
+/// # for (row, sum) in sum.into_iter().enumerate() {
+/// #     unsafe { *out.add(row) = sum };
 /// # }
 /// # }
 /// ```

@@ -16,7 +16,7 @@ struct Example {
     kernel: &'static str,
     launch: Launch,
     outputs: Vec<HostBuffer>,
-    /// What it prints.
+    /// The text that it prints.
     text: &'static str,
 }
 
