@@ -1,5 +1,5 @@
-//~ error: the type of `cells: [Cell; 2]` of kernel `moves` is aligned to more than 16 bytes, the most
-//~   of a parameter: take a pointer, `cells: *const [Cell; 2]`, to a buffer that holds it
+//~ error: the type of `cells: [Cell; 2]` of kernel `moves` is aligned to more than 16 bytes, the
+//~   most of a parameter: take a pointer, `cells: *const [Cell; 2]`, to a buffer that holds it
 use cuda_std::prelude::*;
 
 #[derive(Clone, Copy)]
