@@ -333,13 +333,17 @@ fn the_outline_has_the_kernels_and_instructions_of_the_program() {
         include_str!("data/forms.ptx"),
     ] {
         let listing = common::read(text);
-        let read: Vec<(String, u64)> = { listing.program.kernels() }
+        let read: Vec<(String, u64)> = listing
+            .program
+            .kernels()
             .map(|kernel| {
                 let instructions = listing.body(&kernel.name).len() as u64;
                 (kernel.name.clone(), instructions)
             })
             .collect();
-        let outlined: Vec<(String, u64)> = { ptx::kernels(text).unwrap().iter() }
+        let kernels = ptx::kernels(text).unwrap();
+        let outlined: Vec<(String, u64)> = kernels
+            .iter()
             .map(|kernel| (kernel.name.to_owned(), kernel.instructions))
             .collect();
         assert_eq!(outlined, read);
