@@ -59,7 +59,7 @@ impl Case {
         let mut case = Case::new();
         let path = case.folder.path().join(name);
         if let Odd::Unreadable = by {
-            fs::set_permissions(&path, fs::Permissions::from_mode(0)).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o000)).unwrap();
             case.before = fixture::digests(case.folder.path());
             return case;
         }
