@@ -75,10 +75,7 @@ impl BlockRunner<'_> {
                     bytes: step,
                     value: 0,
                 };
-                let is_known =
-                    |known: &Watched| (known.address, known.bytes) == (word.address, step);
-                let watched = &warp.spin.watched;
-                if watched.last().is_some_and(is_known) || watched.len() > MAX_WATCHED {
+                if warp.spin.watched.len() > MAX_WATCHED {
                     continue;
                 }
                 match self.peek(&word) {
@@ -88,7 +85,11 @@ impl BlockRunner<'_> {
                         return;
                     }
                 }
-                warp.spin.watched.push(word);
+                // A word that has changed within the round is there with both values, so that the
+                // group is not parked: it has acted on the one, and memory may have the other.
+                if warp.spin.watched.last() != Some(&word) {
+                    warp.spin.watched.push(word);
+                }
             }
         }
     }
