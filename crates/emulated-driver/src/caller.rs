@@ -4,8 +4,8 @@
 //!   call that waits for the stream would wait for itself. `cuda.h` says of `cuStreamAddCallback`
 //!   that every call of the API gives `CUDA_ERROR_NOT_PERMITTED` there, and of `cuLaunchHostFunc`
 //!   that it may.
-//! - **A process that was forked after the driver was started.** Threads that
-//!   run kernels or held a lock are not in it. A GPU's driver gives `CUDA_ERROR_NOT_INITIALIZED` there.
+//! - **A process that was forked after the driver was started.** Threads that run kernels or held a
+//!   lock are not in it. A GPU's driver gives `CUDA_ERROR_NOT_INITIALIZED` there.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -35,9 +35,9 @@ const OF_RUNTIME: [&str; 5] = [
     "get_stored",
 ];
 
-/// Questions that a GPU's driver answers in a function of a stream as well, although the API permits
-/// no call there (seen on an H200, driver 580). Of [`EVENT_SYNCHRONIZE`] the answer is that of a
-/// question where the event is done; else it would wait.
+/// Questions that a GPU's driver answers in a function of a stream as well, although the API
+/// permits no call there (seen on an H200, driver 580). [`EVENT_SYNCHRONIZE`] is a question where
+/// the event is done; else it would wait.
 const ANSWERED: [&str; 6] = [
     "cuEventElapsedTime",
     "cuEventElapsedTime_v2",

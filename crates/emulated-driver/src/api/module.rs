@@ -36,8 +36,8 @@ fn parse(text: Result<String, NoPtx>) -> Result<Arc<Executable>, (Code, String)>
 }
 
 /// A GPU's driver compiles a module when it is loaded, and refuses kernels with more static shared
-/// memory than a block may have at all. Up to that it loads and launches them (an H200's, driver 580),
-/// although `ptxas` itself refuses more than 48 KiB. The text is the driver's.
+/// memory than a block may have at all. Up to that it loads and launches them (an H200's, driver
+/// 580), although `ptxas` itself refuses more than 48 KiB. The text is the driver's.
 fn check_shared(program: &ptx::Program) -> Result<(), (Code, String)> {
     let mut bytes: BTreeMap<u32, u64> = BTreeMap::new();
     for variable in &program.shared {

@@ -5,6 +5,7 @@ use std::sync::atomic::{Ordering, fence};
 
 use ptx::{Operand, OperandKind, RegClass, ScalarType, Space, Symbol};
 
+use super::elements::Elements;
 use crate::access::{Action, MemoryAccess, ParamRegion, Region, Unwritten};
 use crate::address_origin::Makes;
 use crate::check::race::{Scope, Strength};
@@ -262,104 +263,6 @@ fn note_strength(r: &mut Reader, (order, scope): (Order, Scope), bytes: u32) {
     };
     r.function.facts.strength = Some(strength);
     r.function.exchange.note_strength(strength);
-}
-
-/// Registers loaded or stored, consecutive in memory.
-#[derive(Clone, Debug)]
-struct Elements {
-    /// `None` for those that are not wanted.
-    registers: Box<[Option<Slot>]>,
-    /// Bytes of an element.
-    bytes: u32,
-    /// Elements are sign-extended to the register.
-    is_signed: bool,
-    /// The rows of the registers' unset bits, for those that may have some; none if no register
-    /// may.
-    unset: Option<Box<[Option<Shadow>]>>,
-    /// The same where values that were loaded from shared or global memory may be unset.
-    late: Option<Box<[Option<Shadow>]>>,
-}
-
-impl Elements {
-    /// Bytes that one lane moves.
-    fn width(&self) -> u32 {
-        self.bytes * self.registers.len() as u32
-    }
-
-    /// The row of a single element that fills its register of this class.
-    fn single(&self, class: RegClass) -> Option<u32> {
-        match self.registers[..] {
-            [Some(slot)] if slot.class == class && 8 * self.bytes == class.bits() => Some(slot.row),
-            _ => None,
-        }
-    }
-
-    /// Loads every element of every lane: `load(lane, byte offset in the lane's access)`.
-    #[inline(always)]
-    fn gather(&self, registers: &mut Registers, mask: u32, load: impl Fn(usize, u64) -> u64) {
-        for (k, slot) in self.registers.iter().enumerate() {
-            let Some(slot) = *slot else { continue };
-            let k = k as u64 * u64::from(self.bytes);
-            if slot.class == RegClass::B32 && self.bytes == 4 {
-                let row = registers.r32_mut(slot.row);
-                for lane in lanes(mask) {
-                    row[lane] = load(lane, k) as u32;
-                }
-            } else {
-                for lane in lanes(mask) {
-                    let value = extend(load(lane, k), self.bytes, self.is_signed);
-                    registers.set_lane(slot, lane, value);
-                }
-            }
-        }
-    }
-
-    /// Notes where the unset bits of the registers are.
-    fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
-        let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
-        let rows: Box<[_]> = rows.collect();
-        let rows = rows.iter().any(Option::is_some).then_some(rows);
-        match is_late {
-            true => self.late = rows,
-            false => self.unset = rows,
-        }
-    }
-
-    /// Those rows.
-    #[inline(always)]
-    fn rows(&self, is_late: bool) -> Option<&[Option<Shadow>]> {
-        let late = self.late.as_deref().filter(|_| is_late);
-        late.or(self.unset.as_deref())
-    }
-
-    /// The elements whose registers may be unset: offset in the lane's access, and the rows for
-    /// that.
-    fn tracked(&self, is_late: bool) -> impl Iterator<Item = (u64, Shadow)> {
-        let rows = self.rows(is_late).into_iter().flatten().enumerate();
-        rows.filter_map(|(k, row)| Some((k as u64 * u64::from(self.bytes), (*row)?)))
-    }
-
-    /// Stores every element of every lane: `store(lane, byte offset in the lane's access, value)`.
-    #[inline(always)]
-    fn scatter(&self, registers: &Registers, mask: u32, mut store: impl FnMut(usize, u64, u64)) {
-        for (k, slot) in self.registers.iter().enumerate() {
-            let Some(slot) = *slot else { continue };
-            let k = k as u64 * u64::from(self.bytes);
-            match slot.class {
-                RegClass::B64 => {
-                    let row = registers.r64(slot.row);
-                    lanes(mask).for_each(|lane| store(lane, k, row[lane]));
-                }
-                RegClass::Pred => {
-                    lanes(mask).for_each(|lane| store(lane, k, registers.lane(slot, lane)));
-                }
-                RegClass::B16 | RegClass::B32 => {
-                    let row = registers.r32(slot.row);
-                    lanes(mask).for_each(|lane| store(lane, k, row[lane].into()));
-                }
-            }
-        }
-    }
 }
 
 #[derive(Debug)]

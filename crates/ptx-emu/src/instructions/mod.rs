@@ -37,6 +37,7 @@ mod control;
 mod convert;
 mod copy;
 mod divide;
+mod elements;
 mod fence;
 mod fields;
 mod float;
