@@ -167,8 +167,10 @@ fn a_fault_is_told_for_each_order() {
     insta::assert_snapshot!(emulate(SAXPY, &launch), @r"
     order 0: uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
       in kernel `saxpy` at PTX line 25, block (0, 0, 0), thread (0, 0, 0)
+      at PTX line 27, a store to global memory of it
     order 1: uninitialized read: load of 4 bytes from byte 0 of buffer `y`, which nothing has written before
       in kernel `saxpy` at PTX line 25, block (0, 0, 0), thread (0, 0, 0)
+      at PTX line 27, a store to global memory of it
     Wrong
     ");
 }
