@@ -3,8 +3,9 @@
 //! Each line is a JSON object (`report.rs`). Where the lines go:
 //!
 //! - `EMULATED_DRIVER_REPORT` names a file: it is made, and lines are appended.
-//! - `EMULATED_DRIVER_RECORD` is set by `harness emulate`: the inode of a file in memory that it
-//!   has open, a colon, and the path of it in `/proc`. A full disk, a `TMPDIR` that is emptied, or
+//! - `EMULATED_DRIVER_RECORD` is set by `harness emulate`, as a variable and beside the library
+//!   (`settings.rs`): the inode of a file in memory that it has open, a colon, and its path in
+//!   `/proc`. A full disk, a `TMPDIR` that is emptied, or
 //!   closed descriptors do not take it away from a process of the program.
 //!
 //! # When a record is complete

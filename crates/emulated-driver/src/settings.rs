@@ -1,5 +1,11 @@
 //! The settings, which are environment variables of the program.
 //!
+//! Tools change the environment of what they start: tox passes `LD_LIBRARY_PATH` and little else.
+//! The settings of `harness emulate` must not get lost so, least of all the name of the record. It
+//! leaves them beside this library too, each as a symbolic link with the variable's name that leads
+//! to the value, and a link is followed before a variable. (To read a link takes no descriptor, of
+//! which a program may have none left.)
+//!
 //! | variable | meaning | default |
 //! |---|---|---|
 //! | `EMULATED_DRIVER_DEVICES` | number of devices, 1 to 16 | 1 |
@@ -15,7 +21,8 @@
 //!
 //! `CUDA_DEVICE_ORDER` changes nothing: the devices are alike, and counted by their bus numbers.
 
-use std::ffi::OsString;
+use std::ffi::{CStr, OsStr, OsString};
+use std::mem::MaybeUninit;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
@@ -61,7 +68,12 @@ impl Settings {
     pub(crate) fn get() -> &'static Settings {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| {
-            let (settings, problems) = Settings::read(|name| std::env::var_os(name));
+            let folder = folder();
+            let link = |name: &str| std::fs::read_link(folder.as_ref()?.join(name)).ok();
+            let (settings, problems) = Settings::read(|name| {
+                let value = link(name).map(PathBuf::into_os_string);
+                value.or_else(|| std::env::var_os(name))
+            });
             for problem in problems {
                 tell(format_args!("{problem}"));
             }
@@ -146,8 +158,21 @@ impl Settings {
     }
 }
 
+/// The folder of this library's file, if that is still there.
+fn folder() -> Option<PathBuf> {
+    let mut info = MaybeUninit::<libc::Dl_info>::uninit();
+    let own = folder as fn() -> Option<PathBuf> as *const libc::c_void;
+    // SAFETY: it only looks the address up, and fills `info` where it does not return 0.
+    let found = unsafe { libc::dladdr(own, info.as_mut_ptr()) } != 0;
+    // SAFETY: it is filled, with a name that stays as long as the library is loaded.
+    let name = found.then(|| unsafe { CStr::from_ptr(info.assume_init().dli_fname) })?;
+    // A program may have found the library by a link of its own.
+    let file = Path::new(OsStr::from_bytes(name.to_bytes())).canonicalize();
+    file.ok()?.parent().map(Path::to_owned)
+}
+
 /// The inode and the path of `EMULATED_DRIVER_RECORD`.
-fn record(value: &std::ffi::OsStr) -> Option<Target> {
+fn record(value: &OsStr) -> Option<Target> {
     let bytes = value.as_bytes();
     let colon = bytes.iter().position(|byte| *byte == b':')?;
     Some(Target::Record {

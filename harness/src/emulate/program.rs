@@ -1,8 +1,8 @@
 //! A program that finds the emulated driver as its `libcuda.so.1`.
 
-use std::ffi::OsString;
 use std::io;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -34,7 +34,7 @@ struct Report {
 /// Runs the program once for each order.
 pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
-    let library = Library::place(&file_of_library()?)?;
+    let mut library = Library::place(&file_of_library()?)?;
     let program = args.program[0].to_string_lossy().into_owned();
     let mut runs = Vec::new();
     for order in &args.orders.0 {
@@ -43,7 +43,8 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         };
         let record = RecordFile::new().map_err(unrecorded)?;
         let name = record.name().map_err(unrecorded)?;
-        let ended = processes::run(&mut command(args, library.folder.path(), &name, *order));
+        library.set(settings(args, name, *order))?;
+        let ended = processes::run(&mut command(args, &library));
         let ended = ended.map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {
             order: *order,
@@ -114,9 +115,13 @@ fn file_of_library() -> Result<PathBuf, CommandError> {
     })
 }
 
-/// The library in a folder, under the driver's names.
+/// A variable of the driver, and its value.
+type Setting = (&'static str, String);
+
+/// The library in a folder, under the driver's names, with its settings.
 struct Library {
     folder: ScratchFolder,
+    settings: Vec<Setting>,
 }
 
 impl Library {
@@ -125,7 +130,8 @@ impl Library {
         let folder = ScratchFolder::new("emulate").map_err(|error| {
             CommandError::Environment(format!("cannot make a folder for the library: {error}"))
         })?;
-        let placed = Library { folder };
+        let settings = Vec::new();
+        let placed = Library { folder, settings };
         refuse_separators(placed.folder.path())?;
         for link in placed.files() {
             let made = std::fs::hard_link(library, &link)
@@ -135,13 +141,28 @@ impl Library {
         Ok(placed)
     }
 
-    fn files(&self) -> [PathBuf; 2] {
-        NAMES.map(|name| self.folder.path().join(name))
+    /// Leaves settings beside it, for processes that do not get their variables: `settings.rs` of
+    /// crate `emulated-driver`.
+    fn set(&mut self, settings: Vec<Setting>) -> Result<(), CommandError> {
+        self.settings = settings;
+        for (name, value) in &self.settings {
+            let link = self.folder.path().join(name);
+            // There is one of the last run.
+            let _ = std::fs::remove_file(&link);
+            symlink(value, &link).map_err(|error| CommandError::not_written(&link, &error))?;
+        }
+        Ok(())
     }
 
-    /// Whether the program has left it there.
+    fn files(&self) -> impl Iterator<Item = PathBuf> {
+        let settings = self.settings.iter().map(|(name, _)| *name);
+        let names = NAMES.into_iter().chain(settings);
+        names.map(|name| self.folder.path().join(name))
+    }
+
+    /// Whether the program has left all of it there.
     fn is_there(&self) -> bool {
-        self.files().iter().all(|file| file.exists())
+        self.files().all(|file| file.symlink_metadata().is_ok())
     }
 }
 
@@ -156,37 +177,42 @@ impl Drop for Library {
     }
 }
 
-fn command(args: &EmulateArgs, folder: &Path, record: &str, order: u32) -> Command {
-    let mut path = folder.as_os_str().to_owned();
+/// The driver's settings for a run with this record and order.
+fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
+    // The driver knows checks by the names that they have on the command line.
+    let checks = { args.check.iter() }.filter_map(ValueEnum::to_possible_value);
+    let checks: Vec<String> = checks.map(|check| check.get_name().to_owned()).collect();
+    let flag = |is_on: bool| u8::from(is_on).to_string();
+    vec![
+        ("EMULATED_DRIVER_DEVICES", args.devices.to_string()),
+        (
+            "EMULATED_DRIVER_MULTIPROCESSORS",
+            args.multiprocessors.to_string(),
+        ),
+        ("EMULATED_DRIVER_ORDER", order.to_string()),
+        ("EMULATED_DRIVER_CHECK", checks.join(",")),
+        (
+            "EMULATED_DRIVER_VOLATILE_IS_PLAIN",
+            flag(args.volatile_is_plain),
+        ),
+        ("EMULATED_DRIVER_RECORD", record),
+        ("EMULATED_DRIVER_COUNTS", flag(args.counts)),
+    ]
+}
+
+fn command(args: &EmulateArgs, library: &Library) -> Command {
+    let mut path = library.folder.path().as_os_str().to_owned();
     if let Some(others) = std::env::var_os("LD_LIBRARY_PATH").filter(|path| !path.is_empty()) {
         path.push(":");
         path.push(others);
     }
-    // The driver knows checks by the names that they have on the command line.
-    let checks = { args.check.iter() }.filter_map(ValueEnum::to_possible_value);
-    let checks: Vec<String> = checks.map(|check| check.get_name().to_owned()).collect();
     let mut command = Command::new(&args.program[0]);
     command
         .args(&args.program[1..])
         .env("LD_LIBRARY_PATH", path)
         // It would hide devices.
         .env_remove("CUDA_VISIBLE_DEVICES")
-        .env("EMULATED_DRIVER_DEVICES", args.devices.to_string())
-        .env(
-            "EMULATED_DRIVER_MULTIPROCESSORS",
-            args.multiprocessors.to_string(),
-        )
-        .env("EMULATED_DRIVER_ORDER", order.to_string())
-        .env("EMULATED_DRIVER_CHECK", checks.join(","))
-        .env(
-            "EMULATED_DRIVER_VOLATILE_IS_PLAIN",
-            u8::from(args.volatile_is_plain).to_string(),
-        )
-        .env("EMULATED_DRIVER_RECORD", record)
-        .env(
-            "EMULATED_DRIVER_COUNTS",
-            OsString::from(if args.counts { "1" } else { "0" }),
-        );
+        .envs({ library.settings.iter() }.map(|(name, value)| (name, value)));
     command
 }
 

@@ -60,6 +60,45 @@ fn a_fault_outlives_the_end_of_its_process() {
     }
 }
 
+/// tox passes `LD_LIBRARY_PATH` and little else: the library itself leads to the record.
+#[test]
+fn a_fault_is_recorded_whatever_becomes_of_the_variables() {
+    for variables in [
+        r#"-i LD_LIBRARY_PATH="$LD_LIBRARY_PATH" EMULATE_TEST_KERNEL=race"#,
+        "-u EMULATED_DRIVER_RECORD",
+        "EMULATED_DRIVER_RECORD=",
+        "EMULATED_DRIVER_RECORD=none",
+        "EMULATED_DRIVER_RECORD=1:/nowhere",
+        "EMULATED_DRIVER_CHECK=none",
+    ] {
+        let script = format!(r#"env {variables} "$@"; true"#);
+        assert_eq!(ends("race", &script), one_fault(), "{variables}");
+    }
+}
+
+#[test]
+fn every_setting_reaches_a_program_without_variables() {
+    let folder = tempfile::tempdir().unwrap();
+    let flags = [
+        "emulate",
+        "--check=bounds",
+        "--counts",
+        "--orders=1,2",
+        "--",
+    ];
+    let mut command = harness(folder.path(), &flags);
+    let script = r#"env -i LD_LIBRARY_PATH="$LD_LIBRARY_PATH" EMULATE_TEST_KERNEL=race "$@""#;
+    let output = gpu_program::of_shell(&mut command, "race", script)
+        .env("TMPDIR", folder.path())
+        .output()
+        .unwrap();
+    let text = describe(&output);
+    assert!(text.starts_with("exit code: 0\n"), "{text}");
+    assert_eq!(text.matches(": no fault").count(), 2, "{text}");
+    assert_eq!(text.matches("race ").count(), 2, "{text}");
+    assert_eq!(names(folder.path()), [""; 0]);
+}
+
 #[test]
 fn a_folder_that_is_not_text_holds_the_library() {
     let folder = tempfile::tempdir().unwrap();
