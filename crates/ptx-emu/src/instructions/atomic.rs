@@ -74,9 +74,12 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let has_policy = r.has("L2::cache_hint");
     let keeps_subnormal = r.has("noftz");
     let ty = r.ty()?;
-    if Half::of(ty).is_some() && !keeps_subnormal {
-        return Err(r.missing("`.noftz`"));
+    match (Half::of(ty), keeps_subnormal) {
+        (Some(_), false) => return Err(r.missing("`.noftz`")),
+        (None, true) => return Err(r.no_such_type(ty)),
+        _ => {}
     }
+    r.check_common(space)?;
     let Some(update) = Update::new(op, ty) else {
         return Err(match ty == ScalarType::B128 || Half::of(ty).is_some() {
             true => r.unsupported_type(ty),

@@ -1,10 +1,10 @@
 //! Barriers of the block: `bar`, `barrier`. Also the diagnosis of a block that cannot go on.
 
-use ptx::{RegClass, ScalarType};
+use ptx::{Literal, OperandKind, Problem, RegClass, ScalarType};
 
 use crate::counts::InstructionClass;
 use crate::fault::{EarlyExit, FaultKind, Stop, Waiting};
-use crate::read::{Read, Reader, other};
+use crate::read::{Read, Reader, Width, other};
 use crate::registers::{LANES, Slot};
 use crate::runner::{At, BlockRunner, Execute, Next, Op};
 use crate::unset_values::facts::{Company, Rule};
@@ -29,16 +29,16 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let id = match kind {
         Kind::Sync => {
             let count = r.operands_between(1, 2)?;
-            let id = r.src(U32)?;
+            let id = barrier_id(r)?;
             if count == 2 {
-                threads = Some(r.src(U32)?);
+                threads = Some(thread_count(r)?);
             }
             id
         }
         Kind::Arrive => {
             r.operands(2)?;
-            let id = r.src(U32)?;
-            threads = Some(r.src(U32)?);
+            let id = barrier_id(r)?;
+            threads = Some(thread_count(r)?);
             id
         }
         Kind::Reduce => {
@@ -53,9 +53,9 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
                 _ => ScalarType::Pred,
             })?;
             let count = r.operands_between(3, 4)?;
-            let (dst, id) = (r.dst(ty)?.row, r.src(U32)?);
+            let (dst, id) = (r.dst(ty)?.row, barrier_id(r)?);
             if count == 4 {
-                threads = Some(r.src(U32)?);
+                threads = Some(thread_count(r)?);
             }
             let src = r.flag()?;
             reduction = Some(Reduction { op, dst, src });
@@ -72,6 +72,30 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         threads,
         reduction,
     })
+}
+
+/// The number of the barrier. PTX ISA, "bar": "values in the range 0 .. 15".
+fn barrier_id(r: &mut Reader) -> Read<Slot> {
+    number(r, |id| id < 16, "there are 16 barriers, numbered from 0")
+}
+
+/// The number of threads. PTX ISA, "bar": "a multiple of warp size".
+fn thread_count(r: &mut Reader) -> Read<Slot> {
+    let rule = "a barrier is for a multiple of 32 threads";
+    number(r, |threads| threads.is_multiple_of(32), rule)
+}
+
+/// The next operand, which must keep the rule if it is written as a number: what a register holds
+/// is checked where the barrier is reached.
+fn number(r: &mut Reader, keeps: fn(u32) -> bool, rule: &str) -> Read<Slot> {
+    let operand = r.operand()?;
+    match operand.kind {
+        OperandKind::Literal(Literal::Int(value)) if !keeps(value as u32) => {
+            let message = format!("`{}` of {}: {rule}", r.opcode, value as i32);
+            Err(Problem::invalid(operand.pos, message).into())
+        }
+        _ => r.value(operand, U32, Width::Exact),
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -134,7 +134,8 @@ fn lop3(r: &mut Reader) -> Read<Op> {
 fn table(r: &mut Reader) -> Read<u32> {
     let operand = r.operand()?;
     match operand.kind {
-        OperandKind::Literal(Literal::Int(value)) if value <= 0xFF => Ok(value as u32),
+        // `ptxas` takes the low 8 bits of a larger one.
+        OperandKind::Literal(Literal::Int(value)) => Ok((value & 0xFF) as u32),
         _ => Err(r.unexpected(operand, "a table of 8 bits")),
     }
 }

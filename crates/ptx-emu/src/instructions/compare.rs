@@ -96,6 +96,14 @@ struct TypedTest {
 /// Takes the type of the operands, and gives the comparison of it.
 fn test_of(r: &mut Reader, how: Compare) -> Read<TypedTest> {
     let ty = r.ty()?;
+    // PTX ISA, "setp": `.lo` and its like are of unsigned integers, and bits have no order.
+    let is_unsigned = matches!(ty, ScalarType::U16 | ScalarType::U32 | ScalarType::U64);
+    let is_untyped = matches!(ty, ScalarType::B16 | ScalarType::B32 | ScalarType::B64);
+    let names_unsigned = ["lo", "ls", "hi", "hs"].into_iter().any(|m| r.names(m));
+    let is_ordered = !matches!(how, Compare::Eq | Compare::Ne);
+    if names_unsigned && !is_unsigned || is_untyped && is_ordered {
+        return Err(r.no_such_type(ty));
+    }
     let mut ftz = false;
     if let Some((half, _)) = Half::of(ty) {
         r.class = InstructionClass::Float32;

@@ -74,6 +74,11 @@ fn one(r: &mut Reader, conversion: Conversion) -> Read<Op> {
             return Err(r.unsupported_type(ty));
         }
     }
+    // PTX ISA, "cvt": `.relu` is for conversions from .f32, and .bf16 has no `.sat`.
+    let is_saturated_bf16 = conversion.sat && [dst_ty, src_ty].contains(&Bf16);
+    if conversion.relu && src_ty != F32 || is_saturated_bf16 {
+        return Err(r.no_such_form());
+    }
     if let Some(message) = conversion.without_effect() {
         return Err(Problem::invalid(r.syntax().opcode.pos, message).into());
     }

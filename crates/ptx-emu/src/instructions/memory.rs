@@ -67,11 +67,10 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
     let policies = usize::from(r.has("L2::cache_hint"));
     let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = r.ty()?;
-    match ty {
-        ScalarType::B128 => return Err(r.unsupported_type(ty)),
-        ScalarType::Pred => return Err(r.no_such_type(ty)),
-        _ => {}
+    if ty == ScalarType::B128 {
+        return Err(r.unsupported_type(ty));
     }
+    r.check_vector(ty, count, space)?;
     let order = order.unwrap_or(Order::Weak);
     Ok((
         space,
@@ -124,7 +123,15 @@ pub(super) fn load(r: &mut Reader) -> Read<Op> {
     if order == Order::Release {
         return Err(r.unsupported("modifier `.release`"));
     }
-    let non_coherent = r.has("nc") || r.opcode == "ldu";
+    if order != Order::Weak {
+        r.check_common(space)?;
+    }
+    let (is_cached, is_uniform) = (r.has("nc"), r.opcode == "ldu");
+    let is_global = space == Space::Global || is_uniform && space == Space::Generic;
+    let non_coherent = is_cached || is_uniform;
+    if non_coherent && !is_global {
+        return Err(r.no_such_form());
+    }
     r.operands(2 + modifiers.policies)?;
     let operand = r.operand()?;
     let registers = elements(r, operand, count)?
@@ -214,6 +221,12 @@ pub(super) fn read_store(r: &mut Reader, operands: usize) -> Read<Store> {
     } = modifiers;
     if order == Order::Acquire {
         return Err(r.unsupported("modifier `.acquire`"));
+    }
+    if space == Space::Const || r.names("param::entry") {
+        return Err(r.no_such_form());
+    }
+    if order != Order::Weak {
+        r.check_common(space)?;
     }
     r.operands(operands + modifiers.policies)?;
     let (address, space) = r.address_in(space)?;

@@ -82,6 +82,7 @@ pub(crate) struct Decoded {
 
 /// Decodes an instruction.
 pub(crate) fn read(mut r: Reader) -> Read<Decoded> {
+    r.check_type()?;
     let op = operation(&mut r)?;
     let Reader {
         class,

@@ -30,7 +30,16 @@ pub(super) fn mov(r: &mut Reader) -> Read<Op> {
         _ => r.vector(s)?,
     };
     if let Some(count) = count {
+        if ty == ScalarType::Pred {
+            return Err(r.no_such_type(ty));
+        }
+        r.check_vector(ty, count, Space::Local)?;
         return mov_vector(r, ty, count, (d, to), (s, from));
+    }
+    // PTX ISA, "mov (packed)": of untyped bits only.
+    let is_packed = to.is_some() != from.is_some();
+    if is_packed && !matches!(ty, ScalarType::B16 | ScalarType::B32 | ScalarType::B64) {
+        return Err(r.no_such_type(ty));
     }
     match (to, from) {
         (Some(_), Some(_)) => Err(r.missing("length, `.v2` or `.v4`")),
@@ -288,6 +297,9 @@ pub(super) fn slct(r: &mut Reader) -> Read<Op> {
     let ty = r.value_type()?;
     let c_ty = r.ty()?;
     if !matches!(c_ty, ScalarType::S32 | ScalarType::F32) {
+        return Err(r.no_such_type(c_ty));
+    }
+    if ftz && c_ty == ScalarType::S32 {
         return Err(r.no_such_type(c_ty));
     }
     let aux = u32::from(c_ty == ScalarType::F32) | u32::from(ftz) << 1;

@@ -1,8 +1,9 @@
-//! Reads one instruction: its modifiers (`reader`), then its operands, checked against the type
-//! (`operands`).
+//! Reads one instruction: its modifiers (`reader`), whose type must be one of the opcode's
+//! (`types`), then its operands, checked against the type (`operands`).
 
 mod operands;
 mod reader;
+mod types;
 
 pub(crate) use operands::{Target, Width};
 pub(crate) use reader::{

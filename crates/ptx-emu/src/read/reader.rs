@@ -495,18 +495,18 @@ impl<'r, 'p, 'a> Reader<'r, 'p, 'a> {
 
     /// The error that PTX has no such type for the opcode: no driver loads it.
     pub(crate) fn no_such_type(&self, ty: ScalarType) -> Refusal {
-        let all: Vec<_> = self
-            .inst
-            .modifiers
-            .iter()
-            .filter(|&&m| m != ty.name())
-            .collect();
-        let mut form = self.opcode.to_string();
-        for modifier in all {
-            form = format!("{form}.{modifier}");
-        }
+        let form = self.form(|m| m != ty.name());
         let message = format!("PTX has no `{form}` of type {ty}");
         Problem::invalid(self.inst.opcode.pos, message).into()
+    }
+
+    /// The opcode with those of its modifiers that are kept.
+    pub(crate) fn form(&self, keeps: impl Fn(&str) -> bool) -> String {
+        let mut form = self.opcode.to_string();
+        for modifier in self.inst.modifiers.iter().filter(|m| keeps(m)) {
+            form = format!("{form}.{modifier}");
+        }
+        form
     }
 
     /// The function of that id.

@@ -85,6 +85,7 @@ pub(super) fn parameters<'a>(c: &mut Cursor<'_, 'a>) -> Result<Vec<Variable<'a>>
 }
 
 fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
+    let pos = c.pos();
     let storage = match c.tok() {
         Tok::Dot("reg") => Storage::Reg,
         Tok::Dot(name) => Storage::In(space(name).ok_or_else(|| c.expected("a state space"))?),
@@ -124,6 +125,9 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
         c.bump();
     }
     let ty = ty.ok_or_else(|| c.expected("a type"))?;
+    if let Some(message) = no_such_variable(storage, vector, ty) {
+        return Err(Problem::invalid(pos, message));
+    }
     Ok(Head {
         storage,
         align,
@@ -133,6 +137,27 @@ fn head(c: &mut Cursor<'_, '_>) -> Result<Head> {
         is_opaque,
         is_managed,
     })
+}
+
+/// Why PTX has no variable of this type there (PTX ISA, "Alternate Floating-Point Data Formats",
+/// "Vectors"): no driver loads it.
+fn no_such_variable(storage: Storage, vector: u32, ty: ScalarType) -> Option<String> {
+    let is_memory = matches!(storage, Storage::In(_));
+    match ty {
+        ScalarType::Bf16 | ScalarType::Bf16x2 => Some(format!(
+            "PTX has no variables of type {ty}, only instructions: declare it .b{}",
+            ty.bits()
+        )),
+        ScalarType::Pred if is_memory => {
+            Some("PTX has no predicates in memory: .pred is for registers".to_string())
+        }
+        _ if vector == 1 => None,
+        ScalarType::Pred => Some("PTX has no vectors of predicates".to_string()),
+        _ if vector > 4 || vector * ty.bytes() > 16 => Some(format!(
+            "PTX has no variables of type .v{vector} {ty}: at most 4 elements and 16 bytes"
+        )),
+        _ => None,
+    }
 }
 
 fn declarator<'a>(c: &mut Cursor<'_, 'a>, head: &Head) -> Result<Variable<'a>> {
