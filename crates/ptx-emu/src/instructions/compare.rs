@@ -142,6 +142,10 @@ pub(super) fn setp(r: &mut Reader) -> Read<Op> {
     let TypedTest { ty, test, high } = test_of(r, how)?;
     r.operands(3 + usize::from(combine.is_some()))?;
     let (dst, complement) = r.pair(ScalarType::Pred)?;
+    // PTX ISA, "setp" of half precision: the other predicate is of pairs only.
+    if complement.is_some() && Half::of(ty).is_some() && high.is_none() {
+        return Err(r.no_such_form());
+    }
     let o = Operands {
         a: r.src(ty)?.row,
         b: r.src(ty)?.row,

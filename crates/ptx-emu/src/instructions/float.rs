@@ -47,8 +47,11 @@ pub(super) fn arithmetic(r: &mut Reader, ty: FloatType) -> Read<Op> {
             };
             r.lanes((apply, m.aux()), s, [s; 2])
         }
-        // `mad.f32` without rounding is an `fma.rn` on every device since sm_20.
-        "mad" => fma_or_mad(r, ty, Some(Rounding::Nearest)),
+        // PTX ISA, "mad": written without rounding for the devices before sm_20 alone.
+        "mad" => {
+            let is_old = r.body.program().architecture() < Some(20);
+            fma_or_mad(r, ty, is_old.then_some(Rounding::Nearest))
+        }
         "abs" | "neg" => {
             let ftz = r.ftz(ty);
             let apply = match r.opcode {

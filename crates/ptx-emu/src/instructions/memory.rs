@@ -63,7 +63,17 @@ fn modifiers(r: &mut Reader) -> Read<(Space, Modifiers)> {
     let device = scope.has_blocks();
     let space = r.space().unwrap_or(Space::Generic);
     // Caches are coherent here.
-    r.choice(&["ca", "cg", "cs", "lu", "cv", "wb", "wt"].map(|cache| (cache, ())));
+    let of_loads = r.choice(&[
+        ("ca", true),
+        ("lu", true),
+        ("cv", true),
+        ("wb", false),
+        ("wt", false),
+    ]);
+    if of_loads.is_some_and(|of_loads| of_loads == (r.opcode == "st")) {
+        return Err(r.no_such_form());
+    }
+    r.choice(&[("cg", ()), ("cs", ())]);
     let policies = usize::from(r.has("L2::cache_hint"));
     let count = r.choice(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
     let ty = r.ty()?;

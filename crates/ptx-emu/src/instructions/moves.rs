@@ -332,6 +332,9 @@ pub(super) fn cvta(r: &mut Reader) -> Read<Op> {
     if !matches!(ty, ScalarType::U32 | ScalarType::U64) {
         return Err(r.no_such_type(ty));
     }
+    if r.names("param::func") {
+        return Err(r.no_such_form());
+    }
     let base = window(space.ok_or_else(|| r.missing("state space"))?);
     r.operands(2)?;
     let (dst, src) = (r.dst(ty)?, r.src(ty)?);
@@ -364,6 +367,9 @@ impl Execute for ShiftAddress {
 pub(super) fn is_space(r: &mut Reader) -> Read<Op> {
     r.class = InstructionClass::Move;
     let space = r.space().ok_or_else(|| r.missing("state space"))?;
+    if r.names("param::func") {
+        return Err(r.no_such_form());
+    }
     r.operands(2)?;
     let dst = r.dst(ScalarType::Pred)?.row;
     let operand = r.operand()?;
