@@ -63,8 +63,8 @@ impl Reader<'_, '_, '_> {
         }
     }
 
-    /// Checks that a vector is no wider than vectors are: 16 bytes; 32 of global memory from PTX
-    /// 8.8 and sm_100 on (PTX ISA, "Vectors", "ld").
+    /// Checks that a vector has at most 16 bytes, or 32 of global memory from PTX 8.8 and sm_100 on
+    /// (PTX ISA, "Vectors", "ld").
     pub(crate) fn check_vector(&self, ty: ScalarType, count: usize, space: Space) -> Read<()> {
         let program = self.body.program();
         let is_wide = matches!(space, Space::Global | Space::Generic)

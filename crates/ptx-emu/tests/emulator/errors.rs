@@ -229,7 +229,7 @@ fn what_no_driver_loads() {
     }
 }
 
-/// A sample of each family; `ptxas` 13.5 refuses all, and takes what stands beside them.
+/// A sample of each family; `ptxas` 13.5 refuses all, and takes the one beside each.
 #[test]
 fn types_that_no_driver_loads() {
     let read = |version: &str, scope: &str, text: &str| {
