@@ -18,8 +18,8 @@
 //! # unsafe { grid::sync(counter) };
 //! # if block == 1 {
 //! # let place = unsafe { shared_array![f32; 128].add(4 * lane) };
-//! // There, after a barrier of the grid. The function says why there is a maximum.
-//! unsafe { l2::copy_16_evict_first_to(shared::address(place).max(1), row.add(4 * lane)) };
+//! // There, after a barrier of the grid. The function says why there is a minimum.
+//! unsafe { l2::copy_16_evict_first_to(shared::address(place).min(u32::MAX - 1), row.add(4 * lane)) };
 //! async_copy::commit();
 //! # async_copy::wait::<0>();
 //! # unsafe { mem::store_vector(out.add(4 * lane), mem::load_vector::<f32, 4>(place)) };
@@ -43,7 +43,8 @@ const EVICT_LAST: u64 = 0x14f0_0000_0000_0000;
 /// `ptxas` (13.0 and 13.5, for compute capability 9.0) may put the constant part of the shared
 /// address into the register of the policy: the copy is then an illegal instruction, as an H200
 /// says. It does so for a shared array's address plus a thread's offset, and not for an address
-/// that a loop moves, or that has gone through a maximum: `shared::address(place).max(1)`.
+/// that a loop moves, or that has gone through a minimum which changes nothing:
+/// `shared::address(place).min(u32::MAX - 1)`.
 ///
 /// # Safety
 /// As there.

@@ -29,7 +29,7 @@ fn a_load_that_a_compiler_has_widened() {
     // The values that it gets there are not set.
     let value = format!("{load}.loc 1 21 1\nst.global.u32 [%rd3], %r8;");
     assert_snapshot!(dynamic(28, &value).fault(), @r"
-    uninitialized read: load of 16 bytes from element 4 (byte 16) of shared memory, which nothing has written before
+    uninitialized read: load of 16 bytes from element 4 (byte 16) of shared memory, whose bytes 28 to 31 nothing has written before
       in kernel `k` at src/lab.rs:20 (PTX line 35), block (0, 0, 0), thread (0, 0, 0)
       at src/lab.rs:21 (PTX line 37), a store to global memory of it
     ");
