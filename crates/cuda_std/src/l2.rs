@@ -19,7 +19,8 @@
 //! # if block == 1 {
 //! # let place = unsafe { shared_array![f32; 128].add(4 * lane) };
 //! // There, after a barrier of the grid. The function says why there is a minimum.
-//! unsafe { l2::copy_16_evict_first_to(shared::address(place).min(u32::MAX - 1), row.add(4 * lane)) };
+//! let to = shared::address(place).min(u32::MAX - 1);
+//! unsafe { l2::copy_16_evict_first_to(to, row.add(4 * lane)) };
 //! async_copy::commit();
 //! # async_copy::wait::<0>();
 //! # unsafe { mem::store_vector(out.add(4 * lane), mem::load_vector::<f32, 4>(place)) };
