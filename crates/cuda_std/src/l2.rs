@@ -19,7 +19,7 @@
 //! # if block == 1 {
 //! # let place = unsafe { shared_array![f32; 128].add(4 * lane) };
 //! // There, after a barrier of the grid. The function says why there is a minimum.
-//! let to = shared::address(place).min(u32::MAX - 1);
+//! let to = unsafe { shared::address(place) }.min(u32::MAX - 1);
 //! unsafe { l2::copy_16_evict_first_to(to, row.add(4 * lane)) };
 //! async_copy::commit();
 //! # async_copy::wait::<0>();
@@ -45,7 +45,7 @@ const EVICT_LAST: u64 = 0x14f0_0000_0000_0000;
 /// address into the register of the policy: the copy is then an illegal instruction, as an H200
 /// says. It does so for a shared array's address plus a thread's offset, and not for an address
 /// that a loop moves, or that has gone through a minimum which changes nothing:
-/// `shared::address(place).min(u32::MAX - 1)`.
+/// `unsafe { shared::address(place) }.min(u32::MAX - 1)`.
 ///
 /// # Safety
 /// As there.
