@@ -93,7 +93,9 @@ fn what_is_finished_is_written_while_the_rest_is_measured() {
         })
     };
     let read = || {
-        let results = Results::read(&file).unwrap();
+        // As another program does: this one reads nothing that it is going to replace.
+        let text = std::fs::read_to_string(&file).unwrap();
+        let results = Results::parse(&text).unwrap();
         let cases = results.cases.into_iter().map(|case| case.case);
         (results.interrupted, cases.collect::<Vec<_>>())
     };
