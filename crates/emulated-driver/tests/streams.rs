@@ -306,12 +306,14 @@ fn work_goes_on_when_stream_and_event_are_destroyed() {
     assert_eq!(read(data, 1), [6]);
 }
 
-/// `cuStreamAddCallback`: "executed exactly once", with the error after a fault of the device.
-/// A thread that waits for the callback goes on. A function of `cuLaunchHostFunc` is not called.
+/// `cuStreamAddCallback`: "executed exactly once", with the error after a fault of the device, and
+/// before a thread that waits for the stream goes on, however long it takes. A function of
+/// `cuLaunchHostFunc` is not called.
 #[test]
 fn a_callback_is_called_after_a_fault() {
     type Callback = unsafe extern "C" fn(Handle, c_int, *mut c_void);
     unsafe extern "C" fn callback(_: Handle, state: c_int, sum: *mut c_void) {
+        std::thread::sleep(std::time::Duration::from_millis(250));
         // SAFETY: the test gives it a word that lives for ever.
         unsafe { &*sum.cast::<AtomicU32>() }.fetch_add(1 + state as u32, Ordering::SeqCst);
     }

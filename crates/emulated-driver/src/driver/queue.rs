@@ -362,16 +362,14 @@ pub(crate) fn finish_context(context: Handle) -> Outcome {
     })
 }
 
-/// Waits until something is so, unless the context fails.
+/// Waits until something is so. A context that fails has soon nothing to do but the callbacks, which
+/// are still called: the error is given after them.
 pub(crate) fn finish_all(context: Handle, is_done: impl Fn(&Driver) -> bool) -> Outcome {
     loop {
         run()?;
         let ended = with(|driver| {
-            let fault = driver.context(context)?.fault;
-            Ok(match fault {
-                Some(code) => Some(Err(code)),
-                None => is_done(driver).then_some(Ok(())),
-            })
+            let outcome = driver.context(context)?.fault.map_or(Ok(()), Err);
+            Ok(is_done(driver).then_some(outcome))
         })?;
         match ended {
             Some(outcome) => return outcome,
