@@ -233,15 +233,7 @@ fn forked(body: impl FnOnce() -> u8) -> (c_int, String) {
     drop(error);
     let mut text = String::new();
     told.read_to_string(&mut text).unwrap();
-    let mut status = 0;
-    // SAFETY: the child is ours, and this thread alone waits for it.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert!(
-        libc::WIFEXITED(status),
-        "ended by {}",
-        libc::WTERMSIG(status)
-    );
-    (libc::WEXITSTATUS(status), text)
+    (common::wait_for(child), text)
 }
 
 /// Calls a function without looking it up, which a forked process should not.

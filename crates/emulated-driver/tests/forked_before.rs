@@ -22,13 +22,5 @@ fn parent_and_child_both_have_cuda() {
         // SAFETY: the child ends here, without the rest of the test program.
         unsafe { libc::_exit(7) };
     }
-    let mut status = 0;
-    // SAFETY: the child is ours, and this thread alone waits for it.
-    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
-    assert!(
-        libc::WIFEXITED(status),
-        "ended by {}",
-        libc::WTERMSIG(status)
-    );
-    assert_eq!(libc::WEXITSTATUS(status), 7);
+    assert_eq!(common::wait_for(child), 7);
 }

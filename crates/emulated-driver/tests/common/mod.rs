@@ -114,6 +114,19 @@ pub fn arg<T>(value: &T) -> *const c_void {
     std::ptr::from_ref(value).cast()
 }
 
+/// Waits for a forked process to end; gives its exit status.
+pub fn wait_for(child: libc::pid_t) -> c_int {
+    let mut status = 0;
+    // SAFETY: the child is of this process, and the thread that forked it alone waits for it.
+    assert_eq!(unsafe { libc::waitpid(child, &mut status, 0) }, child);
+    assert!(
+        libc::WIFEXITED(status),
+        "ended by {}",
+        libc::WTERMSIG(status)
+    );
+    libc::WEXITSTATUS(status)
+}
+
 /// Kernels for the tests: `add` adds a number to each element, `race` stores each thread's number
 /// to one word, `far` stores behind the end of a buffer, `counts` adds up in a variable, `sampled`
 /// reads a texture, `meets` lets each block wait for all others.
