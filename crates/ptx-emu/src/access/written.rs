@@ -6,12 +6,10 @@ use crate::access::region::Region;
 use crate::check::sanitizer::UnsetRead;
 use crate::fault::Stop;
 use crate::memory::shared::SharedMemory;
-use crate::memory::{byte_mask, extend};
-use crate::registers::{LANES, Registers, lanes};
+use crate::registers::{LANES, lanes};
 use crate::request::{Request, Span};
 use crate::runner::BlockRunner;
 use crate::unset_origin::Origin;
-use crate::unset_values::shadows::Shadow;
 
 /// A message names this many ranges of bytes that nothing has written; one more says that there
 /// are others.
@@ -44,10 +42,10 @@ fn unset_parts<R: Region>(region: &R, offset: u64, width: u64) -> Vec<Range<u64>
     }
 }
 
-/// The part that nothing has written of what a load reads.
-#[derive(Clone, Copy, Debug, Default)]
+/// The part that nothing has written of what a load reads, in memory that others see.
+#[derive(Debug)]
 pub(crate) struct Unwritten {
-    /// The lanes that may read such.
+    /// The lanes that may read such, at least one.
     pub(crate) lanes: u32,
     /// The numbers of their reads, as the block has noted them.
     reads: [u32; LANES],
@@ -56,34 +54,15 @@ pub(crate) struct Unwritten {
 }
 
 impl Unwritten {
-    /// Notes in a register's rows the unset bits of a value that a lane has loaded to it, whose
-    /// offset, bytes and sign are these, and where they come from. True if all bits are unset.
-    pub(crate) fn follow<R: Region>(
-        &self,
-        registers: &mut Registers,
-        region: &R,
-        (shadow, lane): (Shadow, usize),
-        (offset, bytes, is_signed): (u64, u32, bool),
-    ) -> bool {
-        let unset = region.unset(lane, offset, bytes);
-        if unset != 0 {
-            let first = offset + u64::from(unset.trailing_zeros() / 8);
-            let origin = self.origin::<R>(lane, region.origin(lane, first));
-            registers.set_lane(shadow.bits, lane, extend(unset, bytes, is_signed));
-            registers.r32_mut(shadow.origin)[lane] = origin.to_bits();
-        }
-        unset == byte_mask(bytes)
-    }
-
     /// Where the unset value comes from that a lane has loaded. `stored` is what the memory knows
     /// of that: it was stored there.
-    fn origin<R: Region>(&self, lane: usize, stored: Origin) -> Origin {
+    pub(crate) fn origin(&self, lane: usize, stored: Origin) -> Origin {
         match stored.read() {
-            None if !R::IS_OWN => {
+            None => {
                 let is_moved = self.is_global || stored.is_moved();
                 Origin::of_read(self.reads[lane], is_moved)
             }
-            _ => stored,
+            Some(_) => stored,
         }
     }
 }
@@ -142,29 +121,36 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// Looks whether what a load reads has been written, if that is to be checked. It need not be
-    /// as long as nothing depends on it: the registers have to follow what has not.
+    /// What a load reads that nothing has written, if that is to be checked; of a thread's own
+    /// memory the loader looks itself. It is allowed as long as nothing depends on it: the registers
+    /// have to follow it.
     pub(crate) fn check_loaded<R: Region>(
         &mut self,
         request: &Request,
         region: &R,
         span: &Span,
-    ) -> Unwritten {
+    ) -> Option<Box<Unwritten>> {
+        let is_checked = !R::IS_OWN && self.launch.sanitize.uninitialized;
+        if !is_checked || are_written(request, region, span) || self.sanitizer.unwritten.is_some() {
+            return None;
+        }
+        self.note_unwritten(request, region)
+    }
+
+    /// Notes the reads of a load that are of what nothing has written. Apart from the check, which
+    /// is inlined.
+    #[cold]
+    #[inline(never)]
+    fn note_unwritten<R: Region>(
+        &mut self,
+        request: &Request,
+        region: &R,
+    ) -> Option<Box<Unwritten>> {
         let mut unwritten = Unwritten {
             lanes: 0,
             reads: [0; LANES],
             is_global: R::IS_GLOBAL,
         };
-        if R::IS_OWN {
-            unwritten.lanes = request.mask;
-            return unwritten;
-        }
-        if !self.launch.sanitize.uninitialized
-            || are_written(request, region, span)
-            || self.sanitizer.unwritten.is_some()
-        {
-            return unwritten;
-        }
         for lane in lanes(request.mask) {
             let offset = request.addresses[lane] - region.base();
             if !region.is_written(offset, request.width.into()) {
@@ -174,7 +160,7 @@ impl BlockRunner<'_> {
                 unwritten.lanes |= 1 << lane;
             }
         }
-        unwritten
+        (unwritten.lanes != 0).then(|| unwritten.into())
     }
 
     /// Counts what a store writes as written, if that is checked.
@@ -214,10 +200,12 @@ impl BlockRunner<'_> {
         (to, start): (&mut SharedMemory, u64),
     ) {
         let span = Span::of(request.addresses, request.mask, request.width);
-        let unwritten = self.check_loaded(request, from, &span);
+        let Some(unwritten) = self.check_loaded(request, from, &span) else {
+            return;
+        };
         for lane in lanes(unwritten.lanes) {
             let offset = request.addresses[lane] - from.base();
-            let origin = unwritten.origin::<R>(lane, Origin::UNKNOWN);
+            let origin = unwritten.origin(lane, Origin::UNKNOWN);
             for byte in 0..u64::from(request.width) {
                 if !from.is_written(offset + byte, 1) {
                     self.mark_unset(to, (lane, start + byte), (1, 0xff), origin);

@@ -377,16 +377,14 @@ impl Action for Load {
         request: &Request,
         span: &Span,
     ) -> Result<(), Stop> {
-        let unwritten = if self.is_of_part(runner, request) {
-            Unwritten::default()
-        } else {
-            let unwritten = runner.check_loaded(request, region, span);
-            registers.late |= unwritten.lanes != 0 && !R::IS_OWN;
+        let mut unwritten = None;
+        if !self.is_of_part(runner, request) {
+            unwritten = runner.check_loaded(request, region, span);
+            registers.late |= unwritten.is_some();
             if runner.launch.sanitize.races {
                 runner.check_load(request, region, span)?;
             }
-            unwritten
-        };
+        }
         let (mask, bytes, base) = (request.mask, self.elements.bytes, region.base());
         let offset = |lane: usize| request.addresses[lane] - base;
         if let Some(row) = self.elements.single(RegClass::B32) {
@@ -418,18 +416,49 @@ impl Action for Load {
                 region.load(lane, offset(lane) + k, bytes)
             });
         }
+        if self.elements.rows(registers.late).is_some() {
+            self.follow(runner, registers, region, request, unwritten.as_deref());
+        }
+        Ok(())
+    }
+}
+
+impl Load {
+    /// Notes which bits of the loaded registers are unset, and where they come from.
+    #[inline(never)]
+    fn follow<R: Region>(
+        &self,
+        runner: &mut BlockRunner,
+        registers: &mut Registers,
+        region: &R,
+        request: &Request,
+        unwritten: Option<&Unwritten>,
+    ) {
+        let Elements {
+            bytes, is_signed, ..
+        } = self.elements;
+        // A thread's own memory knows each bit.
+        let of_others = unwritten.map_or(0, |unwritten| unwritten.lanes);
+        let unset_lanes = if R::IS_OWN { request.mask } else { of_others };
         for (k, shadow) in self.elements.tracked(registers.late) {
-            registers.fill(shadow.bits, mask, 0);
-            for lane in lanes(unwritten.lanes) {
-                let value = (offset(lane) + k, bytes, self.elements.is_signed);
-                let is_all = unwritten.follow(registers, region, (shadow, lane), value);
+            registers.fill(shadow.bits, request.mask, 0);
+            for lane in lanes(unset_lanes) {
+                let offset = request.addresses[lane] - region.base() + k;
+                let unset = region.unset(lane, offset, bytes);
+                if unset == 0 {
+                    continue;
+                }
+                let first = offset + u64::from(unset.trailing_zeros() / 8);
+                let stored = region.origin(lane, first);
+                let origin = unwritten.map_or(stored, |unwritten| unwritten.origin(lane, stored));
+                registers.set_lane(shadow.bits, lane, extend(unset, bytes, is_signed));
+                registers.r32_mut(shadow.origin)[lane] = origin.to_bits();
                 // Padding, and what a call passes on, are not where it comes from.
-                if is_all && R::IS_OWN && region.base() == 0 {
+                if unset == byte_mask(bytes) && R::IS_OWN && region.base() == 0 {
                     runner.sanitizer.unset_load = Some(request.pc);
                 }
             }
         }
-        Ok(())
     }
 }
 
