@@ -133,7 +133,11 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
     let (mut kernels, mut no_panic) = (Vec::new(), Vec::new());
     let (mut requires, mut parameters) = (Vec::new(), Vec::new());
     let mut capabilities = BTreeMap::new();
+    let mut subprogram = None;
     for line in text.lines() {
+        if line.starts_with("define ") {
+            subprogram = subprogram_of(line);
+        }
         if let Some(variable) = global_name(line).and_then(|name| placed.get(name)) {
             out.push_str(&variable.definition);
         } else if is_declaration(line, DYNAMIC_SHARED) {
@@ -153,7 +157,7 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
             requires.extend(conditions.map(|condition| (name.to_owned(), condition)));
             parameters.extend(marks.parameters.map(|all| (name.to_owned(), all)));
             cast_placed(&bounded, &placed, &mut out);
-        } else if let Some(called) = called_remainder(line) {
+        } else if let Some(called) = called_remainder(line, subprogram) {
             cast_placed(&called, &placed, &mut out);
         } else if let Some(fenced) = fenced_atomic(line) {
             cast_placed(&fenced, &placed, &mut out);
@@ -318,8 +322,17 @@ fn dynamic_shared_definition() -> String {
     )
 }
 
+/// The debug information of the function that a line defines: `define void @f() !dbg !8 {`.
+fn subprogram_of(line: &str) -> Option<&str> {
+    let (_, subprogram) = line.split_once(" !dbg ")?;
+    subprogram.split(' ').next()
+}
+
 /// A remainder of floats as a call: `%r = frem float %a, %b`.
-fn called_remainder(line: &str) -> Option<String> {
+///
+/// An operation that LLVM moved has no source position, and a call without one, in a function of
+/// this `subprogram`, would make `opt` ignore the positions of the whole module: it gets line 0.
+fn called_remainder(line: &str, subprogram: Option<&str>) -> Option<String> {
     let (result, rest) = line.split_once(" = frem ")?;
     let (ty, function) = REMAINDERS
         .into_iter()
@@ -329,8 +342,14 @@ fn called_remainder(line: &str) -> Option<String> {
         Some((b, metadata)) => (b, format!(", {metadata}")),
         None => (rest, String::new()),
     };
+    let position = match subprogram {
+        Some(subprogram) if !metadata.contains(", !dbg ") => {
+            format!(", !dbg !DILocation(line: 0, scope: {subprogram})")
+        }
+        _ => String::new(),
+    };
     Some(format!(
-        "{result} = call {ty} @{function}({ty} {a}, {ty} {b}){metadata}"
+        "{result} = call {ty} @{function}({ty} {a}, {ty} {b}){metadata}{position}"
     ))
 }
 
@@ -513,6 +532,21 @@ mod tests {
              %s = call double @__cuda_std_fmod(double %c, double %d)\n\
              define double @__cuda_std_fmod(double %x, double %y) {\n\
              declare float @__cuda_std_fmodf(float, float)\n"
+        );
+    }
+
+    #[test]
+    fn remainders_without_a_position_get_that_of_their_function() {
+        let text = "define float @f(float %a) !dbg !8 {\n  %r = frem float %a, %a\n  %s = frem float %a, %r, !dbg !4\n}\n\
+                    define float @g(float %a) {\n  %r = frem float %a, %a\n}\n";
+        let prepared = prepare(text).unwrap().text;
+        let calls: Vec<&str> = { prepared.lines() }
+            .filter_map(|line| line.split_once("(float %a, ")?.1.split_once(')'))
+            .map(|(_, metadata)| metadata)
+            .collect();
+        assert_eq!(
+            calls,
+            [", !dbg !DILocation(line: 0, scope: !8)", ", !dbg !4", ""]
         );
     }
 

@@ -906,6 +906,21 @@ fn the_same_ir_is_not_compiled_again() {
     assert!(second != first && second.contains("2;"), "{second}");
 }
 
+/// LLVM takes the remainder out of the loop, where it is of no line.
+#[test]
+fn a_module_with_a_moved_remainder_keeps_its_lines() {
+    let source = format!(
+        "{PRELUDE}
+        #[kernel]
+        pub unsafe fn remainders(x: *mut f32, y: f32, z: f32, n: u32) {{
+            for i in 0..n as usize {{ unsafe {{ *x.add(i) += y % z }}; }}
+        }}"
+    );
+    let folder = krate("fixture_remainders", &source);
+    let ptx = std::fs::read_to_string(build(&folder).unwrap()).unwrap();
+    assert!(ptx.contains("\t.loc\t"), "{ptx}");
+}
+
 /// cargo looks at the file that a linker would write: whether it is there, and its age.
 #[test]
 fn a_crate_whose_kernels_are_grouped_is_not_compiled_again() {
