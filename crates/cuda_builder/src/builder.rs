@@ -92,6 +92,8 @@ impl CudaBuilder {
     }
 
     /// Also writes the optimised LLVM IR, from which the PTX is made, to this file.
+    /// [`CudaBuilder::build_groups`] takes it for a folder, and writes `sm_80/GROUP.ll` and so on
+    /// there.
     pub fn final_module_path(mut self, file: impl AsRef<Path>) -> Self {
         self.final_module_path = Some(file.as_ref().to_owned());
         self
@@ -141,10 +143,6 @@ impl CudaBuilder {
             .clone()
             .unwrap_or_else(|| compiled.module.with_extension("ptx"));
         write_if_different(&out, &ptx)?;
-        let copy = |from: &Path, to: &Path| {
-            let text = std::fs::read_to_string(from).map_err(Error::io("read", from))?;
-            write_if_different(to, &text)
-        };
         if self.emit_llvm_ir {
             copy(&compiled.module, &out.with_extension("ll"))?;
         }
@@ -198,6 +196,12 @@ impl CudaBuilder {
             let written = modules.into_iter().map(|(group, ptx)| {
                 let file = folder.join(format!("{group}.ptx"));
                 write_if_different(&file, &ptx)?;
+                if let Some(ir) = &self.final_module_path {
+                    let ir = ir.join(arch.to_string());
+                    std::fs::create_dir_all(&ir).map_err(Error::io("create", &ir))?;
+                    let optimised = codegen::optimised(&split.module_of(&group, arch));
+                    copy(&optimised, &ir.join(format!("{group}.ll")))?;
+                }
                 Ok((group, file))
             });
             Ok((arch, written.collect::<Result<_, Error>>()?))
@@ -348,6 +352,12 @@ fn watched<'s>(
     let generated = real(target_dir);
     let sources = sources.iter().map(PathBuf::as_path);
     sources.filter(move |source| !real(source).starts_with(&generated))
+}
+
+/// Makes `to` what `from` is, and keeps its modification time if it is so already.
+fn copy(from: &Path, to: &Path) -> Result<(), Error> {
+    let text = std::fs::read_to_string(from).map_err(Error::io("read", from))?;
+    write_if_different(to, &text)
 }
 
 fn rerun_if_changed(path: &Path) {

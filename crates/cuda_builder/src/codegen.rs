@@ -33,6 +33,15 @@ pub struct Split {
     prepared: Prepared,
 }
 
+impl Split {
+    /// The file of a group's IR. The tools' other files of the group have its name too.
+    pub fn module_of(&self, group: &str, arch: NvvmArch) -> PathBuf {
+        let stem = self.module.file_stem().unwrap_or_default().display();
+        self.module
+            .with_file_name(format!("{stem}-{group}-{arch}.ll"))
+    }
+}
+
 /// How IR becomes PTX, whatever the kernels.
 pub struct Codegen<'a> {
     /// The architecture.
@@ -106,9 +115,7 @@ impl Codegen<'_> {
             group.push(kernel.clone());
         }
         let generated = groups.into_iter().map(|(group, kernels)| {
-            let stem = split.module.file_stem().unwrap_or_default().display();
-            let module = format!("{stem}-{group}-{}.ll", self.arch);
-            let module = split.module.with_file_name(module);
+            let module = split.module_of(&group, self.arch);
             let mut keep = self.keep(&kernels, &split.all, &module);
             succeed(run, keep.arg("-S"))?;
             let cpu = |arch: NvvmArch| format!("\"target-cpu\"=\"{arch}\"");

@@ -972,6 +972,7 @@ fn groups_of_kernels_are_modules_of_their_own() {
         let group = |kernel: &str| kernel.split('_').next().unwrap().to_owned();
         let arch = NvvmArch::Compute80;
         let mut built = builder
+            .final_module_path(folder.join("ir"))
             .build_groups(folder.join("out"), &[arch], group)
             .unwrap();
         built.remove(&arch).unwrap()
@@ -987,6 +988,10 @@ fn groups_of_kernels_are_modules_of_their_own() {
     };
     let (left, right) = (text("left"), text("right"));
     assert_eq!((entries(&left).len(), entries(&right).len()), (1, 2));
+
+    let ir = std::fs::read_to_string(folder.join("ir/sm_80/left.ll")).unwrap();
+    let defined = |kernel: &str| ir.contains(&format!("define ptx_kernel void @{kernel}("));
+    assert!(defined("left_one") && !defined("right_one"), "{ir}");
 
     let all = std::fs::read_to_string(build(&folder).unwrap()).unwrap();
     let body = |ptx: &str, kernel: &str| -> Vec<String> {
