@@ -1,10 +1,12 @@
-//! Compiles the kernels to PTX, with `llc`'s optimisations and without, and the documentation's
-//! examples; the kernels that panic twice, with messages and without.
+//! Compiles the kernels to PTX, with `llc`'s optimisations and without, and the random functions as
+//! many modules; the documentation's examples; the kernels that panic twice, with messages and
+//! without.
 
+use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cuda_builder::{CudaBuilder, NvvmArch, Panics};
+use cuda_builder::{CudaBuilder, DebugInfo, NvvmArch, Panics};
 
 fn main() {
     let arch = NvvmArch::default();
@@ -43,6 +45,37 @@ fn main() {
     let ptx = out.join("unoptimised.ptx");
     without_optimisation(arch, &optimised, &ptx);
     println!("cargo::rustc-env=STD_KERNELS_UNOPTIMISED={}", ptx.display());
+    random(arch, &out.join("random"));
+}
+
+/// Compiles the random functions, a module per kernel, in this folder.
+fn random(arch: NvvmArch, folder: &Path) {
+    // Their own build script reads these.
+    for variable in ["RANDOM_FUNCTIONS", "RANDOM_SEED"] {
+        println!("cargo::rerun-if-env-changed={variable}");
+    }
+    let built = CudaBuilder::new("random")
+        .arch(arch)
+        .debug(DebugInfo::None)
+        .final_module_path(folder)
+        .build_groups(folder, &[arch], str::to_owned);
+    let built = built.unwrap_or_else(|error| {
+        eprintln!("error: {error}");
+        std::process::exit(1);
+    });
+    let mut modules = String::new();
+    for (kernel, ptx) in &built[&arch] {
+        let unoptimised = ptx.with_extension("unoptimised.ptx");
+        without_optimisation(arch, &ptx.with_extension("ll"), &unoptimised);
+        writeln!(
+            modules,
+            "({kernel:?}, include_str!({ptx:?}), include_str!({unoptimised:?})),"
+        )
+        .expect("memory takes everything");
+    }
+    let file = folder.join("modules.rs");
+    std::fs::write(&file, format!("&[{modules}]")).expect("cargo's folder can be written");
+    println!("cargo::rustc-env=RANDOM_MODULES={}", file.display());
 }
 
 /// The PTX of this IR, of `llc -O0`.

@@ -15,6 +15,5 @@ pub mod heap;
 pub mod indices;
 pub mod libdevice;
 pub mod memory;
-pub mod random;
 pub mod raw;
 pub mod warps;

@@ -7,6 +7,7 @@
 
 mod library;
 
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::Path;
 
@@ -18,25 +19,76 @@ fn main() {
     };
     let (count, seed) = (number("RANDOM_FUNCTIONS", 200), number("RANDOM_SEED", 1));
     let mut source = String::new();
+    let mut alike: BTreeMap<_, Vec<u64>> = BTreeMap::new();
     for function in 0..count {
         let mut writer = Writer {
             random: Random(seed.wrapping_mul(0x1_0000_0001).wrapping_add(function)),
             source: String::new(),
             depth: 1,
             calls_library: function % 2 == 1,
+            large: Large::default(),
         };
         writer.function(function);
         source += &writer.source;
+        alike.entry(writer.large).or_default().push(function);
     }
-    writeln!(source, "pub const COUNT: u32 = {count};").unwrap();
-    source += "pub fn random(number: u32, a: u64, b: u64) -> u64 {\n    match number {\n";
-    for function in 0..count {
-        writeln!(source, "        {function} => f{function}(a, b),").unwrap();
+    let kernels: Vec<&[u64]> = { alike.values() }
+        .flat_map(|functions| functions.chunks(per_kernel(count)))
+        .collect();
+    let mut on_host = String::new();
+    for (number, functions) in kernels.iter().enumerate() {
+        source += &kernel(number, functions);
+        writeln!(on_host, "    (&{functions:?}, of_{number}),").unwrap();
     }
-    source += "        _ => 0,\n    }\n}\n";
+    writeln!(
+        source,
+        "/// By number of the kernel: its functions, and what calls one of them on the host.
+pub static ON_HOST: &[(&[u64], fn(u64, u64, u64) -> u64)] = &[\n{on_host}];"
+    )
+    .unwrap();
     println!("cargo::rerun-if-changed=build");
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
     std::fs::write(Path::new(&out).join("random.rs"), source).expect("cargo's folder");
+}
+
+/// How many functions one kernel calls. It is a module of its own, whose PTX has some 600 KB: a
+/// GPU's driver takes minutes for 10 MB. What goes beyond the default `count` is for the emulated
+/// device, and few modules are compiled faster, since each has its own copy of the library.
+fn per_kernel(count: u64) -> usize {
+    (count / 10).max(20) as usize
+}
+
+/// A kernel of these functions, and the function that calls one of them.
+fn kernel(number: usize, functions: &[u64]) -> String {
+    let arms: String = { functions.iter() }
+        .map(|function| format!("        {function} => f{function}(a, b),\n"))
+        .collect();
+    format!(
+        "#[kernel]
+pub unsafe fn random_{number}(function: u64, a: &[u64], b: &[u64], out: *mut u64) {{
+    let i = thread::index_1d() as usize;
+    if i < a.len() {{
+        unsafe {{ *out.add(i) = of_{number}(function, a[i], b[i]) }};
+    }}
+}}
+
+fn of_{number}(function: u64, a: u64, b: u64) -> u64 {{
+    match function {{\n{arms}        _ => 0,
+    }}
+}}
+
+"
+    )
+}
+
+/// What is large of the library, and part of every module whose functions call it: functions that
+/// call the same share modules.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
+struct Large {
+    /// Text of floats, and floats of text.
+    floats: bool,
+    /// `Debug`, and text of characters.
+    debug: bool,
 }
 
 /// Numbers of a fixed seed (Steele, Lea, Flood, "Fast Splittable Pseudorandom Number Generators").
@@ -72,6 +124,7 @@ struct Writer {
     source: String,
     depth: usize,
     calls_library: bool,
+    large: Large,
 }
 
 impl Writer {

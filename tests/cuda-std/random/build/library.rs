@@ -5,13 +5,8 @@
 
 use crate::Writer;
 
-/// Rotations, multiplications and the like that keep different numbers different: keys of a sort
-/// whose order is whole.
-const KEYS: [&str; 3] = [
-    "n.rotate_left(29)",
-    "n.wrapping_mul(0x9e37_79b9)",
-    "n ^ 0x5555_5555",
-];
+/// Keys of sorts: functions that keep different numbers different, so that the order is whole.
+const KEYS: [&str; 3] = ["rotated", "multiplied", "flipped"];
 
 /// Texts to parse: numbers, those that are too large, and what is none.
 const TEXTS: &str = r#"["12", "-7", "+3", "x", "99999999999", "", "1e3", "-0.125", "255", "3.4028235e38", "0x1f", "7f"]"#;
@@ -19,28 +14,13 @@ const TEXTS: &str = r#"["12", "-7", "+3", "x", "99999999999", "", "1e3", "-0.125
 impl Writer {
     /// The variables of functions that call the library.
     pub fn library_variables(&mut self) {
-        for line in [
-            "let mut longs: [u64; 24] = core::array::from_fn(|i| (a.rotate_left(7 * i as u32) ^ b) >> (b as u32 % 40));",
-            "let mut words: [u32; 12] = core::array::from_fn(|i| (b.rotate_right(5 * i as u32) ^ a) as u32);",
-            "let mut bytes: [i8; 24] = core::array::from_fn(|i| (a.rotate_right(3 * i as u32)) as i8);",
-            "let mut floats: [f32; 24] = core::array::from_fn(|i| (b.rotate_left(11 * i as u32)) as i16 as f32);",
-            "let mut text = Text::new();",
-        ] {
-            self.line(line);
-        }
+        self.line("let (mut longs, mut words, mut bytes, mut floats) = arrays(a, b);");
+        self.line("let mut text = Text::new();");
     }
 
     /// Adds these variables to the hash.
     pub fn library_hash(&mut self) {
-        for line in [
-            "longs.iter().for_each(|&long| hash.add(u128::from(long)));",
-            "words.iter().for_each(|&word| hash.add(u128::from(word)));",
-            "bytes.iter().for_each(|&byte| hash.add(byte as u128));",
-            "floats.iter().for_each(|&float| hash.add(u128::from(bits_f32(float))));",
-            "text.bytes().iter().for_each(|&byte| hash.add(u128::from(byte)));",
-        ] {
-            self.line(line);
-        }
+        self.line("hash.0 = hash_arrays(hash.0, &(longs, words, bytes, floats), &text);");
     }
 
     /// A statement that calls the library.
@@ -78,23 +58,26 @@ impl Writer {
 
     fn sort(&mut self) {
         let start = self.below(6);
-        let part = format!("[{start}..]");
-        match self.below(8) {
-            0 | 1 => self.line(&format!("longs{part}.sort_unstable();")),
-            2 => self.line(&format!("longs{part}.sort_unstable_by(|x, y| y.cmp(x));")),
+        let case = self.below(8);
+        let mut call = |name: &str, array: &str| {
+            self.line(&format!("{name}(&mut {array}[{start}..]);"));
+        };
+        match case {
+            0 | 1 => call("sort", "longs"),
+            2 => call("sort_down", "longs"),
             3 => {
                 let key = self.random.of(&KEYS);
-                self.line(&format!("longs{part}.sort_unstable_by_key(|n| {key});"));
+                self.line(&format!("sort_by_key(&mut longs[{start}..], {key});"));
             }
-            4 => self.line(&format!("bytes{part}.sort_unstable();")),
-            5 => self.line(&format!("floats{part}.sort_unstable_by(f32::total_cmp);")),
+            4 => call("sort", "bytes"),
+            5 => call("sort_floats", "floats"),
             6 => {
                 self.line("words.sort_unstable_by(|x, y| y.rotate_left(9).cmp(&x.rotate_left(9)));")
             }
             _ => {
                 let index = self.index(24);
-                self.line(&format!("v_u64 ^= *longs.select_nth_unstable({index}).1;"));
-                self.line("longs.sort_unstable();");
+                self.line(&format!("v_u64 ^= select(&mut longs, {index});"));
+                self.line("sort(&mut longs);");
             }
         }
     }
@@ -103,7 +86,7 @@ impl Writer {
         match self.below(4) {
             0 => {
                 let index = self.index(24);
-                self.line("longs.sort_unstable();");
+                self.line("sort(&mut longs);");
                 self.line(&format!(
                     "let key = longs[{index}].wrapping_add(v_u64 & 1);"
                 ));
@@ -114,7 +97,7 @@ impl Writer {
             }
             1 => {
                 let value = self.integer("i8", 1);
-                self.line("bytes.sort_unstable();");
+                self.line("sort(&mut bytes);");
                 self.line(&format!("let key = {value};"));
                 self.line("v_i8 = v_i8.wrapping_add(bytes.binary_search_by(|x| x.cmp(&key)).is_ok() as i8);");
             }
@@ -223,13 +206,19 @@ impl Writer {
         match self.below(6) {
             0..=2 => self.line(&format!("let _ = write!(text, \"{form}\", {value});")),
             3 => {
+                self.large.floats = true;
                 let ty = self.random.of(&crate::FLOATS);
                 let value = self.float(ty, 1);
                 let form = self.random.of(&["{}", "{:.3}", "{:e}", "{:?}", "{:+.1}"]);
                 self.line(&format!("let _ = write!(text, \"{form}\", {value});"));
             }
-            4 => self.line("let _ = write!(text, \"{:?}\", (pair.0, &words[..2], Some(v_i8), v_u8 > 9));"),
-            _ => self.line("let _ = write!(text, \"{:>4}{:?}\", [\"a\", \"bc\", \"d\\n\"][v_u8 as usize % 3], v_i8.checked_abs());"),
+            case => {
+                self.large.debug = true;
+                self.line(match case {
+                    4 => "let _ = write!(text, \"{:?}\", (pair.0, &words[..2], Some(v_i8), v_u8 > 9));",
+                    _ => "let _ = write!(text, \"{:>4}{:?}\", [\"a\", \"bc\", \"d\\n\"][v_u8 as usize % 3], v_i8.checked_abs());",
+                });
+            }
         }
     }
 
@@ -253,6 +242,7 @@ impl Writer {
                 ));
             }
             2 => {
+                self.large.floats = true;
                 let ty = self.random.of(&crate::FLOATS);
                 let index = self.index(12);
                 self.line(&format!(
@@ -274,7 +264,10 @@ impl Writer {
             "let c = char::from_u32(({value}) % 0x250).unwrap_or('x');"
         ));
         match self.below(5) {
-            0 => self.line("let _ = write!(text, \"{c}{:?}{}\", c, c.to_ascii_uppercase());"),
+            0 => {
+                self.large.debug = true;
+                self.line("let _ = write!(text, \"{c}{:?}{}\", c, c.to_ascii_uppercase());");
+            }
             1 => self.line("v_u8 ^= c.is_alphabetic() as u8 + 2 * c.is_numeric() as u8 + 4 * c.is_uppercase() as u8;"),
             2 => self.line("v_u32 ^= c.to_digit(36).unwrap_or(40) + c.len_utf8() as u32;"),
             3 => self.line("c.to_lowercase().chain(c.to_uppercase()).for_each(|c| v_u32 = v_u32.wrapping_mul(31) ^ c as u32);"),
@@ -290,13 +283,17 @@ impl Writer {
     /// Two sorted halves to one, without branches: each pointer moves by a bool.
     fn merge(&mut self) {
         let comparison = self.random.of(&["<", "<=", ">", ">="]);
-        let half = 1 + self.below(12);
+        // A loop of constant length is unrolled.
+        let steps = match self.below(6) {
+            0 | 1 => "v_u8 % 13".to_owned(),
+            constant => constant.to_string(),
+        };
         for line in [
             "unsafe {".to_owned(),
             "    let (mut left, mut right) = (longs.as_ptr(), longs.as_ptr().add(12));".to_owned(),
             "    let (mut low, mut high) = (longs.as_ptr().add(11), longs.as_ptr().add(23));"
                 .to_owned(),
-            format!("    for _ in 0..{half} {{"),
+            format!("    for _ in 0..{steps} {{"),
             format!("        let c = *left {comparison} *right;"),
             "        v_u64 = v_u64.rotate_left(7) ^ if c { *left } else { *right };".to_owned(),
             "        left = left.add(c as usize);".to_owned(),

@@ -1,5 +1,6 @@
-//! Random functions, which `build.rs` writes.
+//! Random functions, which `build` writes, and kernels that call them, each of a module of its own.
 
+#![no_std]
 #![allow(warnings, clippy::all, reason = "the functions are generated")]
 
 use core::fmt::{self, Write as _};
@@ -87,10 +88,67 @@ fn bits_f64(x: f64) -> u64 {
     if x.is_nan() { 1 } else { x.to_bits() }
 }
 
-#[kernel]
-pub unsafe fn random_functions(number: u32, a: &[u64], b: &[u64], out: *mut u64) {
-    let i = thread::index_1d() as usize;
-    if i < a.len() {
-        *out.add(i) = random(number, a[i], b[i]);
-    }
+/// The variables of a function that calls the library.
+type Arrays = ([u64; 24], [u32; 12], [i8; 24], [f32; 24]);
+
+/// These variables' first values: one copy for all functions, whose code is what they do with them.
+#[inline(never)]
+fn arrays(a: u64, b: u64) -> Arrays {
+    (
+        core::array::from_fn(|i| (a.rotate_left(7 * i as u32) ^ b) >> (b as u32 % 40)),
+        core::array::from_fn(|i| (b.rotate_right(5 * i as u32) ^ a) as u32),
+        core::array::from_fn(|i| (a.rotate_right(3 * i as u32)) as i8),
+        core::array::from_fn(|i| (b.rotate_left(11 * i as u32)) as i16 as f32),
+    )
+}
+
+/// The hash and these variables.
+#[inline(never)]
+fn hash_arrays(hash: u64, (longs, words, bytes, floats): &Arrays, text: &Text) -> u64 {
+    let mut hash = Hash(hash);
+    longs.iter().for_each(|&long| hash.add(u128::from(long)));
+    words.iter().for_each(|&word| hash.add(u128::from(word)));
+    bytes.iter().for_each(|&byte| hash.add(byte as u128));
+    { floats.iter() }.for_each(|&float| hash.add(u128::from(bits_f32(float))));
+    { text.bytes().iter() }.for_each(|&byte| hash.add(u128::from(byte)));
+    hash.0
+}
+
+// Sorts: one copy for all functions, since a sort's code is longer than such a function.
+
+#[inline(never)]
+fn sort<T: Ord>(part: &mut [T]) {
+    part.sort_unstable();
+}
+
+#[inline(never)]
+fn sort_down<T: Ord>(part: &mut [T]) {
+    part.sort_unstable_by(|x, y| y.cmp(x));
+}
+
+#[inline(never)]
+fn sort_floats(part: &mut [f32]) {
+    part.sort_unstable_by(f32::total_cmp);
+}
+
+#[inline(never)]
+fn sort_by_key(part: &mut [u64], key: impl Fn(&u64) -> u64) {
+    part.sort_unstable_by_key(key);
+}
+
+#[inline(never)]
+fn select(all: &mut [u64], index: usize) -> u64 {
+    *all.select_nth_unstable(index).1
+}
+
+fn rotated(n: &u64) -> u64 {
+    n.rotate_left(29)
+}
+
+fn multiplied(n: &u64) -> u64 {
+    n.wrapping_mul(0x9e37_79b9)
+}
+
+fn flipped(n: &u64) -> u64 {
+    n ^ 0x5555_5555
 }
