@@ -25,7 +25,7 @@ impl Numbers {
     /// Numbers of all sizes, positive and negative.
     fn of_all_sizes() -> Self {
         let number = |i: u64| {
-            let inverted = if i % 3 == 0 { u64::MAX } else { 0 };
+            let inverted = if i.is_multiple_of(3) { u64::MAX } else { 0 };
             (i.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> i) ^ inverted
         };
         let a: Vec<u64> = (0..64).map(number).collect();
@@ -67,7 +67,7 @@ fn random_functions_give_the_same_everywhere() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// What the function gives on the device.
+/// The results of the function on the device.
 fn results(
     device: &dyn Device,
     module: &Module,

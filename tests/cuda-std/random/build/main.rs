@@ -81,8 +81,8 @@ fn of_{number}(function: u64, a: u64, b: u64) -> u64 {{
     )
 }
 
-/// What is large of the library, and part of every module whose functions call it: functions that
-/// call the same share modules.
+/// Large parts of the library. A module has a copy of each that its functions call, so functions
+/// that call the same parts share modules.
 #[derive(Default, PartialEq, Eq, PartialOrd, Ord)]
 struct Large {
     /// Text of floats, and floats of text.
