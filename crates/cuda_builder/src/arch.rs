@@ -29,6 +29,10 @@ pub enum NvvmArch {
     Compute120,
 }
 
+/// Names of any length in IR. By default LLVM refuses to read names of over 1024 characters, and
+/// writes some: a block is named after the functions that were inlined into it, one in the other.
+pub(crate) const LONG_NAMES: &str = "-non-global-value-max-name-size=-1";
+
 impl NvvmArch {
     const ALL: [Self; 7] = [
         Self::Compute75,
@@ -45,10 +49,10 @@ impl NvvmArch {
         Self::ALL.into_iter().find(|arch| arch.to_string() == name)
     }
 
-    /// The options of `opt` and `llc`: the name, and the version of PTX where their default lacks
-    /// instructions.
+    /// The options of `opt` and `llc`: the name, the version of PTX where their default lacks
+    /// instructions, and that they read all that `opt` writes.
     pub fn llvm_options(self) -> Vec<String> {
-        let mut options = vec![format!("-mcpu={self}")];
+        let mut options = vec![format!("-mcpu={self}"), LONG_NAMES.to_owned()];
         match self {
             // Hints to L2 came with PTX 7.4 (CUDA 11.4), some versions after the architecture.
             Self::Compute80 | Self::Compute86 => options.push("-mattr=+ptx74".to_owned()),

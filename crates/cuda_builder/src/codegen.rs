@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::arch::LONG_NAMES;
 use crate::compile::{Panics, UNROLLING};
 use crate::ir::Prepared;
 use crate::process::{Run, command, succeed};
@@ -139,6 +140,7 @@ impl Codegen<'_> {
     fn keep(&self, kernels: &[String], from: &Path, to: &Path) -> Command {
         let mut opt = command(&self.tools.opt);
         opt.arg("-passes=internalize,globaldce")
+            .arg(LONG_NAMES)
             .arg(self.public(kernels))
             .arg(from)
             .arg("-o")

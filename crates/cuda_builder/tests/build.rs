@@ -921,6 +921,29 @@ fn a_module_with_a_moved_remainder_keeps_its_lines() {
     assert!(ptx.contains("\t.loc\t"), "{ptx}");
 }
 
+/// LLVM names a block after the functions that were inlined into it, one in the other. `opt` writes
+/// names that are longer than those that it and `llc` read by default.
+#[test]
+fn a_long_chain_of_iterators_is_compiled() {
+    let source = format!(
+        "{PRELUDE}
+        #[inline(never)]
+        fn chained(words: &[u32; 12], n: u32) -> u32 {{
+            let words = words.iter().copied().flat_map(|x| [x, x >> 7]);
+            let words = words.map(|x| x.wrapping_mul(3) ^ n.wrapping_add(n));
+            let words = words.skip_while(|x| x % 5 == 3).filter_map(|x| x.checked_sub(3));
+            words.max().unwrap_or(1)
+        }}
+        #[kernel]
+        pub unsafe fn chain(x: *const [u32; 12], y: *mut u32, n: u32) {{
+            unsafe {{ *y = chained(&*x, n) }};
+        }}"
+    );
+    let name = "fixture_with_iterators_whose_names_in_ir_are_very_long";
+    let ptx = ptx(name, &source);
+    assert_eq!(instructions(&ptx, ".visible .entry").len(), 1);
+}
+
 /// cargo looks at the file that a linker would write: whether it is there, and its age.
 #[test]
 fn a_crate_whose_kernels_are_grouped_is_not_compiled_again() {
