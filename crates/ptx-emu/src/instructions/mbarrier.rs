@@ -238,12 +238,19 @@ impl Change {
         }
     }
 
-    /// Checks that every lane's object is there.
-    pub(super) fn check(&self, runner: &mut BlockRunner, warp: &Warp, at: At) -> Result<(), Stop> {
+    /// Releases what every lane did to its object, which must be there, and counts no arrival.
+    pub(super) fn release(
+        &self,
+        runner: &mut BlockRunner,
+        warp: &Warp,
+        at: At,
+    ) -> Result<(), Stop> {
         let offsets = self.object.locate(runner, warp, at)?;
         lanes(at.active).try_for_each(|lane| {
-            let thread = warp.thread(lane);
-            self.object.check(runner, thread, at.pc, offsets[lane])
+            let (thread, offset) = (warp.thread(lane), offsets[lane]);
+            self.object.check(runner, thread, at.pc, offset)?;
+            runner.release_to(warp, lane, offset);
+            Ok(())
         })
     }
 }
@@ -405,10 +412,8 @@ impl BlockRunner<'_> {
         arrivals: i64,
         releases: bool,
     ) -> Result<u64, Stop> {
-        let (thread, number) = (warp.thread(lane), self.warp_number(warp.index));
-        self.claims();
-        let claims = self.block.shared.claims.as_mut();
-        let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset)) else {
+        let thread = warp.thread(lane);
+        let Some(barrier) = self.claims().barriers.get_mut(&offset) else {
             return Ok(0);
         };
         let (phase, pending) = (barrier.phase, i64::from(barrier.pending));
@@ -422,13 +427,24 @@ impl BlockRunner<'_> {
             return Err(self.fault(thread, pc, FaultKind::InvalidBarrier { reason }));
         }
         barrier.pending -= arrivals as u32;
-        if releases && self.launch.sanitize.races {
-            let (arriving, by_lane) = (&mut barrier.arriving, &mut barrier.lanes_arriving);
-            let clocks = &mut self.sanitizer.clocks;
-            clocks.arrive_alone((number, lane), warp.lanes, arriving, by_lane);
+        if releases {
+            self.release_to(warp, lane, offset);
         }
         self.settle(warp, (thread, pc), offset)?;
         Ok(phase)
+    }
+
+    /// Shows what a lane did to those that wait for the current phase of an object.
+    fn release_to(&mut self, warp: &Warp, lane: usize, offset: u64) {
+        let by = (self.warp_number(warp.index), lane);
+        let claims = self.block.shared.claims.as_mut();
+        if let Some(barrier) = claims.and_then(|claims| claims.barriers.get_mut(&offset))
+            && self.launch.sanitize.races
+        {
+            let (arriving, by_lane) = (&mut barrier.arriving, &mut barrier.lanes_arriving);
+            let clocks = &mut self.sanitizer.clocks;
+            clocks.arrive_alone(by, warp.lanes, arriving, by_lane);
+        }
     }
 
     /// Completes the phase of an object if nothing is missing. If only bytes are missing, no more
@@ -590,7 +606,7 @@ impl Execute for Wait {
                 if let Some(barrier) = claims.and_then(|claims| claims.barriers.get(&offset)) {
                     let clocks = &mut runner.sanitizer.clocks;
                     clocks.pass(number, &barrier.released);
-                    clocks.pass_lanes(number, &barrier.lanes_released);
+                    clocks.pass_lanes((number, lane), &barrier.lanes_released);
                 }
             }
         }

@@ -1,6 +1,7 @@
 //! Asynchronous copies that report to an object of `mbarrier`.
 
 use crate::common::launch;
+use ptx_emu::Schedule;
 
 /// Each lane copies its word; with `wait`, all wait for the object before they read the next
 /// lane's.
@@ -16,16 +17,23 @@ fn text(arrival: &str, count: u32, wait: &str) -> String {
 const WAIT: &str = "W: mbarrier.try_wait.parity.shared.b64 %p2, [%r11], 0; @!%p2 bra W;";
 const MODULE: &str = ".shared .align 16 .b32 s[32];\n.shared .align 8 .b64 bar;";
 
+/// In any order of the lanes.
 #[test]
 fn an_arrival_behind_copies_shows_them() {
     let expected: Vec<u32> = (0..32).map(|lane| lane ^ 1).collect();
-    let awaited = "cp.async.mbarrier.arrive.noinc.shared.b64 [%r11];";
-    let out = launch(&text(awaited, 32, WAIT)).module_scope(MODULE).out();
-    assert_eq!(out[..32], expected);
-    // Without `.noinc` the arrival counts for itself: the thread's own follows.
-    let more = "cp.async.mbarrier.arrive.shared.b64 [%r11]; mbarrier.arrive.shared.b64 _, [%r11];";
-    let out = launch(&text(more, 32, WAIT)).module_scope(MODULE).out();
-    assert_eq!(out[..32], expected);
+    for arrival in [
+        "cp.async.mbarrier.arrive.noinc.shared.b64 [%r11];",
+        // Without `.noinc` the arrival counts for itself: the thread's own follows.
+        "cp.async.mbarrier.arrive.shared.b64 [%r11]; mbarrier.arrive.shared.b64 _, [%r11];",
+        "cp.async.mbarrier.arrive.shared.b64 [%r11]; mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [%r11];",
+    ] {
+        let seeds = (0..8).map(|seed| Schedule::Random { seed });
+        for schedule in seeds.chain([Schedule::InOrder]) {
+            let ran = launch(&text(arrival, 32, WAIT)).module_scope(MODULE);
+            let out = ran.schedule(schedule).out();
+            assert_eq!(out[..32], expected, "{schedule:?} {arrival}");
+        }
+    }
 }
 
 #[test]

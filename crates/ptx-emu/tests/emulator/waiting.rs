@@ -253,6 +253,79 @@ fn what_a_lane_has_released_is_passed_on() {
     }
 }
 
+/// A warp with two objects of `mbarrier` for `count` arrivals, and a word of each lane.
+fn of_one_warp(count: u32, body: &str) -> Launch {
+    launch(&format!(
+        "setp.eq.u32 %p1, %r2, 0;\n@%p1 mbarrier.init.shared.b64 [full], {count};\n\
+         @%p1 mbarrier.init.shared.b64 [empty], {count};\nbar.sync 0;\nmov.u32 %r5, tile;\n\
+         mad.lo.u32 %r6, %r2, 4, %r5;\nxor.b32 %r7, %r2, 5;\n\
+         mad.lo.u32 %r7, %r7, 4, %r5;\n{body}"
+    ))
+    .module_scope(
+        ".shared .align 8 .b64 full;\n.shared .align 8 .b64 empty;\n.shared .b32 tile[32];",
+    )
+}
+
+/// Waits for the phase of this parity.
+fn wait(object: &str, parity: &str) -> String {
+    format!(
+        "$wait_{object}:\nmbarrier.try_wait.parity.shared.b64 %p2, [{object}], {parity};\n@!%p2 bra $wait_{object};\n"
+    )
+}
+
+/// Each lane reads what another has stored and lets it store again, for 3 rounds.
+#[test]
+fn lanes_of_a_warp_wait_for_each_other() {
+    let (full, empty) = (wait("full", "%r9"), wait("empty", "%r9"));
+    let body = format!(
+        "mov.u32 %r8, 0;\nmov.u32 %r10, 0;\n$round:\nand.b32 %r9, %r8, 1;\nadd.u32 %r11, %r2, %r8;\n\
+         st.shared.u32 [%r6], %r11;\nmbarrier.arrive.shared.b64 _, [full];\n{full}ld.shared.u32 %r12, [%r7];\n\
+         add.u32 %r10, %r10, %r12;\nmbarrier.arrive.shared.b64 _, [empty];\n{empty}add.u32 %r8, %r8, 1;\n\
+         setp.lt.u32 %p3, %r8, 3;\n@%p3 bra $round;\nst.global.u32 [%rd3], %r10;"
+    );
+    let right: Vec<u32> = (0..32).map(|lane| 3 * (lane ^ 5) + 3).collect();
+    for schedule in schedules() {
+        let out = of_one_warp(32, &body).schedule(schedule).out();
+        assert_eq!(out[..32], right, "{schedule:?}");
+    }
+}
+
+#[test]
+fn a_lane_shows_what_it_did_before_it_arrived() {
+    let (full, empty) = (wait("full", "0"), wait("empty", "0"));
+    let first = "setp.ne.u32 %p1, %r2, 0;\n@%p1 bra $others;\nst.shared.u32 [tile], 7;\n\
+                 mbarrier.arrive.shared.b64 _, [full];\n";
+    let read = "ld.shared.u32 %r12, [tile];\nst.global.u32 [%rd3], %r12;";
+    // Lane 1 passes it on.
+    let second = format!(
+        "setp.ne.u32 %p3, %r2, 1;\n@%p3 bra $wait_empty;\n{full}mbarrier.arrive.shared.b64 _, [empty];\n"
+    );
+    let relaxed = full.replace("parity.shared", "parity.relaxed.cta.shared::cta");
+    let few = format!("setp.ge.u32 %p3, %r2, 16;\n@%p3 bra $read;\n{full}$read:\n");
+    for schedule in schedules() {
+        for way in [
+            format!("$others:\n{full}"),
+            format!("$others:\n{second}{empty}"),
+        ] {
+            let ran = of_one_warp(1, &format!("{first}{way}{read}")).schedule(schedule);
+            assert_eq!(ran.out()[..32], [7; 32], "{schedule:?} {way}");
+        }
+        for way in [
+            // It goes on to store.
+            format!("st.shared.u32 [tile], 8;\n$others:\n{full}"),
+            // Not all wait, or not for what is in memory.
+            format!("$others:\n{few}"),
+            format!("$others:\n{relaxed}"),
+        ] {
+            let fault = of_one_warp(1, &format!("{first}{way}{read}"))
+                .schedule(schedule)
+                .fault();
+            let is_found = fault.starts_with("race") || fault.starts_with("uninitialized");
+            assert!(is_found, "{schedule:?} {way}: {fault}");
+        }
+    }
+}
+
 #[test]
 fn the_laggard_is_an_order_like_another() {
     assert_eq!(pipeline(POLL, 64, 30).schedule(LAGGARD).out()[31], 30);

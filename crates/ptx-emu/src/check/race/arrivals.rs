@@ -33,10 +33,17 @@ impl Clocks {
         arriving[warp] = arriving[warp].max(of_all.unwrap_or(0));
     }
 
-    /// The end of a warp's wait for what lanes have released one by one.
-    pub(crate) fn pass_lanes(&mut self, warp: usize, released: &LaneClocks) {
+    /// The end of a lane's wait for what lanes have released one by one: of another warp the whole
+    /// warp learns it, of its own this lane alone.
+    pub(crate) fn pass_lanes(&mut self, (warp, lane): (usize, usize), released: &LaneClocks) {
         for (&other, clocks) in &released.0 {
-            if other != warp && clocks.iter().any(|&clock| clock > self.row(warp)[other]) {
+            let known = self.row(warp)[other];
+            if clocks.iter().all(|&clock| clock <= known) {
+                continue;
+            }
+            if other == warp {
+                self.learn((warp, lane), clocks);
+            } else {
                 self.by_lane.entry(warp).or_default().join(other, clocks);
             }
         }

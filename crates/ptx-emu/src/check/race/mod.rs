@@ -24,7 +24,7 @@
 //! location. Accesses that release or acquire have their fences.
 //!
 //! A lane that arrives at an object of `mbarrier` releases what it did, and what other lanes of its
-//! warp did before they synchronised with it.
+//! warp did before they synchronised with it; a wait acquires that ("mbarrier", "test_wait").
 //!
 //! The blocks of a cluster are ordered by its barrier: an arrival releases what the thread's warp
 //! did and knows, a wait acquires what all arrivals released ("barrier.cluster"). Clocks are those
@@ -60,8 +60,8 @@
 //!   access reads is not considered; a barrier passes on what is fenced and what has been seen, so
 //!   that either may be another thread's than the fence; lanes of a warp count as one.
 //! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as
-//!   arrived with the last. If one lane of a warp waits for an object of `mbarrier`, all have; what
-//!   single lanes have released is passed on as if their warps had.
+//!   arrived with the last. If one lane of a warp waits for an object of `mbarrier`, all have what
+//!   other warps released there; what single lanes have released is passed on as if their warps had.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads
 //!   are told apart in kernels that store bytes.
 //!

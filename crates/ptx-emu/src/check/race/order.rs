@@ -135,6 +135,16 @@ impl Clocks {
         self.lanes[warp].as_deref()
     }
 
+    /// The same to change, for a warp some of whose lanes synchronise.
+    fn lane_table(&mut self, warp: usize) -> &mut [[u32; LANES]; LANES] {
+        self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]))
+    }
+
+    /// A lane learns from others of its warp, up to which of their clocks.
+    pub(super) fn learn(&mut self, (warp, lane): (usize, usize), clocks: &[u32; LANES]) {
+        join(&mut self.lane_table(warp)[lane], clocks);
+    }
+
     pub(super) fn row(&mut self, warp: usize) -> &mut [u32] {
         &mut self.seen[warp * self.width..][..self.width]
     }
@@ -282,7 +292,7 @@ impl Clocks {
             self.row(warp)[warp] = clock;
             return;
         }
-        let table = self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]));
+        let table = self.lane_table(warp);
         let mut joined = [0; LANES];
         let members = || (0..LANES).filter(|lane| mask >> lane & 1 == 1);
         for lane in members() {
