@@ -21,8 +21,11 @@ use super::start;
 /// The library's file, which cargo makes and a release has beside the program.
 const LIBRARY: &str = "libemulated_driver.so";
 
-/// The driver's names.
-const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
+/// The driver's name.
+const NAME: &str = "libcuda.so.1";
+
+/// Another, which leads to it: a program that opens both has one driver.
+const ALIAS: &str = "libcuda.so";
 
 #[derive(Serialize)]
 struct Report {
@@ -133,11 +136,11 @@ impl Library {
         let settings = Vec::new();
         let placed = Library { folder, settings };
         refuse_separators(placed.folder.path())?;
-        for link in placed.files() {
-            let made = std::fs::hard_link(library, &link)
-                .or_else(|_| std::fs::copy(library, &link).map(|_| ()));
-            made.map_err(|error| CommandError::not_written(&link, &error))?;
-        }
+        let [file, alias] = [NAME, ALIAS].map(|name| placed.folder.path().join(name));
+        let made = std::fs::hard_link(library, &file)
+            .or_else(|_| std::fs::copy(library, &file).map(|_| ()));
+        made.map_err(|error| CommandError::not_written(&file, &error))?;
+        symlink(NAME, &alias).map_err(|error| CommandError::not_written(&alias, &error))?;
         Ok(placed)
     }
 
@@ -156,7 +159,7 @@ impl Library {
 
     fn files(&self) -> impl Iterator<Item = PathBuf> {
         let settings = self.settings.iter().map(|(name, _)| *name);
-        let names = NAMES.into_iter().chain(settings);
+        let names = [NAME, ALIAS].into_iter().chain(settings);
         names.map(|name| self.folder.path().join(name))
     }
 
@@ -286,6 +289,15 @@ fn ending(program: &str, runs: &[Run]) -> Result<Ending, CommandError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The system's own files cannot be linked to from a folder.
+    #[test]
+    fn both_names_are_one_file_where_the_library_must_be_copied() {
+        let library = Library::place(Path::new("/proc/version")).expect("it is placed");
+        let files = library.files().map(|file| std::fs::canonicalize(file).expect("it is there"));
+        let files: std::collections::BTreeSet<PathBuf> = files.collect();
+        assert_eq!(files.len(), 1, "{files:?}");
+    }
 
     #[test]
     fn a_fault_counts_most_and_then_what_makes_faults_uncertain() {
