@@ -294,7 +294,9 @@ mod tests {
     #[test]
     fn both_names_are_one_file_where_the_library_must_be_copied() {
         let library = Library::place(Path::new("/proc/version")).expect("it is placed");
-        let files = library.files().map(|file| std::fs::canonicalize(file).expect("it is there"));
+        let files = library
+            .files()
+            .map(|file| std::fs::canonicalize(file).expect("it is there"));
         let files: std::collections::BTreeSet<PathBuf> = files.collect();
         assert_eq!(files.len(), 1, "{files:?}");
     }

@@ -221,7 +221,7 @@ impl Execute for Wait {
 
 /// `cp.async.mbarrier.arrive`: an arrival at an object once all copies that the thread has started
 /// are made. They are made here, the earliest moment: other threads that do not wait for the object
-/// have a race. Those that do see the copies, whoever makes the other arrivals of the phase (PTX
+/// have a race. Those that do see the copies, also if other threads make all other arrivals (PTX
 /// ISA, "mbarrier.test_wait"). `.async` and `.mbarrier` are taken already.
 pub(super) fn arrive_behind(r: &mut Reader) -> Read<Op> {
     (r.class, r.rule) = (InstructionClass::Barrier, Rule::Strict);

@@ -61,7 +61,8 @@
 //!   that either may be another thread's than the fence; lanes of a warp count as one.
 //! - Of a warp whose lanes arrive at the cluster's barrier one after the other, all count as
 //!   arrived with the last. If one lane of a warp waits for an object of `mbarrier`, all have what
-//!   other warps released there; what single lanes have released is passed on as if their warps had.
+//!   other warps released there; what single lanes have released is passed on as if their warps
+//!   had.
 //! - Granules are as wide as the narrowest access of the kernel: bytes stored by different threads
 //!   are told apart in kernels that store bytes.
 //!

@@ -135,7 +135,7 @@ impl Clocks {
         self.lanes[warp].as_deref()
     }
 
-    /// The same to change, for a warp some of whose lanes synchronise.
+    /// The same to change, where single lanes of a warp synchronise.
     fn lane_table(&mut self, warp: usize) -> &mut [[u32; LANES]; LANES] {
         self.lanes[warp].get_or_insert_with(|| Box::new([[0; LANES]; LANES]))
     }
