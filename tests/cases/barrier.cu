@@ -1,10 +1,12 @@
 // `cuda::barrier` with `cuda::memcpy_async`, and `cuda::pipeline`, as libcu++ documents them: without a fence between
-// `init` and the copy, which on compute capability 9.0 is a bulk copy to an `mbarrier` object.
+// `init` and the copy, which on compute capability 9.0 is a bulk copy to an `mbarrier` object. A wait shows what each arrival
+// of the phase has released (PTX ISA, "mbarrier.test_wait"), also between lanes of one warp.
 //
 // run: emulate --orders 0..3 -- PROGRAM
 // prints: barrier: 0 wrong
 // prints: barrier, in phases: 0 wrong
 // prints: pipeline: 0 wrong
+// prints: lane to lanes: 0 wrong
 // prints: no error
 #include <cooperative_groups.h>
 #include <cstdio>
@@ -70,6 +72,32 @@ __global__ void piped(const int *in, int tiles, int *out)
     out[threadIdx.x] = sum;
 }
 
+// The first lane of a warp hands each number to the others, which tell it when they have read it.
+__global__ void handed(const int *in, int count, int *out)
+{
+    __shared__ int cell;
+    __shared__ Barrier full, empty;
+    if (threadIdx.x == 0) {
+        init(&full, 1);
+        init(&empty, blockDim.x - 1);
+    }
+    __syncthreads();
+    int sum = 0;
+    for (int i = 0; i < count; i++) {
+        if (threadIdx.x == 0) {
+            cell = in[i];
+            (void)full.arrive();
+            empty.wait_parity(i & 1);
+            sum += in[i];
+        } else {
+            full.wait_parity(i & 1);
+            sum += cell;
+            (void)empty.arrive();
+        }
+    }
+    out[threadIdx.x] = sum;
+}
+
 int main()
 {
     constexpr int TILES = 5;
@@ -78,10 +106,10 @@ int main()
     cudaMallocManaged(&out, THREADS * sizeof(int));
     for (int i = 0; i < TILES * THREADS; i++)
         in[i] = i;
-    auto tell = [&](const char *name, auto right) {
+    auto tell = [&](const char *name, auto right, int threads = THREADS) {
         cudaDeviceSynchronize();
         int wrong = 0;
-        for (int i = 0; i < THREADS; i++)
+        for (int i = 0; i < threads; i++)
             wrong += out[i] != right(i);
         printf("%s: %d wrong\n", name, wrong);
     };
@@ -92,5 +120,7 @@ int main()
     tell("barrier, in phases", sum);
     piped<<<1, THREADS>>>(in, TILES, out);
     tell("pipeline", sum);
+    handed<<<1, 32>>>(in, TILES, out);
+    tell("lane to lanes", [](int) { return TILES * (TILES - 1) / 2; }, 32);
     printf("%s\n", cudaGetErrorString(cudaDeviceSynchronize()));
 }
