@@ -41,9 +41,9 @@ fn main() {
         }
         println!("cargo::rustc-env={variable}={}", ptx.display());
     }
-    let optimised = out.join("STD_KERNELS_PTX.ll");
+    let optimised = out.join("STD_KERNELS_PTX.ptx");
     let ptx = out.join("unoptimised.ptx");
-    without_optimisation(arch, &optimised, &ptx);
+    without_optimisation(arch, &optimised.with_extension("ll"), &optimised, &ptx);
     println!("cargo::rustc-env=STD_KERNELS_UNOPTIMISED={}", ptx.display());
     random(arch, &out.join("random"));
 }
@@ -66,7 +66,7 @@ fn random(arch: NvvmArch, folder: &Path) {
     let mut modules = String::new();
     for (kernel, ptx) in &built[&arch] {
         let unoptimised = ptx.with_extension("unoptimised.ptx");
-        without_optimisation(arch, &ptx.with_extension("ll"), &unoptimised);
+        without_optimisation(arch, &ptx.with_extension("ll"), ptx, &unoptimised);
         writeln!(
             modules,
             "({kernel:?}, include_str!({ptx:?}), include_str!({unoptimised:?})),"
@@ -78,15 +78,29 @@ fn random(arch: NvvmArch, folder: &Path) {
     println!("cargo::rustc-env=RANDOM_MODULES={}", file.display());
 }
 
-/// The PTX of this IR, of `llc -O0`.
-fn without_optimisation(arch: NvvmArch, ir: &Path, ptx: &Path) {
+/// Writes the PTX of this IR, of `llc -O0`, with what `cuda_builder` says about the kernels in the
+/// PTX `optimised`.
+fn without_optimisation(arch: NvvmArch, ir: &Path, optimised: &Path, ptx: &Path) {
     let tools = cuda_builder::toolchain::find().expect("the builder has found it");
-    let status = Command::new(&tools.llc)
+    let output = Command::new(&tools.llc)
         .arg("-O0")
         .args(arch.llvm_options())
+        .args(["-o", "-"])
         .arg(ir)
-        .arg("-o")
-        .arg(ptx)
-        .status();
-    assert!(status.expect("llc runs").success());
+        .output()
+        .expect("llc runs");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{}: {said}", ir.display());
+    let optimised = std::fs::read_to_string(optimised).expect("the builder has written it");
+    let (conditions, parameters): (Vec<&str>, Vec<&str>) = { optimised.lines() }
+        .filter(|line| line.starts_with("// cuda_std."))
+        .partition(|line| line.starts_with("// cuda_std.requires "));
+    let code = String::from_utf8(output.stdout).expect("PTX is text");
+    // Conditions are read at the start of a file.
+    let text = format!(
+        "{}\n{code}{}\n",
+        conditions.join("\n"),
+        parameters.join("\n")
+    );
+    std::fs::write(ptx, text).expect("cargo's folder can be written");
 }
