@@ -362,8 +362,8 @@ pub(crate) fn finish_context(context: Handle) -> Outcome {
     })
 }
 
-/// Waits until something is so. A context that fails has soon nothing to do but the callbacks, which
-/// are still called: the error is given after them.
+/// Waits until something is so. A context that fails has soon nothing to do but the callbacks,
+/// which are still called: the error is given after them.
 pub(crate) fn finish_all(context: Handle, is_done: impl Fn(&Driver) -> bool) -> Outcome {
     loop {
         run()?;

@@ -121,9 +121,9 @@ impl BlockRunner<'_> {
         Ok(())
     }
 
-    /// What a load reads that nothing has written, if that is to be checked; of a thread's own
-    /// memory the loader looks itself. It is allowed as long as nothing depends on it: the registers
-    /// have to follow it.
+    /// Gives what a load reads that nothing has written, if that is to be checked; of a thread's
+    /// own memory the loader looks itself. The read is allowed as long as nothing depends on it:
+    /// the registers have to follow it.
     pub(crate) fn check_loaded<R: Region>(
         &mut self,
         request: &Request,
