@@ -123,6 +123,12 @@ impl Executable {
         })
     }
 
+    /// True if some function may call itself, also by way of others or by an address: no compiler
+    /// can then say how much stack a thread needs.
+    pub fn is_recursive(&self) -> bool {
+        self.code.is_recursive()
+    }
+
     /// The positions of all instructions that a launch of a kernel can reach, those of functions
     /// that it calls too. None without such a kernel.
     pub fn positions(&self, kernel: &str) -> Vec<&CodePosition> {

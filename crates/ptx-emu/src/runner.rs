@@ -191,6 +191,42 @@ impl Code {
         reached
     }
 
+    /// Whether some function may call itself, also by way of others. One that calls by an address
+    /// may call any.
+    pub(crate) fn is_recursive(&self) -> bool {
+        #[derive(Clone, Copy, PartialEq)]
+        enum Visit {
+            Not,
+            Begun,
+            Done,
+        }
+        let mut visits = vec![Visit::Not; self.functions.len()];
+        for first in 0..self.functions.len() {
+            // The functions on the way here, each with the number of its callees that are done.
+            let mut way = vec![(first, 0)];
+            while let Some((function, next)) = way.last_mut() {
+                let callee = self.functions[*function].callees.get(*next);
+                let is_new = visits[*function] != Visit::Done;
+                match callee.filter(|_| is_new) {
+                    Some(&callee) => {
+                        visits[*function] = Visit::Begun;
+                        *next += 1;
+                        match visits[callee as usize] {
+                            Visit::Begun => return true,
+                            Visit::Not => way.push((callee as usize, 0)),
+                            Visit::Done => {}
+                        }
+                    }
+                    None => {
+                        visits[*function] = Visit::Done;
+                        way.pop();
+                    }
+                }
+            }
+        }
+        false
+    }
+
     /// The narrowest access to global or shared memory, in bytes, of a function and all that it may
     /// call.
     pub(crate) fn narrowest(&self, function: u32) -> u32 {

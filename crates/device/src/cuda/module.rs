@@ -4,12 +4,13 @@ use std::collections::HashMap;
 use std::ffi::{CStr, CString};
 use std::sync::Arc;
 
+use cust::context::{CurrentContext, ResourceLimit};
 use cust::sys::{CUfunction, CUfunction_attribute as Attribute, CUmodule};
 use ptx_emu::Executable;
 
 use super::panics::{self, Mailbox, Panic};
 use crate::device_error::{DeviceError, DriverError};
-use crate::driver::call;
+use crate::driver::{call, check};
 use crate::info::{DeviceInfo, Spills};
 use crate::module::Module;
 use plan::LaunchConfig;
@@ -22,6 +23,11 @@ const TOLD_BYTES: usize = 256 * 1024;
 
 /// Shared memory, static and dynamic, that every launch may use without opting in.
 const DEFAULT_SHARED_MEM_BYTES: u32 = 48 * 1024;
+
+/// Stack of a thread whose functions call each other by addresses or again and again, as those of
+/// `core::fmt` and of sorts do. ptxas cannot say how deep that goes: the driver then gives 1024
+/// bytes, and a thread that needs more ends in an illegal address (CUDA guide, Call Stack).
+const STACK_BYTES: usize = 8 << 10;
 
 /// A module in a context; unloaded when dropped, in that same context.
 #[derive(Debug)]
@@ -64,6 +70,10 @@ impl LoadedModule {
             mailbox: None,
             executable: module.executable().ok().cloned(),
         };
+        let executable = loaded.executable.as_deref();
+        if executable.is_none_or(Executable::is_recursive) {
+            deepen_stack()?;
+        }
         // SAFETY: the module is loaded, and the mailbox is freed after it.
         loaded.mailbox = unsafe { Mailbox::new(raw, module.ptx()) }?;
         Ok(loaded)
@@ -110,6 +120,16 @@ impl LoadedModule {
             _module: Arc::clone(self),
         })
     }
+}
+
+/// Gives the threads of the current context [`STACK_BYTES`], if they have less.
+fn deepen_stack() -> Result<(), DriverError> {
+    let bytes = CurrentContext::get_resource_limit(ResourceLimit::StackSize);
+    if check("cuCtxGetLimit", bytes)? < STACK_BYTES {
+        let set = CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES);
+        check("cuCtxSetLimit", set)?;
+    }
+    Ok(())
 }
 
 /// The things that a module knows of a trap.

@@ -8,7 +8,6 @@
 use std::ffi::CStr;
 use std::fmt;
 
-use cust::context::{CurrentContext, ResourceLimit};
 use cust::memory::LockedBuffer;
 use cust::sys::{CUdeviceptr, CUmodule};
 use ptx_emu::{CodePosition, Executable, SourcePosition};
@@ -29,10 +28,6 @@ const TEXT: usize = 9;
 
 /// Room for the name of the file and the message. The kernel cuts longer ones.
 const TEXT_WORDS: usize = 150;
-
-/// Stack of a thread that makes a message. ptxas does not know how deep calls through pointers go,
-/// and the driver's default of 1024 bytes ends in an illegal address.
-const STACK_BYTES: usize = 8 << 10;
 
 /// The state once all is written.
 const WRITTEN: u32 = 2;
@@ -59,8 +54,6 @@ impl Mailbox {
         let Some((variable, _)) = variable.filter(|(_, bytes)| *bytes == size_of::<u64>()) else {
             return Ok(None);
         };
-        let stack = CurrentContext::set_resource_limit(ResourceLimit::StackSize, STACK_BYTES);
-        check("cuCtxSetLimit", stack)?;
         let memory = LockedBuffer::new(&0, TEXT + TEXT_WORDS);
         let mut memory = check("cuMemAllocHost", memory)?;
         memory[TEXT_BYTES] = 4 * TEXT_WORDS as u32;

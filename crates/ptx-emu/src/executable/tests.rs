@@ -143,6 +143,29 @@ fn check(text: &str) {
     }
 }
 
+#[test]
+fn a_function_that_may_call_itself_is_recursive() {
+    let module = |functions: &str| {
+        let text = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n.func a();\n.func b();\n{functions}"
+        );
+        Executable::parse(&text).unwrap().is_recursive()
+    };
+    let (returns, kernel) = (
+        ".func b() { ret; }\n",
+        ".visible .entry k() { call a, (); call b, (); ret; }\n",
+    );
+    let a = |body: &str| format!(".func a() {{ .reg .b64 %r; {body} ret; }}\n{returns}{kernel}");
+    assert!(!module(&a("")));
+    assert!(!module(&a("call b, (); call b, ();")));
+    assert!(module(&a("call a, ();")));
+    let by_way = ".func b() { call a, (); ret; }\n";
+    assert!(module(&a("call b, ();").replace(returns, by_way)));
+    assert!(module(&a(
+        "mov.b64 %r, b; p: .callprototype ()_(); call %r, (), p;"
+    )));
+}
+
 /// Panics unless every index in the code is in range.
 fn assert_well_formed(executable: &Executable) {
     let code = executable.code();
