@@ -182,7 +182,7 @@ impl Cli {
 /// Ends the program with what is wrong with the command line, and the usage of the subcommand.
 fn refuse(error: clap::Error, mut command: clap::Command) -> ! {
     let error = without_hidden(error, &command);
-    let Some(words) = moved(&error).or_else(|| no_number(&error)) else {
+    let Some(words) = no_number(&error) else {
         error.exit()
     };
     command.build();
@@ -215,21 +215,6 @@ fn start_threads() -> Result<(), CommandError> {
         Some(error) => Err(CommandError::no_threads(error)),
         None => Ok(()),
     }
-}
-
-/// The commands that are part of others now, and what to write instead.
-const MOVED: [(&str, &str); 1] = [(
-    "animate",
-    "`animate` is part of `run`: write harness run wave2d --gif wave2d.gif",
-)];
-
-/// Where the command is that the error did not find, if it has moved.
-fn moved(error: &clap::Error) -> Option<String> {
-    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
-        return None;
-    };
-    let moved = MOVED.iter().find(|(old, _)| old == name);
-    moved.map(|(_, to)| (*to).to_owned())
 }
 
 /// The remedy for `--json FILE`. The flag may have no value, so FILE is an argument of its own.
