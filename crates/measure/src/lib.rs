@@ -16,8 +16,8 @@
 //! - The result of a timed run is checked. Figures are withheld, and compared with nothing, where
 //!   it is wrong, where its time is impossible, and where the device was throttled throughout
 //!   (`perf/results.rs`, `Figures::is_result`). How wide an interval is makes no difference.
-//! - A measurement is one document, version 4 (`perf/results.rs`). Documents of versions 2 and 3,
-//!   and version 1 of `perf --gpus`, are read too (`perf/results/earlier.rs`).
+//! - A measurement is one document, version 4 (`perf/results.rs`). One of another version is
+//!   refused, with the remedy.
 //! - What fails is in its row. An error ends a measurement only where nothing could be measured.
 //!
 //! # The spine, in reading order

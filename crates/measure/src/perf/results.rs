@@ -4,7 +4,6 @@
 //! `docs/reference/perf-json.md` describes it field by field.
 
 mod document;
-pub(crate) mod earlier;
 mod ratio;
 
 use device::telemetry::{About, Sample};

@@ -37,7 +37,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use page::Page;
 
-use crate::perf::results::{COMMAND, Results, earlier};
+use crate::perf::results::{COMMAND, Results};
 use command::shell_line;
 use exit::{CommandError, Ending};
 use host::membench::Measured;
@@ -145,7 +145,7 @@ impl Document {
             CommandError::Input(format!("{error}: not a file of results; {REMEDY}"))
         })?;
         match head.command.as_str() {
-            COMMAND | earlier::SCALING => Ok(Document::Perf(Box::new(Results::parse(text)?))),
+            COMMAND => Ok(Document::Perf(Box::new(Results::parse(text)?))),
             "run membench" => {
                 let measured = Measured::parse(&head, text)?;
                 Ok(Document::Membench(Box::new(measured)))

@@ -10,7 +10,6 @@ use device::{DeviceInfo, EmulatedDevice, Options, Sanitize, Session};
 use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
-use stats::Summary;
 
 use super::sizes::{self, Sizes, done_by, rate_unit};
 use crate::cpu::CpuInfo;
@@ -275,44 +274,6 @@ fn poissons_rate_is_the_usual_one() {
     let problem = Poisson::new(17, 6).unwrap();
     let done = done_by(&host::poisson::LAB, &problem);
     assert_eq!(done, problem.usual_bytes() as f64);
-}
-
-/// As the program of 24 November 2026 wrote it.
-#[test]
-fn documents_of_version_1_are_read() {
-    let old = r#"{
-        "schema_version": 1, "command": "perf --gpus", "harness_version": "0.1.0",
-        "command_line": ["harness", "perf"], "began_unix_s": 0, "wall_s": 1.0, "quick": false,
-        "lab": "poisson", "variant": "split", "weak": false,
-        "cpu": {"model": "Test", "cores": 2, "clock_mhz": null, "is_virtual": false},
-        "device": DEVICE, "devices": 3, "driver": "580.0",
-        "link": {"kind": "nvlink", "links": 18}, "start_s": 1.25, "rate_unit": "byte",
-        "sizes": [{"steps": 4, "rows": [
-            {"gpus": 1, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
-             "run": RUN1, "by": "stream", "no_graph": "this device has no graphs",
-             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 2e-3,
-             "rate_per_s": 2.07e8, "speedup": null, "efficiency": null, "result": "first"},
-            {"gpus": 2, "case": "12^3, 4 iterations", "points": 1000, "outcome": "timed",
-             "run": RUN2, "by": "stream", "no_graph": "this device has no graphs",
-             "setup_s": 2e-3, "write_s": 1e-3, "read_s": 5e-4, "energy_per_run_j": 4e-3,
-             "rate_per_s": 3.32e8, "speedup": 1.6, "efficiency": 0.8, "result": "equal"},
-            {"gpus": 3, "case": "12^3, 4 iterations", "points": 1000, "outcome": "does_not_fit"}
-        ]}]
-    }"#;
-    let info = DeviceInfo::new(DeviceKind::Cuda, "NVIDIA Test");
-    let json = |value: &dyn Fn() -> serde_json::Value| value().to_string();
-    let summary = |time_s: f64| json(&|| serde_json::json!(Summary::new(vec![time_s; 6])));
-    let old = old
-        .replace("DEVICE", &json(&|| serde_json::json!(info)))
-        .replace("RUN1", &summary(8e-4))
-        .replace("RUN2", &summary(5e-4));
-    let results = Results::parse(&old).unwrap();
-    assert_eq!(
-        Results::parse(&results.to_json().unwrap()),
-        Ok(results.clone())
-    );
-    insta::assert_snapshot!(body(&results));
-    assert!(crate::report::of(&results).contains("NVLink, 18 links each"));
 }
 
 #[test]

@@ -11,7 +11,7 @@ use stats::BETWEEN_RUNS;
 use terminal::json::read;
 use terminal::json::read::Head;
 
-use super::{COMMAND, Correctness, DeviceRecord, Outcome, Results, Row, SCHEMA_VERSION, earlier};
+use super::{COMMAND, Correctness, DeviceRecord, Outcome, Results, Row, SCHEMA_VERSION};
 use crate::cpu::CpuInfo;
 use crate::perf::ratios::{RowView, rows};
 
@@ -120,20 +120,16 @@ impl Results {
         let head = Head::of(text).map_err(|error| {
             CommandError::Input(format!("{error}: not a file of results; {remedy}"))
         })?;
-        match (head.command.as_str(), head.schema_version) {
-            (COMMAND, 2) => earlier::without_references(text),
-            (COMMAND, 3) => earlier::with_numbers_for_ratios(text),
-            (earlier::SCALING, 1) => earlier::scaling(text),
-            (COMMAND, _) => {
-                head.expect_version(SCHEMA_VERSION)?;
-                let results: Results = read::document(text)?;
-                results.check_samples()?;
-                Ok(results)
-            }
-            (command, _) => Err(CommandError::Input(format!(
-                "results of `harness {command}`, not of `harness perf`; {remedy}"
-            ))),
+        if head.command != COMMAND {
+            return Err(CommandError::Input(format!(
+                "results of `harness {}`, not of `harness perf`; {remedy}",
+                head.command
+            )));
         }
+        head.expect_version(SCHEMA_VERSION)?;
+        let results: Results = read::document(text)?;
+        results.check_samples()?;
+        Ok(results)
     }
 }
 
@@ -147,9 +143,9 @@ mod tests {
         insta::assert_snapshot!(error("{"), @"a.json: ends early, in line 1: not a file of results; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error("[1]"), @"a.json: does not begin with `schema_version` and `command`: not a file of results; write one with `harness perf --json=FILE`");
         insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "test"}"#), @"a.json: results of `harness test`, not of `harness perf`; write one with `harness perf --json=FILE`");
-        insta::assert_snapshot!(error(r#"{"schema_version": 1, "command": "perf"}"#), @"a.json: has schema version 1, this program reads version 4; measure again with this one");
+        insta::assert_snapshot!(error(r#"{"schema_version": 3, "command": "perf"}"#), @"a.json: has schema version 3, this program reads version 4; measure again with this one");
         insta::assert_snapshot!(error(r#"{"schema_version": 5, "command": "perf"}"#), @"a.json: has schema version 5, this program reads version 4; read it with the program that wrote it, or a newer one");
-        insta::assert_snapshot!(error(r#"{"schema_version": 2, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
+        insta::assert_snapshot!(error(r#"{"schema_version": 4, "command": "perf"}"#), @"a.json: damaged: missing field `harness_version`; measure again");
         let failure = Results::read(Path::new("no/such.json")).unwrap_err();
         insta::assert_snapshot!(failure, @"no/such.json: there is no such file; `harness perf --json=no/such.json` makes one");
         assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);

@@ -6,33 +6,11 @@ use units::{plus_minus, three};
 
 /// How many times as fast, or as long.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
-#[serde(from = "RatioForm")]
 pub struct Ratio {
     /// The ratio.
     pub estimate: f64,
     /// Ends of its 95 % confidence interval; `None` where there are too few samples.
     pub interval: Option<[f64; 2]>,
-}
-
-/// How documents say a ratio: some of those before version 4 are numbers.
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum RatioForm {
-    Number(f64),
-    WithInterval {
-        estimate: f64,
-        interval: Option<[f64; 2]>,
-    },
-}
-
-impl From<RatioForm> for Ratio {
-    fn from(form: RatioForm) -> Ratio {
-        let (estimate, interval) = match form {
-            RatioForm::Number(estimate) => (estimate, None),
-            RatioForm::WithInterval { estimate, interval } => (estimate, interval),
-        };
-        Ratio { estimate, interval }
-    }
 }
 
 impl Ratio {
@@ -118,13 +96,5 @@ mod tests {
         let few = Summary::new(vec![1.0; 5]);
         assert_eq!(of(&few, &certain).interval, None);
         assert_eq!(of(&run(0.98, 1.02), &certain).short(), "4.00 ± 0.09");
-    }
-
-    #[test]
-    fn numbers_of_earlier_documents_are_ratios() {
-        let read = |text: &str| serde_json::from_str::<Ratio>(text).unwrap();
-        assert_eq!(read("1.5").interval, None);
-        let ratio = read(r#"{"estimate": 1.5, "interval": [1.0, 2.0]}"#);
-        assert_eq!((ratio.estimate, ratio.interval), (1.5, Some([1.0, 2.0])));
     }
 }

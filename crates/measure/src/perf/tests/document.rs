@@ -26,28 +26,6 @@ fn the_document_names_where_it_comes_from() {
     assert!(again == results);
 }
 
-/// As the program of 25 November 2026 wrote it.
-#[test]
-fn version_3_has_numbers_for_ratios() {
-    let results = timed(
-        &["doubling", "--samples=12", "--variant=naive"],
-        &test_lab::machine(),
-    );
-    let mut results = results.results.unwrap();
-    let mut document = serde_json::to_value(&results).unwrap();
-    document["schema_version"] = 3.into();
-    for ratio in ["vs_cpu", "vs_serial"] {
-        document["cases"][0]["rows"][0][ratio] = 100.5.into();
-    }
-    let figures = results.cases[0].rows[0].figures_mut().unwrap();
-    let number = Some(results::Ratio {
-        estimate: 100.5,
-        interval: None,
-    });
-    (figures.vs_cpu, figures.vs_serial) = (number, number);
-    assert!(Results::parse(&document.to_string()) == Ok(results));
-}
-
 #[test]
 fn the_page_is_written_beside_it() {
     let folder = tempfile::tempdir().unwrap();

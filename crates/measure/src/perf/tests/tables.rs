@@ -5,7 +5,8 @@ use super::made_up::{
     wave2d, wave3d,
 };
 use super::*;
-use crate::perf::results::{CaseResults, Outcome, Row};
+use crate::perf::ratios::is_cpu;
+use crate::perf::results::{CaseResults, Outcome, Reference, Row};
 use terminal::look::WIDTH;
 
 /// As it is printed, with no line too long.
@@ -20,8 +21,23 @@ fn with_notes(cases: &[CaseResults]) -> String {
 /// Cases that hold their references' rows.
 fn rendered(cases: &[CaseResults], has_notes: bool, look: Look) -> String {
     let mut cases = cases.to_vec();
-    let references = results::earlier::take_references(&mut cases);
+    let references = take_references(&mut cases);
     report::render_lab(&cases, &references, has_notes, look)
+}
+
+/// Takes the references' rows out of the cases, each once.
+fn take_references(cases: &mut [CaseResults]) -> Vec<Reference> {
+    let mut references: Vec<Reference> = Vec::new();
+    for case in cases {
+        for row in case.rows.extract_if(.., |row| is_cpu(row)) {
+            let lab = case.lab.clone();
+            let reference = Reference { lab, row };
+            if !references.contains(&reference) {
+                references.push(reference);
+            }
+        }
+    }
+    references
 }
 
 fn fitting(text: String) -> String {
