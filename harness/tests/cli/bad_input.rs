@@ -27,6 +27,8 @@ fn unknown_command() {
     --- stderr ---
     error: unrecognized subcommand 'wathc'
 
+      tip: a similar subcommand exists: 'watch'
+
     Usage: harness <COMMAND>
 
     For more information, try '--help'.
