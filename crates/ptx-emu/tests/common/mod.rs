@@ -31,6 +31,16 @@ pub fn load(machine: &mut Machine, text: &str) -> LoadedModule {
     machine.load(program).expect("the module fits")
 }
 
+/// One block of this many threads, without dynamic shared memory.
+pub fn one_block(threads: u32) -> LaunchConfig {
+    LaunchConfig {
+        grid: [1; 3],
+        block: [threads, 1, 1],
+        shared_mem_bytes: 0,
+        cluster: [1; 3],
+    }
+}
+
 /// The outcome of a launch.
 pub struct Outcome {
     pub result: Result<LaunchReport, Fault>,
@@ -43,12 +53,7 @@ pub fn launch(body: &str) -> Launch {
         module_scope: String::new(),
         directive: String::new(),
         body: body.to_owned(),
-        config: LaunchConfig {
-            grid: [1; 3],
-            block: [32, 1, 1],
-            shared_mem_bytes: 0,
-            cluster: [1; 3],
-        },
+        config: one_block(32),
         options: Options {
             threads: 1,
             ..Options::default()

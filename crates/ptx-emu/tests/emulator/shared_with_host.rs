@@ -2,7 +2,9 @@
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use ptx_emu::{Executable, LaunchConfig, Machine};
+use ptx_emu::{Executable, Machine};
+
+use crate::common::one_block;
 
 const DOUBLE: &str = "
 .version 7.8
@@ -37,12 +39,7 @@ fn kernels_use_the_words_of_the_host() {
     let address = shared.unwrap();
     assert_eq!((address, address % 4096), (asked, 0));
     assert_eq!(machine.used_bytes(), used);
-    let config = LaunchConfig {
-        grid: [1; 3],
-        block: [7, 1, 1],
-        shared_mem_bytes: 0,
-        cluster: [1; 3],
-    };
+    let config = one_block(7);
     let mut launch = |address: u64| {
         let launched = machine.launch(&module, "double", &config, address.to_le_bytes());
         launched.map(|_| ()).map_err(|fault| fault.to_string())

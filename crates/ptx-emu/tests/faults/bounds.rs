@@ -1,9 +1,9 @@
 //! Accesses to where there is nothing, or not for them.
 
 use insta::assert_snapshot;
-use ptx_emu::{DeviceLimits, Executable, LaunchConfig, Machine, Options};
+use ptx_emu::{DeviceLimits, Executable, Machine, Options};
 
-use crate::common::launch;
+use crate::common::{launch, one_block};
 
 #[test]
 fn a_load_past_the_end() {
@@ -82,12 +82,7 @@ fn a_freed_buffer() {
         machine.write(buffer, &[0; 128]).expect("in bounds");
         buffer
     });
-    let config = LaunchConfig {
-        grid: [1; 3],
-        block: [32, 1, 1],
-        shared_mem_bytes: 0,
-        cluster: [1; 3],
-    };
+    let config = one_block(32);
     let params = |input: u64| [&0u64.to_le_bytes()[..], &input.to_le_bytes(), &[0; 4]].concat();
     machine
         .launch(&module, "k", &config, params(new))

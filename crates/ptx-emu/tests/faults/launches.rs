@@ -1,9 +1,9 @@
 //! Launches that are refused.
 
 use insta::assert_snapshot;
-use ptx_emu::{LaunchConfig, Machine};
+use ptx_emu::Machine;
 
-use crate::common::{Launch, launch};
+use crate::common::{Launch, launch, one_block};
 
 #[test]
 fn impossible_launches() {
@@ -38,12 +38,7 @@ fn launches_of_what_does_not_exist() {
     let module = machine
         .load(ptx_emu::Executable::parse(&text).expect("valid"))
         .expect("it fits");
-    let config = LaunchConfig {
-        grid: [1; 3],
-        block: [1; 3],
-        shared_mem_bytes: 0,
-        cluster: [1; 3],
-    };
+    let config = one_block(1);
     let fault = machine
         .launch(&module, "wave", &config, [0; 0])
         .expect_err("no such kernel");
@@ -75,12 +70,7 @@ fn block_shapes_that_the_kernel_asks_for() {
         let mut machine = Machine::default();
         let program = ptx_emu::Executable::parse(&text(directive)).expect("valid");
         let module = machine.load(program).expect("it fits");
-        let config = LaunchConfig {
-            grid: [1; 3],
-            block: [64, 1, 1],
-            shared_mem_bytes: 0,
-            cluster: [1; 3],
-        };
+        let config = one_block(64);
         machine
             .launch(&module, "k", &config, [0; 20])
             .map(|_| ())

@@ -1,9 +1,9 @@
 //! Reads of unwritten memory.
 
 use insta::assert_snapshot;
-use ptx_emu::{LaunchConfig, Machine, Sanitize, Schedule};
+use ptx_emu::{Machine, Sanitize, Schedule};
 
-use crate::common::{Launch, launch};
+use crate::common::{Launch, launch, load, one_block};
 
 #[test]
 fn unwritten_global_memory() {
@@ -27,21 +27,13 @@ fn unwritten_global_memory() {
 
 #[test]
 fn poisoned_memory() {
-    let program = ptx_emu::Executable::parse(
-        &launch("ld.global.u8 %r5, [%rd2+9];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 trap;").text(),
-    )
-    .unwrap();
+    let body = "ld.global.u8 %r5, [%rd2+9];\nsetp.eq.u32 %p1, %r5, 0;\n@%p1 trap;";
     let mut machine = Machine::default();
-    let module = machine.load(program).unwrap();
+    let module = load(&mut machine, &launch(body).text());
     let [from, to] = ["from", "to"].map(|name| machine.allocate(10, name).unwrap());
     machine.write(from, &[1; 10]).unwrap();
     let params = [&to.to_le_bytes()[..], &from.to_le_bytes(), &[0; 4]].concat();
-    let config = LaunchConfig {
-        grid: [1; 3],
-        block: [1; 3],
-        shared_mem_bytes: 0,
-        cluster: [1; 3],
-    };
+    let config = one_block(1);
     machine.launch(&module, "k", &config, &params).unwrap();
     assert!(machine.poison(from, 0xa5));
     assert!(!machine.poison(from + 1, 0xa5));

@@ -2,9 +2,9 @@
 //! it is moved. CUDA guide, Device Memory: what `cudaMalloc` gives is not cleared.
 
 use insta::assert_snapshot;
-use ptx_emu::{Executable, LaunchConfig, Machine};
+use ptx_emu::Machine;
 
-use crate::common::{Launch, launch};
+use crate::common::{Launch, launch, load, one_block};
 
 /// One thread and an unwritten buffer `out`, whose word 0 the kernel writes. The values read are
 /// those of `out` at `%rd1`; `%rd2` is a buffer that is written.
@@ -191,19 +191,13 @@ fn bulk_and_asynchronous_copies_pass_it_on() {
 #[test]
 fn a_copy_is_equal_to_what_it_copies() {
     let body = "ld.global.v2.u32 {%r5, %r6}, [%rd2];\nst.global.v2.u32 [%rd1], {%r5, %r6};";
-    let program = Executable::parse(&launch(body).text()).unwrap();
     let mut machine = Machine::default();
-    let module = machine.load(program).unwrap();
+    let module = load(&mut machine, &launch(body).text());
     let [from, to] = ["from", "to"].map(|name| machine.allocate(8, name).unwrap());
     machine.poison(from, 0x5c);
     machine.write(from, &[1, 2, 3, 4]).unwrap();
     let params = [&to.to_le_bytes()[..], &from.to_le_bytes(), &[0; 4]].concat();
-    let config = LaunchConfig {
-        grid: [1; 3],
-        block: [1; 3],
-        shared_mem_bytes: 0,
-        cluster: [1; 3],
-    };
+    let config = one_block(1);
     machine.launch(&module, "k", &config, &params).unwrap();
     let mut bytes = [0; 8];
     machine.read(to, &mut bytes).unwrap();
