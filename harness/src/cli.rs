@@ -12,7 +12,8 @@ use grading::pack::own::Purpose;
 use guard::guard;
 use inspect::{counts, occupancy, profile};
 use lab::catalogue::{self, SubmissionArg};
-use measure::{compare, perf, report, tune};
+use measure::{perf, tune};
+use results::{compare, report};
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.

@@ -10,7 +10,7 @@ use serde::Serialize;
 use exit::{CommandError, Ending};
 use lab::catalogue;
 use measure::code_lines;
-use measure::code_lines::CodeLines;
+use results::CodeLines;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

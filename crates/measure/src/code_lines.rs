@@ -5,16 +5,7 @@
 //! references is in other files, and counts for no variant.
 
 use lab::{Lab, Variant};
-use serde::{Deserialize, Serialize};
-
-/// Lines of code of a variant.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct CodeLines {
-    /// Lines of the `kernels.rs` that has its kernels.
-    pub kernels: usize,
-    /// Lines of its `launch.rs`.
-    pub launch: usize,
-}
+use results::CodeLines;
 
 /// The lines of a variant; none where this program has no source of it.
 pub fn of_variant(lab: &Lab, variant: &Variant) -> Option<CodeLines> {

@@ -1,8 +1,8 @@
-//! Measures kernels: how long they take, what limits them, what changed.
+//! Measures kernels: how long they take, and what limits them.
 //!
-//! For an engineer who asks whether a variant is fast, and for the commands `harness perf`, `tune`,
-//! `compare` and `report`, which are functions of this crate. Crate [`inspect`] counts what kernels
-//! do.
+//! For an engineer who asks whether a variant is fast, and for the commands `harness perf` and
+//! `tune`, which are functions of this crate. What was measured is a document of crate
+//! [`results`], which also shows and compares it. Crate [`inspect`] counts what kernels do.
 //!
 //! # Contract
 //!
@@ -13,11 +13,7 @@
 //!   reason: the device lowered its clocks (`perf/watch.rs`, `Watch::discard`). Discarded samples
 //!   stay in the document with their reason; `stats::sampling` leaves them out of the median.
 //!   Nothing is discarded for its value.
-//! - The result of a timed run is checked. Figures are withheld, and compared with nothing, where
-//!   it is wrong, where its time is impossible, and where the device was throttled throughout
-//!   (`perf/results.rs`, `Figures::is_result`). How wide an interval is makes no difference.
-//! - A measurement is one document, version 4 (`perf/results.rs`). One of another version is
-//!   refused, with the remedy.
+//! - The result of a timed run is checked; what that means for its figures is in [`results`].
 //! - What fails is in its row. An error ends a measurement only where nothing could be measured.
 //!
 //! # The spine, in reading order
@@ -25,7 +21,6 @@
 //! | file                      | what it holds                                                |
 //! |---------------------------|--------------------------------------------------------------|
 //! | `perf/mod.rs`             | the arguments; `run_in`, the measurement as a plan            |
-//! | `perf/results.rs`         | the document: results, cases, rows, figures                   |
 //! | `perf/bench.rs`           | all rows of a case, on every device                           |
 //! | `perf/bench/contenders.rs`| what takes turns: variants, caps, peers, numbers of devices   |
 //! | `perf/bench/rows.rs`      | the maker of rows: contenders on devices become timed rows    |
@@ -33,9 +28,8 @@
 //! | `perf/interleaved.rs`     | runs timed in turns: warm-up, samples, batches, energy        |
 //! | `perf/watch.rs`           | clocks and throttling: which samples count                    |
 //! | `perf/bench/check.rs`     | whether results are right                                     |
-//! | `perf/ratios.rs`          | a row, and what it may be compared with                       |
 //! | `perf/reporters.rs`       | events, and who consumes them: terminal, JSON, HTML           |
-//! | `compare/rows.rs`         | which rows of two documents belong together, and the verdict  |
+//! | `tune/mod.rs`            | launch shapes tried on this GPU, and the table of the best    |
 //!
 //! # Limits
 //!
@@ -45,11 +39,9 @@
 //!   those of fewer GPUs, not with the CPU's.
 
 pub mod code_lines;
-pub mod compare;
 pub mod cpu;
 mod peer;
 pub mod perf;
 pub mod register_cap;
-pub mod report;
 pub mod tune;
 pub mod tuned;

@@ -16,11 +16,10 @@ use device::buffer::free;
 use device::{Error, NamedBuffers};
 use lab::{Lab, LabCase, Variant};
 
-use super::counters::Counted;
+use super::counters;
 use super::reporters::{Event, Reporters};
-use super::results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use super::settings::Settings;
-use super::spent::{Phase, Stopwatch};
+use super::stopwatch::Stopwatch;
 use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::register_cap::RegisterCap;
@@ -28,6 +27,8 @@ use crate::tuned::Table;
 use exit::CommandError;
 use lab::devices::Chosen;
 use lab::memory_advice;
+use results::spent::Phase;
+use results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
 use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
 
@@ -121,7 +122,7 @@ impl Bench<'_> {
         }
         // Without a GPU, for the first case of a lab.
         if chosen.devices.is_empty() && is_first && !chosen.absent.is_empty() {
-            results.counted = Counted::count_instead_of_times(self.lab, &self.variants, case);
+            results.counted = counters::count_instead_of_times(self.lab, &self.variants, case);
         }
         reporters.tell(Event::CaseDone(results))
     }

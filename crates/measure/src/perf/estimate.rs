@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use lab::{Lab, LabCase, Variant};
 
 use super::bench::Bench;
-use super::results::DeviceRecord;
 use super::watch::Watch;
+use results::DeviceRecord;
 
 /// How far a measurement is, case by case.
 pub struct Estimate {

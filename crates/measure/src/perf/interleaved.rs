@@ -9,11 +9,12 @@ use device::telemetry::Reading;
 use device::{Capture, Launching, NamedBuffers, Timing};
 use stats::{Collector, Doubt, Sample, SamplingRule, Summary};
 
-use super::results::{Batched, Clock, Figures};
 use super::settings::Settings;
-use super::spent::{Phase, Stopwatch};
 use super::timed_run::{RunError, TimedRun};
 use super::watch::{self, Watch};
+use crate::perf::stopwatch::Stopwatch;
+use results::spent::Phase;
+use results::{Batched, Clock, Figures};
 
 mod elsewhere;
 

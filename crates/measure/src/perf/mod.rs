@@ -3,7 +3,6 @@
 //!
 //! | module         | what it holds                                                    |
 //! |----------------|------------------------------------------------------------------|
-//! | `results`      | the document that `--json` writes                                |
 //! | `settings`     | how long is measured, and how well                               |
 //! | `probe`        | the device's limits and telemetry, before anything is timed      |
 //! | `bench`        | all rows of a case: the CPU's, a device's, and their speedups     |
@@ -11,14 +10,13 @@
 //! | `timed_run`    | a run that is timed, ours or a peer's                            |
 //! | `interleaved`, `watch` | a device's runs, timed in turns; its clocks              |
 //! | `estimate`     | how long the rest will take                                      |
-//! | `spent`        | where the wall time went                                         |
+//! | `stopwatch`    | where the wall time goes                                         |
 //! | `room`         | memory that there is                                             |
 //! | `reporters`    | the events of a measurement, and their consumers                 |
-//! | `ratios`       | figures that compare rows, where both are results                |
 //! | `bound`        | the roofline                                                     |
 //! | `counters`     | what kernels do, counted on the emulated device                  |
-//! | `kernels`      | these counts, and the device compiler's figures, as a table      |
-//! | `report`       | tables                                                           |
+//!
+//! The document, and what is said of it, is crate [`results`].
 //!
 //! The method and its sources are in `docs/measure/method.md`.
 
@@ -28,15 +26,11 @@ pub(crate) mod counters;
 pub(crate) mod estimate;
 pub(crate) mod gpus;
 pub(crate) mod interleaved;
-pub(crate) mod kernels;
 pub(crate) mod probe;
-pub(crate) mod ratios;
-pub(crate) mod report;
 pub(crate) mod reporters;
-pub(crate) mod results;
 mod room;
 pub(crate) mod settings;
-pub(crate) mod spent;
+pub(crate) mod stopwatch;
 #[cfg(test)]
 mod tests;
 pub(crate) mod timed_run;
@@ -63,13 +57,13 @@ use bench::{Bench, CheckArg, References};
 use estimate::Estimate;
 use probe::{Probe, Real};
 use reporters::{Event, Outputs, PageOf, Reporters};
+use results::spent::{Phase, Spent};
 use results::{DeviceRecord, Reference, Results};
 use settings::{ENERGY, Settings};
-use spent::{Phase, Spent, Stopwatch};
+use stopwatch::Stopwatch;
 use timed_run::Peers;
 use watch::Watch;
 
-use crate::cpu::CpuInfo;
 use crate::peer;
 use crate::tuned::Table;
 
@@ -218,7 +212,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         machine: &machine,
         peers: &peers,
         probe: &Real,
-        page: crate::report::of,
+        page: results::report::of,
     };
     run_in(&environment, args, out)
 }
@@ -331,7 +325,7 @@ fn probed(
         probe::records(chosen, environment.probe, &mut missing)
     });
     let records = devices.iter().map(|(record, _)| record.clone()).collect();
-    let cpu = chosen.cpu.then(CpuInfo::read);
+    let cpu = chosen.cpu.then(crate::cpu::read);
     let results = Results {
         spent: vec![Spent {
             lab: None,

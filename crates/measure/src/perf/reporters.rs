@@ -13,12 +13,11 @@ use exit::{CommandError, Ending};
 use output_files::OutputDocument;
 use output_files::interrupt::OnInterrupt;
 use terminal::json::{JsonArg, JsonOut};
-use terminal::look::Look;
 use terminal::stdout::Out;
 
-use super::results::{CaseResults, Reference, Results};
-use super::spent::{self, Spent};
-use super::{probe, report};
+use results::spent::{self, Spent};
+use results::tables;
+use results::{CaseResults, Reference, Results};
 
 /// News of a measurement while it goes on.
 pub enum Event {
@@ -104,7 +103,7 @@ impl<'o, 'w> Reporters<'o, 'w> {
     ) -> Result<Reporters<'o, 'w>, CommandError> {
         let text = outputs.json.wants_text().then_some(Text { has_notes });
         if text.is_some() {
-            out.line(head(&results, out.look()))?;
+            out.line(tables::head(&results, out.look()))?;
         }
         Ok(Reporters {
             documents: Documents::new(results, outputs, began),
@@ -132,7 +131,7 @@ impl<'o, 'w> Reporters<'o, 'w> {
         let look = self.out.look();
         let body = self
             .documents
-            .read(|results| body(results, has_notes, look));
+            .read(|results| tables::last_lab(results, has_notes, look));
         body.map_or(Ok(()), |body| self.out.line(body))
     }
 
@@ -164,38 +163,20 @@ impl<'o, 'w> Reporters<'o, 'w> {
     }
 }
 
-/// The devices and what they do at best.
-fn head(results: &Results, look: Look) -> String {
-    match &results.scaling {
-        None => probe::render(results, look),
-        Some(run) => report::several::head(results, run, look),
-    }
-}
-
-/// The tables of the last lab.
-fn body(results: &Results, has_notes: bool, look: Look) -> String {
-    if let Some(run) = &results.scaling {
-        return report::several::body(results, run, look);
-    }
-    let mut labs = results.cases.chunk_by(|a, b| a.lab == b.lab);
-    let cases = labs.next_back().unwrap_or_default();
-    report::render_lab(cases, &results.references, has_notes, look)
-}
-
-impl Results {
-    /// Adds what the event tells.
-    fn add(&mut self, event: Event) {
-        match event {
-            Event::References(rows) => self.references.extend(rows),
+impl Event {
+    /// Adds what it tells to the results.
+    fn add_to(self, results: &mut Results) {
+        match self {
+            Event::References(rows) => results.references.extend(rows),
             // The case as far as it is finished replaces what was told of it before.
             Event::Measured(case) | Event::CaseDone(case) => {
                 let is_same = |last: &CaseResults| last.lab == case.lab && last.case == case.case;
-                match self.cases.last_mut().filter(|last| is_same(last)) {
+                match results.cases.last_mut().filter(|last| is_same(last)) {
                     Some(last) => *last = case,
-                    None => self.cases.push(case),
+                    None => results.cases.push(case),
                 }
             }
-            Event::LabDone(spent) => self.spent.push(spent),
+            Event::LabDone(spent) => results.spent.push(spent),
         }
     }
 }
@@ -245,7 +226,7 @@ impl Documents {
     fn tell(&self, event: Event) {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(state) = state.as_mut() {
-            state.results.add(event);
+            event.add_to(&mut state.results);
             // The measurement goes on: if there is still no writing in the end, that says so.
             let _ = state.write_so_far();
         }

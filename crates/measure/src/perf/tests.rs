@@ -1,11 +1,10 @@
 //! `harness perf` as a whole, on devices that are made up: what it says, and what it writes.
 
+mod counted;
 mod document;
 mod long;
-mod made_up;
 mod memory;
 mod peers;
-mod tables;
 mod throttling;
 mod turns;
 mod variants;

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use device::telemetry::{About, Reading, Recorder, Telemetry, ThrottleReason};
 
-use super::results::Conditions;
+use results::Conditions;
 
 /// Power's counters change no faster.
 const PERIOD: Duration = Duration::from_millis(25);

@@ -12,7 +12,7 @@ use lab::{Cpu, Lab, LabCase, Variant};
 
 use crate::perf::interleaved::{self, DistinctOutputs};
 use crate::perf::settings::Settings;
-use crate::perf::spent::Stopwatch;
+use crate::perf::stopwatch::Stopwatch;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
 use crate::perf::watch::Watch;

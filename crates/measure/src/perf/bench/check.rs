@@ -26,8 +26,8 @@ use lab::{Arithmetic, Cpu, LabCase, Variant};
 use super::Bench;
 use super::computed::{Computed, Expected, keep_outputs};
 use crate::perf::interleaved::DistinctOutputs;
-use crate::perf::results::{CheckedSteps, Correctness};
 use lab::run::explain;
+use results::{CheckedSteps, Correctness};
 use terminal::progress::{Bar, NoProgress};
 
 /// Whether a result is right.

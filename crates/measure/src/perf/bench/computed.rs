@@ -11,7 +11,7 @@ use lab::{Arithmetic, Cpu, Lab, LabCase, Variant};
 use terminal::progress::{Bar, NoProgress};
 
 use super::Bench;
-use crate::perf::results::CheckedSteps;
+use results::CheckedSteps;
 
 /// The share of the CPU's time in which it computes from the inputs on; in the rest it computes up
 /// to the end.

@@ -15,9 +15,9 @@ use sha2::{Digest, Sha256};
 
 use super::Bench;
 use super::contenders::Contender;
-use crate::perf::results::{Correctness, OnSeveral};
 use crate::perf::room::Room;
 use crate::perf::timed_run::{RunError, TimedRun};
+use results::{Correctness, OnSeveral};
 
 /// Bytes of a buffer that one core digests at a time.
 const DIGESTED_BYTES: usize = 16 << 20;

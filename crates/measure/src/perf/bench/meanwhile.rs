@@ -10,8 +10,9 @@ use lab::memory_advice;
 
 use super::Bench;
 use super::computed::{CheckArg, Computed};
-use crate::perf::counters::Counted;
+use crate::perf::counters;
 use crate::perf::room::host_has;
+use results::counted::Counted;
 
 /// Cores that are left alone while a device is timed: for the thread that launches, and for the
 /// driver's.
@@ -64,7 +65,7 @@ impl Bench<'_> {
             });
             // It has gone where the measurement was given up.
             let _ = outputs.send(computed);
-            inputs.and_then(|_| Counted::count(variants, case))
+            inputs.and_then(|_| counters::count(variants, case))
         })
     }
 }

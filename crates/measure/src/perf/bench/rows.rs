@@ -22,15 +22,16 @@ use super::speedups::{compare_with_fewest, mark_fastest, times_as_long};
 use crate::code_lines;
 use crate::perf::bound::{self, Demand};
 use crate::perf::interleaved::{self, DistinctOutputs, Timed};
-use crate::perf::results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use crate::perf::room::Room;
-use crate::perf::spent::{Phase, Stopwatch};
+use crate::perf::stopwatch::Stopwatch;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::watch::Watch;
 use exit::CommandError;
 use lab::devices::Named;
 use lab::memory_advice;
 use output_files::digest::sha256;
+use results::spent::Phase;
+use results::{Capped, DeviceRecord, Figures, Outcome, Row};
 use terminal::progress::Bar;
 
 /// Where rows are made: a device, or several as one.

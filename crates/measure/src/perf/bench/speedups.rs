@@ -3,7 +3,7 @@
 use lab::Cpu;
 use stats::{Confidence, Interval, Summary, interval};
 
-use crate::perf::results::{Figures, Ratio, Row};
+use results::{Figures, Ratio, Row};
 
 /// Times turn by turn, and the samples that count.
 type Turns<'t> = (&'t [Option<f64>], &'t [f64]);
@@ -102,7 +102,7 @@ pub(super) fn compare_with_fewest(rows: &mut [Row]) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::perf::results::{Clock, Correctness, OnSeveral, Outcome};
+    use results::{Clock, Correctness, OnSeveral, Outcome};
 
     fn row(gpus: u32, points: u64, run_s: f64) -> Row {
         let figures = Figures {

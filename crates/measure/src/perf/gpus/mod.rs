@@ -20,19 +20,19 @@ use host::labs;
 use host::limits::MeasuredLimits;
 use lab::Variant;
 use lab::catalogue;
-use lab::devices::{Chosen, Gpus, Joined, Named, Wanted};
+use lab::devices::{Chosen, Gpus, Joined, Named, Route, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
 use super::bench::{Bench, CheckArg, OnGpus};
 use super::estimate::Estimate;
 use super::reporters::{Outputs, Reporters};
-use super::results::{DeviceRecord, Link, Results, Scaling};
 use super::settings::Settings;
 use super::watch::Watch;
 use super::{PerfArgs, measure};
-use crate::cpu::CpuInfo;
+use crate::cpu;
 use crate::tuned::Table;
+use results::{DeviceRecord, Link, Results, Scaling};
 use sizes::{Sizes, rate_unit};
 
 /// Measures how the lab scales.
@@ -64,7 +64,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let mut start = began.elapsed();
     let tuned = Table::in_force()?;
     let mut benches = benches(&sizes, device, args.settings(), &tuned)?;
-    let outputs = Outputs::open(&args.json, args.html.as_deref(), crate::report::of)?;
+    let outputs = Outputs::open(&args.json, args.html.as_deref(), results::report::of)?;
 
     let telemetry = joined.gpus.iter().map(|gpu| telemetry::open(gpu).ok());
     let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
@@ -81,7 +81,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     }
     let link = joined
         .route
-        .map(|route| Link::new(route, about.as_ref().and_then(|about| about.nvlinks)));
+        .map(|route| link(route, about.as_ref().and_then(|about| about.nvlinks)));
     let record = record(device, about);
     let results = Results {
         scaling: Some(Scaling {
@@ -94,7 +94,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         }),
         ..Results::begun(
             args.quick,
-            Some(CpuInfo::read()),
+            Some(cpu::read()),
             vec![record.clone()],
             Vec::new(),
         )
@@ -208,4 +208,14 @@ fn joined(args: &PerfArgs, counts: &[u32]) -> Result<Joined, CommandError> {
         )),
         other => other,
     })
+}
+
+/// How devices with this route between them are joined. Atomic operations work across NVLink. NVML
+/// knows best: of GPUs that reach each other, active links are NVLink, and none are PCIe.
+fn link(route: Route, nvlinks: Option<u32>) -> Link {
+    match (route, nvlinks) {
+        (Route::Staged, _) => Link::Staged,
+        (Route::Atomic | Route::Peer, Some(0)) | (Route::Peer, None) => Link::Pcie,
+        (Route::Atomic | Route::Peer, links) => Link::Nvlink { links },
+    }
 }

@@ -11,16 +11,18 @@ use host::poisson::Poisson;
 use lab::{CaseParams, Lab};
 use plan::{BufferId, Plan};
 
+use super::link;
 use super::sizes::{self, Sizes, done_by, rate_unit};
-use crate::cpu::CpuInfo;
 use crate::perf::bench::Place;
-use crate::perf::report::several;
-use crate::perf::results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use crate::perf::settings::Settings;
-use crate::perf::spent::Stopwatch;
+use crate::perf::stopwatch::Stopwatch;
 use crate::perf::watch::Watch;
 use crate::tuned::Table;
 use exit::Ending;
+use lab::devices::Route;
+use results::cpu::CpuInfo;
+use results::tables;
+use results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use terminal::look::Look;
 
 /// Three GPUs; each more saves less time.
@@ -206,11 +208,11 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
 }
 
 fn head(results: &Results) -> String {
-    several::head(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+    tables::head(results, Look::PLAIN)
 }
 
 fn body(results: &Results) -> String {
-    several::body(results, results.scaling.as_ref().unwrap(), Look::PLAIN)
+    tables::last_lab(results, false, Look::PLAIN)
 }
 
 /// One size on more and more GPUs.
@@ -257,7 +259,7 @@ fn the_document_and_the_page() {
     let results = &*ONE_SIZE;
     let json = results.to_json().unwrap();
     assert_eq!(Results::parse(&json), Ok(results.clone()));
-    let page = crate::report::of(results);
+    let page = results::report::of(results);
     for part in [
         "efficiency, %",
         "speedup",
@@ -331,4 +333,20 @@ fn each_row_has_the_variant_that_wins_there() {
     insta::assert_snapshot!(choice("stencil25", 4, &[512, 768]), @"fast two_steps");
     insta::assert_snapshot!(choice("stencil25", 1, &[256, 512]), @"fast two_steps");
     insta::assert_snapshot!(choice("wave3d", 4, &[256]), @"fast");
+}
+
+#[test]
+fn nvml_knows_best() {
+    let joined = |route, links| link(route, links).to_string();
+    assert_eq!(joined(Route::Atomic, Some(18)), "NVLink, 18 links each");
+    assert_eq!(joined(Route::Atomic, None), "NVLink");
+    assert_eq!(joined(Route::Peer, Some(4)), "NVLink, 4 links each");
+    for (route, links) in [
+        (Route::Peer, None),
+        (Route::Peer, Some(0)),
+        (Route::Atomic, Some(0)),
+    ] {
+        assert_eq!(joined(route, links), "PCIe, from one GPU to the other");
+    }
+    assert_eq!(link(Route::Staged, Some(18)), Link::Staged);
 }

@@ -1,7 +1,7 @@
 //! Runs that take long: timed in parts, checked at both ends.
 
 use super::*;
-use crate::perf::results::{CheckedSteps, Correctness};
+use results::{CheckedSteps, Correctness};
 
 const LONG: [&str; 4] = [
     "doubling",

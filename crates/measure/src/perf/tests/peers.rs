@@ -5,8 +5,8 @@ use device::{Module, NamedBuffers};
 use lab::{LabCase, Variant};
 
 use super::*;
-use crate::perf::results::{Correctness, Outcome, Row};
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
+use results::{Correctness, Outcome, Row};
 
 /// As somebody else writes it: half as fast, or broken, or not for this case.
 struct Other {

@@ -8,7 +8,7 @@ use plan::{BufferId, Plan};
 use super::*;
 use crate::perf::interleaved;
 use crate::perf::settings::Settings;
-use crate::perf::spent::Stopwatch;
+use crate::perf::stopwatch::Stopwatch;
 use crate::perf::timed_run::TimedRun;
 use crate::perf::watch::Watch;
 

@@ -3,7 +3,7 @@
 use device::Launching;
 
 use super::*;
-use crate::perf::results::Correctness;
+use results::Correctness;
 
 #[test]
 fn figures_of_a_device() {

@@ -1,0 +1,71 @@
+//! What is shown of kernels: beside times, and where there is no GPU to time them on.
+
+use super::*;
+
+#[test]
+fn without_a_gpu_instructions_and_sectors_are_counted() {
+    let args = ["--samples=1", "--variant=coalesced,scattered,stray"];
+    let labs: [&Lab; 1] = [&test_lab::ptx::TRIPLING];
+    let machine = test_lab::machine_without_gpu();
+    let run = run_with(&labs, &machine, Peers::default(), &MadeUp::default(), &args);
+    assert_eq!(run.ending, Ok(Ending::Fine));
+    let missing = "missing: cuda: no CUDA device: libcuda.so.1 not found";
+    assert!(run.text.contains(missing), "{}", run.text);
+    assert_eq!(run.text.matches("no CUDA device").count(), 1);
+    let (_, totals) = run.text.split_once("\n\n  variant ").unwrap();
+    insta::assert_snapshot!(totals);
+    // The kernels are under --notes, behind the same totals.
+    let notes = [&args[..], &["--notes"]].concat();
+    let run = run_with(
+        &labs,
+        &machine,
+        Peers::default(),
+        &MadeUp::default(),
+        &notes,
+    );
+    let (before, kernels) = run.text.split_once("\n\n  variant    kernel").unwrap();
+    assert!(before.contains("active"), "{}", run.text);
+    assert!(kernels.contains("scattered  scattered"), "{}", run.text);
+}
+
+#[test]
+fn tables_of_kernels_fit() {
+    let mut results = small("naive,twofold").results.unwrap();
+    let case = &mut results.cases[0];
+    for row in &mut case.rows {
+        row.variant = "grid_stride_vector4_256".to_owned();
+        let figures = row.figures_mut().unwrap();
+        figures.kernels[0].name = "matadd_grid_stride_vector4".to_owned();
+        figures.kernels[0].registers = Some(255);
+        // The lab with the longest names has no timesteps.
+        figures.timesteps = None;
+        figures.run.median_s = 70.12e-6;
+        figures.updates_per_s = 240e9;
+        figures.bytes_per_s = Some(2.88e12);
+        figures.vs_cpu = Some(results::Ratio {
+            estimate: 4321.0,
+            interval: Some([4000.0, 4600.0]),
+        });
+    }
+    case.counted = Some(results::counted::Counted {
+        case: "4096x4096".to_owned(),
+        unit: "additions".to_owned(),
+        kernels: Vec::new(),
+        failures: Vec::new(),
+    });
+    let text = results::tables::last_lab(&results, true, Look::PLAIN);
+    let is_narrow = |line: &str| line.chars().count() <= WIDTH;
+    assert!(text.lines().all(is_narrow), "{text}");
+}
+
+#[test]
+fn an_absent_device_takes_one_line() {
+    let args = ["--variant=naive,off-by-one", "--samples=1", "--notes"];
+    let text = timed(&args, &test_lab::machine_without_gpu()).text;
+    let lines: Vec<&str> = text
+        .lines()
+        .filter(|line| line.starts_with("  cuda  "))
+        .collect();
+    assert_eq!(lines.len(), 1, "{text}");
+    assert!(lines[0].starts_with("  cuda    all 2 "), "{text}");
+}

@@ -1,0 +1,42 @@
+//! The limit that binds a run, as a document keeps it.
+
+use serde::{Deserialize, Serialize};
+
+/// The limit that a run cannot exceed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bottleneck {
+    /// Bytes of device memory.
+    Memory,
+    /// Bytes of the L2 cache, which holds all buffers.
+    L2,
+    /// Operations on `f32`.
+    Fp32,
+    /// Operations on `f64`.
+    Fp64,
+}
+
+impl Bottleneck {
+    /// As tables say it: `memory`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Bottleneck::Memory => "memory",
+            Bottleneck::L2 => "L2",
+            Bottleneck::Fp32 => "FP32",
+            Bottleneck::Fp64 => "FP64",
+        }
+    }
+}
+
+/// The least time that a run can take.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Bound {
+    /// The limit that is reached first.
+    pub by: Bottleneck,
+    /// The time at that limit.
+    pub run_s: f64,
+    /// `run_s` over the measured time: 1 is as fast as the device allows.
+    pub share: f64,
+    /// Floating-point operations for each byte that must be moved.
+    pub intensity: Option<f64>,
+}

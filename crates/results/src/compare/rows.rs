@@ -1,0 +1,276 @@
+//! Which rows of two documents belong together.
+
+use std::fmt;
+
+use serde::Serialize;
+use stats::{BETWEEN_RUNS, Interval, Summary};
+use units::count;
+
+use super::change::{Change, Margin, compare};
+use crate::document::{Correctness, DeviceRecord, Figures, Outcome, Results, Row};
+use crate::ratios::RowView;
+
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Compared {
+    /// Differences up to this share do not count.
+    pub margin: Margin,
+    /// In the order of the old document.
+    pub rows: Vec<Pair>,
+    pub only_old: Vec<String>,
+    pub only_new: Vec<String>,
+    /// Other differences: devices, drivers, kernels.
+    pub differences: Vec<String>,
+    /// How well the old document says where the new one's medians lie.
+    pub foretold: Foretold,
+}
+
+/// Times of devices whose new median lies within the old interval, widened by what other runs
+/// differ by: at least 95 % of two runs of one program.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Foretold {
+    pub within: usize,
+    /// Those that have an interval.
+    pub of: usize,
+}
+
+impl Foretold {
+    fn add(&mut self, old: &Summary, new: &Summary) {
+        let Some([low, high]) = old.interval_s else {
+            return;
+        };
+        let ends = low * (1.0 - BETWEEN_RUNS)..=high * (1.0 + BETWEEN_RUNS);
+        self.of += 1;
+        self.within += usize::from(ends.contains(&new.median_s));
+    }
+}
+
+/// A time of two documents.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Pair {
+    #[serde(flatten)]
+    pub row: RowName,
+    pub old_s: Option<f64>,
+    pub new_s: Option<f64>,
+    pub ratio: Option<Interval>,
+    pub verdict: Change,
+    /// Why it is undecided or broken, where the ratio does not tell.
+    pub reason: Option<String>,
+}
+
+/// The names that distinguish rows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RowName {
+    pub lab: String,
+    pub case: String,
+    pub device: String,
+    /// The variant, or a peer of it, and how it was run.
+    pub name: String,
+    /// The number of GPUs that took part, where that is what rows differ by.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub gpus: Option<u32>,
+}
+
+impl fmt::Display for RowName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} {}: {} on {}",
+            self.lab, self.case, self.name, self.device
+        )
+    }
+}
+
+fn rows(results: &Results) -> impl Iterator<Item = (RowName, &Row)> {
+    results.rows().map(|RowView { case, row, .. }| {
+        let name = RowName {
+            lab: case.lab.clone(),
+            case: row.case.clone(),
+            device: row.device.clone(),
+            name: row.name(),
+            gpus: row.gpus,
+        };
+        (name, row)
+    })
+}
+
+/// The rows that were timed.
+fn timed(results: &Results) -> impl Iterator<Item = (RowName, &Figures)> {
+    rows(results).filter_map(|(name, row)| Some((name, row.figures()?)))
+}
+
+/// A document's content in a few words.
+pub fn summary(results: &Results) -> String {
+    let mut labs: Vec<&str> = results.cases.iter().map(|case| case.lab.as_str()).collect();
+    labs.dedup();
+    let rows = count(timed(results).count(), "timed row");
+    match &labs[..] {
+        [] => rows,
+        labs => format!("{rows} of {}", labs.join(", ")),
+    }
+}
+
+impl Compared {
+    /// Compares every row that both have.
+    pub fn new(old: &Results, new: &Results, margin: Margin) -> Compared {
+        // A shared CPU's time says nothing about the program.
+        let is_shared = |results: &Results| results.cpu.as_ref().is_some_and(|cpu| cpu.is_virtual);
+        let is_shared = is_shared(old) || is_shared(new);
+        let mut compared = Compared {
+            margin,
+            rows: Vec::new(),
+            only_old: Vec::new(),
+            only_new: Vec::new(),
+            differences: differences(old, new),
+            foretold: Foretold::default(),
+        };
+        for (name, figures) in timed(old) {
+            match rows(new).find(|(other, _)| *other == name) {
+                None => compared.only_old.push(name.to_string()),
+                Some((_, row)) => {
+                    compared.rows.extend(pairs(&name, figures, row, margin));
+                    let new = row.figures().filter(|_| name.device != "cpu");
+                    compared.foretell(figures, new);
+                }
+            }
+        }
+        for pair in &mut compared.rows {
+            let has_changed = matches!(pair.verdict, Change::Faster | Change::Slower);
+            if pair.row.device == "cpu" && is_shared && has_changed {
+                pair.verdict = Change::Undecided;
+                pair.reason = Some("a virtual machine's CPU, which others share".to_owned());
+            }
+        }
+        let is_new = |name: &RowName| !timed(old).any(|(other, _)| other == *name);
+        let only_new = timed(new).filter(|(name, _)| is_new(name));
+        compared.only_new = only_new.map(|(name, _)| name.to_string()).collect();
+        compared
+    }
+}
+
+impl Compared {
+    /// Counts a row's times, isolated and batched.
+    fn foretell(&mut self, old: &Figures, new: Option<&Figures>) {
+        let Some(new) = new else {
+            return;
+        };
+        self.foretold.add(&old.run, &new.run);
+        if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+            self.foretold.add(&old.run, &new.run);
+        }
+    }
+}
+
+/// The verdicts on a row's times, isolated and batched.
+fn pairs(name: &RowName, old: &Figures, new: &Row, margin: Margin) -> Vec<Pair> {
+    let without_ratio = |verdict, new_s, reason: &str| Pair {
+        row: name.clone(),
+        old_s: Some(old.run.median_s),
+        new_s,
+        ratio: None,
+        verdict,
+        reason: Some(reason.to_owned()),
+    };
+    let pair = |how: String, old: &Summary, new: &Summary| {
+        let (ratio, verdict) = compare(old, new, margin);
+        let is_open = verdict == Change::Undecided;
+        Pair {
+            row: RowName {
+                name: how,
+                ..name.clone()
+            },
+            old_s: Some(old.median_s),
+            new_s: Some(new.median_s),
+            ratio,
+            verdict,
+            reason: is_open.then(|| doubts(old, new)).flatten(),
+        }
+    };
+    match &new.outcome {
+        Outcome::Failed { message } => vec![without_ratio(Change::Broken, None, message)],
+        Outcome::Skipped { message } | Outcome::Lacking { message } => {
+            vec![without_ratio(Change::Undecided, None, message)]
+        }
+        Outcome::DoesNotFit => vec![without_ratio(Change::Undecided, None, "it does not fit")],
+        Outcome::Computed {
+            result: Correctness::Wrong,
+        } => vec![without_ratio(Change::Broken, None, "its result is wrong")],
+        Outcome::Computed { .. } => {
+            vec![without_ratio(Change::Undecided, None, "it was not timed")]
+        }
+        Outcome::Timed(new) if new.result == Correctness::Wrong => {
+            let new_s = Some(new.run.median_s);
+            vec![without_ratio(Change::Broken, new_s, "its result is wrong")]
+        }
+        Outcome::Timed(new) => {
+            let mut pairs = vec![pair(name.name.clone(), &old.run, &new.run)];
+            if let Some((old, new)) = old.batched.as_ref().zip(new.batched.as_ref()) {
+                pairs.push(pair(format!("{}, batched", name.name), &old.run, &new.run));
+            }
+            pairs
+        }
+    }
+}
+
+/// Why two times are undecided: the first doubt of each.
+fn doubts(old: &Summary, new: &Summary) -> Option<String> {
+    let first = |which: &str, summary: &Summary| {
+        let doubt = summary.doubts.first()?;
+        Some(format!("{which}: {doubt}"))
+    };
+    let doubts = [first("old", old), first("new", new)];
+    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
+    (!doubts.is_empty()).then(|| doubts.join("; "))
+}
+
+/// Other differences, from which a difference in time may come.
+fn differences(old: &Results, new: &Results) -> Vec<String> {
+    let mut differences = Vec::new();
+    let mut differ = |what: &str, old: Option<&str>, new: Option<&str>| {
+        if let (Some(old), Some(new)) = (old, new)
+            && old != new
+        {
+            differences.push(format!("{what}: {old}, now {new}"));
+        }
+    };
+    let [old_cpu, new_cpu] = [old, new].map(|results| Some(results.cpu.as_ref()?.model.as_str()));
+    differ("CPU", old_cpu, new_cpu);
+    for device in &old.devices {
+        let is_same = |other: &&DeviceRecord| other.device == device.device;
+        let Some(other) = new.devices.iter().find(is_same) else {
+            continue;
+        };
+        let name = &device.device;
+        differ(name, Some(&device.info.name), Some(&other.info.name));
+        let [old, new] = [device, other].map(|record| record.telemetry.as_ref()?.driver.as_deref());
+        differ(&format!("driver of {name}"), old, new);
+    }
+    let [old_link, new_link] = [old, new].map(|results| {
+        let link = results.scaling.as_ref()?.link?;
+        Some(link.to_string())
+    });
+    differ("link", old_link.as_deref(), new_link.as_deref());
+    let versions = [old, new].map(|results| Some(results.harness_version.as_str()));
+    differ("harness", versions[0], versions[1]);
+    let has_changed = |(name, figures): &(RowName, &Figures)| {
+        let other = timed(new).find(|(other, _)| other == name);
+        let codes = other.map(|(_, other)| (&figures.code_sha256, &other.code_sha256));
+        matches!(codes, Some((Some(old), Some(new))) if old != new)
+    };
+    let mut labs: Vec<String> = timed(old)
+        .filter(has_changed)
+        .map(|(name, _)| name.lab)
+        .collect();
+    labs.dedup();
+    if !labs.is_empty() {
+        differences.push(format!("device code of {} has changed", labs.join(", ")));
+    }
+    for (which, results) in [("old", old), ("new", new)] {
+        if results.interrupted {
+            differences.push(format!("the {which} measurement was interrupted"));
+        }
+    }
+    if old.quick != new.quick {
+        differences.push("one of the two was --quick".to_owned());
+    }
+    differences
+}

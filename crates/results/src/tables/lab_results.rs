@@ -1,0 +1,181 @@
+//! The cases of a lab, and what all tables say of a row.
+
+use lab::Cpu;
+use stats::Summary;
+use terminal::look::Look;
+use terminal::table::Tone;
+use units::count;
+
+use crate::document::{CaseResults, Correctness, Figures, Outcome, Reference, Row};
+use crate::ratios::{self, RowView, cpu, is_cpu};
+
+/// The cases of a lab.
+pub(super) struct LabResults<'c> {
+    pub(super) cases: &'c [CaseResults],
+    pub(super) references: &'c [Reference],
+    /// The parts that the cases' labels have in common.
+    pub(super) common: String,
+    /// The parts in which they differ.
+    pub(super) sizes: Vec<String>,
+    /// The devices on which something was timed, or should have been; without the CPU.
+    pub(super) devices: Vec<&'c str>,
+}
+
+impl<'c> LabResults<'c> {
+    pub(super) fn new(cases: &'c [CaseResults], references: &'c [Reference]) -> LabResults<'c> {
+        let split = |case: &'c CaseResults| case.case.split(", ").collect::<Vec<&str>>();
+        let labels: Vec<Vec<&str>> = cases.iter().map(split).collect();
+        let is_common = |at: usize, part: &str| {
+            let mut others = labels.iter();
+            others.all(|label| label.get(at) == Some(&part))
+        };
+        let parts = |label: &[&str], common: bool| {
+            let parts = label.iter().enumerate();
+            let parts = parts.filter(|(at, part)| is_common(*at, part) == common);
+            parts
+                .map(|(_, part)| *part)
+                .collect::<Vec<&str>>()
+                .join(", ")
+        };
+        let mut devices: Vec<&str> = Vec::new();
+        for row in cases.iter().flat_map(|case| &case.rows) {
+            let is_there = !matches!(row.outcome, Outcome::Skipped { .. }) && !is_cpu(row);
+            if is_there && !devices.contains(&row.device.as_str()) {
+                devices.push(&row.device);
+            }
+        }
+        LabResults {
+            cases,
+            references,
+            common: labels
+                .first()
+                .map_or(String::new(), |label| parts(label, true)),
+            sizes: labels.iter().map(|label| parts(label, false)).collect(),
+            devices,
+        }
+    }
+
+    pub(super) fn rows(&self) -> impl Iterator<Item = RowView<'c>> {
+        ratios::rows(self.cases, self.references)
+    }
+
+    /// A case's name among the others; empty if there is only one.
+    pub(super) fn size(&self, case: &CaseResults) -> &str {
+        let at = self
+            .cases
+            .iter()
+            .position(|other| std::ptr::eq(other, case));
+        at.map_or("", |at| &self.sizes[at])
+    }
+
+    /// The lab, the device, the unit; and how fast the CPU is.
+    pub(super) fn head(&self, is_by_size: bool, look: Look) -> String {
+        let Some(first) = self.cases.first() else {
+            return String::new();
+        };
+        let several = match self.cases.len() {
+            1 => String::new(),
+            sizes if self.common.is_empty() => count(sizes, "size"),
+            sizes => format!("{}, ", count(sizes, "size")),
+        };
+        let mut lines = vec![format!(
+            "{}  {several}{}",
+            look.title(&first.lab),
+            self.common
+        )];
+        let figures = self.rows().find_map(|one| one.row.figures());
+        if let Some(figures) = figures {
+            let on = match self.devices[..] {
+                [device] => format!(" on {device}"),
+                _ => String::new(),
+            };
+            let rest = match is_by_size {
+                true => "; time, limit and ratios are those of the fastest (*)",
+                false => "",
+            };
+            lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
+        }
+        lines.extend(self.cpu(first).map(|cpu| look.wrapped(&cpu, 2)));
+        lines.join("\n")
+    }
+
+    /// `CPU: 1001x1001, 200 steps: serial 0.712, parallel 8.31 (11.7x)`.
+    fn cpu(&self, first: &'c CaseResults) -> Option<String> {
+        let references = [Cpu::Serial, Cpu::Parallel];
+        let rows = references
+            .into_iter()
+            .filter_map(|of| cpu(self.references, first, of));
+        let rates = rows.clone().filter_map(|row| {
+            let figures = row.figures()?;
+            let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
+            if figures.result == Correctness::Wrong {
+                text += " (WRONG)";
+            }
+            let (references, case) = (self.references, first);
+            let view = RowView {
+                references,
+                case,
+                row,
+            };
+            let ratio = view.vs_serial();
+            let ratio = ratio.filter(|_| row.variant != Cpu::Serial.name());
+            text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio.short()));
+            Some(text)
+        });
+        let rates: Vec<String> = rates.collect();
+        let case = rows.clone().next().map(|row| &row.case)?;
+        let is_other = self.cases.len() > 1 || *case != first.case;
+        let on = if is_other {
+            format!("{case}: ")
+        } else {
+            String::new()
+        };
+        (!rates.is_empty()).then(|| format!("CPU: {on}{}", rates.join(", ")))
+    }
+}
+
+/// Whether and how far the result is right.
+pub(super) fn verdict(figures: &Figures) -> (String, Tone) {
+    let (text, tone) = match figures.result {
+        Correctness::Reference => ("reference", Tone::Normal),
+        Correctness::Equal => ("bit-equal", Tone::Good),
+        Correctness::Close => ("close", Tone::Good),
+        Correctness::Wrong => ("WRONG", Tone::Bad),
+        Correctness::Unchecked => ("unchecked", Tone::Caution),
+    };
+    let steps = figures.checked_steps.as_ref();
+    let steps = steps.filter(|_| matches!(tone, Tone::Good));
+    let steps = steps.map(|steps| format!(" {}+{}", steps.first, steps.last));
+    (text.to_owned() + &steps.unwrap_or_default(), tone)
+}
+
+/// The text instead of figures.
+pub(super) fn without_figures(outcome: &Outcome) -> (String, Tone) {
+    let (text, tone) = match outcome {
+        Outcome::Timed(figures) => return verdict(figures),
+        Outcome::Computed { .. } => ("computed", Tone::Normal),
+        Outcome::DoesNotFit => ("does not fit", Tone::Faint),
+        Outcome::Skipped { .. } => ("skipped", Tone::Caution),
+        Outcome::Failed { .. } => ("FAILED", Tone::Bad),
+        Outcome::Lacking { .. } => ("lacking", Tone::Bad),
+    };
+    (text.to_owned(), tone)
+}
+
+/// A time of a step with its interval, unless it is withheld.
+pub(super) fn time(figures: &Figures, run: &Summary) -> (String, Tone) {
+    match run.withheld() {
+        _ if figures.result == Correctness::Wrong => dash(),
+        None => (figures.us_of_step(run), Tone::Normal),
+        Some(_) => ("withheld".to_owned(), Tone::Caution),
+    }
+}
+
+pub(super) fn dash() -> (String, Tone) {
+    ("-".to_owned(), Tone::Faint)
+}
+
+/// Whether it is our own, and not a peer's or the CPU's.
+pub(super) fn is_variant(row: &Row) -> bool {
+    row.language.is_none() && !is_cpu(row)
+}

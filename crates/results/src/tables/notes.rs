@@ -1,0 +1,353 @@
+//! Notes for which the tables have no room.
+
+use std::collections::BTreeMap;
+
+use stats::Summary;
+use units::{count, three};
+
+use super::by_variant::FIRST_WIDTH;
+use super::lab_results::{LabResults, is_variant};
+use crate::document::{
+    CaseResults, CheckedSteps, Clock, Conditions, Correctness, Figures, Outcome, Row,
+};
+use crate::ratios::{RowView, is_cpu};
+use terminal::look::Look;
+
+/// How many lines the most important notes may take.
+const LINES: usize = 3;
+
+/// The most important first: what is wrong, failed, missing, doubtful; what was checked; what
+/// limits. `vs_cpu` is a column that the table had no room for.
+pub fn brief(lab: &LabResults<'_>, vs_cpu: Option<String>, look: Look) -> Option<String> {
+    let say = |kind: &str, of: fn(&Row) -> Option<String>| first_and_number(lab, kind, of);
+    let error = [
+        say("WRONG", wrong),
+        say("FAILED", failed),
+        say("lacking", lacking),
+    ];
+    let mut notes: Vec<String> = error.into_iter().flatten().collect();
+    // Where something is amiss, its reason and remedy have the room.
+    let is_fine = notes.is_empty();
+    notes.extend(say("withheld", withheld));
+    notes.extend(checked(lab));
+    // A peer has its variant's shape.
+    notes.extend(say("tuned", |row| {
+        tuned(row).filter(|_| row.language.is_none())
+    }));
+    notes.extend(vs_cpu);
+    if is_fine {
+        notes.extend(limits(lab));
+        notes.extend(say("slow local memory", spills));
+        notes.extend(say("uncertain", doubt));
+    }
+    (!notes.is_empty()).then(|| within(LINES, &notes, look))
+}
+
+fn wrong(row: &Row) -> Option<String> {
+    let figures = row.figures()?;
+    let is_wrong = figures.result == Correctness::Wrong;
+    is_wrong.then(|| figures.mismatch.clone().unwrap_or_default())
+}
+
+fn failed(row: &Row) -> Option<String> {
+    match &row.outcome {
+        Outcome::Failed { message } => Some(message.clone()),
+        _ => None,
+    }
+}
+
+fn lacking(row: &Row) -> Option<String> {
+    match &row.outcome {
+        Outcome::Lacking { message } => Some(message.clone()),
+        _ => None,
+    }
+}
+
+/// Why a time is not shown.
+fn withheld(row: &Row) -> Option<String> {
+    Some(row.figures()?.run.withheld()?.to_string())
+}
+
+/// Why an interval is wide, or may be too narrow.
+fn doubt(row: &Row) -> Option<String> {
+    let figures = row.figures().filter(|figures| figures.is_result())?;
+    Some(figures.run.doubts.first()?.to_string())
+}
+
+/// In which shape it was launched, if not in the default one.
+fn tuned(row: &Row) -> Option<String> {
+    let shape = row.shape.as_ref().filter(|_| row.figures().is_some())?;
+    Some(format!(
+        "launched in the shape {shape}, as `harness tune` found"
+    ))
+}
+
+fn spills(row: &Row) -> Option<String> {
+    let mut kernels = row.figures()?.kernels.iter();
+    let kernel = kernels.find(|kernel| kernel.local_bytes > 0)?;
+    let (name, bytes) = (&kernel.name, kernel.local_bytes);
+    Some(format!(
+        "kernel `{name}` keeps {bytes} bytes per thread there"
+    ))
+}
+
+/// As many notes as these lines hold; the last says how many more there are.
+fn within(lines: usize, notes: &[String], look: Look) -> String {
+    let mut text: Vec<String> = Vec::new();
+    for (index, note) in notes.iter().enumerate() {
+        let more = notes.len() - index;
+        let room = lines - text.len() - usize::from(more > 1);
+        if room == 0 {
+            text.push(format!("  {}: --notes", count(more, "more note")));
+            break;
+        }
+        text.extend(look.first_lines(note, 2, room));
+    }
+    text.join("\n")
+}
+
+/// The first row with something to say, our own before peers, and how many more there are.
+fn first_and_number(
+    lab: &LabResults<'_>,
+    kind: &str,
+    of: fn(&Row) -> Option<String>,
+) -> Option<String> {
+    let mut rows: Vec<RowView<'_>> = lab.rows().collect();
+    rows.sort_by_key(|one| one.row.language.is_some());
+    let mut said = rows.iter().filter_map(|one| Some((one, of(one.row)?)));
+    let (RowView { case, row, .. }, message) = said.next()?;
+    let size = match lab.size(case) {
+        "" => String::new(),
+        size => format!(", {size}"),
+    };
+    let on = match lab.devices.len() > 1 || is_cpu(row) {
+        true => format!(" on {}", row.device),
+        false => String::new(),
+    };
+    let more = match said.count() {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    Some(format!("{kind}{more}: {}{size}{on}: {message}", row.name()))
+}
+
+/// The steps that are compared where the CPU did not compute all: of the first such row.
+fn checked(lab: &LabResults<'_>) -> Option<String> {
+    let mut rows = lab.rows();
+    let steps = rows.find_map(|one| one.row.figures()?.checked_steps)?;
+    let CheckedSteps { first, last, of } = steps;
+    let variants = lab.rows().filter(|one| is_variant(one.row)).count();
+    let others = match variants > lab.cases.len() {
+        true => "; variants with each other",
+        false => "",
+    };
+    Some(format!(
+        "{first}+{last}: first {first} and last {last} of {of} steps compared with the CPU{others}"
+    ))
+}
+
+/// Which limit binds which variants; of several sizes, each one's best variant.
+fn limits(lab: &LabResults<'_>) -> Option<String> {
+    let is_fastest = |row: &Row| row.figures().is_some_and(|figures| figures.is_fastest);
+    let several = lab.cases.len() > 1;
+    let of_fastest = several && lab.rows().any(|one| is_fastest(one.row));
+    let rows = lab
+        .rows()
+        .filter(|one| is_variant(one.row) && (!of_fastest || is_fastest(one.row)));
+    let bound = rows.filter_map(|one| {
+        let name = match several {
+            true => lab.size(one.case).split(", ").next()?.to_owned(),
+            false => one.row.variant.clone(),
+        };
+        Some((one.bound()?.by.name(), name))
+    });
+    bottlenecks(bound)
+}
+
+/// `limit: memory; L2 for naive`: most of them first.
+fn bottlenecks<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> Option<String> {
+    let limits = by_reason(rows);
+    let mut limits: Vec<(&str, Vec<String>)> = limits.into_iter().collect();
+    limits.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
+    let mut limits = limits.into_iter();
+    let (usual, _) = limits.next()?;
+    let others = limits.map(|(limit, names)| format!("; {limit} for {}", names.join(", ")));
+    Some(format!("limit: {usual}{}", others.collect::<String>()))
+}
+
+/// All that is known of a case, peers too.
+pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<String> {
+    let rows: Vec<RowView<'_>> = lab
+        .rows()
+        .filter(|one| std::ptr::eq(one.case, case))
+        .collect();
+    let timed = || {
+        rows.iter()
+            .filter_map(|one| Some((*one, one.row.figures()?)))
+    };
+    let mut notes = Vec::new();
+    if case.first_variant.len() > FIRST_WIDTH && timed().any(|(one, _)| one.vs_first().is_some()) {
+        notes.push(format!("first: {}", case.first_variant));
+    }
+    notes.extend(bottlenecks(timed().filter_map(|(one, _)| {
+        Some((one.bound()?.by.name(), one.row.variant.clone()))
+    })));
+    if timed().any(|(_, figures)| figures.is_fastest) {
+        notes.push("*: the fastest".to_owned());
+    }
+    // The table of a course: rates relative to one core.
+    let over_one = timed().filter(|(one, _)| !is_cpu(one.row) || one.row.variant != "serial");
+    let speedups = over_one
+        .filter_map(|(one, _)| Some(format!("{} {}", one.row.name(), one.vs_serial()?.short())));
+    let speedups: Vec<String> = speedups.collect();
+    if !speedups.is_empty() {
+        notes.push(format!("speedup over one core: {}", speedups.join("; ")));
+    }
+    for one in &rows {
+        let row = one.row;
+        let name = row.full_name();
+        let note = match &row.outcome {
+            Outcome::Timed(figures) => {
+                let remarks = remarks(one, figures).into_iter();
+                notes.extend(remarks.map(|remark| format!("{name}: {remark}")));
+                continue;
+            }
+            Outcome::Computed { .. } | Outcome::DoesNotFit => continue,
+            Outcome::Failed { message } | Outcome::Lacking { message } => {
+                format!("{name}: {message}")
+            }
+            // A peer's reason is its own; a device's, all its rows'.
+            Outcome::Skipped { message } if row.language.is_some() => {
+                format!("{name} skipped: {message}")
+            }
+            Outcome::Skipped { message } => format!("{} skipped: {message}", row.device),
+        };
+        if notes.last() != Some(&note) {
+            notes.push(note);
+        }
+    }
+    // Why runs back to back were not a graph, once for each reason.
+    let no_graph = by_reason(timed().filter_map(|(one, figures)| {
+        Some((
+            figures.batched.as_ref()?.no_graph.as_deref()?,
+            one.row.name(),
+        ))
+    }));
+    let no_graph = no_graph.into_iter();
+    notes.extend(
+        no_graph.map(|(reason, names)| format!("no graph of {}: {reason}", names.join("; "))),
+    );
+    notes.extend(conditions(case));
+    let mut elsewhere = timed().filter(|(one, _)| one.row.case != case.case);
+    notes.extend(elsewhere.next().map(|(RowView { row, .. }, _)| {
+        format!("{}: timed on {}, compared by rate", row.device, row.case)
+    }));
+    let notes: Vec<String> = notes.iter().map(|note| look.wrapped(note, 2)).collect();
+    (!notes.is_empty()).then(|| notes.join("\n"))
+}
+
+/// The names by what they have in common, each once.
+fn by_reason<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> BTreeMap<&'n str, Vec<String>> {
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (reason, name) in rows {
+        let names = by_reason.entry(reason).or_default();
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    by_reason
+}
+
+/// Remarks on the figures of a row.
+fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
+    let mut remarks = Vec::from_iter(figures.mismatch.clone());
+    remarks.extend(tuned(one.row));
+    let mut doubt = |what: &str, run: &Summary| {
+        let doubts = run.doubts.iter();
+        remarks.extend(doubts.map(|doubt| match doubt.withholds() {
+            true => format!("{what}withheld: {doubt}"),
+            false => format!("{what}{doubt}"),
+        }));
+    };
+    doubt("", &figures.run);
+    if let Some(batched) = &figures.batched {
+        doubt("batched: ", &batched.run);
+    }
+    if figures.run.runs_per_sample() > 1 {
+        remarks.push(format!(
+            "single runs have several speeds: a sample is the mean of {}",
+            figures.run.runs_per_sample()
+        ));
+    }
+    if let (Some(first), true) = (figures.run.discarded.first(), figures.is_result()) {
+        let samples = count(figures.run.discarded.len(), "sample");
+        remarks.push(format!("{samples} discarded: {}", first.reason));
+    }
+    if figures.clock == Clock::Host && figures.batched.is_some() {
+        remarks.push("timed by the host's clock: the device has none".to_owned());
+    }
+    if let Some(steps) = figures.checked_steps {
+        remarks.push(format!("compared with the CPU over {steps}"));
+    }
+    if let Some(segments) = figures.segments {
+        remarks.push(format!("timed in {segments} segments of a run"));
+    }
+    if let Some(ratio) = one.vs_variant() {
+        let built_by = one.row.built_by.as_deref().unwrap_or("unknown compiler");
+        remarks.push(format!("ours takes {ratio} times as long ({built_by})"));
+    }
+    for kernel in figures
+        .kernels
+        .iter()
+        .filter(|kernel| kernel.local_bytes > 0)
+    {
+        remarks.push(format!(
+            "kernel `{}` keeps {} bytes per thread in local memory, which is slow",
+            kernel.name, kernel.local_bytes
+        ));
+    }
+    remarks
+}
+
+/// Clocks, temperature and power of each device, and the energy of each row.
+fn conditions(case: &CaseResults) -> Vec<String> {
+    let mut notes = Vec::new();
+    for rows in case.rows.chunk_by(|a, b| a.device == b.device) {
+        let rows: Vec<(&Row, &Conditions)> = rows
+            .iter()
+            .filter_map(|row| Some((row, row.figures()?.conditions.as_ref()?)))
+            .collect();
+        let range = |text: &str, unit: &str, of: fn(&Conditions) -> Option<[f64; 2]>| {
+            let ranges = rows.iter().filter_map(|(_, conditions)| of(conditions));
+            let [low, high] = ranges.reduce(|a, b| [a[0].min(b[0]), a[1].max(b[1])])?;
+            Some(match (format!("{low:.0}"), format!("{high:.0}")) {
+                (low, high) if low == high => format!("{text}{low} {unit}"),
+                (low, high) => format!("{text}{low} to {high} {unit}"),
+            })
+        };
+        let parts = [
+            range("SM ", "MHz", |one| Some(one.sm_clock_mhz?.map(f64::from))),
+            range("memory ", "MHz", |one| {
+                Some(one.memory_clock_mhz?.map(f64::from))
+            }),
+            range("", "C", |one| Some(one.temperature_c?.map(f64::from))),
+            range("", "W", |one| one.power_w),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        if let (Some((row, _)), false) = (rows.first(), parts.is_empty()) {
+            notes.push(format!("{} while timed: {}", row.device, parts.join(", ")));
+        }
+        let energy = rows.iter().filter_map(|(row, conditions)| {
+            Some(format!(
+                "{} {} J",
+                row.name(),
+                three(conditions.energy_per_run_j?)
+            ))
+        });
+        let energy: Vec<String> = energy.collect();
+        if !energy.is_empty() {
+            notes.push(format!("energy of a run: {}", energy.join(", ")));
+        }
+    }
+    notes
+}
