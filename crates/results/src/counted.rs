@@ -1,4 +1,4 @@
-//! What the emulated device counted of kernels, as a document keeps it.
+//! Counts of kernels by the emulated device, as a document keeps them.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
-//! What was measured: the document of `harness perf`, and everything that is made of it.
+//! Measurements on paper: the document of `harness perf`, and everything that is made of it.
 //!
-//! For whoever reads measurements, today's or last year's: the tables on the terminal, `harness
+//! For a reader of measurements, today's or last year's: the tables on the terminal, `harness
 //! compare` and `harness report`. Crate `measure` makes the documents. Nothing here opens a device
 //! or times anything, so all of it works on a machine without a GPU.
 //!

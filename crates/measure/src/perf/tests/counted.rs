@@ -1,4 +1,4 @@
-//! What is shown of kernels: beside times, and where there is no GPU to time them on.
+//! Kernels in the tables: beside times, and where there is no GPU to time them on.
 
 use super::*;
 
