@@ -4,7 +4,7 @@
 use lab::Cpu;
 
 use crate::bound::Bound;
-use crate::document::{CaseResults, Correctness, Figures, Ratio, Reference, Row};
+use crate::document::{CaseResults, Correctness, Figures, Ratio, Reference, Results, Row};
 
 /// A row, and those that it may be compared with.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,14 @@ pub fn rows<'c>(
             row,
         })
     })
+}
+
+impl Results {
+    /// All rows. A reference's row is beside the case that it was timed on, or beside the first of
+    /// its lab.
+    pub fn rows(&self) -> impl Iterator<Item = RowView<'_>> {
+        rows(&self.cases, &self.references)
+    }
 }
 
 /// A reference's row: one that was timed on the case, or another of its lab.

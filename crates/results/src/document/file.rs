@@ -13,7 +13,6 @@ use terminal::json::read::Head;
 
 use super::{COMMAND, Correctness, DeviceRecord, Outcome, Results, Row, SCHEMA_VERSION};
 use crate::cpu::CpuInfo;
-use crate::ratios::{RowView, rows};
 
 impl Results {
     /// Results of a measurement that begins now, on these devices.
@@ -49,12 +48,6 @@ impl Results {
     pub fn has_times(&self) -> bool {
         let mut kinds = self.devices.iter().map(|record| record.info.kind);
         kinds.all(|kind| kind != DeviceKind::Emulated)
-    }
-
-    /// All rows. A reference's row is beside the case that it was timed on, or beside the first of
-    /// its lab.
-    pub fn rows(&self) -> impl Iterator<Item = RowView<'_>> {
-        rows(&self.cases, &self.references)
     }
 
     /// A wrong result outweighs what the machine lacks. A case that does not fit is not a fault.
@@ -104,14 +97,15 @@ impl Results {
 
     /// Refuses times that no clock gives.
     fn check_samples(&self) -> Result<(), CommandError> {
-        for view in self.rows() {
-            let samples = view.row.figures().map(|figures| &figures.run.samples_s[..]);
+        let references = self.references.iter().map(|reference| &reference.row);
+        for row in references.chain(self.cases.iter().flat_map(|case| &case.rows)) {
+            let samples = row.figures().map(|figures| &figures.run.samples_s[..]);
             let is_time = |sample: &&f64| sample.is_finite() && **sample > 0.0;
             let wrong = samples.unwrap_or_default().iter().find(|one| !is_time(one));
             if let Some(sample) = wrong {
                 return Err(CommandError::Input(format!(
                     "damaged: a sample of {} on {} is {sample} s; measure again",
-                    view.row.variant, view.row.device
+                    row.variant, row.device
                 )));
             }
         }
