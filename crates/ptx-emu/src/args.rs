@@ -276,8 +276,9 @@ fn element<T>() -> Element {
 /// The type's name without the modules in front of it.
 fn short_name<T>() -> &'static str {
     let name = std::any::type_name::<T>();
-    match name.contains('<') {
-        true => name,
-        false => name.rsplit("::").next().unwrap_or(name),
+    if name.contains('<') {
+        name
+    } else {
+        name.rsplit("::").next().unwrap_or(name)
     }
 }

@@ -280,9 +280,10 @@ impl<'a> Coresident<'a> {
         self.running[index].stuck_at = steps;
         let may_start = self.started < self.order.len() && self.running.len() < self.capacity;
         let is_stuck = |running: &Running| running.stuck_at == steps;
-        match may_start || !self.running.iter().all(is_stuck) {
-            true => Ok(()),
-            false => Err(self.wait_in_vain(index)),
+        if may_start || !self.running.iter().all(is_stuck) {
+            Ok(())
+        } else {
+            Err(self.wait_in_vain(index))
         }
     }
 
@@ -303,9 +304,10 @@ impl<'a> Coresident<'a> {
             let polls = running.change == changes && running.idle >= of_each;
             polls || running.stuck_at.is_some()
         };
-        match self.running.iter().all(only_waits) {
-            true => Err(self.wait_in_vain(index)),
-            false => Ok(()),
+        if self.running.iter().all(only_waits) {
+            Err(self.wait_in_vain(index))
+        } else {
+            Ok(())
         }
     }
 

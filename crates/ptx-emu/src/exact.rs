@@ -154,9 +154,10 @@ impl Exact {
 /// The sum of two finite values. An exact zero is negative only if both are, or if rounding down.
 fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
     if a.is_zero() && b.is_zero() {
-        let negative = match a.negative == b.negative {
-            true => a.negative,
-            false => rounding == Rounding::Down,
+        let negative = if a.negative == b.negative {
+            a.negative
+        } else {
+            rounding == Rounding::Down
         };
         return Exact { negative, ..a };
     }
@@ -167,9 +168,10 @@ fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
         return a;
     }
     let (a, b) = (a.normalised(), b.normalised());
-    let (large, small) = match (a.exponent, a.significand) >= (b.exponent, b.significand) {
-        true => (a, b),
-        false => (b, a),
+    let (large, small) = if (a.exponent, a.significand) >= (b.exponent, b.significand) {
+        (a, b)
+    } else {
+        (b, a)
     };
     let distance = (large.exponent - small.exponent) as u32;
     let (shifted, lost) = match distance {
@@ -188,9 +190,10 @@ fn sum(a: Exact, b: Exact, rounding: Rounding) -> Exact {
     }
     // `large - (shifted + tail)` is `(large - shifted - 1) + (1 - tail)`.
     let significand = large.significand - shifted - u128::from(lost);
-    let negative = match significand == 0 && !lost {
-        true => rounding == Rounding::Down,
-        false => large.negative,
+    let negative = if significand == 0 && !lost {
+        rounding == Rounding::Down
+    } else {
+        large.negative
     };
     Exact {
         negative,

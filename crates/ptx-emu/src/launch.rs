@@ -118,9 +118,10 @@ pub(crate) fn run(
     if launch.exchange.blocks && clusters > 1 {
         return coresident::run(launch, &order, 0, Vec::new()).map_err(|stop| (None, stop));
     }
-    let threads = match launch.is_sequential() {
-        true => 1,
-        false => host_threads(threads),
+    let threads = if launch.is_sequential() {
+        1
+    } else {
+        host_threads(threads)
     };
     let next = AtomicU64::new(0);
     // Position in the order of the first cluster known to fail.
@@ -135,9 +136,10 @@ pub(crate) fn run(
         runner.has_company = clusters > 1;
         loop {
             let is_over = waits.load(Relaxed) || launch.attempt.has_failed();
-            let position = match is_over {
-                true => u64::MAX,
-                false => next.fetch_add(1, Relaxed),
+            let position = if is_over {
+                u64::MAX
+            } else {
+                next.fetch_add(1, Relaxed)
             };
             if position >= clusters || position > failed.load(Relaxed) {
                 return runner.into_tallies();

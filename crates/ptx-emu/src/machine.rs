@@ -233,12 +233,13 @@ impl Machine {
     /// # Errors
     /// If the range does not lie in one buffer; nothing is copied then.
     pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), InvalidCopy> {
-        match self.memory.write(address, data) {
-            true => Ok(()),
-            false => Err(InvalidCopy {
+        if self.memory.write(address, data) {
+            Ok(())
+        } else {
+            Err(InvalidCopy {
                 address,
                 bytes: data.len(),
-            }),
+            })
         }
     }
 
@@ -247,12 +248,13 @@ impl Machine {
     /// # Errors
     /// If the range does not lie in one buffer; `data` is unchanged then.
     pub fn read(&self, address: u64, data: &mut [u8]) -> Result<(), InvalidCopy> {
-        match self.memory.read(address, data) {
-            true => Ok(()),
-            false => Err(InvalidCopy {
+        if self.memory.read(address, data) {
+            Ok(())
+        } else {
+            Err(InvalidCopy {
                 address,
                 bytes: data.len(),
-            }),
+            })
         }
     }
 
@@ -434,12 +436,11 @@ impl Machine {
         let is_own = |module: &&LoadedModule| {
             module.machine == self.id && Arc::ptr_eq(&module.executable, &modules[0].executable)
         };
-        match modules.iter().all(is_own) && !modules.is_empty() {
-            true => {
-                let id = self.find(modules[0], kernel)?;
-                self.run(&modules, id, config, &params)
-            }
-            false => Err(LaunchError::ForeignModule.into()),
+        if modules.iter().all(is_own) && !modules.is_empty() {
+            let id = self.find(modules[0], kernel)?;
+            self.run(&modules, id, config, &params)
+        } else {
+            Err(LaunchError::ForeignModule.into())
         }
     }
 

@@ -96,9 +96,10 @@ impl Shuffle {
     }
 
     fn at(&self, position: u64) -> u64 {
-        let mut at = match self.is_reversed {
-            true => self.len - 1 - position,
-            false => position,
+        let mut at = if self.is_reversed {
+            self.len - 1 - position
+        } else {
+            position
         };
         let mask = (1 << self.half_bits) - 1;
         loop {

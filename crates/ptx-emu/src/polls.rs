@@ -99,9 +99,10 @@ impl Spin {
         }
         if self.registers.is_some() {
             self.skipped = 0;
-            let most = match is_weak {
-                true => MAX_SKIPPED_WEAK,
-                false => MAX_SKIPPED,
+            let most = if is_weak {
+                MAX_SKIPPED_WEAK
+            } else {
+                MAX_SKIPPED
             };
             self.to_skip = (2 * self.to_skip + 1).min(most);
         }

@@ -67,9 +67,10 @@ impl LaunchText {
     pub(crate) fn after(earlier: &Printed) -> LaunchText {
         LaunchText {
             texts: Mutex::default(),
-            most_bytes: match earlier.is_cut {
-                true => 0,
-                false => MAX_BYTES - earlier.text.len().min(MAX_BYTES),
+            most_bytes: if earlier.is_cut {
+                0
+            } else {
+                MAX_BYTES - earlier.text.len().min(MAX_BYTES)
             },
         }
     }

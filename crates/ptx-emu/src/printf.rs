@@ -85,10 +85,11 @@ pub(crate) fn format(
             None => text.push(b'%'),
             Some(argument) => {
                 let start = place(argument);
-                match conversion.takes_precision {
+                if conversion.takes_precision {
                     // Those behind keep their arguments.
-                    true => text.extend(written),
-                    false => text.extend(conversion.apply(value(argument, start)?)),
+                    text.extend(written)
+                } else {
+                    text.extend(conversion.apply(value(argument, start)?))
                 }
             }
         }
@@ -229,13 +230,15 @@ impl Conversion {
             b'g' => general(value, precision.max(1), self.has('#')),
             _ => hexadecimal(value),
         };
-        let text = match self.has('#') && value.is_finite() && !text.contains('.') {
-            true => with_point(&text),
-            false => text,
+        let text = if self.has('#') && value.is_finite() && !text.contains('.') {
+            with_point(&text)
+        } else {
+            text
         };
-        match self.kind.is_ascii_uppercase() {
-            true => text.to_uppercase(),
-            false => text,
+        if self.kind.is_ascii_uppercase() {
+            text.to_uppercase()
+        } else {
+            text
         }
     }
 
@@ -255,9 +258,10 @@ impl Conversion {
 
 /// A number without a point, with one before its exponent.
 fn with_point(text: &str) -> String {
-    let end = match text.starts_with("0x") {
-        true => text.find('p'),
-        false => text.find('e'),
+    let end = if text.starts_with("0x") {
+        text.find('p')
+    } else {
+        text.find('e')
     };
     let (number, exponent) = text.split_at(end.unwrap_or(text.len()));
     format!("{number}.{exponent}")
@@ -280,12 +284,11 @@ fn general(value: f64, digits: usize, keeps_zeros: bool) -> String {
     let (_, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let exponent: i32 = exponent.parse().unwrap_or(0);
     let is_short = exponent >= -4 && exponent < digits as i32;
-    let text = match is_short {
-        true => {
-            let decimals = (digits as i32 - 1 - exponent) as usize;
-            format!("{value:.decimals$}")
-        }
-        false => text,
+    let text = if is_short {
+        let decimals = (digits as i32 - 1 - exponent) as usize;
+        format!("{value:.decimals$}")
+    } else {
+        text
     };
     if keeps_zeros {
         return text;
@@ -294,9 +297,10 @@ fn general(value: f64, digits: usize, keeps_zeros: bool) -> String {
         Some(at) => text.split_at(at),
         None => (text.as_str(), ""),
     };
-    let number = match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
+    let number = if number.contains('.') {
+        number.trim_end_matches('0').trim_end_matches('.')
+    } else {
+        number
     };
     format!("{number}{exponent}")
 }

@@ -65,10 +65,11 @@ impl Span {
     #[inline]
     pub(crate) fn of(addresses: &Row64, mask: u32, width: u32) -> Self {
         #[cfg(target_arch = "x86_64")]
-        let (follows, repeats) = match std::arch::is_x86_feature_detected!("avx2") {
+        let (follows, repeats) = if std::arch::is_x86_feature_detected!("avx2") {
             // SAFETY: the host has AVX2.
-            true => unsafe { wide_steps(addresses, width.into()) },
-            false => steps(addresses, width.into()),
+            unsafe { wide_steps(addresses, width.into()) }
+        } else {
+            steps(addresses, width.into())
         };
         #[cfg(not(target_arch = "x86_64"))]
         let (follows, repeats) = steps(addresses, width.into());

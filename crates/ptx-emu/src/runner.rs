@@ -513,9 +513,10 @@ impl<'a> BlockRunner<'a> {
     /// The warp that an access of `warp` is recorded for: its asynchronous stores count as those of
     /// a warp of their own.
     pub(crate) fn recorded_warp(&self, warp: usize) -> usize {
-        match self.sanitizer.stores_async {
-            true => self.launch.block_warps() + warp,
-            false => warp,
+        if self.sanitizer.stores_async {
+            self.launch.block_warps() + warp
+        } else {
+            warp
         }
     }
 

@@ -98,9 +98,10 @@ impl BlockRunner<'_> {
         for turn in 0..warps - 1 {
             progress |= self.take_turn(self.turn.warp_order[turn], TURN)?;
         }
-        self.turn.idle = match self.turn.changes == changes {
-            true => self.turn.idle + self.turn.executed - executed,
-            false => 0,
+        self.turn.idle = if self.turn.changes == changes {
+            self.turn.idle + self.turn.executed - executed
+        } else {
+            0
         };
         if progress && self.turn.idle < IDLE {
             return Ok(true);

@@ -48,9 +48,10 @@ pub(crate) struct Base {
 /// The function's parameters lie in these registers.
 pub(crate) fn bases(facts: &[Facts], parameters: &[Slot]) -> Vec<Base> {
     let named = || facts.iter().flat_map(|facts| &facts.variables);
-    let origins = match named().any(|(_, variable)| *variable != Variable::Elsewhere) {
-        true => origins(facts, parameters),
-        false => HashMap::new(),
+    let origins = if named().any(|(_, variable)| *variable != Variable::Elsewhere) {
+        origins(facts, parameters)
+    } else {
+        HashMap::new()
     };
     let base = |facts: &Facts| {
         let origin = match facts.places[..] {
@@ -119,9 +120,12 @@ fn origins(facts: &[Facts], parameters: &[Slot]) -> HashMap<Slot, Origin> {
 /// The origin of the results of an instruction with these operands.
 fn made(facts: &Facts, operands: &[Origin]) -> Origin {
     let are_numbers = |operands: &[Origin]| operands.iter().all(|it| *it == Origin::Number);
-    let only = |operands: &[Origin]| match are_numbers(operands) {
-        true => Origin::Number,
-        false => Origin::Anything,
+    let only = |operands: &[Origin]| {
+        if are_numbers(operands) {
+            Origin::Number
+        } else {
+            Origin::Anything
+        }
     };
     // A loaded value is data, whatever it was loaded from.
     if let (Rule::Memory(_), Makes::Number) = (facts.rule, facts.makes) {

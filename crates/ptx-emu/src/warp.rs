@@ -187,9 +187,10 @@ impl Way {
     /// A branch at a position leads to another. One that leads back is a new start.
     #[inline(always)]
     pub(crate) fn jump(&mut self, pc: u32, target: u32) {
-        self.furthest = match target > pc {
-            true => self.furthest.max(pc),
-            false => target,
+        self.furthest = if target > pc {
+            self.furthest.max(pc)
+        } else {
+            target
         };
         self.from = target;
     }
@@ -205,9 +206,10 @@ impl Way {
 
     /// The furthest position at which it did anything before it ended at `pc`.
     pub(crate) fn end(&self, pc: u32) -> u32 {
-        match pc > self.from {
-            true => self.furthest.max(pc - 1),
-            false => self.furthest,
+        if pc > self.from {
+            self.furthest.max(pc - 1)
+        } else {
+            self.furthest
         }
     }
 

@@ -82,12 +82,11 @@ impl BlockRunner<'_> {
             return Ok(());
         };
         let (offset, width) = (request.addresses[lane], request.width.into());
-        let result = match claims.keeps(offset, width, request.kind != AccessKind::Load) {
-            true => Err(self.claimed(warp, &self.block.shared, &claims, request, lane)),
-            false => {
-                claims.claim(offset, width, claim);
-                Ok(())
-            }
+        let result = if claims.keeps(offset, width, request.kind != AccessKind::Load) {
+            Err(self.claimed(warp, &self.block.shared, &claims, request, lane))
+        } else {
+            claims.claim(offset, width, claim);
+            Ok(())
         };
         self.block.shared.claims = Some(claims);
         result

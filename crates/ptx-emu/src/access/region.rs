@@ -131,9 +131,10 @@ pub(crate) trait Region: Words {
     /// The number of the first block whose accesses count, of those that may be remembered.
     #[inline(always)]
     fn epoch(runner: &BlockRunner) -> u32 {
-        match Self::IS_GLOBAL {
-            true => runner.launch.first_block,
-            false => runner.cluster.numbers.first().copied().unwrap_or(1),
+        if Self::IS_GLOBAL {
+            runner.launch.first_block
+        } else {
+            runner.cluster.numbers.first().copied().unwrap_or(1)
         }
     }
 
@@ -210,9 +211,10 @@ impl<'a> GlobalRegion<'a> {
     /// The page that lines were asked for last.
     #[inline(always)]
     fn page(&mut self) -> Option<&mut OwnPage<'a>> {
-        match self.is_alone {
-            true => self.own.as_mut(),
-            false => self.locked.as_deref_mut(),
+        if self.is_alone {
+            self.own.as_mut()
+        } else {
+            self.locked.as_deref_mut()
         }
     }
 }
@@ -306,9 +308,10 @@ impl Region for GlobalRegion<'_> {
 
     #[inline(always)]
     fn mark_written(&mut self, offset: u64, bytes: u64) {
-        match self.is_alone {
-            true => self.buffer.written.mark_alone(offset, bytes),
-            false => self.buffer.written.mark(offset, bytes),
+        if self.is_alone {
+            self.buffer.written.mark_alone(offset, bytes)
+        } else {
+            self.buffer.written.mark(offset, bytes)
         }
     }
 
@@ -330,12 +333,13 @@ impl Region for GlobalRegion<'_> {
             // Unlock first: two pages at once could be a deadlock.
             self.locked = None;
             let races = &self.buffer.races;
-            match self.is_alone {
+            if self.is_alone {
                 // SAFETY: a launch that is sequential has one thread. Where that has two regions of
                 // a buffer, it releases the lines of one before it asks for those of the other, as
                 // it must for `lock`. This region drops its page here.
-                true => self.own = Some(unsafe { races.own(page) }),
-                false => self.locked = Some(races.lock(page)),
+                self.own = Some(unsafe { races.own(page) })
+            } else {
+                self.locked = Some(races.lock(page))
             }
             self.page = page;
         }

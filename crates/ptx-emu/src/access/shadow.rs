@@ -42,9 +42,10 @@ impl BlockRunner<'_> {
     /// The offset to name of an access at `offset` that a granule of it is wrong of: of a copy in
     /// bulk, the granule's.
     fn offset_of(&self, request: &Request, offset: u64, granule: u64) -> u64 {
-        match request.width > WIDEST {
-            true => offset.max(granule * u64::from(self.launch.granule)),
-            false => offset,
+        if request.width > WIDEST {
+            offset.max(granule * u64::from(self.launch.granule))
+        } else {
+            offset
         }
     }
 
@@ -160,9 +161,10 @@ impl BlockRunner<'_> {
                 let location = self.location(request, region, offset);
                 return Err(self.race(request, &now.record, &conflict, location));
             }
-            let store = match R::IS_GLOBAL && request.non_coherent {
-                true => line.store_since(granule % LINE, self.launch.first_block),
-                false => None,
+            let store = if R::IS_GLOBAL && request.non_coherent {
+                line.store_since(granule % LINE, self.launch.first_block)
+            } else {
+                None
             };
             if let Some(store) = store {
                 let kind = FaultKind::StaleReadOnlyLoad {
@@ -244,9 +246,10 @@ impl BlockRunner<'_> {
                 break;
             };
             let Some(conflict) = cell.store_conflict(now) else {
-                let load = match R::IS_GLOBAL {
-                    true => cell.read_only_load_since(self.launch.first_block),
-                    false => None,
+                let load = if R::IS_GLOBAL {
+                    cell.read_only_load_since(self.launch.first_block)
+                } else {
+                    None
                 };
                 cell.note_store(now);
                 region.save(self.launch, line);
@@ -324,17 +327,19 @@ impl BlockRunner<'_> {
         conflict: &Conflict,
         location: Location,
     ) -> Stop {
-        let plain = match conflict.earlier_is_store {
-            true => AccessKind::Store,
-            false => AccessKind::Load,
+        let plain = if conflict.earlier_is_store {
+            AccessKind::Store
+        } else {
+            AccessKind::Load
         };
         let then = &conflict.earlier;
         let between = if then.strong && now.strong {
             let infos = &self.launch.code.infos;
             let bytes = |pc: u32| infos[pc as usize].strength.bytes;
-            match bytes(then.pc) == bytes(now.pc) {
-                true => RaceBetween::Scopes,
-                false => RaceBetween::Widths,
+            if bytes(then.pc) == bytes(now.pc) {
+                RaceBetween::Scopes
+            } else {
+                RaceBetween::Widths
             }
         } else if self.launch.is_async(then) {
             RaceBetween::AsyncStore

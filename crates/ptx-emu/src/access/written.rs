@@ -36,9 +36,10 @@ fn unset_parts<R: Region>(region: &R, offset: u64, width: u64) -> Vec<Range<u64>
         }
     }
     let is_all = |part: &Range<u64>| part.end - part.start == width;
-    match parts.first().is_some_and(is_all) {
-        true => Vec::new(),
-        false => parts,
+    if parts.first().is_some_and(is_all) {
+        Vec::new()
+    } else {
+        parts
     }
 }
 
@@ -185,9 +186,10 @@ impl BlockRunner<'_> {
         origin: Origin,
     ) {
         // Other blocks of a cluster do not know the reads of this one.
-        let origin = match R::DEFERS_UNWRITTEN && self.launch.cluster_blocks() > 1 {
-            true => origin.without_read(),
-            false => origin,
+        let origin = if R::DEFERS_UNWRITTEN && self.launch.cluster_blocks() > 1 {
+            origin.without_read()
+        } else {
+            origin
         };
         region.mark_unset(lane, offset, bytes, bits, origin);
     }

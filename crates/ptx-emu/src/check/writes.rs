@@ -89,9 +89,10 @@ impl WrittenShadow {
         });
         let is_all = offset == 0 && bytes >= self.bytes;
         if added != 0 || is_all {
-            let left = match is_all {
-                true => 0,
-                false => self.left.load(Relaxed) - u64::from(added),
+            let left = if is_all {
+                0
+            } else {
+                self.left.load(Relaxed) - u64::from(added)
             };
             self.left.store(left, Relaxed);
             if left == 0 {

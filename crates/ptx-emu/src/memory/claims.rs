@@ -128,9 +128,10 @@ impl Claims {
     /// True if something of a range must not be read, or written.
     #[inline]
     pub(crate) fn keeps(&self, offset: u64, bytes: u64, writes: bool) -> bool {
-        match writes {
-            false => self.unreadable.touches(offset, bytes),
-            true => self.unwritable.touches(offset, bytes),
+        if writes {
+            self.unwritable.touches(offset, bytes)
+        } else {
+            self.unreadable.touches(offset, bytes)
         }
     }
 

@@ -447,9 +447,12 @@ impl GlobalMemory {
             bytes: buffer.bytes,
             freed: true,
         });
-        let distance = |n: &Neighbour| match address < n.base {
-            true => n.base - address,
-            false => (address - n.base).saturating_sub(n.bytes.saturating_sub(1)),
+        let distance = |n: &Neighbour| {
+            if address < n.base {
+                n.base - address
+            } else {
+                (address - n.base).saturating_sub(n.bytes.saturating_sub(1))
+            }
         };
         let nearest = live.chain(freed).min_by_key(|n| (distance(n), n.base))?;
         (distance(&nearest) < REACH).then_some(nearest)

@@ -143,9 +143,10 @@ impl FunctionBuilder {
     pub(crate) fn exchange(&self) -> Exchange {
         let mut exchange = self.exchange;
         for update in &self.returning {
-            match self.frame.is_named_once(update.dst) {
-                true => exchange.silent |= update.kind,
-                false => exchange.note(update.space),
+            if self.frame.is_named_once(update.dst) {
+                exchange.silent |= update.kind
+            } else {
+                exchange.note(update.space)
             }
         }
         exchange

@@ -150,9 +150,10 @@ fn follow(
         let Some(propagation) = Propagation::new(facts, shadows, zero) else {
             continue;
         };
-        match is_late {
-            true => inst.late = Some(Box::new(propagation)),
-            false => inst.unset = Some(Box::new(propagation)),
+        if is_late {
+            inst.late = Some(Box::new(propagation))
+        } else {
+            inst.unset = Some(Box::new(propagation))
         }
         if let (Rule::Memory(_) | Rule::Shuffled, Op::Other(op)) = (facts.rule, &mut inst.op) {
             op.track(&|slot| shadows.of(slot), is_late);

@@ -233,10 +233,7 @@ impl Propagation {
         let mut origins = unset.map(|shadow| origin_of(registers, shadow, lane));
         let first = origins.next().unwrap_or_default();
         let moves = !has_flags && self.moves(registers, lane) && origins.all(Origin::is_moved);
-        match moves {
-            true => first,
-            false => first.computed(),
-        }
+        if moves { first } else { first.computed() }
     }
 
     /// True if the unset bits of a lane's operands only change their places.

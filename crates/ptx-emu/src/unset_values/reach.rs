@@ -42,9 +42,10 @@ pub(super) fn maybe_unset_late(facts: &[Facts], numbers: Numbers, early: &[usize
             open.extend(writes(facts, numbers));
         }
     }
-    match open.len() == early.len() {
-        true => open,
-        false => reached(facts, numbers, open),
+    if open.len() == early.len() {
+        open
+    } else {
+        reached(facts, numbers, open)
     }
 }
 

@@ -48,9 +48,10 @@ pub(super) fn declaration<'a>(
                 );
                 return Err(Problem::invalid(variable.name.pos, message));
             }
-            match head.is_opaque {
-                true => c.skip_braces()?,
-                false => variable.init = Some(init(c, 0)?),
+            if head.is_opaque {
+                c.skip_braces()?
+            } else {
+                variable.init = Some(init(c, 0)?)
             }
         }
         push(variable);
@@ -262,9 +263,10 @@ pub(super) fn addend(c: &mut Cursor<'_, '_>) -> Result<i64> {
         };
         c.bump();
         let value = constant::product(c, "a byte offset")?;
-        sum = match negative {
-            false => sum.wrapping_add(value),
-            true => sum.wrapping_sub(value),
+        sum = if negative {
+            sum.wrapping_sub(value)
+        } else {
+            sum.wrapping_add(value)
         };
     }
 }

@@ -138,9 +138,10 @@ impl Alone {
     /// The row of a kind, if it has been made.
     #[inline(always)]
     fn row<'a>(&'a self, near: &'a Near, kind: Kind) -> Option<&'a Row> {
-        match near.kind == kind {
-            true => Some(near.row),
-            false => Some(&self.far.as_ref()?.row),
+        if near.kind == kind {
+            Some(near.row)
+        } else {
+            Some(&self.far.as_ref()?.row)
         }
     }
 
@@ -240,9 +241,10 @@ impl Alone {
     pub(super) fn put(&mut self, mut near: Near, kind: Kind, record: &Record, part: Part) {
         let number = self.number_of(&mut near, Time::of(record));
         let known = self.known(kind);
-        let row = match near.kind == kind {
-            true => near.row,
-            false => &mut self.far.get_or_insert_default().row,
+        let row = if near.kind == kind {
+            near.row
+        } else {
+            &mut self.far.get_or_insert_default().row
         };
         for granule in members(part.granules) {
             let lane = part.map.lanes(granule).trailing_zeros();

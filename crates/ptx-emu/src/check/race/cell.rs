@@ -88,9 +88,10 @@ impl Record {
 
 /// 0 for lanes of one warp, 1 for warps of one block, 2 for blocks.
 pub(super) fn distance(a: &Record, b: &Record) -> u32 {
-    match a.block == b.block {
-        true => u32::from(a.warp != b.warp),
-        false => 2,
+    if a.block == b.block {
+        u32::from(a.warp != b.warp)
+    } else {
+        2
     }
 }
 
@@ -160,9 +161,10 @@ impl Cell {
     /// The accesses of the same kind.
     #[inline(always)]
     fn like<B: BlockOrder>(&mut self, now: &Now<B>) -> &mut Accesses {
-        match now.record.strong {
-            false => &mut self.weak,
-            true => self.strong.get_or_insert_default(),
+        if now.record.strong {
+            self.strong.get_or_insert_default()
+        } else {
+            &mut self.weak
         }
     }
 
@@ -175,10 +177,13 @@ impl Cell {
     ) -> Option<Record> {
         let weak = of(&self.weak).racing(now);
         match &self.strong {
-            Some(strong) if weak.is_none() => match now.record.strong {
-                false => of(strong).racing(now),
-                true => of(strong).unsuited(now),
-            },
+            Some(strong) if weak.is_none() => {
+                if now.record.strong {
+                    of(strong).unsuited(now)
+                } else {
+                    of(strong).racing(now)
+                }
+            }
             _ => weak,
         }
     }

@@ -215,9 +215,10 @@ impl Clocks {
     /// For each warp of the cluster the clock below which this warp knows that a device-wide fence
     /// has followed its accesses.
     pub(crate) fn fenced(&self, warp: usize) -> &[u32] {
-        match self.orders_blocks() {
-            true => &self.seen[warp * self.width + self.warps..][..self.warps],
-            false => &[],
+        if self.orders_blocks() {
+            &self.seen[warp * self.width + self.warps..][..self.warps]
+        } else {
+            &[]
         }
     }
 
@@ -231,9 +232,10 @@ impl Clocks {
     /// The time up to which what other blocks have published is ordered before what the warp does.
     #[inline(always)]
     pub(crate) fn synchronized(&self, warp: usize) -> u32 {
-        match self.orders_blocks() {
-            true => self.seen[warp * self.width + 2 * self.warps],
-            false => 0,
+        if self.orders_blocks() {
+            self.seen[warp * self.width + 2 * self.warps]
+        } else {
+            0
         }
     }
 
@@ -454,9 +456,10 @@ impl<B: BlockOrder> Now<'_, B> {
     #[inline(always)]
     pub(super) fn unordered(&self, earlier: &Record) -> u32 {
         if earlier.block != self.record.block {
-            return match earlier.block == 0 {
-                true => 0,
-                false => self.unordered_of_block(earlier),
+            return if earlier.block == 0 {
+                0
+            } else {
+                self.unordered_of_block(earlier)
             };
         }
         if earlier.warp == self.record.warp && earlier.lanes == self.record.lanes {
@@ -472,9 +475,10 @@ impl<B: BlockOrder> Now<'_, B> {
         match cluster.position(|&block| block == earlier.block) {
             Some(rank) => {
                 let now = (self.rank, &self.record);
-                match self.blocks.is_before_in_cluster(earlier) {
-                    true => 0,
-                    false => self.clocks.unordered((rank, earlier), now),
+                if self.blocks.is_before_in_cluster(earlier) {
+                    0
+                } else {
+                    self.clocks.unordered((rank, earlier), now)
                 }
             }
             None if self.blocks.is_before(earlier) => 0,
@@ -491,17 +495,19 @@ impl<B: BlockOrder> Now<'_, B> {
                 lanes: u32::MAX,
                 ..*earlier
             };
-            return match self.is_after(&earlier) {
-                true => Relation::Before,
-                false => Relation::Unordered,
+            return if self.is_after(&earlier) {
+                Relation::Before
+            } else {
+                Relation::Unordered
             };
         }
         if earlier.clock == now.clock {
             return Relation::OneTime;
         }
-        match self.clocks.has_passed(self.rank, now.warp, earlier.clock) {
-            true => Relation::Before,
-            false => Relation::Unclear,
+        if self.clocks.has_passed(self.rank, now.warp, earlier.clock) {
+            Relation::Before
+        } else {
+            Relation::Unclear
         }
     }
 

@@ -44,9 +44,10 @@ impl Run {
             Kind::Load => 0,
             Kind::Store => STORES,
         };
-        let path = match record.non_coherent {
-            true => IS_NON_COHERENT,
-            false => 0,
+        let path = if record.non_coherent {
+            IS_NON_COHERENT
+        } else {
+            0
         };
         Self {
             distances: map.distances,

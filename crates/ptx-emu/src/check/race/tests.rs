@@ -285,9 +285,10 @@ struct Access {
 impl Access {
     /// The granules of a lane.
     fn granules(&self, lane: u32) -> std::ops::Range<u32> {
-        let element = match self.is_shared {
-            true => 0,
-            false => lane - self.lanes.trailing_zeros(),
+        let element = if self.is_shared {
+            0
+        } else {
+            lane - self.lanes.trailing_zeros()
         };
         let start = self.first + (element << self.shift);
         start..start + (1 << self.shift)
@@ -299,9 +300,10 @@ impl Access {
         let first = self.lanes.trailing_zeros() as usize;
         Part {
             granules: granules.fold(0, |granules, granule| granules | 1 << granule),
-            map: match self.is_shared {
-                true => LaneMap::same(self.lanes),
-                false => LaneMap::consecutive(self.shift, self.first, first),
+            map: if self.is_shared {
+                LaneMap::same(self.lanes)
+            } else {
+                LaneMap::consecutive(self.shift, self.first, first)
             },
         }
     }
@@ -373,20 +375,22 @@ impl Both {
         for lane in lanes_of(access.lanes).map(u32::from) {
             now.record.lanes = 1 << lane;
             for granule in access.granules(lane) {
-                let races = |cell: &mut Cell| match is_store {
-                    false => cell.load(now).is_some(),
-                    true => {
+                let races = |cell: &mut Cell| {
+                    if is_store {
                         cell.store_conflict(now).is_some() || {
                             cell.note_store(now);
                             false
                         }
+                    } else {
+                        cell.load(now).is_some()
                     }
                 };
                 let is_race = races(&mut self.cells[granule as usize]);
                 if !is_together {
-                    let races = match is_store {
-                        false => self.line.load(granule.into(), now).is_some(),
-                        true => races(self.line.cell(granule.into())),
+                    let races = if is_store {
+                        races(self.line.cell(granule.into()))
+                    } else {
+                        self.line.load(granule.into(), now).is_some()
                     };
                     assert_eq!(races, is_race);
                 }
@@ -458,9 +462,10 @@ fn together(seed: u64, lanes: Lanes) -> u32 {
             }
             _ => {}
         }
-        let access = match is_scattered && random.u32(0..16) > 0 {
-            true => Access::scattered(&mut random),
-            false => Access::random(&mut random),
+        let access = if is_scattered && random.u32(0..16) > 0 {
+            Access::scattered(&mut random)
+        } else {
+            Access::random(&mut random)
         };
         if lanes == Lanes::OfWarps && random.u32(0..32) > 0 {
             (block, warp) = (0, (access.first / 4 % 3) as u16);
