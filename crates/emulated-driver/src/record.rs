@@ -140,9 +140,10 @@ fn map(file: &File) -> io::Result<&'static Counters> {
 fn open_record(path: &Path, inode: u64) -> io::Result<File> {
     let open = |path: &Path| {
         let file = OpenOptions::new().read(true).append(true).open(path)?;
-        match file.metadata()?.ino() == inode {
-            true => Ok(file),
-            false => Err(io::Error::other("this is another file")),
+        if file.metadata()?.ino() == inode {
+            Ok(file)
+        } else {
+            Err(io::Error::other("this is another file"))
         }
     };
     let own = |number: &OsStr| Path::new("/proc/self/fd").join(number);

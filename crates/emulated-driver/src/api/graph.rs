@@ -186,9 +186,12 @@ fn neighbours(node: Handle, are_before: bool) -> Outcome<Vec<Handle>> {
     with(|driver| {
         let edges = driver.graph_of(node)?.edges();
         Ok(edges
-            .filter_map(|(from, to)| match are_before {
-                true => (to == node).then_some(from),
-                false => (from == node).then_some(to),
+            .filter_map(|(from, to)| {
+                if are_before {
+                    (to == node).then_some(from)
+                } else {
+                    (from == node).then_some(to)
+                }
             })
             .collect())
     })

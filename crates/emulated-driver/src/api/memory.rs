@@ -38,9 +38,12 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
     })?;
     // A fault of the context does not keep memory from being freed.
     let _ = queue::finish_context(context);
-    with(|driver| match driver.free(address) {
-        true => Ok(()),
-        false => Err(Code::INVALID_VALUE),
+    with(|driver| {
+        if driver.free(address) {
+            Ok(())
+        } else {
+            Err(Code::INVALID_VALUE)
+        }
     })
 }
 
@@ -91,9 +94,10 @@ fn register(host: u64, bytes: usize) -> Outcome {
             // reach out of it at both ends, inside its pages, where nothing is accessed.
             Some(unsafe { std::slice::from_raw_parts(base as *const AtomicU32, words) })
         });
-        match is_shared {
-            true => driver.note(host, bytes, Kind::Registered, context, None),
-            false => Err(refuse("kernels have other memory at these addresses")),
+        if is_shared {
+            driver.note(host, bytes, Kind::Registered, context, None)
+        } else {
+            Err(refuse("kernels have other memory at these addresses"))
         }
     })
 }

@@ -121,9 +121,10 @@ fn symbol(name: &str, version: c_int) -> Option<String> {
         1 => name.to_owned(),
         number => format!("{name}_v{number}"),
     };
-    Some(match symbol == RENAMED.0 {
-        true => RENAMED.1.to_owned(),
-        false => symbol,
+    Some(if symbol == RENAMED.0 {
+        RENAMED.1.to_owned()
+    } else {
+        symbol
     })
 }
 
@@ -197,9 +198,10 @@ unsafe fn get(
         put(to, address)?;
         put_if_wanted(status, number);
     }
-    match address.is_null() && status.is_null() {
-        true => Err(Code::NOT_FOUND),
-        false => Ok(()),
+    if address.is_null() && status.is_null() {
+        Err(Code::NOT_FOUND)
+    } else {
+        Ok(())
     }
 }
 

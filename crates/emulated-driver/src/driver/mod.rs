@@ -73,12 +73,13 @@ pub(crate) fn start() -> Outcome {
         report::started();
         *driver = Some(Driver::new(Settings::get()));
     }
-    match driver
+    if driver
         .as_ref()
         .is_some_and(|driver| driver.devices.is_empty())
     {
-        true => Err(Code::NO_DEVICE),
-        false => Ok(()),
+        Err(Code::NO_DEVICE)
+    } else {
+        Ok(())
     }
 }
 

@@ -239,10 +239,13 @@ impl Driver {
                 // SAFETY: the value is ours, and the program keeps the word.
                 unsafe { copy.execute(self) }
             }
-            Work::Free(address) => match self.free(address) {
-                true => Ok(()),
-                false => Err(Code::INVALID_VALUE),
-            },
+            Work::Free(address) => {
+                if self.free(address) {
+                    Ok(())
+                } else {
+                    Err(Code::INVALID_VALUE)
+                }
+            }
             Work::Nothing | Work::Wait(..) | Work::WaitValue { .. } => Ok(()),
             Work::Call(..) | Work::Callback(..) | Work::All(_) => unreachable!("done by `step`"),
         }

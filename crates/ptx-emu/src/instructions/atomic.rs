@@ -81,9 +81,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     }
     r.check_common(space)?;
     let Some(update) = Update::new(op, ty) else {
-        return Err(match ty == ScalarType::B128 || Half::of(ty).is_some() {
-            true => r.unsupported_type(ty),
-            false => r.no_such_type(ty),
+        return Err(if ty == ScalarType::B128 || Half::of(ty).is_some() {
+            r.unsupported_type(ty)
+        } else {
+            r.no_such_type(ty)
         });
     };
     let (is_red, is_cas) = (r.opcode == "red", op == AtomicOp::Cas);
@@ -141,9 +142,10 @@ fn note_word(r: &mut Reader, (space, address): (Space, Address), bytes: u32, is_
         space,
         address,
         bytes,
-        access: match is_cas {
-            true => WordAccess::CompareAndSwap,
-            false => WordAccess::Update,
+        access: if is_cas {
+            WordAccess::CompareAndSwap
+        } else {
+            WordAccess::Update
         },
     });
 }
@@ -185,9 +187,10 @@ impl Execute for Atomic {
         }
         let (before, polled) = (runner.turn.changes, warp.polled(&self.access));
         runner.access(warp, at, &self.access, self)?;
-        match runner.turn.changes == before {
-            true => runner.watch(warp, at, &self.access, polled),
-            false => warp.spin.is_pure = false,
+        if runner.turn.changes == before {
+            runner.watch(warp, at, &self.access, polled)
+        } else {
+            warp.spin.is_pure = false
         }
         Ok(Next::Step)
     }

@@ -60,9 +60,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
         (Some(Space::Global), Some(Space::Shared)) => false,
         _ => return Err(r.unsupported("spaces")),
     };
-    let (completion, class) = match is_load {
-        true => ("mbarrier::complete_tx::bytes", InstructionClass::Load),
-        false => ("bulk_group", InstructionClass::Store),
+    let (completion, class) = if is_load {
+        ("mbarrier::complete_tx::bytes", InstructionClass::Load)
+    } else {
+        ("bulk_group", InstructionClass::Store)
     };
     r.class = class;
     if !r.has(completion) {
@@ -73,9 +74,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
     let dst = r.address(to.unwrap_or(Space::Generic))?;
     let src = r.address(from.unwrap_or(Space::Generic))?;
     let bytes = r.src(ScalarType::U32)?;
-    let barrier = match is_load {
-        true => Some(r.address(Space::SharedCluster)?),
-        false => None,
+    let barrier = if is_load {
+        Some(r.address(Space::SharedCluster)?)
+    } else {
+        None
     };
     r.function.note_access(Space::Shared, 4);
     r.function.exchange.bulk = true;
@@ -90,9 +92,10 @@ pub(super) fn read(r: &mut Reader) -> Read<Op> {
 }
 
 fn completion_name(is_load: bool) -> &'static str {
-    match is_load {
-        true => "`.mbarrier::complete_tx::bytes`",
-        false => "`.bulk_group`",
+    if is_load {
+        "`.mbarrier::complete_tx::bytes`"
+    } else {
+        "`.bulk_group`"
     }
 }
 
@@ -151,9 +154,10 @@ impl Issue {
             let reason = "a bulk copy to the shared memory of another block";
             return Err(runner.unsupported(thread, copy.pc, reason));
         }
-        let (load, store) = match is_load {
-            true => (copy.global, copy.shared),
-            false => (copy.shared, copy.global),
+        let (load, store) = if is_load {
+            (copy.global, copy.shared)
+        } else {
+            (copy.shared, copy.global)
         };
         let (load, store) = ([load; LANES], [store; LANES]);
         for (kind, addresses) in [(AccessKind::Load, &load), (AccessKind::Store, &store)] {

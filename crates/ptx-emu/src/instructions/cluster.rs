@@ -172,9 +172,10 @@ impl Execute for MapAddress {
                 .ok_or_else(|| not_shared(runner, warp.thread(lane), at.pc, "mapa", address))?;
             let (_, offset) = rank_of(address);
             let rank = warp.registers.lane(self.rank, lane) as u32;
-            let mapped = match rank as usize == runner.block.rank {
-                true => offset,
-                false => in_cluster(offset, rank),
+            let mapped = if rank as usize == runner.block.rank {
+                offset
+            } else {
+                in_cluster(offset, rank)
             };
             let base = if self.is_generic { SHARED_WINDOW } else { 0 };
             warp.registers.set_lane(self.dst, lane, base + mapped);
@@ -207,9 +208,10 @@ impl Execute for RankOfAddress {
 
 /// The shared address of one that may be generic, if it is in shared memory.
 fn shared_address(address: u64, is_generic: bool) -> Option<u64> {
-    match is_generic {
-        false => Some(address),
-        true => (space_of(address) == Space::Shared).then(|| address - SHARED_WINDOW),
+    if is_generic {
+        (space_of(address) == Space::Shared).then(|| address - SHARED_WINDOW)
+    } else {
+        Some(address)
     }
 }
 

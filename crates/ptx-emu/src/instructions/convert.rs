@@ -254,9 +254,10 @@ impl Conversion {
             && (dst, src) == (RegClass::B32, RegClass::B32)
             && !self.integral
         {
-            return Some(match self.ftz {
-                true => lane_loop!(map1, |a: f32| saturate(flush(a))),
-                false => lane_loop!(map1, |a: f32| saturate(a)),
+            return Some(if self.ftz {
+                lane_loop!(map1, |a: f32| saturate(flush(a)))
+            } else {
+                lane_loop!(map1, |a: f32| saturate(a))
             });
         }
         if self.sat || self.relu || self.ftz {
@@ -375,9 +376,10 @@ impl Conversion {
     /// The source as an integer.
     fn integer(&self, raw: u64) -> i128 {
         let shift = 64 - self.src_ty.bits();
-        match self.src_ty.is_signed() {
-            true => i128::from(((raw << shift) as i64) >> shift),
-            false => i128::from(raw << shift >> shift),
+        if self.src_ty.is_signed() {
+            i128::from(((raw << shift) as i64) >> shift)
+        } else {
+            i128::from(raw << shift >> shift)
         }
     }
 
@@ -395,9 +397,10 @@ impl Conversion {
     /// Cuts to the destination type, then extends by its sign.
     fn extended(&self, value: u64) -> u64 {
         let shift = 64 - self.dst_ty.bits();
-        match self.dst_ty.is_signed() {
-            true => ((value << shift) as i64 >> shift) as u64,
-            false => value << shift >> shift,
+        if self.dst_ty.is_signed() {
+            ((value << shift) as i64 >> shift) as u64
+        } else {
+            value << shift >> shift
         }
     }
 
@@ -456,9 +459,10 @@ impl Conversion {
                 self.rounding.unwrap_or(Rounding::Nearest),
             );
             // An integral value of the source is one of the (same) destination type.
-            return match value.is_nan() && self.dst_ty == ScalarType::F64 {
-                true => self.finish(raw | 1 << 51),
-                false => self.finish(exact::convert(value.to_bits(), &F64, to, Rounding::Nearest)),
+            return if value.is_nan() && self.dst_ty == ScalarType::F64 {
+                self.finish(raw | 1 << 51)
+            } else {
+                self.finish(exact::convert(value.to_bits(), &F64, to, Rounding::Nearest))
             };
         }
         match (self.src_ty, self.dst_ty) {

@@ -66,9 +66,10 @@ impl Elements {
         let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
         let rows: Box<[_]> = rows.collect();
         let rows = rows.iter().any(Option::is_some).then_some(rows);
-        match is_late {
-            true => self.late = rows,
-            false => self.unset = rows,
+        if is_late {
+            self.late = rows
+        } else {
+            self.unset = rows
         }
     }
 

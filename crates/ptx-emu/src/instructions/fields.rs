@@ -211,9 +211,10 @@ fn find_nth(mask: u32, base: u32, offset: i32) -> u32 {
 /// `bmsk`: a mask of `b` bits from bit `a` up. `aux` bit 0: `.clamp`.
 fn bmsk() -> Apply {
     portable_loop!(map2_aux, |aux, a: u32, b: u32| -> u32 {
-        let [first, count] = match aux & 1 != 0 {
-            true => [a.min(32), b.min(32)],
-            false => [a & 31, b & 31],
+        let [first, count] = if aux & 1 != 0 {
+            [a.min(32), b.min(32)]
+        } else {
+            [a & 31, b & 31]
         };
         (low_ones(count) << first) as u32
     })

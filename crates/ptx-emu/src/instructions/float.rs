@@ -352,9 +352,10 @@ fn multiply_add_down([a, b, c]: [f32; 3]) -> Option<f32> {
     let nearest = sum as f32;
     let wide = f64::from(nearest);
     let is_above = wide > sum || wide == sum && error < 0.0;
-    Some(match is_above {
-        true => nearest.next_down(),
-        false => nearest,
+    Some(if is_above {
+        nearest.next_down()
+    } else {
+        nearest
     })
 }
 

@@ -310,9 +310,10 @@ fn finish(aux: u32, bits: u16) -> u16 {
     let bits = flushed(aux, bits);
     if aux & SAT != 0 {
         let one = half.narrow(1.0);
-        return match is_nan || bits & SIGN != 0 {
-            true => 0,
-            false => bits.min(one),
+        return if is_nan || bits & SIGN != 0 {
+            0
+        } else {
+            bits.min(one)
         };
     }
     if is_nan {
@@ -377,16 +378,18 @@ fn extremum(aux: u32, a: u16, b: u16, largest: bool) -> u16 {
         (false, false) => {
             let (x, y) = (half.widen(a), half.widen(b));
             // Of two zeros, the negative one counts as less.
-            let first = match x == y {
-                true => (a & SIGN == 0) == largest,
-                false => (x > y) == largest,
+            let first = if x == y {
+                (a & SIGN == 0) == largest
+            } else {
+                (x > y) == largest
             };
             if first { a } else { b }
         }
     };
-    match xorsign && result != CANONICAL_NAN {
-        true => result | sign,
-        false => result,
+    if xorsign && result != CANONICAL_NAN {
+        result | sign
+    } else {
+        result
     }
 }
 
@@ -462,12 +465,11 @@ mod tests {
                 let wide = half.widen(bits);
                 let expected =
                     exact::convert(bits.into(), exact_format(half), &F64, Rounding::Nearest);
-                match half.is_nan(bits) {
-                    true => assert!(wide.is_nan(), "{bits:#x}"),
-                    false => {
-                        assert_eq!(f64::from(wide).to_bits(), expected, "{bits:#x}");
-                        assert_eq!(half.narrow(wide.into()), bits);
-                    }
+                if half.is_nan(bits) {
+                    assert!(wide.is_nan(), "{bits:#x}")
+                } else {
+                    assert_eq!(f64::from(wide).to_bits(), expected, "{bits:#x}");
+                    assert_eq!(half.narrow(wide.into()), bits);
                 }
             }
         }

@@ -211,16 +211,18 @@ pub(super) fn packed16(r: &mut Reader, is_signed: bool) -> Read<Op> {
 }
 
 fn add(ty: IntType, sat: bool) -> Apply {
-    match sat {
-        true => lane_loop!(map2, |a: i32, b: i32| a.saturating_add(b)),
-        false => by_width!(ty, T => lane_loop!(map2, |a: T, b: T| a.wrapping_add(b))),
+    if sat {
+        lane_loop!(map2, |a: i32, b: i32| a.saturating_add(b))
+    } else {
+        by_width!(ty, T => lane_loop!(map2, |a: T, b: T| a.wrapping_add(b)))
     }
 }
 
 fn sub(ty: IntType, sat: bool) -> Apply {
-    match sat {
-        true => lane_loop!(map2, |a: i32, b: i32| a.saturating_sub(b)),
-        false => by_width!(ty, T => lane_loop!(map2, |a: T, b: T| a.wrapping_sub(b))),
+    if sat {
+        lane_loop!(map2, |a: i32, b: i32| a.saturating_sub(b))
+    } else {
+        by_width!(ty, T => lane_loop!(map2, |a: T, b: T| a.wrapping_sub(b)))
     }
 }
 
@@ -286,9 +288,12 @@ fn mad(ty: IntType, half: Half, sat: bool) -> Apply {
 
 /// The 48-bit product of the low 24 bits: its low 32 bits, or bits 16 to 47.
 fn product24(signed: bool, high: bool, a: u32, b: u32) -> u32 {
-    let extend = |x: u32| match signed {
-        true => i64::from((x << 8) as i32 >> 8),
-        false => i64::from(x & 0xff_ffff),
+    let extend = |x: u32| {
+        if signed {
+            i64::from((x << 8) as i32 >> 8)
+        } else {
+            i64::from(x & 0xff_ffff)
+        }
     };
     let product = extend(a) * extend(b);
     (if high { product >> 16 } else { product }) as u32
@@ -304,9 +309,10 @@ fn mul24() -> Apply {
 fn mad24() -> Apply {
     portable_loop!(map3_aux, |aux, a: u32, b: u32, c: u32| -> u32 {
         let product = product24(aux & 1 != 0, aux & 2 != 0, a, b);
-        match aux & 4 != 0 {
-            true => (product as i32).saturating_add(c as i32) as u32,
-            false => product.wrapping_add(c),
+        if aux & 4 != 0 {
+            (product as i32).saturating_add(c as i32) as u32
+        } else {
+            product.wrapping_add(c)
         }
     })
 }
@@ -336,16 +342,18 @@ fn neg(ty: IntType) -> Apply {
 }
 
 fn min(ty: IntType, relu: bool) -> Apply {
-    match relu {
-        true => lane_loop!(map2, |a: i32, b: i32| a.min(b).max(0)),
-        false => by_type!(ty, T => lane_loop!(map2, |a: T, b: T| a.min(b))),
+    if relu {
+        lane_loop!(map2, |a: i32, b: i32| a.min(b).max(0))
+    } else {
+        by_type!(ty, T => lane_loop!(map2, |a: T, b: T| a.min(b)))
     }
 }
 
 fn max(ty: IntType, relu: bool) -> Apply {
-    match relu {
-        true => lane_loop!(map2, |a: i32, b: i32| a.max(b).max(0)),
-        false => by_type!(ty, T => lane_loop!(map2, |a: T, b: T| a.max(b))),
+    if relu {
+        lane_loop!(map2, |a: i32, b: i32| a.max(b).max(0))
+    } else {
+        by_type!(ty, T => lane_loop!(map2, |a: T, b: T| a.max(b)))
     }
 }
 

@@ -165,9 +165,10 @@ impl Object {
         }
         let is_plain = matches!(self.verb, Verb::Init | Verb::Inval);
         let request = Request {
-            kind: match is_plain {
-                true => AccessKind::Store,
-                false => AccessKind::Atomic,
+            kind: if is_plain {
+                AccessKind::Store
+            } else {
+                AccessKind::Atomic
             },
             addresses: &offsets,
             mask: at.active,
@@ -585,9 +586,10 @@ impl Execute for Wait {
                 continue;
             };
             let (phase, operand) = (barrier.phase, warp.registers.lane(self.operand, lane));
-            let is_done = match self.by_parity {
-                true => (phase ^ operand) & 1 == 1,
-                false => phase != operand,
+            let is_done = if self.by_parity {
+                (phase ^ operand) & 1 == 1
+            } else {
+                phase != operand
             };
             let is_known = operand == phase || operand.checked_add(1) == Some(phase);
             if !(self.by_parity || is_known) {

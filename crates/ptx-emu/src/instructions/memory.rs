@@ -327,9 +327,10 @@ impl Execute for Load {
         if let Some(device) = self.acquires {
             runner.note_acquire(warp, device);
         }
-        let polled = match self.may_poll() {
-            true => warp.polled(&self.access),
-            false => None,
+        let polled = if self.may_poll() {
+            warp.polled(&self.access)
+        } else {
+            None
         };
         let is_late = warp.registers.late;
         runner.access(warp, at, &self.access, self)?;
@@ -394,9 +395,10 @@ impl Action for Load {
             } else {
                 for Piece { lanes, is_same } in span.pieces(mask) {
                     let (lane, offset) = (lanes.start, offset(lanes.start));
-                    match is_same {
-                        true => region.load_same(lane, offset, &mut row[lanes]),
-                        false => region.load_row(lane, offset, &mut row[lanes]),
+                    if is_same {
+                        region.load_same(lane, offset, &mut row[lanes])
+                    } else {
+                        region.load_row(lane, offset, &mut row[lanes])
                     }
                 }
             }
@@ -535,9 +537,10 @@ impl Action for Store {
             }),
             Some(words) => span.pieces(mask).for_each(|Piece { lanes, is_same }| {
                 let (lane, offset) = (lanes.start, offset(lanes.start));
-                match is_same {
-                    true => region.store_same(lane, offset, &words[lanes]),
-                    false => region.store_row(lane, offset, &words[lanes]),
+                if is_same {
+                    region.store_same(lane, offset, &words[lanes])
+                } else {
+                    region.store_row(lane, offset, &words[lanes])
                 }
             }),
             None if request.strong => self.elements.scatter(registers, mask, |lane, k, value| {

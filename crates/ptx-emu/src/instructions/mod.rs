@@ -130,24 +130,33 @@ fn operation(r: &mut Reader) -> Read<Op> {
         "isspacep" => moves::is_space(r),
         "cvt" => convert::read(r),
         "ld" | "ldu" => memory::load(r),
-        "st" => match r.has("async") {
-            true => store_async::read(r),
-            false => memory::store(r),
-        },
+        "st" => {
+            if r.has("async") {
+                store_async::read(r)
+            } else {
+                memory::store(r)
+            }
+        }
         "prefetch" | "prefetchu" => cache_hints::prefetch(r),
         "applypriority" => cache_hints::apply_priority(r),
         "atom" | "red" => atomic::read(r),
         "fence" | "membar" => fence::read(r),
         "cp" => asynchronous_copy(r),
         "mbarrier" => mbarrier::read(r),
-        "bar" => match r.has("warp") {
-            true => warp_wide::barrier(r),
-            false => barrier::read(r),
-        },
-        "barrier" => match r.has("cluster") {
-            true => cluster::barrier(r),
-            false => barrier::read(r),
-        },
+        "bar" => {
+            if r.has("warp") {
+                warp_wide::barrier(r)
+            } else {
+                barrier::read(r)
+            }
+        }
+        "barrier" => {
+            if r.has("cluster") {
+                cluster::barrier(r)
+            } else {
+                barrier::read(r)
+            }
+        }
         "mapa" => cluster::map_address(r),
         "getctarank" => cluster::rank_of_address(r),
         "shfl" | "vote" | "match" | "redux" | "elect" => warp_wide::read(r),
@@ -205,9 +214,10 @@ fn asynchronous_copy(r: &mut Reader) -> Read<Op> {
     if r.has("mbarrier") {
         return copy::arrive_behind(r);
     }
-    match r.has("bulk") {
-        true => bulk::read(r),
-        false => copy::read(r),
+    if r.has("bulk") {
+        bulk::read(r)
+    } else {
+        copy::read(r)
     }
 }
 

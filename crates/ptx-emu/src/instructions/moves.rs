@@ -192,9 +192,10 @@ impl Execute for Clock {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         let (launch, block) = (runner.launch, u64::from(runner.block_number()));
         let random = |more: u64| fastrand::Rng::with_seed(launch.seed ^ more);
-        let start = match self.is_global {
-            true => EPOCH + random(0).u64(0..SPREAD) + u64::from(launch.first_block) * BLOCK_NANOS,
-            false => random(block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(0..CLOCKS),
+        let start = if self.is_global {
+            EPOCH + random(0).u64(0..SPREAD) + u64::from(launch.first_block) * BLOCK_NANOS
+        } else {
+            random(block.wrapping_mul(0x9e37_79b9_7f4a_7c15)).u64(0..CLOCKS)
         };
         let now = start + runner.turn.executed;
         warp.registers.fill(self.dst, at.active, now >> self.shift);

@@ -188,9 +188,10 @@ fn to_tf32(aux: u32, a: u32) -> u32 {
         (0, _) => a + HALF,
         _ => a + (HALF - 1) + (a >> 13 & 1),
     } & !CUT;
-    match aux & 8 != 0 && rounded & 0x7fff_ffff == 0x7f80_0000 {
-        true => rounded & 0x8000_0000 | 0x7f7f_e000,
-        false => rounded,
+    if aux & 8 != 0 && rounded & 0x7fff_ffff == 0x7f80_0000 {
+        rounded & 0x8000_0000 | 0x7f7f_e000
+    } else {
+        rounded
     }
 }
 
@@ -219,9 +220,10 @@ fn pack(r: &mut Reader) -> Read<Op> {
     r.operands(if bits < 16 { 4 } else { 3 })?;
     let dst = r.dst(ScalarType::B32)?;
     let (a, b) = (r.src(ScalarType::S32)?, r.src(ScalarType::S32)?);
-    let c = match bits < 16 {
-        true => Some(r.src(ScalarType::B32)?),
-        false => None,
+    let c = if bits < 16 {
+        Some(r.src(ScalarType::B32)?)
+    } else {
+        None
     };
     other(Pack {
         bits,
@@ -245,9 +247,10 @@ struct Pack {
 
 impl Execute for Pack {
     fn execute(&self, _: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
-        let (least, most) = match self.is_signed {
-            true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
-            false => (0, (1 << self.bits) - 1),
+        let (least, most) = if self.is_signed {
+            (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1)
+        } else {
+            (0, (1 << self.bits) - 1)
         };
         for lane in lanes(at.active) {
             let value = |slot: Slot| warp.registers.lane(slot, lane) as u32;

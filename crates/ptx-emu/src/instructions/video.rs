@@ -142,17 +142,19 @@ impl Part {
 /// The low bits of a value, as a number.
 fn extend(value: u32, bits: u32, is_signed: bool) -> i64 {
     let shift = 32 - bits;
-    match is_signed {
-        true => i64::from((value << shift) as i32 >> shift),
-        false => i64::from(value << shift >> shift),
+    if is_signed {
+        i64::from((value << shift) as i32 >> shift)
+    } else {
+        i64::from(value << shift >> shift)
     }
 }
 
 /// A number cut off at the limits of a type of this many bits.
 fn saturate(value: i64, bits: u32, is_signed: bool) -> i64 {
-    match is_signed {
-        true => value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        false => value.clamp(0, (1 << bits) - 1),
+    if is_signed {
+        value.clamp(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        value.clamp(0, (1 << bits) - 1)
     }
 }
 

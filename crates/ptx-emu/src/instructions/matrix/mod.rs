@@ -44,9 +44,10 @@ fn elements<'a>(r: &mut Reader<'_, '_, 'a>, count: usize) -> Read<Vec<Operand<'a
         Some(elements) => elements,
         None => vec![operand.clone()],
     };
-    match elements.len() == count {
-        true => Ok(elements),
-        false => Err(r.unexpected(operand, NUMBER)),
+    if elements.len() == count {
+        Ok(elements)
+    } else {
+        Err(r.unexpected(operand, NUMBER))
     }
 }
 

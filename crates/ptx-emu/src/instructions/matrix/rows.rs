@@ -153,9 +153,12 @@ impl Together for Rows {
         warp: &mut Warp,
         party: &Party,
     ) -> Result<(), Stop> {
-        let turned = |matrix: Matrix| match self.is_transposed {
-            true => transposed(&matrix),
-            false => matrix,
+        let turned = |matrix: Matrix| {
+            if self.is_transposed {
+                transposed(&matrix)
+            } else {
+                matrix
+            }
         };
         let mut all = [[0u16; 8]; LANES];
         let is_load = self.access.kind == AccessKind::Load;

@@ -53,12 +53,11 @@ fn transfer(r: &mut Reader, is_load: bool, role: Role, shape: Shape) -> Read<Op>
     let space = r.space().unwrap_or(Space::Generic);
     let element = r.need("type", &Element::NAMES)?;
     let is_sum = role == Role::Accumulator;
-    let has_type = match is_sum {
-        true => {
-            let sums = [Element::F16, Element::F32, Element::F64, Element::S32];
-            sums.contains(&element) && is_wmma_shape(shape)
-        }
-        false => has_shape(element, shape, true),
+    let has_type = if is_sum {
+        let sums = [Element::F16, Element::F32, Element::F64, Element::S32];
+        sums.contains(&element) && is_wmma_shape(shape)
+    } else {
+        has_shape(element, shape, true)
     };
     if !has_type || element.bits() < 8 {
         return Err(r.unsupported("this shape with this type"));
@@ -69,23 +68,23 @@ fn transfer(r: &mut Reader, is_load: bool, role: Role, shape: Shape) -> Read<Op>
         shape,
         is_wmma: true,
     };
-    let (kind, class, name) = match is_load {
-        true => (AccessKind::Load, InstructionClass::Load, "wmma.load.sync"),
-        false => (
+    let (kind, class, name) = if is_load {
+        (AccessKind::Load, InstructionClass::Load, "wmma.load.sync")
+    } else {
+        (
             AccessKind::Store,
             InstructionClass::Store,
             "wmma.store.sync",
-        ),
+        )
     };
     (r.class, r.rule) = (class, Rule::Strict);
     let count = r.operands_between(2, 3)?;
     let (ty, number) = (element.register(), fragment.registers());
-    let (registers, (address, space)) = match is_load {
-        true => (written(r, ty, number)?, r.address_in(space)?),
-        false => {
-            let address = r.address_in(space)?;
-            (read(r, ty, number)?, address)
-        }
+    let (registers, (address, space)) = if is_load {
+        (written(r, ty, number)?, r.address_in(space)?)
+    } else {
+        let address = r.address_in(space)?;
+        (read(r, ty, number)?, address)
     };
     let stride = match count {
         3 => Some(r.src(ScalarType::B32)?),
@@ -167,9 +166,10 @@ impl Together for Transfer {
                     Some(slot) => warp.registers.lane(slot, lane) as u32 as usize,
                     None => dense,
                 };
-                let element = match self.is_by_rows {
-                    true => row * stride + column,
-                    false => column * stride + row,
+                let element = if self.is_by_rows {
+                    row * stride + column
+                } else {
+                    column * stride + row
                 };
                 let offset = element as u64 * u64::from(self.access.width);
                 let address = starts[lane].wrapping_add(offset);
