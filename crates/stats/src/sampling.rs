@@ -194,9 +194,10 @@ impl Collector {
 
     /// Whether there are enough samples and nothing speaks against them.
     pub fn is_settled(&self) -> bool {
-        let few = match self.began.elapsed() >= self.rule.min_time {
-            true => RESULT_SAMPLES.min(self.rule.min_samples),
-            false => self.rule.min_samples,
+        let few = if self.began.elapsed() >= self.rule.min_time {
+            RESULT_SAMPLES.min(self.rule.min_samples)
+        } else {
+            self.rule.min_samples
         };
         if self.samples_s.len() < few.max(1) {
             return false;

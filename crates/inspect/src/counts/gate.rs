@@ -115,12 +115,13 @@ impl Kernel {
     /// Its counts, as they are shown.
     fn rows(&self) -> BTreeMap<&str, String> {
         let counts = self.counts.iter();
-        let shown = counts.map(
-            |(name, count)| match name == SPILLS && self.stack_is_unknown {
-                true => (name.as_str(), format!("at least {}", grouped(*count))),
-                false => (name.as_str(), grouped(*count)),
-            },
-        );
+        let shown = counts.map(|(name, count)| {
+            if name == SPILLS && self.stack_is_unknown {
+                (name.as_str(), format!("at least {}", grouped(*count)))
+            } else {
+                (name.as_str(), grouped(*count))
+            }
+        });
         let unknown = self.stack_is_unknown.then(|| (STACK, "unknown".to_owned()));
         shown.chain(unknown).collect()
     }

@@ -120,9 +120,10 @@ fn run_on(
     let file = args.baseline.as_ref().filter(|_| args.update);
     let file = file.map(|path| OutputDocument::create("--baseline", path));
     let file = file.transpose()?;
-    let (counts, missing) = match args.is_ptx() {
-        true => of_file(Path::new(&args.of), toolkit)?,
-        false => of_lab(args, labs, toolkit)?,
+    let (counts, missing) = if args.is_ptx() {
+        of_file(Path::new(&args.of), toolkit)?
+    } else {
+        of_lab(args, labs, toolkit)?
     };
     let look = out.look();
     let mut ending = Ending::Fine;

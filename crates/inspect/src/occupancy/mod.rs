@@ -105,12 +105,13 @@ fn present(machine: &Machine) -> Result<(&'static Gpu, Option<String>), CommandE
             "{name} has compute capability {major}.{minor}, whose limits are unknown; choose the nearest GPU with --gpu"
         )));
     };
-    let note = match gpu.compute_capability == capability {
-        true => format!("this machine's {name}"),
-        false => format!(
+    let note = if gpu.compute_capability == capability {
+        format!("this machine's {name}")
+    } else {
+        format!(
             "this machine's {name} has compute capability {major}.{minor}, whose limits are not known here; these are the \
              figures of the newest before it (--gpu names another)"
-        ),
+        )
     };
     Ok((gpu, Some(note)))
 }

@@ -82,9 +82,12 @@ impl Report {
             Limiter::Registers => (held.registers_per_warp * warps, gpu.registers),
             Limiter::SharedMemory => (held.shared_mem_per_block_bytes, gpu.shared_mem_bytes),
         };
-        let tone = |blocks: &u32| match *blocks == held.blocks {
-            true => Tone::Caution,
-            false => Tone::Normal,
+        let tone = |blocks: &u32| {
+            if *blocks == held.blocks {
+                Tone::Caution
+            } else {
+                Tone::Normal
+            }
         };
         Table::new(&held.allowed)
             .toned("limit", Align::Left, |(limiter, blocks)| {
@@ -101,9 +104,10 @@ impl Report {
                 _ => (blocks.to_string(), tone(blocks)),
             })
             .toned("", Align::Left, |(_, blocks)| {
-                match *blocks == held.blocks {
-                    true => ("<- the limit".to_owned(), Tone::Caution),
-                    false => (String::new(), Tone::Normal),
+                if *blocks == held.blocks {
+                    ("<- the limit".to_owned(), Tone::Caution)
+                } else {
+                    (String::new(), Tone::Normal)
                 }
             })
             .render(look, 2)
@@ -210,9 +214,12 @@ impl Report {
             ))
         };
         let rows: Vec<(u32, Occupancy)> = sizes.into_iter().filter_map(held).collect();
-        let tone = |threads: u32| match threads == needs.threads {
-            true => Tone::Good,
-            false => Tone::Normal,
+        let tone = |threads: u32| {
+            if threads == needs.threads {
+                Tone::Good
+            } else {
+                Tone::Normal
+            }
         };
         let table = Table::new(&rows)
             .toned("threads", Align::Right, |(threads, _)| {

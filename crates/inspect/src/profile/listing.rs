@@ -56,9 +56,10 @@ pub fn render(
             missing,
         }) => (resources, sass, missing),
         Err(reason) => {
-            let told = match shown.sass {
-                true => reason,
-                false => unknown_resources(&reason),
+            let told = if shown.sass {
+                reason
+            } else {
+                unknown_resources(&reason)
             };
             (HashMap::new(), HashMap::new(), vec![told])
         }

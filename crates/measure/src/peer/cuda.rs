@@ -152,9 +152,10 @@ pub fn compile(
     for counterpart in source.kernels {
         let peer = |ptx: &str, fuses: bool| CudaPeer {
             about: About {
-                language: match fuses {
-                    false => counterpart.language.to_owned(),
-                    true => format!("{}, FMA", counterpart.language),
+                language: if fuses {
+                    format!("{}, FMA", counterpart.language)
+                } else {
+                    counterpart.language.to_owned()
                 },
                 built_by: nvcc.names(build(fuses)),
                 lab: source.lab,

@@ -58,9 +58,10 @@ fn cuda_peers_are_right() {
                 println!("{} {} {}", about.lab, case.label(), updates(case.as_ref()));
                 // One case in all shapes in which `perf` may launch it.
                 let plain = find_variant(&lab.variants, about.variant).unwrap();
-                let shapes = match Some(updates(case.as_ref())) == most {
-                    true => &plain.shapes[..],
-                    false => &[],
+                let shapes = if Some(updates(case.as_ref())) == most {
+                    &plain.shapes[..]
+                } else {
+                    &[]
                 };
                 for launched in std::iter::once(plain).chain(shapes) {
                     let devices = devices.iter().map(|device| device.as_ref());

@@ -76,9 +76,10 @@ impl Estimate {
     fn left(&self) -> Duration {
         let (done, rest) = self.expected_s.split_at(self.done);
         let [done_s, rest_s] = [done, rest].map(|cases| cases.iter().sum::<f64>());
-        let factor = match done_s > 10.0 {
-            true => self.began.elapsed().as_secs_f64() / done_s,
-            false => 1.0,
+        let factor = if done_s > 10.0 {
+            self.began.elapsed().as_secs_f64() / done_s
+        } else {
+            1.0
         };
         Duration::try_from_secs_f64(factor * rest_s).unwrap_or_default()
     }

@@ -127,9 +127,10 @@ pub fn time(
         // comes after the same one. The first was that whose result was checked.
         let mut is_backwards = true;
         while turns.iter().any(Turn::needs_samples) {
-            match is_backwards {
-                false => each(&mut turns, Short::isolated_or_wait),
-                true => each(turns.iter_mut().rev(), Short::isolated_or_wait),
+            if is_backwards {
+                each(turns.iter_mut().rev(), Short::isolated_or_wait)
+            } else {
+                each(&mut turns, Short::isolated_or_wait)
             }
             is_backwards = !is_backwards;
         }

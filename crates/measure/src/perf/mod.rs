@@ -201,9 +201,10 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         named => named,
     };
     let machine = Machine::discover(wanted, Sanitize::NONE);
-    let peers = match args.peers {
-        true => peer::find(&machine),
-        false => Peers::default(),
+    let peers = if args.peers {
+        peer::find(&machine)
+    } else {
+        Peers::default()
     };
     let tuned = Table::in_force()?;
     let environment = Environment {

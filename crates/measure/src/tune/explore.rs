@@ -212,9 +212,10 @@ impl<'e> Explorer<'e> {
         timed: &Timed<'_>,
         shape: &Variant,
     ) -> Result<Result<Measured, PassedOver>, RunError> {
-        match self.has_times() {
-            true => self.time(timed, shape),
-            false => self.count(timed, shape),
+        if self.has_times() {
+            self.time(timed, shape)
+        } else {
+            self.count(timed, shape)
         }
     }
 

@@ -162,13 +162,15 @@ fn run_on(
     // An emulated device's counts, and a submission that changes, are of use where they were asked
     // for.
     let is_kept = args.table.is_some() || !is_emulated && !is_own;
-    let table = match is_own && !is_kept {
-        true => Table::default(),
-        false => Table::read(&path)?,
+    let table = if is_own && !is_kept {
+        Table::default()
+    } else {
+        Table::read(&path)?
     };
-    let file = match is_kept {
-        true => Some(OutputDocument::create("--table", &path)?),
-        false => None,
+    let file = if is_kept {
+        Some(OutputDocument::create("--table", &path)?)
+    } else {
+        None
     };
 
     let telemetry = probe.telemetry(device.info());
@@ -263,15 +265,16 @@ impl Tuning<'_> {
         let known = known.count();
         let all = variant.shapes.len();
         if known > 0 {
-            out.line(match known == all {
-                true => format!(
+            out.line(if known == all {
+                format!(
                     "  {} has all {all} shapes; --again tries them again",
                     self.name
-                ),
-                false => format!(
+                )
+            } else {
+                format!(
                     "  {} has {known} of {all} shapes; continuing with the others",
                     self.name
-                ),
+                )
             })?;
         }
         let columns = Columns::of(variant);
@@ -341,9 +344,10 @@ impl Tuning<'_> {
         };
         let entries = &mut self.table.entries;
         entries.iter().position(is_own).unwrap_or_else(|| {
-            let what = match self.explorer.has_times() {
-                true => "us",
-                false => "instructions",
+            let what = if self.explorer.has_times() {
+                "us"
+            } else {
+                "instructions"
             };
             let of = match case.timesteps() {
                 Some(_) => "step",
@@ -407,9 +411,10 @@ impl TuneArgs {
     }
 
     fn settings(&self) -> Settings {
-        let settings = match self.quick {
-            true => Settings::quick(),
-            false => Settings::usual(),
+        let settings = if self.quick {
+            Settings::quick()
+        } else {
+            Settings::usual()
         };
         // Single runs are compared. The shape before has warmed the device up.
         Settings {

@@ -19,9 +19,10 @@ pub(super) fn shell_line(words: &[String]) -> String {
             None => word.clone(),
         };
         let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
-        match !word.is_empty() && word.chars().all(is_plain) {
-            true => word,
-            false => format!("'{}'", word.replace('\'', "'\\''")),
+        if !word.is_empty() && word.chars().all(is_plain) {
+            word
+        } else {
+            format!("'{}'", word.replace('\'', "'\\''"))
         }
     };
     let words = words.iter().enumerate().map(quoted);

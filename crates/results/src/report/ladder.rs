@@ -117,10 +117,7 @@ fn of_lab<'r>(lab: &[Timed<'r>]) -> Option<Ladder<'r>> {
     let rank = |rungs: &[Timed<'_>]| (rungs.len() > 1, rungs[0].size());
     let best = cases
         .map(climb)
-        .reduce(|best, own| match rank(&own) > rank(&best) {
-            true => own,
-            false => best,
-        });
+        .reduce(|best, own| if rank(&own) > rank(&best) { own } else { best });
     best.map(Ladder)
 }
 

@@ -121,11 +121,14 @@ impl Document {
     fn read(path: &Path) -> Result<Document, CommandError> {
         let text = text(path).map_err(|error| CommandError::Input(unreadable(&error)));
         let parsed = text.and_then(|text| Document::parse(&text));
-        let filled = parsed.and_then(|document| match document.is_empty() {
-            true => Err(CommandError::Input(
-                "has no case: nothing was measured when it ended; measure again".to_owned(),
-            )),
-            false => Ok(document),
+        let filled = parsed.and_then(|document| {
+            if document.is_empty() {
+                Err(CommandError::Input(
+                    "has no case: nothing was measured when it ended; measure again".to_owned(),
+                ))
+            } else {
+                Ok(document)
+            }
         });
         filled.map_err(|failure| failure.context(path.display()))
     }

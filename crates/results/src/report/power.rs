@@ -64,9 +64,10 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             let values = || trace.samples.iter().filter_map(of);
             let least = three(values().reduce(f64::min)?);
             let most = three(values().reduce(f64::max)?);
-            Some(match least == most {
-                true => least,
-                false => format!("{least} to {most}"),
+            Some(if least == most {
+                least
+            } else {
+                format!("{least} to {most}")
             })
         });
     }
@@ -91,9 +92,10 @@ fn plots(traces: &[Trace<'_>], of: Quantity) -> (Vec<Series>, Vec<(f64, f64, Str
         let point = |sample: &Sample| Some((trace.began_s + sample.at_s, of(sample)?));
         all.push(Series {
             // The legend has each device once.
-            name: match colour == known {
-                true => trace.device.clone(),
-                false => String::new(),
+            name: if colour == known {
+                trace.device.clone()
+            } else {
+                String::new()
             },
             points: trace.samples.iter().filter_map(point).collect(),
             shape: match colour {

@@ -147,9 +147,10 @@ fn rate(size: &Size<'_>, variant: &str) -> (String, Tone) {
     match &row.outcome {
         Outcome::Timed(figures) if figures.is_result() => {
             let rate = three(figures.updates_per_s / 1e9);
-            match figures.is_fastest {
-                true => (rate + "*", Tone::Good),
-                false => (rate + " ", Tone::Normal),
+            if figures.is_fastest {
+                (rate + "*", Tone::Good)
+            } else {
+                (rate + " ", Tone::Normal)
             }
         }
         Outcome::Timed(figures) if figures.result != Correctness::Wrong => {

@@ -17,9 +17,12 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> String {
         .any(|line| line.of.cuda_peers().next().is_some());
     let mut table = Table::new(&lines);
     if lab.cases.len() > 1 {
-        table = table.left("size", |line| match line.is_first {
-            true => lab.size(line.of.case).to_owned(),
-            false => String::new(),
+        table = table.left("size", |line| {
+            if line.is_first {
+                lab.size(line.of.case).to_owned()
+            } else {
+                String::new()
+            }
         });
     }
     if lab.devices.len() > 1 {

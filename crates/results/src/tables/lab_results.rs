@@ -89,9 +89,10 @@ impl<'c> LabResults<'c> {
                 [device] => format!(" on {device}"),
                 _ => String::new(),
             };
-            let rest = match is_by_size {
-                true => "; time, limit and ratios are those of the fastest (*)",
-                false => "",
+            let rest = if is_by_size {
+                "; time, limit and ratios are those of the fastest (*)"
+            } else {
+                ""
             };
             lines.push(format!("  rates{on} in G {}/s{rest}", figures.unit));
         }

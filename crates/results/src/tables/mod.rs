@@ -65,9 +65,10 @@ fn of_lab(cases: &[CaseResults], references: &[Reference], has_notes: bool, look
         parts.extend(counted.next().map(|counted| kernels::totals(counted, look)));
     }
     parts.extend(registers::table(&lab, look));
-    match has_notes {
-        true => parts.extend(cases.iter().flat_map(|case| details(&lab, case, look))),
-        false => parts.extend(notes::brief(&lab, vs_cpu, look)),
+    if has_notes {
+        parts.extend(cases.iter().flat_map(|case| details(&lab, case, look)))
+    } else {
+        parts.extend(notes::brief(&lab, vs_cpu, look))
     }
     parts.join("\n\n") + "\n"
 }

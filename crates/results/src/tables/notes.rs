@@ -120,9 +120,10 @@ fn first_and_number(
         "" => String::new(),
         size => format!(", {size}"),
     };
-    let on = match lab.devices.len() > 1 || is_cpu(row) {
-        true => format!(" on {}", row.device),
-        false => String::new(),
+    let on = if lab.devices.len() > 1 || is_cpu(row) {
+        format!(" on {}", row.device)
+    } else {
+        String::new()
     };
     let more = match said.count() {
         0 => String::new(),
@@ -137,9 +138,10 @@ fn checked(lab: &LabResults<'_>) -> Option<String> {
     let steps = rows.find_map(|one| one.row.figures()?.checked_steps)?;
     let CheckedSteps { first, last, of } = steps;
     let variants = lab.rows().filter(|one| is_variant(one.row)).count();
-    let others = match variants > lab.cases.len() {
-        true => "; variants with each other",
-        false => "",
+    let others = if variants > lab.cases.len() {
+        "; variants with each other"
+    } else {
+        ""
     };
     Some(format!(
         "{first}+{last}: first {first} and last {last} of {of} steps compared with the CPU{others}"
@@ -155,9 +157,10 @@ fn limits(lab: &LabResults<'_>) -> Option<String> {
         .rows()
         .filter(|one| is_variant(one.row) && (!of_fastest || is_fastest(one.row)));
     let bound = rows.filter_map(|one| {
-        let name = match several {
-            true => lab.size(one.case).split(", ").next()?.to_owned(),
-            false => one.row.variant.clone(),
+        let name = if several {
+            lab.size(one.case).split(", ").next()?.to_owned()
+        } else {
+            one.row.variant.clone()
         };
         Some((one.bound()?.by.name(), name))
     });
@@ -264,9 +267,12 @@ fn remarks(one: &RowView<'_>, figures: &Figures) -> Vec<String> {
     remarks.extend(tuned(one.row));
     let mut doubt = |what: &str, run: &Summary| {
         let doubts = run.doubts.iter();
-        remarks.extend(doubts.map(|doubt| match doubt.withholds() {
-            true => format!("{what}withheld: {doubt}"),
-            false => format!("{what}{doubt}"),
+        remarks.extend(doubts.map(|doubt| {
+            if doubt.withholds() {
+                format!("{what}withheld: {doubt}")
+            } else {
+                format!("{what}{doubt}")
+            }
         }));
     };
     doubt("", &figures.run);

@@ -26,17 +26,21 @@ pub(super) fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
     let is_any = !lines.is_empty();
     let mut table = Table::new(&lines);
     if lab.cases.len() > 1 {
-        table = table.left("size", |line| match line.is_first {
-            true => lab.size(line.of.case).to_owned(),
-            false => String::new(),
+        table = table.left("size", |line| {
+            if line.is_first {
+                lab.size(line.of.case).to_owned()
+            } else {
+                String::new()
+            }
         });
     }
     if lab.devices.len() > 1 {
         table = table.left("device", |line| line.of.row.device.clone());
     }
-    let us = match lines.iter().any(|line| line.figures.timesteps.is_some()) {
-        true => "time\nus/step",
-        false => "time\nus",
+    let us = if lines.iter().any(|line| line.figures.timesteps.is_some()) {
+        "time\nus/step"
+    } else {
+        "time\nus"
     };
     let table = columns(table, us);
     is_any.then(|| {
@@ -48,9 +52,12 @@ pub(super) fn table(lab: &LabResults<'_>, look: Look) -> Option<String> {
 /// The columns; the last is what the cap costs.
 pub fn columns<'t, 'c>(table: Table<'t, Line<'c>>, us: &str) -> Table<'t, Line<'c>> {
     table
-        .left("variant", |line| match line.is_first {
-            true => variant(line.of.row).to_owned(),
-            false => String::new(),
+        .left("variant", |line| {
+            if line.is_first {
+                variant(line.of.row).to_owned()
+            } else {
+                String::new()
+            }
         })
         .right("cap", |line| {
             let cap = line.of.row.capped.as_ref();

@@ -42,15 +42,16 @@ pub fn facts(results: &Results, run: &Scaling) -> Vec<(&'static str, String)> {
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let mut facts = vec![(info.kind.name(), parts.join(", "))];
     facts.extend(run.link.map(|link| ("link", link.to_string())));
-    match results.has_times() {
-        true => facts.push((
+    if results.has_times() {
+        facts.push((
             "start",
             format!(
                 "{} s once for all rows, in none of them: contexts, the kernels' module on each GPU",
                 three(run.start_s)
             ),
-        )),
-        false => facts.push(("", NO_TIMES.to_owned())),
+        ))
+    } else {
+        facts.push(("", NO_TIMES.to_owned()))
     }
     facts
 }
@@ -71,9 +72,10 @@ pub fn body(results: &Results, run: &Scaling, look: Look) -> String {
 
 /// `poisson  fast, strong scaling: each size on more and more GPUs`.
 pub fn title(results: &Results, run: &Scaling) -> String {
-    let scaling = match run.weak {
-        false => "strong scaling: each size on more and more GPUs",
-        true => "weak scaling: as much for each GPU, on more and more of them",
+    let scaling = if run.weak {
+        "weak scaling: as much for each GPU, on more and more of them"
+    } else {
+        "strong scaling: each size on more and more GPUs"
     };
     let lab = results.cases.first().map_or("", |case| &case.lab);
     format!("{lab}  {}, {scaling}", run.variant)
@@ -124,23 +126,28 @@ pub fn columns<'l, 'r>(
     run: &Scaling,
     lines: &'l [Line<'r>],
 ) -> Table<'l, Line<'r>> {
-    let table = Table::new(lines).left("size", |line| match line.is_first {
-        true => line.row.size().to_owned(),
-        false => String::new(),
+    let table = Table::new(lines).left("size", |line| {
+        if line.is_first {
+            line.row.size().to_owned()
+        } else {
+            String::new()
+        }
     });
     let is_one = lines
         .windows(2)
         .all(|two| two[0].row.variant == two[1].row.variant);
-    let table = match is_one {
-        true => table,
-        false => table.left("variant", |line| line.row.variant.clone()),
+    let table = if is_one {
+        table
+    } else {
+        table.left("variant", |line| line.row.variant.clone())
     };
     let table = table
         .right("GPUs", |line| Some(line.row.gpus?.to_string()))
         .right("steps", |line| Some(line.steps.to_string()));
-    let table = match results.has_times() {
-        false => table,
-        true => times(table, run),
+    let table = if results.has_times() {
+        times(table, run)
+    } else {
+        table
     };
     table.toned("result", Align::Left, |line| match &line.row.outcome {
         Outcome::DoesNotFit => ("does not fit".to_owned(), Tone::Faint),
@@ -204,9 +211,12 @@ pub fn notes(results: &Results, run: &Scaling) -> Vec<String> {
             Outcome::Lacking { message } => notes.push(format!("{of} lacks: {message}")),
             Outcome::Timed(figures) => {
                 let doubts = figures.run.doubts.iter();
-                notes.extend(doubts.map(|doubt| match doubt.withholds() {
-                    true => format!("{of}: withheld: {doubt}"),
-                    false => format!("{of}: {doubt}"),
+                notes.extend(doubts.map(|doubt| {
+                    if doubt.withholds() {
+                        format!("{of}: withheld: {doubt}")
+                    } else {
+                        format!("{of}: {doubt}")
+                    }
                 }));
             }
             Outcome::Computed { .. } | Outcome::DoesNotFit | Outcome::Skipped { .. } => {}
@@ -223,9 +233,10 @@ pub fn notes(results: &Results, run: &Scaling) -> Vec<String> {
         notes.push(format!("by stream, not as a graph, {rows}: {reason}"));
     }
     notes.push(
-        match run.weak {
-            false => "equal: every byte of the result is that of the fewest GPUs, the first, after the same steps",
-            true => "equal: every byte of the result is that of the fewest GPUs that hold the same size, after the same steps",
+        if run.weak {
+            "equal: every byte of the result is that of the fewest GPUs that hold the same size, after the same steps"
+        } else {
+            "equal: every byte of the result is that of the fewest GPUs, the first, after the same steps"
         }
         .to_owned(),
     );

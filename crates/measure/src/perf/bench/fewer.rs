@@ -92,12 +92,13 @@ impl Bench<'_> {
         fields.make(self.lab, contender.case)?;
         let began = Instant::now();
         let mut session = device.prepare(&contender.launched.module, &plan)?;
-        let no_graph = match room.is_emulated {
-            false => match session.capture()? {
+        let no_graph = if room.is_emulated {
+            None
+        } else {
+            match session.capture()? {
                 Capture::Graph { .. } => None,
                 Capture::Stream { reason } => Some(reason),
-            },
-            true => None,
+            }
         };
         let setup_s = began.elapsed().as_secs_f64();
         // Nothing that another run left can pass for a result of this one.
@@ -161,9 +162,12 @@ impl Bench<'_> {
         device: &dyn Device,
         fields: &mut Fields,
     ) -> Result<Correctness, RunError> {
-        let of = |expected: &Digested| match expected == digest {
-            true => Correctness::Equal,
-            false => Correctness::Wrong,
+        let of = |expected: &Digested| {
+            if expected == digest {
+                Correctness::Equal
+            } else {
+                Correctness::Wrong
+            }
         };
         let mut known = fewer.iter().filter_map(|(other, digest)| {
             let is_same = other.case.label() == own.case.label();

@@ -138,12 +138,11 @@ impl Bench<'_> {
             turns_s.push(turns);
             rows.push(contender.row(place.named, outcome));
         }
-        match self.gpus.is_empty() {
-            true => {
-                self.compare_in_turns(&contenders, &mut rows, &turns_s);
-                mark_fastest(&mut rows, &turns_s);
-            }
-            false => compare_with_fewest(&mut rows),
+        if self.gpus.is_empty() {
+            self.compare_in_turns(&contenders, &mut rows, &turns_s);
+            mark_fastest(&mut rows, &turns_s);
+        } else {
+            compare_with_fewest(&mut rows)
         }
         Ok(rows)
     }

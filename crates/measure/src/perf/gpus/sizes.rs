@@ -113,15 +113,14 @@ pub fn variant(
     };
     let found =
         { lab.find(wanted) }.map_err(|error| CommandError::from(error).context("--variant"))?;
-    match uses_several(lab, found) {
-        true => Ok(Some(found)),
-        false => {
-            let several: Vec<&str> = several.iter().map(|variant| &*variant.name).collect();
-            Err(CommandError::Input(format!(
-                "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
-                several.join(", ")
-            )))
-        }
+    if uses_several(lab, found) {
+        Ok(Some(found))
+    } else {
+        let several: Vec<&str> = several.iter().map(|variant| &*variant.name).collect();
+        Err(CommandError::Input(format!(
+            "--variant {wanted}: it computes on one GPU; those of {name} that use several: {}",
+            several.join(", ")
+        )))
     }
 }
 
@@ -304,9 +303,10 @@ impl Sizes<'_> {
     /// back.
     fn is_held(&self, n: u32, room: &Room) -> bool {
         // Of a size that grows, the least and the most; of one that does not, the most.
-        let counts = match self.is_weak {
-            true => self.counts,
-            false => &self.counts[self.counts.len() - 1..],
+        let counts = if self.is_weak {
+            self.counts
+        } else {
+            &self.counts[self.counts.len() - 1..]
         };
         counts.iter().all(|&gpus| {
             let held = || -> Result<bool, CommandError> {
@@ -368,9 +368,10 @@ pub fn done_by(lab: &Lab, case: &dyn LabCase) -> f64 {
 /// warp, or a size whose rows begin beside those of memory would seem to scale badly.
 fn grown(n: u32, times: u32) -> u64 {
     let n = f64::from(n) * f64::from(times).cbrt();
-    match times > 1 && n >= f64::from(4 * ROW) {
-        true => (n / f64::from(ROW)).round() as u64 * u64::from(ROW),
-        false => n.round() as u64,
+    if times > 1 && n >= f64::from(4 * ROW) {
+        (n / f64::from(ROW)).round() as u64 * u64::from(ROW)
+    } else {
+        n.round() as u64
     }
 }
 
@@ -393,9 +394,10 @@ fn largest(fits: impl Fn(u32) -> bool) -> Option<u32> {
     }
     while fitting + 1 < above {
         let middle = u32::midpoint(fitting, above);
-        match fits(middle) {
-            true => fitting = middle,
-            false => above = middle,
+        if fits(middle) {
+            fitting = middle
+        } else {
+            above = middle
         }
     }
     Some(fitting)

@@ -57,9 +57,10 @@ fn is_unsettled(turn: &Turn<'_>, is_over: bool) -> bool {
     let Turn::Short(short) = turn else {
         return false;
     };
-    match is_over {
-        true => short.turns_s.len() < TURNS_ELSEWHERE,
-        false => !are_alike(&short.turns_s),
+    if is_over {
+        short.turns_s.len() < TURNS_ELSEWHERE
+    } else {
+        !are_alike(&short.turns_s)
     }
 }
 

@@ -95,9 +95,10 @@ impl MadeUpLab {
             by: Some(Launching::Graph),
             bytes_per_s: Some(work.bytes as f64 / run_s),
             bound: Some(Bound {
-                by: match *updates < 1 << 20 {
-                    true => Bottleneck::L2,
-                    false => Bottleneck::Memory,
+                by: if *updates < 1 << 20 {
+                    Bottleneck::L2
+                } else {
+                    Bottleneck::Memory
                 },
                 run_s: at_best_s,
                 share: at_best_s / run_s,
