@@ -532,9 +532,10 @@ fn without_folder(mut failure: outcome::Failure, submission: &Path) -> outcome::
 /// The message for a path where there is nothing. A lab's name is one of these.
 fn missing(submission: &Path) -> String {
     let shown = submission.display();
-    let what = match submission.is_symlink() {
-        true => "is a link that leads nowhere, or back to itself; name the file or folder itself",
-        false => "the file or folder does not exist",
+    let what = if submission.is_symlink() {
+        "is a link that leads nowhere, or back to itself; name the file or folder itself"
+    } else {
+        "the file or folder does not exist"
     };
     let missing = format!("{shown}: {what}");
     match labs().iter().find(|lab| submission == Path::new(lab.name)) {

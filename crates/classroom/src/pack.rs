@@ -122,9 +122,10 @@ pub fn run(args: &PackArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
             format!("draw       {draw}: `harness grade --draw {draw}` grades the hidden cases too");
         out.line(look.wrapped(&words, 0))?;
     }
-    Ok(match bundle.failed.is_empty() {
-        true => Ending::Fine,
-        false => Ending::Wrong,
+    Ok(if bundle.failed.is_empty() {
+        Ending::Fine
+    } else {
+        Ending::Wrong
     })
 }
 

@@ -300,9 +300,10 @@ fn compressed_and_length(
     // serde_json writes a few bytes at a time.
     let mut json = Limited::new(BufWriter::with_capacity(64 << 10, encoder), unpacked);
     if serde_json::to_writer(&mut json, content).is_err() {
-        return Err(match json.is_full {
-            true => too_large("a bundle's content", unpacked),
-            false => too_large("a bundle", packed),
+        return Err(if json.is_full {
+            too_large("a bundle's content", unpacked)
+        } else {
+            too_large("a bundle", packed)
         });
     }
     let length = unpacked - json.left;

@@ -61,18 +61,20 @@ impl Sandbox {
             .fold(0, |bits, &layer| bits | layer as u32);
         let wants = |layer: Layer| wanted & layer as u32 != 0;
         let (report, told) = pipe()?;
-        let ruleset = match wants(Layer::Files) {
-            true => ruleset(&self.access).map_err(io::Error::other)?,
-            false => None,
+        let ruleset = if wants(Layer::Files) {
+            ruleset(&self.access).map_err(io::Error::other)?
+        } else {
+            None
         };
         // SAFETY: they only ask.
         let (uid, gid) = unsafe { (libc::geteuid(), libc::getegid()) };
         let mut entry = Entry {
             wanted,
             ruleset,
-            filters: match wants(Layer::SystemCalls) {
-                true => calls::filters(self.calls),
-                false => Vec::new(),
+            filters: if wants(Layer::SystemCalls) {
+                calls::filters(self.calls)
+            } else {
+                Vec::new()
             },
             limits: enter::limits(&self.limits),
             uid_map: format!("{uid} {uid} 1\n").into_bytes(),

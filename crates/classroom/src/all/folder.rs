@@ -86,9 +86,10 @@ impl Lock {
         let path = results.join(LOCK);
         is_plain(&path)?;
         let file = File::create(&path).map_err(|error| unusable(&path, &error))?;
-        let locked = match is_shard {
-            true => file.try_lock_shared(),
-            false => file.try_lock(),
+        let locked = if is_shard {
+            file.try_lock_shared()
+        } else {
+            file.try_lock()
         };
         match locked {
             Ok(()) => Ok(Lock(Some(file))),

@@ -116,12 +116,13 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
 
 /// Refuses a students' copy.
 fn has_solutions(root: &Path) -> Result<(), CommandError> {
-    match root.join("kernels-gpu/solutions").is_dir() {
-        true => Ok(()),
-        false => Err(CommandError::Input(format!(
+    if root.join("kernels-gpu/solutions").is_dir() {
+        Ok(())
+    } else {
+        Err(CommandError::Input(format!(
             "{}: is a students' copy, without solutions to check; go to the course's folder, or name it with --course DIR",
             root.display()
-        ))),
+        )))
     }
 }
 
@@ -293,9 +294,12 @@ impl Checker<'_> {
         let check = |command: Vec<String>| -> Check<'_> {
             let shown = format!("harness {}", command.join(" "));
             let folder = folder.clone();
-            let run = move || match handout::is_grade_of_starter(&command, self.lab) {
-                true => Ok("as above".to_owned()),
-                false => self.program.command(&command, &folder),
+            let run = move || {
+                if handout::is_grade_of_starter(&command, self.lab) {
+                    Ok("as above".to_owned())
+                } else {
+                    self.program.command(&command, &folder)
+                }
             };
             (shown, Box::new(run))
         };

@@ -109,9 +109,10 @@ pub fn run(args: &WatchArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> 
         device: grader.first_device().to_string(),
         hints: lab_spec::embedded_hints(lab)?,
     };
-    match args.once {
-        true => once(&grader, &folder, subject, out),
-        false => watch(&grader, &folder, subject, out),
+    if args.once {
+        once(&grader, &folder, subject, out)
+    } else {
+        watch(&grader, &folder, subject, out)
     }
 }
 
@@ -227,9 +228,10 @@ fn watch(
             }
         });
         loop {
-            let wait = match session.is_settling() {
-                true => POLL_WHILE_WRITTEN,
-                false => POLL,
+            let wait = if session.is_settling() {
+                POLL_WHILE_WRITTEN
+            } else {
+                POLL
             };
             let action = match happened.recv_timeout(wait) {
                 Ok(Event::Key(key)) => session.key(key, began.elapsed()),

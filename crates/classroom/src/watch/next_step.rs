@@ -187,9 +187,10 @@ fn when_right(subject: &Subject, report: &GradeReport) -> Vec<NextStep> {
 }
 
 fn grade(subject: &Subject) -> String {
-    let flag = match subject.needs_lab_flag {
-        true => format!(" --lab {}", subject.lab),
-        false => String::new(),
+    let flag = if subject.needs_lab_flag {
+        format!(" --lab {}", subject.lab)
+    } else {
+        String::new()
     };
     format!("harness grade {}{flag}", subject.folder)
 }

@@ -263,12 +263,11 @@ impl Screen {
         let is_graded = |case: &&CaseGrade| case.group != Group::Large || self.is_on_gpu();
         let graded: Vec<&CaseGrade> = report.cases.iter().filter(is_graded).collect();
         let right = graded.iter().filter(|case| is_right(case)).count();
-        let possible = match self.is_on_gpu() {
-            true => report.totals.graded(),
-            false => {
-                let counted = report.counted.iter().map(|counted| counted.points);
-                graded.iter().map(|case| case.points).chain(counted).sum()
-            }
+        let possible = if self.is_on_gpu() {
+            report.totals.graded()
+        } else {
+            let counted = report.counted.iter().map(|counted| counted.points);
+            graded.iter().map(|case| case.points).chain(counted).sum()
         };
         let figure = figures::earned(report.totals.earned, possible);
         let mut text = format!("{figure} points, {right} of {} cases right", graded.len());
@@ -279,9 +278,10 @@ impl Screen {
         }
         let mut lines = wrapped(&text, "  ", 4, columns);
         if let Some(first) = lines.first_mut() {
-            let bold = match report.is_right() {
-                true => look.good(&figure),
-                false => look.title(&figure),
+            let bold = if report.is_right() {
+                look.good(&figure)
+            } else {
+                look.title(&figure)
             };
             *first = first.replacen(&figure, &bold, 1);
         }
@@ -315,9 +315,10 @@ impl Screen {
                 .verdict
                 .as_ref()
                 .is_some_and(|verdict| verdict.report.is_right());
-            let text = match is_right {
-                true => "no hint: nothing fails".to_owned(),
-                false => format!("no hint for this; {readme}"),
+            let text = if is_right {
+                "no hint: nothing fails".to_owned()
+            } else {
+                format!("no hint for this; {readme}")
             };
             return painted(wrapped(&text, "  ", 4, columns), |line| look.caution(line));
         }
@@ -421,9 +422,10 @@ fn cut_off(lines: &mut Vec<String>, kept: usize, look: Look, columns: usize) {
 fn explanation(first: &First<'_>, look: Look, columns: usize) -> Vec<String> {
     let failing = first.failing;
     let kind = format!("[{}]", failing.kind);
-    let mut heading = match first.is_of_all {
-        true => format!("no case is run {kind}"),
-        false => format!("{} {kind}", first.names[0]),
+    let mut heading = if first.is_of_all {
+        format!("no case is run {kind}")
+    } else {
+        format!("{} {kind}", first.names[0])
     };
     if !first.is_of_all && first.names.len() > 1 {
         heading += &format!("; alike: {}", names(&first.names[1..], 2));
@@ -482,9 +484,12 @@ fn source(
     let mut places = excerpt::places(&explained(first.failing).join("\n"));
     places.truncate(MAX_PLACES);
     let lines = excerpt::excerpts(&places, &verdict.files, around, 4, columns);
-    let paint = |line: &str| match line.trim_start().starts_with('>') {
-        true => look.title(line),
-        false => line.to_owned(),
+    let paint = |line: &str| {
+        if line.trim_start().starts_with('>') {
+            look.title(line)
+        } else {
+            line.to_owned()
+        }
     };
     painted(lines, paint)
 }

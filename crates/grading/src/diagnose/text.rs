@@ -176,10 +176,7 @@ pub fn sentence(pattern: &Pattern) -> String {
             )
         }
         Pattern::Band { axis, from, to } => {
-            let range = match from == to {
-                true => from.to_string(),
-                false => format!("{from} to {to}"),
-            };
+            let range = if from == to { from.to_string() } else { format!("{from} to {to}") };
             format!(
                 "all wrong cells are at {axis} = {range}: a source or a wall there, or two tiles that meet there?"
             )

@@ -218,9 +218,10 @@ impl CaseJob {
         let part = |file: PathBuf| open::read_part(&file).map_err(|error| bad(error.to_string()));
         let plan = part(open::plan_file(&self.parts, number))?;
         let plan: Plan = serde_json::from_str(&plan).map_err(|error| bad(error.to_string()))?;
-        let kernels = match self.with_messages {
-            true => open::messages_file(&self.parts),
-            false => open::kernels_file(&self.parts),
+        let kernels = if self.with_messages {
+            open::messages_file(&self.parts)
+        } else {
+            open::kernels_file(&self.parts)
         };
         let module = Module::new("submission", part(kernels)?);
         let subject = Subject {
@@ -257,9 +258,10 @@ impl CaseJob {
             DeviceKind::Emulated => Vec::new(),
         };
         // One sample against the CPU comes first, whatever is timed then.
-        let samples = match timed.is_empty() {
-            true => self.samples.max(work.orders),
-            false => 1,
+        let samples = if timed.is_empty() {
+            self.samples.max(work.orders)
+        } else {
+            1
         };
         let checked = (0..samples).try_for_each(|sample| work.checked(sample));
         let mut status = passed(checked)?;

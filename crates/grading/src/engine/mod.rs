@@ -566,9 +566,10 @@ impl Grading<'_> {
             other => other,
         };
         let job = self.job(spec, self.name, share.fuel(), None);
-        let ended = match is_over() {
-            true => WorkerEnd::TimedOut(Phase::Submission),
-            false => self.runner.run(&job, &deadlines)?,
+        let ended = if is_over() {
+            WorkerEnd::TimedOut(Phase::Submission)
+        } else {
+            self.runner.run(&job, &deadlines)?
         };
         let outcome = match ended {
             WorkerEnd::Answer(mut answer) => {

@@ -185,9 +185,10 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
     let copy = limits.copy;
     let copy = copy.ok_or_else(|| lacking("too little free memory, or no clock"))?;
     let rate = f64::from(device.count()) * copy.best_per_s;
-    match rate > 0.0 && rate.is_finite() {
-        true => Ok(rate),
-        false => Err(lacking(&format!("their rate is {rate} bytes/s"))),
+    if rate > 0.0 && rate.is_finite() {
+        Ok(rate)
+    } else {
+        Err(lacking(&format!("their rate is {rate} bytes/s")))
     }
 }
 

@@ -70,9 +70,10 @@ impl Range {
             }
             Range::Whole { from, to } => whole(*from, *to, random).to_string(),
             Range::Real { from, to } => {
-                let step = match is_at_end {
-                    true => [0, 1, REAL_STEPS - 1, REAL_STEPS][random.usize(..4)],
-                    false => random.u64(0..=REAL_STEPS),
+                let step = if is_at_end {
+                    [0, 1, REAL_STEPS - 1, REAL_STEPS][random.usize(..4)]
+                } else {
+                    random.u64(0..=REAL_STEPS)
                 };
                 let value = from + (to - from) * (step as f64 / REAL_STEPS as f64);
                 // Six digits, and never beyond an end.

@@ -110,9 +110,10 @@ impl Dependencies {
     ///
     /// As [`Dependencies::build`].
     pub fn with_messages(&self, newer: bool) -> Result<Prebuilt, PackError> {
-        let arch = match newer {
-            true => NvvmArch::Compute90,
-            false => NvvmArch::Compute80,
+        let arch = if newer {
+            NvvmArch::Compute90
+        } else {
+            NvvmArch::Compute80
         };
         let tools = self.device.tools().clone();
         prebuilt(&self.kernels, (arch, Panics::Message), &self.cache, tools)

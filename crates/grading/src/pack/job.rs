@@ -348,9 +348,10 @@ fn pack_result(
         Kind::BuildLimit,
         format!("it could not be packed within the limits of time and memory: {why}"),
     );
-    Err(match hidden_begun {
-        true => refused.of_hidden_cases(),
-        false => refused,
+    Err(if hidden_begun {
+        refused.of_hidden_cases()
+    } else {
+        refused
     })
 }
 

@@ -131,9 +131,10 @@ impl Packer {
         let dependencies = self.prepare()?;
         let tasks = Tasks {
             known: tasks(lab_spec, false)?,
-            timed: match self.options.for_perf {
-                true => timed_tasks(&lab_spec.lab),
-                false => Vec::new(),
+            timed: if self.options.for_perf {
+                timed_tasks(&lab_spec.lab)
+            } else {
+                Vec::new()
             },
             hidden: tasks(lab_spec, true)?,
         };
@@ -246,9 +247,10 @@ impl Packer {
                     record::cases(program, tasks, &workshop.record, options, &mut allowance)
                 };
                 let (plans, in_force) = record(known)?;
-                let timed_plans = match timed.is_empty() {
-                    true => Vec::new(),
-                    false => record(timed)?.0,
+                let timed_plans = if timed.is_empty() {
+                    Vec::new()
+                } else {
+                    record(timed)?.0
                 };
                 Ok(([plans, timed_plans], in_force))
             })?;
@@ -301,12 +303,11 @@ impl Packer {
         let (host, options) = (&dependencies.host, &self.options);
         // PTX is for one architecture and all newer ones: kernels that need a newer one are
         // compiled for that.
-        let of_kernels = match sources.names_capability() {
-            true => {
-                let _guard = self.building();
-                dependencies.newer()?
-            }
-            false => &dependencies.device,
+        let of_kernels = if sources.names_capability() {
+            let _guard = self.building();
+            dependencies.newer()?
+        } else {
+            &dependencies.device
         };
         let (kernels, recorded) = std::thread::scope(|scope| {
             let kernels =
@@ -506,9 +507,10 @@ fn protections(in_force: InForce) -> Vec<Protection> {
     let protection = |layer: Layer| Protection {
         name: format!("sandbox: {}", layer.name()),
         in_force: in_force.has(layer),
-        detail: match in_force.has(layer) {
-            true => layer.effect().to_owned(),
-            false => layer.absence().to_owned(),
+        detail: if in_force.has(layer) {
+            layer.effect().to_owned()
+        } else {
+            layer.absence().to_owned()
         },
     };
     Layer::ALL.map(protection).to_vec()

@@ -249,9 +249,10 @@ fn in_bundle<'b>(
 fn named(folder: &Path) -> String {
     let shown = folder.display().to_string();
     let name = shown.trim_end_matches('/');
-    match name.contains('/') {
-        true => name.to_owned(),
-        false => format!("./{name}"),
+    if name.contains('/') {
+        name.to_owned()
+    } else {
+        format!("./{name}")
     }
 }
 

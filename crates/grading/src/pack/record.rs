@@ -188,9 +188,10 @@ fn run(
 fn ended(finished: &Finished, options: &Options, limits: &ResourceLimits) -> Result<(), Failure> {
     let said = options.within_course(&String::from_utf8_lossy(&finished.stderr));
     let said = shortened(&said);
-    let words = match said.is_empty() {
-        true => String::new(),
-        false => format!("; it said:\n{said}"),
+    let words = if said.is_empty() {
+        String::new()
+    } else {
+        format!("; it said:\n{said}")
     };
     match finished.end {
         End::Exited(0) => Ok(()),
@@ -319,9 +320,10 @@ fn recording(line: &[u8], task: &Task) -> Recorded {
     match (recording.plan, recording.error) {
         (Some(plan), None) => Ok(plan),
         (None, Some(error)) => {
-            let kind = match recording.too_large {
-                true => Kind::PlanTooLarge,
-                false => Kind::RecorderFailed,
+            let kind = if recording.too_large {
+                Kind::PlanTooLarge
+            } else {
+                Kind::RecorderFailed
             };
             fail!(kind, "launch.rs: case `{name}`: {}", shortened(&error));
         }

@@ -81,9 +81,10 @@ impl Sources {
 
 fn read(dir: &Path) -> Result<Sources, PackError> {
     if !dir.is_dir() {
-        let what = match dir.exists() {
-            true => "is not a folder",
-            false => "is not there",
+        let what = if dir.exists() {
+            "is not a folder"
+        } else {
+            "is not there"
         };
         let dir = dir.display();
         fail!(Kind::MissingFile, "{dir}: {what}; {FILES}");
@@ -105,9 +106,10 @@ fn text(dir: &Path, name: &str) -> Result<String, PackError> {
         _ => refused(format!("cannot be read: {error}")),
     })?;
     if !metadata.is_file() {
-        let what = match metadata.is_symlink() {
-            true => "is a symbolic link",
-            false => "is not a plain file",
+        let what = if metadata.is_symlink() {
+            "is a symbolic link"
+        } else {
+            "is not a plain file"
         };
         return Err(refused(format!("{what}; submit the file itself")));
     }

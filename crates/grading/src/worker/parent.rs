@@ -125,9 +125,10 @@ pub fn run_until<J: Job>(
 fn this_program() -> Result<Command, WorkerError> {
     // By this name Linux finds the program even if its file has been replaced by a newer build.
     let by_inode = PathBuf::from("/proc/self/exe");
-    let file = match by_inode.exists() {
-        true => by_inode,
-        false => std::env::current_exe().map_err(WorkerError::NoProcess)?,
+    let file = if by_inode.exists() {
+        by_inode
+    } else {
+        std::env::current_exe().map_err(WorkerError::NoProcess)?
     };
     let mut command = Command::new(file);
     command.arg(SUBCOMMAND);

@@ -47,13 +47,12 @@ impl CaseRunner for WithMessages<'_> {
 
 /// Thread 20 panics: with `__assertfail`, or with a `trap`.
 fn panicking(with_message: bool) -> String {
-    let call = match with_message {
-        true => {
-            "mov.u64 %rd8, word; cvta.global.u64 %rd8, %rd8; {.param .b64 p; .param .b64 q; .param .b32 l; \
+    let call = if with_message {
+        "mov.u64 %rd8, word; cvta.global.u64 %rd8, %rd8; {.param .b64 p; .param .b64 q; .param .b32 l; \
              .param .b64 f; .param .b64 s; st.param.b64 [p], %rd8; st.param.b64 [q], %rd8; st.param.b32 [l], 7; \
              st.param.b64 [f], %rd8; st.param.b64 [s], 1; call.uni __assertfail, (p, q, l, f, s);}"
-        }
-        false => "",
+    } else {
+        ""
     };
     let body = format!("setp.ne.u32 %p2, %r1, 20; @%p2 bra GO; {call} trap; GO: {SUM}");
     elementwise(&body).replace(

@@ -14,9 +14,10 @@ fn built_in_variants_earn_all_points_that_are_graded() {
         for variant in [true, false].into_iter().filter_map(of_rule) {
             // The tolerance of a course that allows fused arithmetic.
             let rounds = "\nrule = \"rounding\"\nfactor = 8.0";
-            let text = match variant.is_exact() {
-                true => text.clone(),
-                false => text.replace("\nrule = \"exact\"", rounds),
+            let text = if variant.is_exact() {
+                text.clone()
+            } else {
+                text.replace("\nrule = \"exact\"", rounds)
             };
             let lab_spec = LabSpec::parse(&text, file).unwrap();
             assert!(!lab_spec.draws());

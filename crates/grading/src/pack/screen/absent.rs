@@ -59,9 +59,10 @@ fn entries(dir: &Path, folders: bool) -> Vec<String> {
         let entry = entry.ok()?;
         let kind = entry.file_type().ok()?;
         let name = entry.file_name().into_string().ok()?;
-        let is_wanted = match folders {
-            true => kind.is_dir() && name != "__MACOSX",
-            false => kind.is_file(),
+        let is_wanted = if folders {
+            kind.is_dir() && name != "__MACOSX"
+        } else {
+            kind.is_file()
         };
         (is_wanted && !name.starts_with('.')).then_some(name)
     });

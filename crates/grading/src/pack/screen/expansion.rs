@@ -48,9 +48,10 @@ pub fn expanded(text: &str, machine: Machine) -> Result<(), PackError> {
         Some((i, construct, reason))
     });
     if let Some((i, construct, reason)) = found {
-        let file = match in_kernels(&tokens, i) {
-            true => KERNELS,
-            false => file,
+        let file = if in_kernels(&tokens, i) {
+            KERNELS
+        } else {
+            file
         };
         fail!(
             Kind::ForbiddenConstruct,
@@ -120,9 +121,10 @@ fn attribute(here: View<'_>, machine: Machine) -> Option<(String, &'static str)>
             .literal()
             .is_some_and(|section| section.starts_with("\".cuda_std."));
     let is_kernel = name == "no_mangle" && is_of_kernel(first.after(5));
-    match machine == Machine::Device && (is_bound || is_kernel) {
-        true => None,
-        false => refused(name),
+    if machine == Machine::Device && (is_bound || is_kernel) {
+        None
+    } else {
+        refused(name)
     }
 }
 

@@ -269,9 +269,10 @@ fn standard(here: View<'_>, is_host_code: bool) -> Option<(String, &'static str)
     };
     if !here.after(1).is_path_separator() {
         // `use std as s` and the like. A field or variable of that name is somebody's own matter.
-        return match here.after(1).is_name("as") {
-            true => refused("`std as`".to_owned()),
-            false => None,
+        return if here.after(1).is_name("as") {
+            refused("`std as`".to_owned())
+        } else {
+            None
         };
     }
     let next = here.after(3);
