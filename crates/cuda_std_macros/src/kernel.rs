@@ -404,9 +404,10 @@ impl<'a> Parameter<'a> {
                 "a tuple has no fixed layout; take its parts, or a `#[repr(C)]` struct",
             )),
             Type::Path(path) if path.path.is_ident("char") || path.path.is_ident("bool") => {
-                let (name, other) = match path.path.is_ident("bool") {
-                    true => ("bool", "u8"),
-                    false => ("char", "u32"),
+                let (name, other) = if path.path.is_ident("bool") {
+                    ("bool", "u8")
+                } else {
+                    ("char", "u32")
                 };
                 Err(Error::new(
                     ty.span(),

@@ -51,10 +51,7 @@ impl Parse for Call {
 
 /// The expansion; `end` follows the text.
 pub fn expand(input: TokenStream, end: &str) -> syn::Result<TokenStream> {
-    let input = match input.is_empty() {
-        true => quote!(""),
-        false => input,
-    };
+    let input = if input.is_empty() { quote!("") } else { input };
     let Call { format, mut values } = syn::parse2(input.clone())?;
     let text = format.value() + end;
     let pieces = pieces(&text, &mut values, format.span())?;

@@ -31,9 +31,10 @@ impl OutputPath {
     ///
     /// [`OutputError::Path`] if `flag` names what this command reads, or somebody's source.
     pub fn check(&self, flag: &str) -> Result<(), OutputError> {
-        match self.is_dir() {
-            true => Ok(()),
-            false => Claimed::new(flag, self).map(drop),
+        if self.is_dir() {
+            Ok(())
+        } else {
+            Claimed::new(flag, self).map(drop)
         }
     }
 }
@@ -82,9 +83,10 @@ impl Claimed {
         }
         if let Some(other) = claimed.iter().find(|claim| claim.place == place) {
             let other = other.owner.as_deref().unwrap_or_default();
-            return refused(match other == flag {
-                true => "is named twice".to_owned(),
-                false => format!("{other} writes there, too; name another"),
+            return refused(if other == flag {
+                "is named twice".to_owned()
+            } else {
+                format!("{other} writes there, too; name another")
             });
         }
         if is_source(target) {

@@ -47,9 +47,10 @@ impl GrowingFolder {
         let claim = match Claim::make(target) {
             Ok(claim) => claim,
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-                let reason = match is_held(&target.join(CLAIM)) {
-                    true => "another run is writing there; name another folder",
-                    false => NOT_EMPTY,
+                let reason = if is_held(&target.join(CLAIM)) {
+                    "another run is writing there; name another folder"
+                } else {
+                    NOT_EMPTY
                 };
                 return Err(OutputError::path(flag, target, reason));
             }

@@ -141,9 +141,10 @@ fn whole(file: File, max_bytes: u64) -> io::Result<Vec<u8>> {
     // It may grow meanwhile.
     file.take(max_bytes.saturating_add(1))
         .read_to_end(&mut bytes)?;
-    match bytes.len() as u64 > max_bytes {
-        true => Err(Refused::TooLarge(max_bytes).into()),
-        false => Ok(bytes),
+    if bytes.len() as u64 > max_bytes {
+        Err(Refused::TooLarge(max_bytes).into())
+    } else {
+        Ok(bytes)
     }
 }
 

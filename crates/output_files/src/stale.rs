@@ -21,9 +21,10 @@ pub(crate) fn locked<T: AsRef<Path>>(
         let made = make()?;
         let Ok(lock) = File::open(made.as_ref()) else {
             // On some systems, a folder cannot be opened. If it is gone, it is made again.
-            match made.as_ref().exists() {
-                true => return Ok((made, None)),
-                false => continue,
+            if made.as_ref().exists() {
+                return Ok((made, None));
+            } else {
+                continue;
             }
         };
         match lock.try_lock() {
@@ -62,9 +63,10 @@ fn sweep_again(folder: &Path, is_temporary: fn(&str, Duration) -> bool) {
         let lock = File::open(entry.path());
         if lock.as_ref().is_ok_and(|lock| lock.try_lock().is_ok()) {
             // If one stays, it costs its space alone.
-            let _ = match metadata.is_dir() {
-                true => fs::remove_dir_all(entry.path()),
-                false => fs::remove_file(entry.path()),
+            let _ = if metadata.is_dir() {
+                fs::remove_dir_all(entry.path())
+            } else {
+                fs::remove_file(entry.path())
             };
         }
     }

@@ -83,9 +83,10 @@ fn px(value: f64) -> String {
 /// Adds a text in as many lines as it needs; returns where it ends. The letters have an outline in
 /// the page's background colour, for where they cross a line.
 fn texts(rows: &mut Vec<Markup>, text: &str, mut top: f64, width: f64, is_heading: bool) -> f64 {
-    let (weight, fill) = match is_heading {
-        true => (Some("600"), "var(--muted)"),
-        false => (None, "var(--fg)"),
+    let (weight, fill) = if is_heading {
+        (Some("600"), "var(--muted)")
+    } else {
+        (None, "var(--fg)")
     };
     for line in lines(text, (width / LETTER) as usize) {
         top += LINE;

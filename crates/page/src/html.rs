@@ -252,9 +252,10 @@ impl Page {
     /// The HTML file.
     pub fn finish(&self) -> String {
         let hash = || STANDARD.encode(Sha256::digest(SCRIPT));
-        let policy = match self.is_sortable {
-            true => format!("{POLICY}; script-src 'sha256-{}'", hash()),
-            false => POLICY.to_owned(),
+        let policy = if self.is_sortable {
+            format!("{POLICY}; script-src 'sha256-{}'", hash())
+        } else {
+            POLICY.to_owned()
         };
         let page = html! {
             (DOCTYPE)

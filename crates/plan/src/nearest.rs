@@ -55,9 +55,10 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
 
 /// The name, or its first letters where it is longer than a message should quote.
 pub(crate) fn shortened(name: &str) -> Cow<'_, str> {
-    match name.len() > MAX_BYTES {
-        true => format!("{}...", &name[..name.floor_char_boundary(MAX_BYTES)]).into(),
-        false => name.into(),
+    if name.len() > MAX_BYTES {
+        format!("{}...", &name[..name.floor_char_boundary(MAX_BYTES)]).into()
+    } else {
+        name.into()
     }
 }
 

@@ -84,9 +84,10 @@ impl Part {
         let Rect { rows, columns } = self.holds.clone();
         let (width, of) = (columns.end - columns.start, of.clone());
         let is_whole = columns == (0..pitch) && of.columns == columns;
-        let pieces = match is_whole {
-            true => u64::from(of.rows.start < of.rows.end),
-            false => of.rows.end - of.rows.start,
+        let pieces = if is_whole {
+            u64::from(of.rows.start < of.rows.end)
+        } else {
+            of.rows.end - of.rows.start
         };
         (0..pieces).map(move |piece| {
             let row = of.rows.start + piece;

@@ -166,9 +166,10 @@ impl Plan {
                 return refused(format!("parts {other} and {number} own the same element"));
             }
         }
-        match owned == len {
-            true => Ok(()),
-            false => refused(format!("its parts own {owned} of its {len} elements")),
+        if owned == len {
+            Ok(())
+        } else {
+            refused(format!("its parts own {owned} of its {len} elements"))
         }
     }
 }

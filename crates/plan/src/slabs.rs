@@ -135,12 +135,13 @@ impl Slabs {
     /// halo. In thin slabs, all; in a single one, none.
     pub fn seams(&self, device: u32) -> Vec<Range<u64>> {
         let (share, interior) = (self.share(device), self.interior(device));
-        match interior.is_empty() {
-            true => vec![share],
-            false => [share.start..interior.start, interior.end..share.end]
+        if interior.is_empty() {
+            vec![share]
+        } else {
+            [share.start..interior.start, interior.end..share.end]
                 .into_iter()
                 .filter(|planes| !planes.is_empty())
-                .collect(),
+                .collect()
         }
     }
 

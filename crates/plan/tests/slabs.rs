@@ -61,11 +61,12 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
         .collect();
     // Both fields hold the same in planes that are not computed.
     let is_split = slabs.devices().end > 1;
-    let fields: Vec<Vec<usize>> = match is_split {
-        false => vec![vec![0], vec![1]],
-        true => { plan.all_scattered().iter() }
+    let fields: Vec<Vec<usize>> = if is_split {
+        { plan.all_scattered().iter() }
             .map(|scattered| scattered.parts.iter().map(|(id, _)| id.index()).collect())
-            .collect(),
+            .collect()
+    } else {
+        vec![vec![0], vec![1]]
     };
     for field in &fields {
         for (device, &part) in (0..).zip(field) {

@@ -92,9 +92,10 @@ fn listen(world: &World) -> Result<TcpListener, RanksError> {
         SocketAddr::from(([0_u16; 8], port)),
         SocketAddr::from(([0_u8; 4], port)),
     ];
-    match world.address.is_loopback() {
-        true => TcpListener::bind((world.address.host.as_str(), port)),
-        false => TcpListener::bind(&all[..]),
+    if world.address.is_loopback() {
+        TcpListener::bind((world.address.host.as_str(), port))
+    } else {
+        TcpListener::bind(&all[..])
     }
     .and_then(|listener| {
         listener.set_nonblocking(true)?;

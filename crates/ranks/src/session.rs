@@ -283,9 +283,10 @@ impl Session {
 
 impl Drop for Session {
     fn drop(&mut self) {
-        self.fail_once(match std::thread::panicking() {
-            true => "it panicked",
-            false => "it ended early",
+        self.fail_once(if std::thread::panicking() {
+            "it panicked"
+        } else {
+            "it ended early"
         });
     }
 }

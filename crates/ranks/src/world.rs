@@ -64,9 +64,10 @@ impl World {
         let rank = number(&set, names[0])?;
         let ranks = number(&set, names[1])?;
         let local_rank = number(&set, names[2])?;
-        let local_ranks = match is_torchrun {
-            true => number(&set, names[3])?,
-            false => slurm_tasks_of_node(&set)?,
+        let local_ranks = if is_torchrun {
+            number(&set, names[3])?
+        } else {
+            slurm_tasks_of_node(&set)?
         };
         if rank >= ranks || local_rank >= local_ranks {
             return Err(RanksError::Variables(format!(
@@ -78,9 +79,10 @@ impl World {
         if ranks == 1 {
             return Ok(None);
         }
-        let (job, place) = match is_torchrun {
-            true => torchrun_job(&set),
-            false => slurm_job(&set, local_ranks == ranks),
+        let (job, place) = if is_torchrun {
+            torchrun_job(&set)
+        } else {
+            slurm_job(&set, local_ranks == ranks)
         };
         let address = match (master(&set, job.as_deref())?, place) {
             (Some(address), _) | (None, Some(address)) => address,
@@ -114,9 +116,10 @@ fn torchrun_job(set: Variables<'_>) -> (Option<String>, Option<Address>) {
 fn slurm_job(set: Variables<'_>, on_one_node: bool) -> (Option<String>, Option<Address>) {
     let [job, step] = ["SLURM_JOB_ID", "SLURM_STEP_ID"].map(|name| set(name).unwrap_or_default());
     let job = format!("slurm {job}.{step}");
-    let host = match on_one_node {
-        true => Some("127.0.0.1".to_owned()),
-        false => set("SLURM_STEP_NODELIST").and_then(|list| first_host(&list)),
+    let host = if on_one_node {
+        Some("127.0.0.1".to_owned())
+    } else {
+        set("SLURM_STEP_NODELIST").and_then(|list| first_host(&list))
     };
     let port = derived_port(&job);
     (Some(job), host.map(|host| Address { host, port }))
@@ -138,9 +141,10 @@ fn master(set: Variables<'_>, job: Option<&str>) -> Result<Option<Address>, Rank
     };
     // Here torchrun itself listens at that port.
     let is_taken = set("TORCHELASTIC_USE_AGENT_STORE").is_some_and(|value| value == "True");
-    let port = match is_taken {
-        true => derived_port(&format!("{} {port}", job.unwrap_or_default())),
-        false => port,
+    let port = if is_taken {
+        derived_port(&format!("{} {port}", job.unwrap_or_default()))
+    } else {
+        port
     };
     Ok(Some(Address { host, port }))
 }

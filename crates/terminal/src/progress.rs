@@ -36,9 +36,10 @@ impl Progress for NoProgress {
 static SHOWN: LazyLock<MultiProgress> = LazyLock::new(|| {
     // They are off the screen when it closes, and are not drawn again.
     interrupt::clear_screen_first(|| SHOWN.suspend(screen::close));
-    MultiProgress::with_draw_target(match std::io::stderr().is_terminal() {
-        true => ProgressDrawTarget::term_like_with_hz(Box::<Screen>::default(), FRAMES_PER_S),
-        false => ProgressDrawTarget::hidden(),
+    MultiProgress::with_draw_target(if std::io::stderr().is_terminal() {
+        ProgressDrawTarget::term_like_with_hz(Box::<Screen>::default(), FRAMES_PER_S)
+    } else {
+        ProgressDrawTarget::hidden()
     })
 });
 

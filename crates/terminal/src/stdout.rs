@@ -60,9 +60,10 @@ impl<'w> Out<'w> {
         }
         let writer = &mut self.writer;
         let mut write = || writeln!(writer, "{text}").and_then(|()| writer.flush());
-        let written = match self.is_terminal {
-            true => progress::aside(write),
-            false => write(),
+        let written = if self.is_terminal {
+            progress::aside(write)
+        } else {
+            write()
         };
         match written {
             Err(error) if error.kind() == ErrorKind::BrokenPipe => {

@@ -39,9 +39,10 @@ pub fn plus_minus(value: f64, half: f64) -> String {
     }
     let exponent = value.abs().log10().floor() as i32;
     let [three, four] = [2, 3].map(|digits| (digits - exponent).max(0));
-    let needed = match half > 0.0 {
-        true => -half.log10().floor() as i32,
-        false => three,
+    let needed = if half > 0.0 {
+        -half.log10().floor() as i32
+    } else {
+        three
     };
     let decimals = needed.clamp(three, four);
     let unit = 10_f64.powi(decimals);

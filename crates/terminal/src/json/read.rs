@@ -67,12 +67,13 @@ impl Head {
 /// [`CommandError::Input`] that names the field that is missing, or is not what it should be.
 pub fn document<T: DeserializeOwned>(text: &str) -> Result<T, CommandError> {
     let value: Value = serde_json::from_str(text).map_err(|error| {
-        CommandError::Input(match error.is_eof() {
-            true => format!(
+        CommandError::Input(if error.is_eof() {
+            format!(
                 "damaged: it ends early, in line {}; measure again",
                 error.line()
-            ),
-            false => format!("damaged: {error}; measure again"),
+            )
+        } else {
+            format!("damaged: {error}; measure again")
         })
     })?;
     serde_path_to_error::deserialize(&value).map_err(|error| {
