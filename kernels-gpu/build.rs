@@ -99,9 +99,10 @@ fn solution_modules(
     text: &mut String,
 ) -> std::io::Result<()> {
     let path = format!("{above}::{}", name(folder));
-    let kernels = match folder.join("kernels.rs").is_file() {
-        true => Some(path.as_str()),
-        false => kernels,
+    let kernels = if folder.join("kernels.rs").is_file() {
+        Some(path.as_str())
+    } else {
+        kernels
     };
     writeln!(text, "pub mod {} {{", name(folder)).unwrap();
     if let Some(path) = kernels {

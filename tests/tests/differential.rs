@@ -41,9 +41,10 @@ fn instructions_give_the_same_bits_on_every_device() {
     let emulated = EmulatedDevice::default();
     let cuda = gpu();
     let thorough = cuda.is_some() || std::env::var_os("DIFFERENTIAL_THOROUGH").is_some();
-    let amount = match thorough {
-        true => Amount::THOROUGH,
-        false => Amount::QUICK,
+    let amount = if thorough {
+        Amount::THOROUGH
+    } else {
+        Amount::QUICK
     };
     let cuda = cuda
         .as_ref()

@@ -173,9 +173,10 @@ fn grade(folder: &Path, mut options: &[&str]) -> Result<ExitCode, String> {
     if left > 0 {
         println!("not graded, since the time is over: {left}");
     }
-    Ok(match is_perfect(&rows) && left == 0 {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if is_perfect(&rows) && left == 0 {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 
@@ -208,9 +209,10 @@ fn grade_class(folder: &Path) -> Result<ExitCode, String> {
         rows.len(),
         began.elapsed().as_secs_f64()
     );
-    Ok(match is_perfect(&rows) {
-        true => ExitCode::SUCCESS,
-        false => ExitCode::FAILURE,
+    Ok(if is_perfect(&rows) {
+        ExitCode::SUCCESS
+    } else {
+        ExitCode::FAILURE
     })
 }
 

@@ -146,9 +146,10 @@ pub fn div<F: Float>(a: F, b: F, mode: Mode) -> u64 {
             let mut error = Fixed::default();
             error.add(a.wide(), 1.0);
             error.add(nearest.wide(), -b.wide());
-            match b.wide() < 0.0 {
-                true => error.sign().reverse(),
-                false => error.sign(),
+            if b.wide() < 0.0 {
+                error.sign().reverse()
+            } else {
+                error.sign()
             }
         }
     };

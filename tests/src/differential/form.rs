@@ -218,9 +218,10 @@ impl Form {
 
     /// Dynamic shared memory of a block: none, unless the module declares some.
     pub fn dynamic_shared_bytes(&self) -> u32 {
-        match self.module.contains(".extern .shared") {
-            true => 16 * Form::BLOCK as u32,
-            false => 0,
+        if self.module.contains(".extern .shared") {
+            16 * Form::BLOCK as u32
+        } else {
+            0
         }
     }
 

@@ -100,9 +100,10 @@ impl Report {
     /// One line on the number of forms and their outcome.
     pub fn summary(&self) -> String {
         let all: Vec<&Outcome> = self.outcomes.iter().collect();
-        let cuda = match self.has_cuda() {
-            true => cuda(&all).sentence("cuda", "the emulated device"),
-            false => "cuda: skipped: no CUDA device".to_owned(),
+        let cuda = if self.has_cuda() {
+            cuda(&all).sentence("cuda", "the emulated device")
+        } else {
+            "cuda: skipped: no CUDA device".to_owned()
         };
         let emulated = emulated(&all).sentence("emulated", "Rust");
         format!(
@@ -125,9 +126,10 @@ impl Report {
             "group        instruction  forms     cases   emulated: wrong      cuda: differ"
         )?;
         for ((group, opcode), all) in lines {
-            let cuda = match self.has_cuda() {
-                true => cuda(&all).cell(),
-                false => "skipped".to_owned(),
+            let cuda = if self.has_cuda() {
+                cuda(&all).cell()
+            } else {
+                "skipped".to_owned()
             };
             let (forms, cases, emulated) = (all.len(), cases(&all), emulated(&all).cell());
             writeln!(

@@ -158,9 +158,10 @@ fn execute(
         let sources = form.sources.len();
         let operands = plan.buffer("operands", Element::U64, rows.len() * sources.max(1));
         let results = plan.buffer("results", Element::U64, rows.len() * form.results.len());
-        let pool_bytes = match form.uses_scratch() {
-            true => rows.len() * Form::SCRATCH_BYTES,
-            false => 8,
+        let pool_bytes = if form.uses_scratch() {
+            rows.len() * Form::SCRATCH_BYTES
+        } else {
+            8
         };
         let scratch = plan.scratch("scratch", Element::U8, pool_bytes);
         let config = LaunchConfig::new((rows.len() / Form::BLOCK) as u32, Form::BLOCK as u32)

@@ -43,9 +43,10 @@ pub(super) struct Nearness {
 impl Target {
     /// Checks a single- or double-precision result.
     pub(super) fn check(&self, bits: u64, is_double: bool) -> Nearness {
-        let got = match is_double {
-            true => f64::from_bits(bits),
-            false => f64::from(f32::from_bits(bits as u32)),
+        let got = if is_double {
+            f64::from_bits(bits)
+        } else {
+            f64::from(f32::from_bits(bits as u32))
         };
         let plain = |holds| Nearness { holds, error: None };
         match *self {
@@ -63,10 +64,11 @@ impl Target {
 }
 
 fn near(value: f64, got: f64, bound: Bound, flushed: bool, is_double: bool) -> Nearness {
-    let (smallest, largest) = match is_double {
-        true => (f64::MIN_POSITIVE, f64::MAX),
+    let (smallest, largest) = if is_double {
+        (f64::MIN_POSITIVE, f64::MAX)
+    } else {
         // Infinity counts as the next power of two.
-        false => (f64::from(f32::MIN_POSITIVE), 2f64.powi(128)),
+        (f64::from(f32::MIN_POSITIVE), 2f64.powi(128))
     };
     let (value, got) = (value.clamp(-largest, largest), got.clamp(-largest, largest));
     if flushed && value.abs() < smallest && got == 0.0 {

@@ -41,9 +41,10 @@ impl Class {
             let all: Vec<&Submission> = of_lab.iter().filter(|it| it.side == side).collect();
             for member in 0..MEMBERS {
                 // Evenly, or one after the other and again.
-                let index = match all.len() < MEMBERS {
-                    true => member % all.len(),
-                    false => member * all.len() / MEMBERS,
+                let index = if all.len() < MEMBERS {
+                    member % all.len()
+                } else {
+                    member * all.len() / MEMBERS
                 };
                 let name = format!("{}-{member:02}", side.name());
                 let path = class.add(corpus, all[index], name.clone())?;

@@ -207,9 +207,10 @@ fn kernels(ptx: &str, random: &mut Rng) -> String {
                 let words = lines[a].split_inclusive(|c: char| !c.is_ascii_digit());
                 let replaced = words.map(|word| {
                     let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
-                    match digits.is_empty() || random.bool() {
-                        true => word.to_owned(),
-                        false => word.replacen(digits, number, 1),
+                    if digits.is_empty() || random.bool() {
+                        word.to_owned()
+                    } else {
+                        word.replacen(digits, number, 1)
                     }
                 });
                 lines[a] = replaced.collect();

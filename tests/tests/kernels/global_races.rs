@@ -42,9 +42,10 @@ fn a_barrier_taken_to_hold_back_all_blocks() {
     let run = |written| {
         let mut scene = Scene::new();
         let u = scene.input("u", &squares(128));
-        let middle = match written {
-            true => scene.input("middle", &[0f32; 128]),
-            false => scene.scratch("middle", Element::F32, 128),
+        let middle = if written {
+            scene.input("middle", &[0f32; 128])
+        } else {
+            scene.scratch("middle", Element::F32, 128)
         };
         let out = scene.scratch("out", Element::F32, 128);
         scene.launch("two_steps", config, args![u, middle, out, 128u64]);

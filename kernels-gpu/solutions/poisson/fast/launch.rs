@@ -183,9 +183,10 @@ impl Solution for Shape {
         let slabs = Slabs::new(devices, planes, 1..planes - 1, halo, "between the walls")?;
         // Tiles that leave multiprocessors free have room for the seam of T planes beside the rest.
         let tiles = self.tiles(n);
-        let slabs = match tiles[0] * tiles[1] < plan.multiprocessors() {
-            true => slabs,
-            false => slabs.with_long_seams(),
+        let slabs = if tiles[0] * tiles[1] < plan.multiprocessors() {
+            slabs
+        } else {
+            slabs.with_long_seams()
         };
         let u_next = plan.scratch("u_next", Element::F64, (n as usize).pow(3));
         let mut u = slabs.scatter(plan, buffers.u)?;

@@ -86,9 +86,10 @@ fn task(problem: &Problem, planes: &Range<u64>) -> Task {
             high: bounds(inner.high),
         },
         coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
-        source: match is_here {
-            true => (source - first * stride) as u32,
-            false => u32::MAX,
+        source: if is_here {
+            (source - first * stride) as u32
+        } else {
+            u32::MAX
         },
     }
 }

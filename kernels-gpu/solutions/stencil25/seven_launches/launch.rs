@@ -136,9 +136,10 @@ impl Solution for Inner {
                 }
                 Ok(())
             };
-            match self.at_once {
-                true => plan.independent(launches)?,
-                false => launches(plan)?,
+            if self.at_once {
+                plan.independent(launches)?
+            } else {
+                launches(plan)?
             }
             (u, v) = (v, u);
         }

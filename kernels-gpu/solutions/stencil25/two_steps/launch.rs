@@ -225,9 +225,10 @@ impl Stretch {
             grid: self.grid(),
             region: self.moved(self.whole.inner(problem.shell)),
             coefficients: Coefficients::new([problem.dx, problem.dy, problem.dz]),
-            source: match has_source {
-                true => problem.source - self.first * stride,
-                false => u32::MAX,
+            source: if has_source {
+                problem.source - self.first * stride
+            } else {
+                u32::MAX
             },
         }
     }
@@ -323,9 +324,10 @@ impl Run<'_> {
     ) -> Result<(), PlanError> {
         let [first, second, next_phi] = to;
         let is_single = values.len() == 1;
-        let written = match is_single {
-            true => &[first, next_phi][..],
-            false => &[first, second, next_phi],
+        let written = if is_single {
+            &[first, next_phi][..]
+        } else {
+            &[first, second, next_phi]
         };
         self.slabs.step(plan, written, |plan, device, planes| {
             let stretch = Stretch::of_device(self.problem, self.slabs, device, &planes);

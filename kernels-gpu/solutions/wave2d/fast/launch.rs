@@ -302,9 +302,10 @@ impl Run<'_> {
             let rows = u64::from(strips) * rows / u64::from(warps.max(1));
             rows + u64::from(2 * t)
         };
-        match steps(left) <= steps(warps) + u64::from(3 * t) {
-            true => left,
-            false => warps,
+        if steps(left) <= steps(warps) + u64::from(3 * t) {
+            left
+        } else {
+            warps
         }
     }
 

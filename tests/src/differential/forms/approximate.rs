@@ -178,10 +178,13 @@ fn divisions() -> Vec<Form> {
             let (x, y) = (wide(a), wide(b).abs());
             match y {
                 // Beyond 2^126 the reciprocal has become 0.
-                y if y > 2f64.powi(126) && y.is_finite() => match x.is_finite() {
-                    true => absolute(0.0, 149.0, false),
-                    false => Target::Nan,
-                },
+                y if y > 2f64.powi(126) && y.is_finite() => {
+                    if x.is_finite() {
+                        absolute(0.0, 149.0, false)
+                    } else {
+                        Target::Nan
+                    }
+                }
                 y if y > 0.0 && y < f64::from(f32::MIN_POSITIVE) => Target::Unspecified,
                 _ => quotient([a, b], ftz),
             }
@@ -213,9 +216,10 @@ fn doubles() -> Vec<Form> {
             if a.is_nan() && !x.is_nan() {
                 return Target::Unspecified;
             }
-            let x = match x.is_subnormal() && mask == HIGH_WORD {
-                true => 0f64.copysign(x),
-                false => x,
+            let x = if x.is_subnormal() && mask == HIGH_WORD {
+                0f64.copysign(x)
+            } else {
+                x
             };
             match f(x) {
                 y if y.is_nan() => Target::Nan,

@@ -95,22 +95,29 @@ fn fields(bits: u32) -> Vec<Form> {
         let sources = [int(), Operand::Position, Operand::Position];
         Form::simple(name, sources, move |[a, pos, len]| {
             let (pos, len) = (place(pos), place(len));
-            let sign = match signed && len > 0 {
-                true => bit(a, (pos + len - 1).min(bits - 1)),
-                false => 0,
+            let sign = if signed && len > 0 {
+                bit(a, (pos + len - 1).min(bits - 1))
+            } else {
+                0
             };
-            each(bits, |i| match i < len && pos + i < bits {
-                true => bit(a, pos + i),
-                false => sign,
+            each(bits, |i| {
+                if i < len && pos + i < bits {
+                    bit(a, pos + i)
+                } else {
+                    sign
+                }
             })
         })
     };
     let sources = [int(), int(), Operand::Position, Operand::Position];
     let insert = Form::simple(format!("bfi.b{bits}"), sources, move |[a, b, pos, len]| {
         let (pos, len) = (place(pos), place(len));
-        each(bits, |i| match i >= pos && i < pos + len {
-            true => bit(a, i - pos),
-            false => bit(b, i),
+        each(bits, |i| {
+            if i >= pos && i < pos + len {
+                bit(a, i - pos)
+            } else {
+                bit(b, i)
+            }
         })
     });
     vec![extract(false), extract(true), insert]

@@ -239,10 +239,11 @@ fn to_integer(dst: Type, src: Type) -> Vec<Form> {
             }
             all.push(form(&format!(".{m}{modifiers}"), dst, src, move |a| {
                 let x = src.widen(if ftz { flush(a) } else { a });
-                match x.is_nan() && (src == F64 || dst.bits() == 64) {
+                if x.is_nan() && (src == F64 || dst.bits() == 64) {
                     // If either type has 64 bits, only the top bit is tested.
-                    true => dst.integer(1 << (dst.bits() - 1)) as u64,
-                    false => dst.clamped(integral(x, mode)),
+                    dst.integer(1 << (dst.bits() - 1)) as u64
+                } else {
+                    dst.clamped(integral(x, mode))
                 }
             }));
         }
@@ -333,9 +334,10 @@ fn narrowed(dst: Type, a: u64) -> u64 {
 /// smaller exponents than f32 has.
 fn flushing(x: f64, mode: Mode) -> u64 {
     let larger = F32.widen(F32.round(x * 2f64.powi(32), mode)).abs();
-    match larger < 2f64.powi(32 - 126) {
-        true => x.to_bits() >> 63 << 31,
-        false => F32.round(x, mode),
+    if larger < 2f64.powi(32 - 126) {
+        x.to_bits() >> 63 << 31
+    } else {
+        F32.round(x, mode)
     }
 }
 
@@ -375,9 +377,12 @@ fn pairs(ty: Type, mode: Mode) -> [Form; 2] {
     [false, true].map(|has_relu| {
         let r = if has_relu { ".relu" } else { "" };
         let name = format!("cvt.{}{r}.{}x2.f32", mode.name(), ty.name());
-        let one = move |a| match has_relu {
-            true => relu(ty, a, mode),
-            false => ty.round(F32.widen(a), mode),
+        let one = move |a| {
+            if has_relu {
+                relu(ty, a, mode)
+            } else {
+                ty.round(F32.widen(a), mode)
+            }
         };
         Form::simple(name, [Operand::F32, Operand::F32], move |[a, b]| {
             one(a) << 16 | one(b)

@@ -62,22 +62,27 @@ fn rounded<const N: usize>(
         if !ftz || value(result) != f32::MIN_POSITIVE {
             return result;
         }
-        let larger = std::array::from_fn(|i| match scaled[i] {
-            true => operands[i] * SCALE,
-            false => operands[i],
+        let larger = std::array::from_fn(|i| {
+            if scaled[i] {
+                operands[i] * SCALE
+            } else {
+                operands[i]
+            }
         });
-        match value(f(larger, mode)) < f32::MIN_POSITIVE * SCALE {
-            true => result & SIGN,
-            false => result,
+        if value(f(larger, mode)) < f32::MIN_POSITIVE * SCALE {
+            result & SIGN
+        } else {
+            result
         }
     }
 }
 
 fn subtract<F: Float>(a: F, b: F, mode: Mode) -> u64 {
     // A NaN is passed on unchanged, not negated.
-    match b.wide().is_nan() {
-        true => exact::add(a, b, mode),
-        false => exact::add(a, b.negate(), mode),
+    if b.wide().is_nan() {
+        exact::add(a, b, mode)
+    } else {
+        exact::add(a, b.negate(), mode)
     }
 }
 
@@ -173,15 +178,21 @@ fn signs() -> Vec<Form> {
     // NVIDIA's assembler turns these into an addition, which passes a NaN on, quieted, with its
     // sign; the ISA leaves its bits open. In single precision the addition gives the one NaN.
     let of_double = |name: &str, f: fn(u64) -> u64| {
-        double(name, move |[a]| match a.is_nan() {
-            true => f64::nan_of(&[a]),
-            false => f(a.to_bits()),
+        double(name, move |[a]| {
+            if a.is_nan() {
+                f64::nan_of(&[a])
+            } else {
+                f(a.to_bits())
+            }
         })
     };
     let of_single = |name: &str, ftz: bool, f: fn(u64) -> u64| {
-        single(name, move |[a]| match a.is_nan() {
-            true => f32::NAN_BITS,
-            false => f(if ftz { flush(a.raw()) } else { a.raw() }),
+        single(name, move |[a]| {
+            if a.is_nan() {
+                f32::NAN_BITS
+            } else {
+                f(if ftz { flush(a.raw()) } else { a.raw() })
+            }
         })
     };
     let [f32s, f64s] = [Operand::F32, Operand::F64].map(|operand| [operand.clone(), operand]);
@@ -229,9 +240,10 @@ fn extrema() -> Vec<Form> {
                         };
                         let (a, b) = if xorsign { (a.abs(), b.abs()) } else { (a, b) };
                         let result = extremum(a, b, is_min);
-                        match result.is_nan() || passes_nan && (a.is_nan() || b.is_nan()) {
-                            true => f32::NAN_BITS,
-                            false => result.raw() | sign,
+                        if result.is_nan() || passes_nan && (a.is_nan() || b.is_nan()) {
+                            f32::NAN_BITS
+                        } else {
+                            result.raw() | sign
                         }
                     }));
                 }

@@ -255,9 +255,12 @@ fn eight_bits() -> Vec<Form> {
         for relu in [false, true] {
             let suffix = if relu { ".relu" } else { "" };
             let table = values.clone();
-            let cut = move |x: f64| match relu && x.is_sign_negative() && !x.is_nan() {
-                true => 0.0,
-                false => x,
+            let cut = move |x: f64| {
+                if relu && x.is_sign_negative() && !x.is_nan() {
+                    0.0
+                } else {
+                    x
+                }
             };
             let name = format!("cvt.rn.satfinite{suffix}.{ty}.f32");
             let form = Form::simple(name, [Operand::F32, Operand::F32], move |[a, b]| {

@@ -88,10 +88,11 @@ fn of_a_type(bits: u32, signed: bool) -> Vec<Form> {
 
 /// The high half of a product.
 fn high(a: i128, b: i128, bits: u32, signed: bool) -> i128 {
-    match signed {
-        true => (a * b) >> bits,
+    if signed {
+        (a * b) >> bits
+    } else {
         // 64 bits by 64 do not fit a signed product.
-        false => ((a as u128 * b as u128) >> bits) as i128,
+        ((a as u128 * b as u128) >> bits) as i128
     }
 }
 

@@ -65,17 +65,19 @@ fn letter(signed: bool) -> char {
 /// The low `bits` of `x` as a number.
 fn number(x: u64, bits: u32, signed: bool) -> i128 {
     let shift = 64 - bits;
-    match signed {
-        true => ((x << shift) as i64 >> shift).into(),
-        false => (x << shift >> shift).into(),
+    if signed {
+        ((x << shift) as i64 >> shift).into()
+    } else {
+        (x << shift >> shift).into()
     }
 }
 
 /// The least and the greatest number of a type.
 fn limits(bits: u32, signed: bool) -> (i128, i128) {
-    match signed {
-        true => (-(1 << (bits - 1)), (1 << (bits - 1)) - 1),
-        false => (0, (1 << bits) - 1),
+    if signed {
+        (-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
+    } else {
+        (0, (1 << bits) - 1)
     }
 }
 

@@ -118,17 +118,19 @@ fn shuffle(mode: &'static str) -> Form {
     let widths = [1, 2, 4, 8, 16, 32];
     let sweep = amounts.len() * widths.len();
     let rows = warps(1, sweep + 160, |rng, warp| {
-        let (b, c) = match warp < sweep {
-            true => {
-                let width = widths[warp / amounts.len()];
-                (amounts[warp % amounts.len()], of_width(mode, width))
-            }
-            false => (rng.u64(..64), rng.u64(..0x2000)),
+        let (b, c) = if warp < sweep {
+            let width = widths[warp / amounts.len()];
+            (amounts[warp % amounts.len()], of_width(mode, width))
+        } else {
+            (rng.u64(..64), rng.u64(..0x2000))
         };
         let differ = warp >= sweep + 80;
-        std::array::from_fn(|_| match differ {
-            true => [rng.u32(..).into(), rng.u64(..32), rng.u64(..0x2000), 0],
-            false => [rng.u32(..).into(), b, c, 0],
+        std::array::from_fn(|_| {
+            if differ {
+                [rng.u32(..).into(), rng.u64(..32), rng.u64(..0x2000), 0]
+            } else {
+                [rng.u32(..).into(), b, c, 0]
+            }
         })
     });
     let body = format!(
@@ -363,9 +365,12 @@ fn matches(ty: &str, operand: Operand) -> [Form; 2] {
         [Class::B32; 3],
         &body,
         rows(11),
-        move |rows, lane| match equal(rows, lane) == rows[lane][3] {
-            true => [rows[lane][3], 1, rows[lane][3]],
-            false => [0, 0, 0],
+        move |rows, lane| {
+            if equal(rows, lane) == rows[lane][3] {
+                [rows[lane][3], 1, rows[lane][3]]
+            } else {
+                [0, 0, 0]
+            }
         },
     );
     [any, all]

@@ -34,9 +34,10 @@ fn of_launch(slabs: &Slabs, layer: u64) -> u64 {
 fn of_thread(slabs: &Slabs, layer: u64) -> u32 {
     let share = slabs.share(0);
     let of_block = u64::from(BLOCK.iter().product::<u32>() * LAYERS);
-    match (share.end - share.start) * layer < BLOCKS * of_block {
-        true => LAYERS / 2,
-        false => LAYERS,
+    if (share.end - share.start) * layer < BLOCKS * of_block {
+        LAYERS / 2
+    } else {
+        LAYERS
     }
 }
 
