@@ -66,8 +66,10 @@ pub(crate) fn answer(name: &'static str, body: impl FnOnce() -> Outcome) -> c_in
         Ok(Ok(())) => 0,
         Ok(Err(Code(number))) => number,
         Err(panic) => {
-            let said = panic.downcast_ref::<String>().map(String::as_str);
-            let said = said.or_else(|| panic.downcast_ref::<&str>().copied());
+            let said = panic
+                .downcast_ref::<String>()
+                .map(String::as_str)
+                .or_else(|| panic.downcast_ref::<&str>().copied());
             report::bug(&format!("in {name}: {}", said.unwrap_or("a panic")));
             Code::UNKNOWN.0
         }

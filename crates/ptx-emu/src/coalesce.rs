@@ -93,8 +93,9 @@ fn served_at_once(mask: u32, width: u32) -> impl Iterator<Item = u32> {
         _ => 4,
     };
     let group = u32::MAX >> (32 - lanes_at_once);
-    let groups = (0..32).step_by(lanes_at_once);
-    let groups = groups.map(move |first| mask & group << first);
+    let groups = (0..32)
+        .step_by(lanes_at_once)
+        .map(move |first| mask & group << first);
     groups.filter(|group| *group != 0)
 }
 
@@ -106,8 +107,7 @@ pub(crate) fn ideal_wavefronts(mask: u32, width: u32) -> u64 {
 /// Passes over the banks: those taken, and those that the same lanes need without conflicts.
 pub(crate) fn wavefronts(addresses: &Row64, mask: u32, width: u32) -> (u64, u64) {
     let words = width.div_ceil(4);
-    let taken = served_at_once(mask, width);
-    let taken = taken.map(|group| group_wavefronts(addresses, group, words));
+    let taken = served_at_once(mask, width).map(|group| group_wavefronts(addresses, group, words));
     (taken.sum(), ideal_wavefronts(mask, width))
 }
 

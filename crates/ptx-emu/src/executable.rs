@@ -235,9 +235,11 @@ impl Builder {
             mark.stays_together = stays;
         }
         let exchange = function.exchange();
-        let parameters = source.params.iter().chain(&source.returns);
-        let parameters = parameters.filter_map(|param| param.register);
-        let parameters: Vec<_> = parameters
+        let parameters: Vec<_> = source
+            .params
+            .iter()
+            .chain(&source.returns)
+            .filter_map(|param| param.register)
             .map(|register| function.frame.register(register))
             .collect();
         let bases = shared_arrays::bases(&facts, &parameters);

@@ -228,8 +228,9 @@ impl FrameBuilder {
     /// The rows of all constants until now, predicates among them.
     pub(crate) fn constant_rows(&self) -> impl Iterator<Item = Slot> {
         let constants = self.constants.iter();
-        let rows = constants.map(|((class, _), &row)| (*class, row));
-        let rows = rows.chain([ALWAYS, NEVER].map(|row| (RegClass::Pred, row)));
+        let rows = constants
+            .map(|((class, _), &row)| (*class, row))
+            .chain([ALWAYS, NEVER].map(|row| (RegClass::Pred, row)));
         rows.map(|(class, row)| Slot { class, row })
     }
 
@@ -240,8 +241,9 @@ impl FrameBuilder {
 
     /// Rows of each file, and the constants in order of file and row.
     pub(crate) fn finish(self) -> (Bases, Vec<(Slot, Constant)>) {
-        let constants = self.constants.into_iter();
-        let mut constants: Vec<_> = constants
+        let mut constants: Vec<_> = self
+            .constants
+            .into_iter()
             .map(|((class, value), row)| (Slot { class, row }, value))
             .collect();
         constants.sort_by_key(|(slot, _)| (slot.class, slot.row));

@@ -145,8 +145,12 @@ impl<'p> Positions<'p> {
                 }
             }
         }
-        let near = self.last_passed.as_ref().or(self.last.as_ref());
-        let near = near.filter(|_| source.is_none()).cloned();
+        let near = self
+            .last_passed
+            .as_ref()
+            .or(self.last.as_ref())
+            .filter(|_| source.is_none())
+            .cloned();
         CodePosition {
             ptx_line,
             source,

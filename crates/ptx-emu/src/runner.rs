@@ -594,8 +594,10 @@ impl<'a> BlockRunner<'a> {
     /// The fault of a thread that uses a value which is not set.
     pub(crate) fn unset(&self, thread: u32, pc: u32, used: UnsetUse) -> Stop {
         let infos = &self.launch.code.infos;
-        let loaded = self.sanitizer.unset_load;
-        let loaded = loaded.map(|pc| infos[pc as usize].position.clone());
+        let loaded = self
+            .sanitizer
+            .unset_load
+            .map(|pc| infos[pc as usize].position.clone());
         self.fault(thread, pc, FaultKind::UnsetValue { used, loaded })
     }
 

@@ -217,8 +217,11 @@ fn pick(warp: &mut Warp, code: &Code, gives_way_since: Option<u64>) -> Option<us
                 _ => warp.compare(a, b),
             })
         };
-        let ready = warp.groups.iter().enumerate();
-        let ready = ready.filter(|(_, group)| group.state == State::Ready);
+        let ready = warp
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| group.state == State::Ready);
         ready.min_by(|(_, a), (_, b)| compare(a, b))?.0
     };
     let gave_way = &mut warp.groups[index].gave_way;

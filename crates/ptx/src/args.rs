@@ -207,8 +207,9 @@ impl ArgType {
     /// other than numbers, pointers and slices nothing is known.
     fn other_type(&self, ty: &str) -> Option<String> {
         let slice = slice_of(ty);
-        let pointer = ["*const ", "*mut ", "&"];
-        let pointer = pointer.iter().find_map(|start| ty.strip_prefix(start));
+        let pointer = ["*const ", "*mut ", "&"]
+            .iter()
+            .find_map(|start| ty.strip_prefix(start));
         match (*self, slice, pointer) {
             (ArgType::Slice(has), Some(wants), _) => has
                 .is_other(wants)
@@ -355,8 +356,8 @@ mod tests {
         let program = crate::Program::read(&text, |body| {
             while body.next_instruction()?.is_some() {}
             Ok(())
-        });
-        let program = program.unwrap();
+        })
+        .unwrap();
         let kernel = program.kernel("k").unwrap();
         let error = kernel.check_args(&[ArgType::Number(ScalarType::F32), arg]);
         error.err().map(|error| error.to_string())

@@ -296,11 +296,12 @@ fn labels_of_inline_assembly_are_scoped() {
     let tile = listing.program.kernel("_Z4tilePf").unwrap();
     let again: Vec<&Label> = tile.labels.iter().filter(|l| l.name == "AGAIN").collect();
     assert_eq!(again.len(), 2);
-    let branches = listing
+    let branches: Vec<u32> = listing
         .body("_Z4tilePf")
         .iter()
-        .filter(|line| line.opcode == "bra");
-    let branches: Vec<u32> = branches.flat_map(|line| line.targets.clone()).collect();
+        .filter(|line| line.opcode == "bra")
+        .flat_map(|line| line.targets.clone())
+        .collect();
     // `@p bra DONE`, `bra AGAIN` in the first block; `@p bra AGAIN` in the second, where DONE is
     // its first instruction.
     assert_eq!(

@@ -133,8 +133,12 @@ fn call_parameters_reuse_the_frame_behind_a_block() {
     let (_, g) = listing.program.function_named("g").unwrap();
     // 8 bytes of its own, then x at 8, y at 16; the second x at 8 again.
     assert_eq!(g.param_frame_bytes, 48);
-    let stores = listing.body("g").iter().filter(|line| line.opcode == "st");
-    let stores: Vec<_> = stores.map(|line| line.named[0]).collect();
+    let stores: Vec<_> = listing
+        .body("g")
+        .iter()
+        .filter(|line| line.opcode == "st")
+        .map(|line| line.named[0])
+        .collect();
     assert_eq!(stores, [Some(Named::Param(Symbol::FrameParam(8), 4)); 2]);
 }
 

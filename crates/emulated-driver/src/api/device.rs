@@ -84,8 +84,7 @@ driver_api! {
     }
     fn cuDeviceGetByPCIBusId(to: *mut c_int, id: *const c_char) {
         let id = text(id)?;
-        let bus = id.split(':').rev().nth(1).and_then(|bus| c_int::from_str_radix(bus, 16).ok());
-        let bus = bus.ok_or(Code::INVALID_VALUE)?;
+        let bus = id.split(':').rev().nth(1).and_then(|bus| c_int::from_str_radix(bus, 16).ok()).ok_or(Code::INVALID_VALUE)?;
         let device = with(|driver| {
             let mut devices = driver.devices.iter();
             let at = devices.position(|device| attributes::bus(device.number) == bus);

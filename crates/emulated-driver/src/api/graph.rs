@@ -128,8 +128,11 @@ fn replace(executable: Handle, node: Handle, work: Work) -> Outcome {
             .executable_graphs
             .get_mut(&executable)
             .ok_or(Code::INVALID_HANDLE)?;
-        let index = graph.nodes.iter().position(|known| *known == node);
-        let index = index.ok_or(Code::INVALID_VALUE)?;
+        let index = graph
+            .nodes
+            .iter()
+            .position(|known| *known == node)
+            .ok_or(Code::INVALID_VALUE)?;
         Arc::make_mut(&mut graph.work)[index] = work;
         Ok(())
     })

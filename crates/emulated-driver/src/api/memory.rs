@@ -48,8 +48,9 @@ fn free(address: u64, kinds: &[Kind]) -> Outcome {
 }
 
 fn allocate_pitch(width: usize, height: usize) -> Outcome<(u64, usize)> {
-    let pitch = width.checked_next_multiple_of(PITCH_BYTES);
-    let pitch = pitch.ok_or(Code::OUT_OF_MEMORY)?;
+    let pitch = width
+        .checked_next_multiple_of(PITCH_BYTES)
+        .ok_or(Code::OUT_OF_MEMORY)?;
     let bytes = pitch.checked_mul(height).ok_or(Code::OUT_OF_MEMORY)?;
     Ok((allocate(bytes)?, pitch))
 }

@@ -53,8 +53,10 @@ fn attribute(driver: &Driver, function: &Function, which: c_int) -> Outcome<c_in
 /// The number of the virtual architecture that a module is for, as `sm_90` has it. CUB chooses its
 /// kernels by it.
 fn architecture(target: &[String]) -> c_int {
-    let digits = target.first().and_then(|name| name.strip_prefix("sm_"));
-    let digits = digits.map(|name| name.trim_end_matches(|c: char| !c.is_ascii_digit()));
+    let digits = target
+        .first()
+        .and_then(|name| name.strip_prefix("sm_"))
+        .map(|name| name.trim_end_matches(|c: char| !c.is_ascii_digit()));
     digits.and_then(|digits| digits.parse().ok()).unwrap_or(0)
 }
 

@@ -30,8 +30,9 @@ fn destroy(stream: Handle) -> Outcome {
     queue::run()?;
     with(|driver| {
         let known = driver.streams.get_mut(&stream);
-        let known = known.filter(|known| !known.is_destroyed);
-        let known = known.ok_or(Code::INVALID_HANDLE)?;
+        let known = known
+            .filter(|known| !known.is_destroyed)
+            .ok_or(Code::INVALID_HANDLE)?;
         known.is_destroyed = true;
         let context = known.context;
         if driver.queues.is_empty(StreamKey { context, stream }) {

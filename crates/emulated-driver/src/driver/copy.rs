@@ -82,8 +82,7 @@ impl Fill {
         let row = row.zip(rows).and_then(|(row, rows)| {
             self.to.checked_add(rows)?.checked_add(row)?;
             (self.height == 1 || self.pitch >= row).then_some(row)
-        });
-        let row = row.ok_or_else(|| {
+        }).ok_or_else(|| {
             report::refused(&format!(
                 "a fill of {} rows of {} elements reaches past all addresses, or its rows overlap",
                 self.height, self.width

@@ -29,8 +29,10 @@ impl Driver {
             return Err(Code::OUT_OF_MEMORY);
         }
         let name = self.name("allocation");
-        let address = self.machine.allocate(bytes as u64, &name);
-        let address = address.map_err(|_| Code::OUT_OF_MEMORY)?;
+        let address = self
+            .machine
+            .allocate(bytes as u64, &name)
+            .map_err(|_| Code::OUT_OF_MEMORY)?;
         self.note(address, bytes, Kind::Device, context, pool)?;
         self.device(device)?.used_bytes += bytes as u64;
         Ok(address)

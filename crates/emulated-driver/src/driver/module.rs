@@ -87,8 +87,8 @@ impl Driver {
         let device = self.device_of(context)?;
         let loaded = self
             .machine
-            .load_placed(executable, |variable| managed.get(&variable.name).copied());
-        let loaded = loaded.map_err(|_| Code::OUT_OF_MEMORY)?;
+            .load_placed(executable, |variable| managed.get(&variable.name).copied())
+            .map_err(|_| Code::OUT_OF_MEMORY)?;
         for variable in &loaded.program().globals {
             let has_memory = |at: &(u64, u64)| at.0 != 0 && !managed.contains_key(&variable.name);
             let Some((address, bytes)) = loaded.global(&variable.name).filter(has_memory) else {

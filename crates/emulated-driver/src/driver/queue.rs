@@ -196,8 +196,9 @@ impl Driver {
             Work::Callback(function, stream, data) => {
                 self.begin_call(key, ticket);
                 let context = self.contexts.get(&key.context);
-                let state = context.and_then(|context| context.fault);
-                let state = state.map_or(0, |Code(number)| number);
+                let state = context
+                    .and_then(|context| context.fault)
+                    .map_or(0, |Code(number)| number);
                 return Step::Call(key, HostCall::Callback(function, stream, state, data));
             }
             other => self.execute(other),

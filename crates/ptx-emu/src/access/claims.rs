@@ -103,8 +103,9 @@ impl BlockRunner<'_> {
     ) -> Stop {
         let (offset, width) = (request.addresses[lane], u64::from(request.width));
         let meets = |start: u64, bytes: u64| start < offset + width && offset < start + bytes;
-        let location = memory.location(self.launch, offset);
-        let location = location.in_elements(request.width, self.launch.granule);
+        let location = memory
+            .location(self.launch, offset)
+            .in_elements(request.width, self.launch.granule);
         let mut barriers = claims.barriers.keys();
         if let Some(&barrier) = barriers.find(|&&barrier| meets(barrier, MBARRIER_BYTES)) {
             let barrier = memory.location(self.launch, barrier);
@@ -116,9 +117,11 @@ impl BlockRunner<'_> {
             return self.fault(request.thread(lane), request.pc, kind);
         }
         let started = |kind, warp, lane, pc| self.started(kind, warp, lane, pc);
-        let bulk = claims.arriving.iter();
-        let bulk = bulk.map(|load| &load.copy);
-        let mut bulk = bulk.filter(|copy| meets(copy.shared, copy.bytes.into()));
+        let mut bulk = claims
+            .arriving
+            .iter()
+            .map(|load| &load.copy)
+            .filter(|copy| meets(copy.shared, copy.bytes.into()));
         let copy = match bulk.next() {
             Some(copy) => Some(started(AccessKind::Store, copy.warp, copy.lane, copy.pc)),
             None => {

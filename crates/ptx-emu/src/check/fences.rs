@@ -59,8 +59,10 @@ impl Fences {
     /// none.
     #[inline]
     pub(crate) fn of(&self, block: u64, warp: usize, time: u32) -> u32 {
-        let page = self.pages.get((block / PAGE) as usize);
-        let page = page.and_then(OnceLock::get);
+        let page = self
+            .pages
+            .get((block / PAGE) as usize)
+            .and_then(OnceLock::get);
         let Some(warps) = page.and_then(|page| page[(block % PAGE) as usize].get()) else {
             return 0;
         };

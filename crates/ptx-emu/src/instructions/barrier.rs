@@ -369,8 +369,9 @@ impl BlockRunner<'_> {
                 let here = self.launch.code.waiting_lanes(warp, group.pc, mask);
                 let missing = mask & warp.live & !(here | group.mask);
                 let mut others = warp.groups.iter();
-                let elsewhere = others.find(|other| other.mask & missing != 0);
-                let elsewhere = elsewhere.map(|other| self.describe(warp, other));
+                let elsewhere = others
+                    .find(|other| other.mask & missing != 0)
+                    .map(|other| self.describe(warp, other));
                 return Some(self.missing(warp, group, missing, elsewhere));
             }
         }

@@ -132,9 +132,11 @@ impl CallReader {
                 return Err(Problem::invalid(callee.pos, message).into());
             }
         }
-        let args = args.iter().zip(&params);
-        let args = args.map(|(operand, param)| self.argument(r, operand, param));
-        let args = args.collect::<Read<_>>()?;
+        let args = args
+            .iter()
+            .zip(&params)
+            .map(|(operand, param)| self.argument(r, operand, param))
+            .collect::<Read<_>>()?;
         let mut moved = Vec::new();
         for (operand, param) in returns.iter().zip(&results) {
             moved.extend(self.result(r, operand, param)?);

@@ -63,8 +63,11 @@ impl Elements {
 
     /// Notes where the unset bits of the registers are.
     pub(super) fn track(&mut self, shadow: &dyn Fn(Slot) -> Option<Shadow>, is_late: bool) {
-        let rows = self.registers.iter().map(|slot| slot.and_then(shadow));
-        let rows: Box<[_]> = rows.collect();
+        let rows: Box<[_]> = self
+            .registers
+            .iter()
+            .map(|slot| slot.and_then(shadow))
+            .collect();
         let rows = rows.iter().any(Option::is_some).then_some(rows);
         if is_late {
             self.late = rows

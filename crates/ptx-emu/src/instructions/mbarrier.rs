@@ -262,8 +262,10 @@ impl Execute for Change {
         runner.note_poll(warp, 1);
         for lane in lanes(at.active) {
             let (offset, thread) = (offsets[lane], warp.thread(lane));
-            let operand = self.operand.map(|slot| warp.registers.lane(slot, lane));
-            let operand = operand.map(|value| i64::from(value as u32));
+            let operand = self
+                .operand
+                .map(|slot| warp.registers.lane(slot, lane))
+                .map(|value| i64::from(value as u32));
             let verb = self.object.verb;
             if verb == Verb::Init {
                 init(runner, warp, (thread, at.pc), offset, operand.unwrap_or(0))?;
@@ -479,8 +481,12 @@ impl BlockRunner<'_> {
 
     /// Bytes under way that report to an object.
     fn bytes_to(&mut self, offset: u64) -> i64 {
-        let copies = self.claims().arriving.iter().map(|load| &load.copy);
-        let copies = copies.filter(|copy| copy.barrier == offset);
+        let copies = self
+            .claims()
+            .arriving
+            .iter()
+            .map(|load| &load.copy)
+            .filter(|copy| copy.barrier == offset);
         copies.map(|copy| i64::from(copy.bytes)).sum()
     }
 

@@ -527,10 +527,14 @@ impl Action for Store {
         if tracks && R::IS_GLOBAL {
             self.check_set(runner, registers, request)?;
         }
-        let words = self.elements.single(RegClass::B32);
-        let words = words.map(|row| registers.r32(row));
-        let doubles = self.elements.single(RegClass::B64);
-        let doubles = doubles.map(|row| registers.r64(row));
+        let words = self
+            .elements
+            .single(RegClass::B32)
+            .map(|row| registers.r32(row));
+        let doubles = self
+            .elements
+            .single(RegClass::B64)
+            .map(|row| registers.r64(row));
         let store_lanes = |region: &mut R, mask: u32| match words {
             Some(words) if span.is_scattered => lanes(mask).for_each(|lane| {
                 region.store(lane, offset(lane), 4, words[lane].into());

@@ -249,8 +249,10 @@ impl Execute for AfterSums {
     fn execute(&self, runner: &mut BlockRunner, warp: &mut Warp, at: At) -> Result<Next, Stop> {
         for sum in &self.sums {
             for lane in lanes(at.active) {
-                let value = warp.registers.lane(sum.from, lane);
-                let value = value.wrapping_add_signed(sum.addend);
+                let value = warp
+                    .registers
+                    .lane(sum.from, lane)
+                    .wrapping_add_signed(sum.addend);
                 warp.registers.set_lane(sum.to, lane, value);
             }
         }

@@ -93,10 +93,14 @@ fn mov_vector<'a>(
     let from = from
         .filter(of_length)
         .ok_or_else(|| r.unexpected(s, EXPECTED))?;
-    let dst = to.iter().map(|e| r.register_or_sink(e, ty, Width::Exact));
-    let dst = dst.collect::<Read<_>>()?;
-    let src = from.iter().map(|e| r.value(e, ty, Width::Exact));
-    let src = src.collect::<Read<_>>()?;
+    let dst = to
+        .iter()
+        .map(|e| r.register_or_sink(e, ty, Width::Exact))
+        .collect::<Read<_>>()?;
+    let src = from
+        .iter()
+        .map(|e| r.value(e, ty, Width::Exact))
+        .collect::<Read<_>>()?;
     other(MoveVector { dst, src })
 }
 

@@ -355,8 +355,11 @@ fn selected(r: &mut Reader, parts: usize, first: usize) -> Read<(Slot, [usize; 4
     if let OperandKind::Name(name, Some(suffix)) = operand.kind {
         whole.kind = OperandKind::Name(name, None);
         let digits = suffix.strip_prefix(if parts == 2 { 'h' } else { 'b' });
-        let digits = digits.filter(|digits| digits.len() == parts);
-        let mut digits = digits.unwrap_or_default().chars().rev();
+        let mut digits = digits
+            .filter(|digits| digits.len() == parts)
+            .unwrap_or_default()
+            .chars()
+            .rev();
         for part in choice.iter_mut().take(parts) {
             let digit = digits.next().and_then(|digit| digit.to_digit(10));
             *part = match digit {

@@ -90,8 +90,7 @@ impl Propagation {
         });
         let bits = |slot: Slot| shadows.of(slot).map(|shadow| shadow.bits);
         let operands = facts.operands().filter_map(bits);
-        let results = facts.writes.iter().flatten();
-        let results = results.filter_map(|&slot| bits(slot));
+        let results = facts.writes.iter().flatten().filter_map(|&slot| bits(slot));
         let mut propagation = Self {
             guard,
             reads: facts.reads.iter().map(|&slot| value(slot)).collect(),
@@ -151,8 +150,12 @@ impl Propagation {
         }
         let used = || UnsetUse::Operand(self.opcode.to_string());
         if self.rule == Rule::Shuffled {
-            let others = self.reads.iter().skip(1).filter_map(|value| value.shadow);
-            let others: Vec<Shadow> = others.collect();
+            let others: Vec<Shadow> = self
+                .reads
+                .iter()
+                .skip(1)
+                .filter_map(|value| value.shadow)
+                .collect();
             let predicates = self.writes.iter().skip(1).flatten();
             predicates
                 .filter_map(|value| value.shadow)
@@ -164,11 +167,17 @@ impl Propagation {
             let all: Vec<Shadow> = reads.chain(self.flags.iter().copied()).collect();
             require_set(registers, &all, active, used)?;
         }
-        let flags = self.flags.iter();
-        let flags = flags.map(|shadow| unset_lanes(registers, shadow.bits));
-        let flags = flags.fold(0, |all, lanes| all | lanes) & active;
-        let reads = self.reads.iter().filter_map(|value| value.shadow);
-        let reads = reads.map(|shadow| unset_lanes(registers, shadow.bits));
+        let flags = self
+            .flags
+            .iter()
+            .map(|shadow| unset_lanes(registers, shadow.bits))
+            .fold(0, |all, lanes| all | lanes)
+            & active;
+        let reads = self
+            .reads
+            .iter()
+            .filter_map(|value| value.shadow)
+            .map(|shadow| unset_lanes(registers, shadow.bits));
         let unset = flags | reads.fold(0, |all, lanes| all | lanes) & active;
         let mut origins = [Origin::UNKNOWN; LANES];
         for lane in lanes(unset) {
@@ -189,8 +198,8 @@ impl Propagation {
                 .reads
                 .iter()
                 .skip(moved)
-                .filter_map(|value| value.shadow);
-            let others = others.fold(0, |all, shadow| all | unset_lanes(registers, shadow.bits));
+                .filter_map(|value| value.shadow)
+                .fold(0, |all, shadow| all | unset_lanes(registers, shadow.bits));
             let o = Operands {
                 d: shadow.bits.row,
                 a: row(0).map_or(self.zero, |shadow| shadow.bits.row),

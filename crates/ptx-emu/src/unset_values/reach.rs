@@ -71,8 +71,7 @@ fn reached(facts: &[Facts], numbers: Numbers, mut open: Vec<usize>) -> Vec<usize
     let mut is_unset = vec![false; numbers.count()];
     while let Some(number) = open.pop() {
         if !std::mem::replace(&mut is_unset[number], true) {
-            let readers = std::mem::take(&mut readers[number]);
-            let readers = readers.into_iter();
+            let readers = std::mem::take(&mut readers[number]).into_iter();
             open.extend(readers.flat_map(|index| writes(&facts[index], numbers)));
         }
     }

@@ -82,8 +82,11 @@ impl VectorReg {
 
     /// A component by its name: `x`, or `r` for a colour.
     pub fn named(&self, name: &str) -> Option<Reg> {
-        let index = self.names().iter().position(|c| *c == name);
-        let index = index.or_else(|| ["r", "g", "b", "a"].iter().position(|c| *c == name))?;
+        let index = self
+            .names()
+            .iter()
+            .position(|c| *c == name)
+            .or_else(|| ["r", "g", "b", "a"].iter().position(|c| *c == name))?;
         ((index as u32) < self.count).then(|| self.component(index as u32))
     }
 
@@ -263,8 +266,10 @@ impl<'p, 'a> Body<'p, 'a> {
                 Local::Variable(Symbol::Local(offset), layout::array_element(v))
             }
             Storage::In(_) => {
-                let entity = self.names.inner(v.name.pos);
-                let entity = entity.expect("collected with the names of the module");
+                let entity = self
+                    .names
+                    .inner(v.name.pos)
+                    .expect("collected with the names of the module");
                 Local::Variable(entity.symbol(self.program), layout::array_element(v))
             }
         };
@@ -380,8 +385,10 @@ impl<'p, 'a> Body<'p, 'a> {
         if let Some(known) = self.tables.get(&targets.as_ptr()) {
             return Ok(known.clone());
         }
-        let labels = targets.iter().map(|target| self.label(*target));
-        let labels: Arc<[u32]> = labels.collect::<Result<_, _>>()?;
+        let labels: Arc<[u32]> = targets
+            .iter()
+            .map(|target| self.label(*target))
+            .collect::<Result<_, _>>()?;
         self.tables.insert(targets.as_ptr(), labels.clone());
         Ok(labels)
     }

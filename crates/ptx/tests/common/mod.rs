@@ -44,8 +44,8 @@ pub fn read(source: &str) -> Listing {
     let program = Program::read(source, |body| {
         bodies.push(lines(body)?);
         Ok(())
-    });
-    let program = program.unwrap_or_else(|error| panic!("{error}"));
+    })
+    .unwrap_or_else(|error| panic!("{error}"));
     assert_well_formed(&program, &bodies);
     Listing { program, bodies }
 }

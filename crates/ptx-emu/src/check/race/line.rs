@@ -278,11 +278,12 @@ impl Line {
             let runs = self.runs.all().iter();
             runs.filter(move |run| run.kind() == Kind::Store && place(run) >> granule & 1 == 1)
         };
-        let stores = of(|run| run.first).chain(of(|run| run.second));
-        let stores = stores.map(|run| Record {
-            lanes: run.map().lanes(granule),
-            ..run.record()
-        });
+        let stores = of(|run| run.first)
+            .chain(of(|run| run.second))
+            .map(|run| Record {
+                lanes: run.map().lanes(granule),
+                ..run.record()
+            });
         stores.collect()
     }
 

@@ -181,10 +181,11 @@ mod tests {
                     is_wmma,
                 };
                 let (rows, columns) = fragment.extents();
-                let all = (0..LANES).flat_map(|lane| {
-                    (0..fragment.per_lane()).map(move |index| fragment.place(lane, index))
-                });
-                let all: HashSet<_> = all.collect();
+                let all: HashSet<_> = (0..LANES)
+                    .flat_map(|lane| {
+                        (0..fragment.per_lane()).map(move |index| fragment.place(lane, index))
+                    })
+                    .collect();
                 assert_eq!(all.len(), rows * columns, "{name} {role:?}");
                 assert!(
                     all.iter()
