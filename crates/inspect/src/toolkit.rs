@@ -31,8 +31,10 @@ impl Toolkit {
     }
 
     fn new(homes: [Option<OsString>; 2], path: Option<OsString>) -> Toolkit {
-        let homes = homes.into_iter().flatten();
-        let homes = homes.map(|home| Path::new(&home).join("bin"));
+        let homes = homes
+            .into_iter()
+            .flatten()
+            .map(|home| Path::new(&home).join("bin"));
         let path = path.iter().flat_map(env::split_paths);
         let usual = PathBuf::from("/usr/local/cuda/bin");
         Toolkit {

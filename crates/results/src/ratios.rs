@@ -52,8 +52,9 @@ impl Results {
 /// A reference's row: one that was timed on the case, or another of its lab.
 pub fn cpu<'c>(references: &'c [Reference], case: &CaseResults, cpu: Cpu) -> Option<&'c Row> {
     let of_lab = references.iter().filter(|known| known.lab == case.lab);
-    let rows = of_lab.map(|known| &known.row);
-    let mut rows = rows.filter(|row| row.variant == cpu.name());
+    let mut rows = of_lab
+        .map(|known| &known.row)
+        .filter(|row| row.variant == cpu.name());
     let on_case = rows.clone().find(|row| row.case == case.case);
     on_case.or_else(|| rows.next())
 }

@@ -86,8 +86,9 @@ pub fn in_words(labs: &[Spent]) -> Option<String> {
     phases.sort_by(|a, b| b.1.total_cmp(&a.1));
     let phases = phases
         .iter()
-        .map(|(phase, s)| format!("{} {s:.0} s", phase.name()));
-    let phases = phases.collect::<Vec<String>>().join(", ");
+        .map(|(phase, s)| format!("{} {s:.0} s", phase.name()))
+        .collect::<Vec<String>>()
+        .join(", ");
     let whole = waited(Duration::try_from_secs_f64(whole_s).unwrap_or_default());
     (whole_s >= LONG_S).then(|| format!("wall time {whole}: {phases}"))
 }

@@ -169,8 +169,7 @@ impl Counts {
     }
 
     pub fn to_json(&self) -> Result<String, CommandError> {
-        let text = serde_json::to_string_pretty(self);
-        let text = text
+        let text = serde_json::to_string_pretty(self)
             .map_err(|error| CommandError::Bug(format!("the counts have no JSON form: {error}")))?;
         Ok(text + "\n")
     }

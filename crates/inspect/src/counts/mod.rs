@@ -117,9 +117,12 @@ fn run_on(
         (Some(path), false) => Some((path, Counts::read(path)?)),
         _ => None,
     };
-    let file = args.baseline.as_ref().filter(|_| args.update);
-    let file = file.map(|path| OutputDocument::create("--baseline", path));
-    let file = file.transpose()?;
+    let file = args
+        .baseline
+        .as_ref()
+        .filter(|_| args.update)
+        .map(|path| OutputDocument::create("--baseline", path))
+        .transpose()?;
     let (counts, missing) = if args.is_ptx() {
         of_file(Path::new(&args.of), toolkit)?
     } else {
@@ -129,8 +132,8 @@ fn run_on(
     let mut ending = Ending::Fine;
     match &before {
         Some((path, before)) => {
-            let differences = before.differences(&counts);
-            let differences = differences
+            let differences = before
+                .differences(&counts)
                 .map_err(|failure| failure.context(format!("--baseline {}", path.display())))?;
             out.line(gate::report(&counts, &differences, look))?;
             if differences.iter().any(Difference::is_worse) {
@@ -258,8 +261,7 @@ impl Kernel {
 fn of_file(path: &Path, toolkit: &Toolkit) -> Result<Counted, CommandError> {
     let name = path.display().to_string();
     let wrong = |what: String| CommandError::Input(format!("{name}{what}"));
-    let text = text(path);
-    let text = text.map_err(|error| wrong(format!(": {}", unreadable(&error))))?;
+    let text = text(path).map_err(|error| wrong(format!(": {}", unreadable(&error))))?;
     let texts = ptx::kernels(&text).map_err(|error| wrong(format!(":{error}")))?;
     if texts.is_empty() {
         return Err(wrong(

@@ -138,12 +138,14 @@ fn report(args: &OccupancyArgs, gpu: &'static Gpu) -> Result<Report, CommandErro
         };
         CommandError::Input(format!("{flag} {value}: {error}"))
     })?;
-    let latency = args.latency_cycles.zip(args.throughput);
-    let latency = latency.map(|(cycles, throughput)| Latency {
-        cycles,
-        throughput,
-        independent: args.independent,
-    });
+    let latency = args
+        .latency_cycles
+        .zip(args.throughput)
+        .map(|(cycles, throughput)| Latency {
+            cycles,
+            throughput,
+            independent: args.independent,
+        });
     Ok(Report {
         gpu,
         needs,

@@ -53,18 +53,24 @@ impl KernelProfile {
     /// From the device's counts.
     pub fn new(report: &KernelReport, sources: &mut Sources) -> KernelProfile {
         let total = Figures(report.total.counts.clone());
-        let lines = report.total.lines().into_iter().map(|line| {
-            let text = line.source.as_ref();
-            let text = text.and_then(|source| sources.line(&source.file, source.line));
-            LineProfile {
-                text,
-                file: line.source.as_ref().map(|source| source.file.to_string()),
-                line: line.source.map(|source| source.line),
-                ptx_lines: line.ptx_lines,
-                counts: Figures(line.counts),
-            }
-        });
-        let mut lines: Vec<LineProfile> = lines.collect();
+        let mut lines: Vec<LineProfile> = report
+            .total
+            .lines()
+            .into_iter()
+            .map(|line| {
+                let text = line
+                    .source
+                    .as_ref()
+                    .and_then(|source| sources.line(&source.file, source.line));
+                LineProfile {
+                    text,
+                    file: line.source.as_ref().map(|source| source.file.to_string()),
+                    line: line.source.map(|source| source.line),
+                    ptx_lines: line.ptx_lines,
+                    counts: Figures(line.counts),
+                }
+            })
+            .collect();
         // Stable: lines that cost the same stay in the order of file and line.
         lines.sort_by(|a, b| cost(&b.counts, &total).total_cmp(&cost(&a.counts, &total)));
         KernelProfile {
@@ -127,8 +133,11 @@ impl KernelProfile {
         let counts = &self.counts.0;
         let classes = InstructionClass::ALL.map(|class| (class.name(), counts.class(class)));
         let all = [("all", counts.instructions)];
-        let rows = classes.into_iter().chain(all);
-        let rows: Vec<(&str, Executed)> = rows.filter(|(_, executed)| executed.warp != 0).collect();
+        let rows: Vec<(&str, Executed)> = classes
+            .into_iter()
+            .chain(all)
+            .filter(|(_, executed)| executed.warp != 0)
+            .collect();
         let of_all = |executed: &Executed| share(executed.warp, counts.instructions.warp);
         let lanes = |executed: &Executed| {
             active_lanes(*executed).map_or("-".to_owned(), |share| format!("{:.1}", 32.0 * share))
@@ -177,8 +186,8 @@ impl KernelProfile {
         // As much of the paths as there is room for, and of the lines' text what is left.
         let parts = (1..=PATH_PARTS)
             .rev()
-            .find(|parts| widest(*parts) <= look.columns);
-        let parts = parts.unwrap_or(1);
+            .find(|parts| widest(*parts) <= look.columns)
+            .unwrap_or(1);
         let room = look.columns.saturating_sub(widest(parts) + 2);
         let mut rows = Vec::new();
         for line in shown {
@@ -270,8 +279,10 @@ fn memory(
     traffic: ByKind,
     last: impl Fn(Traffic) -> String,
 ) -> Option<String> {
-    let rows = traffic.into_iter();
-    let rows: Vec<(&str, Traffic)> = rows.filter(|(_, traffic)| traffic.requests != 0).collect();
+    let rows: Vec<(&str, Traffic)> = traffic
+        .into_iter()
+        .filter(|(_, traffic)| traffic.requests != 0)
+        .collect();
     let table = Table::new(&rows)
         .left(name, |(name, _)| (*name).to_owned())
         .right("requests", |(_, traffic)| Some(grouped(traffic.requests)))

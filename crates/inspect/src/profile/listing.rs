@@ -74,8 +74,10 @@ pub fn render(
     let mut parts = Vec::new();
     for name in kernels {
         let title = look.title(name);
-        let resources = resources.get(*name).map(Resources::to_string);
-        let resources = resources.map_or(String::new(), |text| format!(": {text}"));
+        let resources = resources
+            .get(*name)
+            .map(Resources::to_string)
+            .map_or(String::new(), |text| format!(": {text}"));
         parts.push(format!("{title}  {target}{resources}"));
         if shown.ptx {
             parts.push(match entry(module.ptx(), name) {
@@ -140,8 +142,11 @@ fn compile(
     if wants_sass {
         match toolkit.find("nvdisasm") {
             Ok(nvdisasm) => {
-                let run = Command::new(&nvdisasm).arg("-c").arg(&cubin).output();
-                let run = run.map_err(|error| format!("{}: {error}", nvdisasm.display()))?;
+                let run = Command::new(&nvdisasm)
+                    .arg("-c")
+                    .arg(&cubin)
+                    .output()
+                    .map_err(|error| format!("{}: {error}", nvdisasm.display()))?;
                 compiled.sass = functions(&String::from_utf8_lossy(&run.stdout));
             }
             Err(error) => compiled.missing.push(format!(
@@ -253,8 +258,9 @@ fn readable(entry: &str, files: &HashMap<&str, &str>) -> String {
             let mut numbers = location.split_whitespace();
             let file = numbers.next().and_then(|number| files.get(number));
             // Line 0 names nothing, and lines of Rust's own library say little.
-            let source = file.zip(numbers.next());
-            let source = source.filter(|(file, line)| !file.starts_with('/') && *line != "0");
+            let source = file
+                .zip(numbers.next())
+                .filter(|(file, line)| !file.starts_with('/') && *line != "0");
             pending = source.map(|(file, line)| format!("\t// {file}:{line}"));
             continue;
         }

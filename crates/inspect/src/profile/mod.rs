@@ -258,8 +258,9 @@ fn counted(
     let plan = variant.record(case)?;
     let mut session = device.prepare(&variant.module, &plan)?;
     let outcome = run_once(session.as_mut(), &plan, inputs)?;
-    let kernels = session.reports().iter();
-    let kernels = kernels
+    let kernels = session
+        .reports()
+        .iter()
         .map(|report| KernelProfile::new(report, sources))
         .collect();
     Ok((kernels, outcome.outputs))

@@ -101,13 +101,14 @@ impl Report {
         ];
         let names = Table::new(&self.variants).left("per update", |one| one.variant.to_owned());
         let columns = headers.iter().enumerate();
-        let table = columns.fold(names, |table, (column, header)| {
-            table.right(header, |one| Some(one.cells(self.updates)[column].clone()))
-        });
-        let table = table.toned("result", Align::Left, |one| {
-            let (result, tone) = one.result();
-            (result.to_owned(), tone)
-        });
+        let table = columns
+            .fold(names, |table, (column, header)| {
+                table.right(header, |one| Some(one.cells(self.updates)[column].clone()))
+            })
+            .toned("result", Align::Left, |one| {
+                let (result, tone) = one.result();
+                (result.to_owned(), tone)
+            });
         let unit = self.unit;
         format!(
             "{}\n\n  update: one of the {} {unit}",

@@ -78,8 +78,9 @@ impl Nvcc {
             .output()
             .map_err(|error| format!("{}: {error}", self.path.display()))?;
         if !run.status.success() {
-            let said = String::from_utf8_lossy(&run.stderr);
-            let said = said.trim().replace(&input.display().to_string(), name);
+            let said = String::from_utf8_lossy(&run.stderr)
+                .trim()
+                .replace(&input.display().to_string(), name);
             let first = said.lines().next().unwrap_or("no message");
             return Err(format!("nvcc {}: {first}", self.version));
         }

@@ -146,8 +146,9 @@ impl PythonSession {
                 .ok_or_else(|| RunError::Unsuited(format!("the case has no input `{name}`")))?;
             fs::write(path, buffer.bytes()).map_err(failed)?;
         }
-        let outputs = plan.outputs().iter();
-        let outputs: Vec<(BufferId, PathBuf)> = outputs
+        let outputs: Vec<(BufferId, PathBuf)> = plan
+            .outputs()
+            .iter()
             .map(|(name, id)| (*id, path(&format!("{name}.out"))))
             .collect();
         let output_paths: Vec<&PathBuf> = outputs.iter().map(|(_, path)| path).collect();
@@ -288,11 +289,13 @@ impl Drop for PythonSession {
 
 /// The launches of a plan of the naive variant, as the script takes them.
 fn launches(plan: &Plan) -> Result<Value, RunError> {
-    let launches = plan.commands().filter_map(|command| match command {
-        PlanCommand::Launch(launch) => Some(launch),
-        _ => None,
-    });
-    let launches: Vec<_> = launches.collect();
+    let launches: Vec<_> = plan
+        .commands()
+        .filter_map(|command| match command {
+            PlanCommand::Launch(launch) => Some(launch),
+            _ => None,
+        })
+        .collect();
     let Some(first) = launches.first() else {
         return Err(RunError::Unsuited("the case has no timestep".to_owned()));
     };

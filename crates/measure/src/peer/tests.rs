@@ -38,8 +38,10 @@ fn cuda_peers_are_right() {
         Ok(found) => devices.extend(found),
         Err(reason) => skip(Need::Gpu, reason),
     }
-    let capabilities = devices.iter().map(|device| device.info());
-    let capabilities = capabilities.filter_map(|info| info.compute_capability);
+    let capabilities = devices
+        .iter()
+        .map(|device| device.info())
+        .filter_map(|info| info.compute_capability);
     let compute_capability = capabilities.min().unwrap_or((8, 0));
     let mut done = Vec::new();
     for source in cuda::SOURCES {

@@ -98,12 +98,14 @@ pub fn time(
     };
     let began = Instant::now();
     let mut turns: Vec<Turn<'_>> = stopwatch.time(Phase::WarmUp, || {
-        let turns = runs.into_iter().map(|(run, watch)| {
-            let distinct = distinct.as_deref_mut();
-            let turn = Turn::begin(run, watch, settings, rule, distinct, stopwatch);
-            turn.unwrap_or_else(Turn::Failed)
-        });
-        let mut turns: Vec<Turn<'_>> = turns.collect();
+        let mut turns: Vec<Turn<'_>> = runs
+            .into_iter()
+            .map(|(run, watch)| {
+                let distinct = distinct.as_deref_mut();
+                let turn = Turn::begin(run, watch, settings, rule, distinct, stopwatch);
+                turn.unwrap_or_else(Turn::Failed)
+            })
+            .collect();
         while {
             each(&mut turns, Short::warm_up);
             began.elapsed() < settings.device_warm_up && turns.iter().any(Turn::is_short)

@@ -278,8 +278,13 @@ fn benches<'b>(
             None if args.large => lab.large_cases(),
             None => lab.laptop_cases(),
         };
-        let peers = environment.peers.found.iter().map(AsRef::as_ref);
-        let peers: Vec<_> = peers.filter(|peer| peer.about().lab == lab.name).collect();
+        let peers: Vec<_> = environment
+            .peers
+            .found
+            .iter()
+            .map(AsRef::as_ref)
+            .filter(|peer| peer.about().lab == lab.name)
+            .collect();
         benches.extend(cases.into_iter().map(|case| Bench {
             lab,
             variants: with_winners(lab, &variants, case.as_ref(), args),
@@ -423,11 +428,13 @@ fn caps(wanted: &[Registers], chosen: &Chosen<'_>) -> Result<Vec<RegisterCap>, C
             reason.unwrap_or_default()
         )));
     }
-    let caps = wanted.iter().filter_map(|wanted| match wanted {
-        Registers::Any => None,
-        Registers::AtMost(cap) => Some(*cap),
-    });
-    let caps: BTreeSet<RegisterCap> = caps.collect();
+    let caps: BTreeSet<RegisterCap> = wanted
+        .iter()
+        .filter_map(|wanted| match wanted {
+            Registers::Any => None,
+            Registers::AtMost(cap) => Some(*cap),
+        })
+        .collect();
     Ok(caps.into_iter().rev().collect())
 }
 

@@ -54,8 +54,9 @@ impl Outputs {
         page: PageOf,
     ) -> Result<Outputs, CommandError> {
         let json = json.open()?;
-        let html = html.map(|path| OutputDocument::create("--html", path));
-        let html = html.transpose()?;
+        let html = html
+            .map(|path| OutputDocument::create("--html", path))
+            .transpose()?;
         Ok(Outputs { json, html, page })
     }
 }

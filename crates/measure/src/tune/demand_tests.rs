@@ -56,8 +56,9 @@ fn case(lab: &str, label: &str) -> Box<dyn LabCase> {
         }
         _ => &["n_x", "n_y", "n_z", "steps"],
     };
-    let params = names.iter().zip(numbers);
-    let params: Vec<String> = params
+    let params: Vec<String> = names
+        .iter()
+        .zip(numbers)
         .map(|(name, number)| format!("{name}={number}"))
         .collect();
     let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
@@ -214,8 +215,10 @@ fn the_model_of_one_gpu_chooses_well_on_the_other() {
         }
         let losses: Vec<f64> = cases.iter().map(|case| case.loss(1.0)).collect();
         let (mean, worst) = summary(&losses);
-        let rows = cases.iter().zip(&losses).filter(|(_, loss)| **loss > 1.1);
-        let rows: Vec<String> = rows
+        let rows: Vec<String> = cases
+            .iter()
+            .zip(&losses)
+            .filter(|(_, loss)| **loss > 1.1)
             .map(|(case, loss)| format!("{} {}: {loss:.3}", case.gpu, case.label))
             .collect();
         writeln!(

@@ -252,8 +252,9 @@ impl<'e> Explorer<'e> {
             1,
             Some(&mut distinct),
             &Stopwatch::default(),
-        );
-        let results = results.into_iter().collect::<Result<Vec<_>, RunError>>()?;
+        )
+        .into_iter()
+        .collect::<Result<Vec<_>, RunError>>()?;
         let (own, default) = (&results[0], &results[results.len() - 1]);
         if shape.is_exact() && own.output != default.output {
             return Ok(Err(

@@ -210,8 +210,9 @@ fn with_shapes(lab: &Lab) -> impl Iterator<Item = &Variant> {
 fn nothing_to_choose(labs: &[&Lab], lab: &Lab, variant: Option<&Variant>) -> String {
     let names = labs
         .iter()
-        .flat_map(|lab| with_shapes(lab).map(|variant| format!("{} {}", lab.name, variant.name)));
-    let names = names.collect::<Vec<_>>().join(", ");
+        .flat_map(|lab| with_shapes(lab).map(|variant| format!("{} {}", lab.name, variant.name)))
+        .collect::<Vec<_>>()
+        .join(", ");
     match variant {
         Some(variant) => format!(
             "{} {} has one shape, so there is nothing to choose; with shapes: {names}",
@@ -472,8 +473,9 @@ impl Columns {
                     ..
                 } = measured;
                 let [step, default] = [step, default_step].map(|step| significant(*step, 4));
-                let interval = interval.map(|[low, high]| format!(" ({low:.3} to {high:.3})"));
-                let interval = interval.unwrap_or_default();
+                let interval = interval
+                    .map(|[low, high]| format!(" ({low:.3} to {high:.3})"))
+                    .unwrap_or_default();
                 format!("{shape}  {step:>17}  {default:>8}  {vs_default:.3}{interval}")
             }
         }

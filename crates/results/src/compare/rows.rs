@@ -217,8 +217,10 @@ fn doubts(old: &Summary, new: &Summary) -> Option<String> {
         let doubt = summary.doubts.first()?;
         Some(format!("{which}: {doubt}"))
     };
-    let doubts = [first("old", old), first("new", new)];
-    let doubts: Vec<String> = doubts.into_iter().flatten().collect();
+    let doubts: Vec<String> = [first("old", old), first("new", new)]
+        .into_iter()
+        .flatten()
+        .collect();
     (!doubts.is_empty()).then(|| doubts.join("; "))
 }
 

@@ -49,12 +49,13 @@ pub fn render(compared: &Compared, look: Look) -> String {
 }
 
 fn counts(compared: &Compared) -> String {
-    let counts = Change::ALL.map(|change| {
-        let same = compared.rows.iter().filter(|row| row.verdict == change);
-        (same.count(), change.name())
-    });
-    let counts = counts.into_iter().filter(|(count, _)| *count > 0);
-    let counts: Vec<String> = counts
+    let counts: Vec<String> = Change::ALL
+        .map(|change| {
+            let same = compared.rows.iter().filter(|row| row.verdict == change);
+            (same.count(), change.name())
+        })
+        .into_iter()
+        .filter(|(count, _)| *count > 0)
         .map(|(count, name)| format!("{count} {name}"))
         .collect();
     counts.join(", ")

@@ -24,8 +24,9 @@ impl Ratio {
             let (own, other) = (away(own_run, own_end)?, away(other_run, 1 - own_end)?);
             Some(own.hypot(other).exp())
         };
-        let interval = both(1).zip(both(0));
-        let interval = interval.map(|(below, above)| [estimate / below, estimate * above]);
+        let interval = both(1)
+            .zip(both(0))
+            .map(|(below, above)| [estimate / below, estimate * above]);
         Ratio {
             estimate,
             interval: interval.filter(|_| estimate.is_finite()),

@@ -13,8 +13,11 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
     if ladders.is_empty() {
         return;
     }
-    let devices = results.devices.iter();
-    let devices: Vec<&str> = devices.map(|device| device.info.name.as_str()).collect();
+    let devices: Vec<&str> = results
+        .devices
+        .iter()
+        .map(|device| device.info.name.as_str())
+        .collect();
     page.section(&format!("The labs on {}", devices.join(", ")));
     Table::new(&ladders)
         .left("lab", |ladder| ladder.plain().of.case.lab.clone())

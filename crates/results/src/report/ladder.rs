@@ -171,8 +171,11 @@ fn rungs(steps: &[Step<'_>]) -> Vec<Rung> {
         let interval = half.map(|half| format!("± {}", significant(half / 1e9, 1)));
         let share =
             bound.map(|bound| format!("({:.0} % of {})", 100.0 * bound.share, bound.by.name()));
-        let note = [interval, share].into_iter().flatten();
-        let note = note.collect::<Vec<String>>().join(" ");
+        let note = [interval, share]
+            .into_iter()
+            .flatten()
+            .collect::<Vec<String>>()
+            .join(" ");
         Rung {
             group: format!("{}, 1e9 {}/s", timed.heading, timed.figures.unit),
             label: timed.of.row.name(),

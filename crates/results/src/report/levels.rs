@@ -68,8 +68,9 @@ impl<'r> Levelled<'r> {
 /// all.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     for device in &results.devices {
-        let rows = timed(results).into_iter();
-        let rows = rows.filter(|timed| timed.of.row.device == device.device);
+        let rows = timed(results)
+            .into_iter()
+            .filter(|timed| timed.of.row.device == device.device);
         let all: Vec<Levelled<'_>> = rows
             .filter_map(|timed| Levelled::of(device, timed))
             .collect();

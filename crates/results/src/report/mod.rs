@@ -75,8 +75,9 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
             return Err(CommandError::Input(format!("{path}: is named twice")));
         }
     }
-    let documents = args.results.iter();
-    let documents: Vec<Document> = documents
+    let documents: Vec<Document> = args
+        .results
+        .iter()
         .map(|path| Document::read(path))
         .collect::<Result<_, CommandError>>()?;
     let page = match (&args.out, &args.ladder) {
@@ -85,8 +86,10 @@ pub fn run(args: &ReportArgs, out: &mut Out<'_>) -> Result<Ending, CommandError>
     };
     // Both, before either is written.
     let picture = args.ladder.as_deref().map(picture).transpose()?;
-    let page = page.as_deref().map(|path| OutputFile::create("-o", path));
-    let page = page.transpose()?;
+    let page = page
+        .as_deref()
+        .map(|path| OutputFile::create("-o", path))
+        .transpose()?;
     let mut write = |file: OutputFile, text: String| -> Result<(), CommandError> {
         let path = file.write_all(text.as_bytes())?;
         out.line(format!("wrote {}", path.display()))

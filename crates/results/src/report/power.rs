@@ -30,8 +30,9 @@ type Trace<'r> = (&'r CaseResults, &'r DeviceTrace);
 /// A plot of each quantity, and a table of its range while each case was timed.
 pub fn add(page: &mut Page, results: &Results, command: &str) {
     let cases = results.cases.iter();
-    let traces = cases.flat_map(|case| case.traces.iter().map(move |trace| (case, trace)));
-    let traces: Vec<Trace<'_>> = traces.collect();
+    let traces: Vec<Trace<'_>> = cases
+        .flat_map(|case| case.traces.iter().map(move |trace| (case, trace)))
+        .collect();
     let mut of_all = QUANTITIES.iter().map(|(.., of)| plots(&traces, *of));
     if of_all.all(|(series, _)| series.iter().all(|one| one.points.is_empty())) {
         return;
@@ -50,11 +51,14 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
         );
         page.plot(&plot, &caption);
     }
-    let limits = results.devices.iter().filter_map(|device| {
-        let limit_w = three(device.telemetry.as_ref()?.power_limit_w?);
-        Some(format!("Power limit of {}: {limit_w} W.", device.device))
-    });
-    let limits: Vec<String> = limits.collect();
+    let limits: Vec<String> = results
+        .devices
+        .iter()
+        .filter_map(|device| {
+            let limit_w = three(device.telemetry.as_ref()?.power_limit_w?);
+            Some(format!("Power limit of {}: {limit_w} W.", device.device))
+        })
+        .collect();
     if !limits.is_empty() {
         page.remark(&limits.join(" "));
     }

@@ -36,9 +36,11 @@ pub fn add(page: &mut Page, measurements: &[(&Results, String)]) {
             continue;
         }
         picture(page, lab, &rows);
-        let lacking = cases().filter(|case| case.lab == lab);
-        let lacking = lacking.flat_map(|case| case.rows.iter().map(move |row| (case, row)));
-        let lacking: Vec<String> = lacking.filter_map(without_figures).collect();
+        let lacking: Vec<String> = cases()
+            .filter(|case| case.lab == lab)
+            .flat_map(|case| case.rows.iter().map(move |row| (case, row)))
+            .filter_map(without_figures)
+            .collect();
         page.fold(TABLE, |page| {
             table(page, &rows);
             if !lacking.is_empty() {
@@ -61,8 +63,7 @@ fn picture(page: &mut Page, lab: &str, rows: &[Timed<'_>]) {
         Some(_) => format!("{} in a timestep", figures.unit),
         None => format!("{} in a run", figures.unit),
     };
-    let right = rows.iter();
-    let right = right.filter(|timed| timed.figures.is_result());
+    let right = rows.iter().filter(|timed| timed.figures.is_result());
     if let Some(x) = sizes(rows, &work) {
         page.section(&format!("{lab}: throughput against size"));
         let plot = Plot {
@@ -114,8 +115,9 @@ fn table(page: &mut Page, rows: &[Timed<'_>]) {
         .right("of limit", |timed| timed.of_limit())
         .right("registers", |timed| {
             let kernels = timed.figures.kernels.iter();
-            let registers = kernels.filter_map(|kernel| Some(kernel.registers?.to_string()));
-            let registers: Vec<String> = registers.collect();
+            let registers: Vec<String> = kernels
+                .filter_map(|kernel| Some(kernel.registers?.to_string()))
+                .collect();
             (!registers.is_empty()).then(|| registers.join(", "))
         })
         .toned("note", Align::Left, |timed| timed.note())

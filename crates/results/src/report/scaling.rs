@@ -11,11 +11,12 @@ use crate::tables::several;
 /// rows.
 pub fn add(page: &mut Page, results: &Results, run: &Scaling) {
     page.section(&several::title(results, run).replacen("  ", ": ", 1));
-    let facts = several::facts(results, run).into_iter();
-    let facts = facts.map(|(name, fact)| match name {
-        "" => fact,
-        _ => format!("{name}: {fact}"),
-    });
+    let facts = several::facts(results, run)
+        .into_iter()
+        .map(|(name, fact)| match name {
+            "" => fact,
+            _ => format!("{name}: {fact}"),
+        });
     page.list(facts.chain(results.cpu.iter().map(|cpu| format!("cpu: {cpu}"))));
     page.plot(
         &Plot {

@@ -18,14 +18,16 @@ pub fn add(page: &mut Page, results: &Results, command: &str) {
             .telemetry
             .as_ref()
             .and_then(|about| about.driver.as_ref());
-        let parts = [
+        let parts: Vec<String> = [
             Some(info.name.clone()),
             info.memory_bytes.map(bytes),
             info.driver_cuda
                 .map(|(major, minor)| format!("CUDA {major}.{minor}")),
             driver.map(|driver| format!("driver {driver}")),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         facts.push(format!("{}: {}", device.device, parts.join(", ")));
         let reason = device.no_telemetry.iter();
         facts.extend(reason.map(|reason| format!("no telemetry: {reason}")));

@@ -324,8 +324,10 @@ fn section<'h>(html: &'h str, heading: &str) -> &'h str {
 /// The cells of the rows whose first one is this name.
 fn rows_of<'h>(section: &'h str, name: &str) -> Vec<Vec<&'h str>> {
     let rows = section.split("<tr>").skip(1).map(|row| {
-        let cells = row.split("<td").skip(1);
-        let cells = cells.map(|cell| cell.split_once('>').unwrap().1);
+        let cells = row
+            .split("<td")
+            .skip(1)
+            .map(|cell| cell.split_once('>').unwrap().1);
         cells.map(|cell| cell.split('<').next().unwrap()).collect()
     });
     let is_named = |row: &Vec<&str>| row.first() == Some(&name);
@@ -374,8 +376,9 @@ fn a_ladder_has_the_variants_that_are_faster_than_those_before_beside_their_peer
     let results = Results::parse(PERF).unwrap();
     let svg = ladder::svg(&[&results]).unwrap();
     let (_, rungs) = svg.split_once("var(--bg)\"").unwrap();
-    let texts = rungs.split("<text").skip(1);
-    let texts: Vec<&str> = texts
+    let texts: Vec<&str> = rungs
+        .split("<text")
+        .skip(1)
         .map(|text| text.split_once('>').unwrap().1.split('<').next().unwrap())
         .collect();
     // Of wave3d the plain variant is the fastest: it has no ladder.

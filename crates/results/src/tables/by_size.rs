@@ -25,8 +25,9 @@ impl<'c> Size<'c> {
         match &self.variants[..] {
             [one] if figures(one).is_some_and(is_right) => Some(one),
             several => {
-                let fastest = several.iter();
-                let fastest = fastest.filter(|one| figures(one).is_some_and(is_fastest));
+                let fastest = several
+                    .iter()
+                    .filter(|one| figures(one).is_some_and(is_fastest));
                 let time = |one: &RowView<'c>| figures(one).map_or(0.0, |own| own.run.median_s);
                 fastest.min_by(|a, b| time(a).total_cmp(&time(b)))
             }
@@ -70,8 +71,12 @@ pub fn table(lab: &LabResults<'_>, look: Look) -> Option<BySize> {
     let all = || lab.rows().filter_map(|one| one.row.figures());
     let has_steps = all().any(|figures| figures.timesteps.is_some());
     let is_partly_checked = all().any(|figures| figures.checked_steps.is_some());
-    let has_cuda = sizes.iter().filter_map(Size::best);
-    let has_cuda = has_cuda.flat_map(RowView::cuda_peers).next().is_some();
+    let has_cuda = sizes
+        .iter()
+        .filter_map(Size::best)
+        .flat_map(RowView::cuda_peers)
+        .next()
+        .is_some();
 
     let mut table = Table::new(&sizes).left("size", |size| size.name.to_owned());
     if lab.devices.len() > 1 {

@@ -11,8 +11,9 @@ use terminal::table::Table;
 /// A row for each kernel of each timed variant; where nothing was timed, of each counted one.
 /// Nothing if there are none.
 pub fn render(rows: &[Row], counted: Option<&Counted>, look: Look) -> Option<String> {
-    let timed = rows.iter().filter_map(|row| Some((row, row.figures()?)));
-    let timed: Vec<(&Row, &KernelInfo)> = timed
+    let timed: Vec<(&Row, &KernelInfo)> = rows
+        .iter()
+        .filter_map(|row| Some((row, row.figures()?)))
         .flat_map(|(row, figures)| figures.kernels.iter().map(move |kernel| (row, kernel)))
         .collect();
     let mut parts = Vec::new();

@@ -30,8 +30,10 @@ impl<'c> LabResults<'c> {
             others.all(|label| label.get(at) == Some(&part))
         };
         let parts = |label: &[&str], common: bool| {
-            let parts = label.iter().enumerate();
-            let parts = parts.filter(|(at, part)| is_common(*at, part) == common);
+            let parts = label
+                .iter()
+                .enumerate()
+                .filter(|(at, part)| is_common(*at, part) == common);
             parts
                 .map(|(_, part)| *part)
                 .collect::<Vec<&str>>()
@@ -106,24 +108,27 @@ impl<'c> LabResults<'c> {
         let rows = references
             .into_iter()
             .filter_map(|of| cpu(self.references, first, of));
-        let rates = rows.clone().filter_map(|row| {
-            let figures = row.figures()?;
-            let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
-            if figures.result == Correctness::Wrong {
-                text += " (WRONG)";
-            }
-            let (references, case) = (self.references, first);
-            let view = RowView {
-                references,
-                case,
-                row,
-            };
-            let ratio = view.vs_serial();
-            let ratio = ratio.filter(|_| row.variant != Cpu::Serial.name());
-            text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio.short()));
-            Some(text)
-        });
-        let rates: Vec<String> = rates.collect();
+        let rates: Vec<String> = rows
+            .clone()
+            .filter_map(|row| {
+                let figures = row.figures()?;
+                let mut text = format!("{} {}", row.variant, figures.giga_updates_per_s());
+                if figures.result == Correctness::Wrong {
+                    text += " (WRONG)";
+                }
+                let (references, case) = (self.references, first);
+                let view = RowView {
+                    references,
+                    case,
+                    row,
+                };
+                let ratio = view
+                    .vs_serial()
+                    .filter(|_| row.variant != Cpu::Serial.name());
+                text += &ratio.map_or(String::new(), |ratio| format!(" ({}x)", ratio.short()));
+                Some(text)
+            })
+            .collect();
         let case = rows.clone().next().map(|row| &row.case)?;
         let is_other = self.cases.len() > 1 || *case != first.case;
         let on = if is_other {
@@ -144,8 +149,10 @@ pub(super) fn verdict(figures: &Figures) -> (String, Tone) {
         Correctness::Wrong => ("WRONG", Tone::Bad),
         Correctness::Unchecked => ("unchecked", Tone::Caution),
     };
-    let steps = figures.checked_steps.as_ref();
-    let steps = steps.filter(|_| matches!(tone, Tone::Good));
+    let steps = figures
+        .checked_steps
+        .as_ref()
+        .filter(|_| matches!(tone, Tone::Good));
     let steps = steps.map(|steps| format!(" {}+{}", steps.first, steps.last));
     (text.to_owned() + &steps.unwrap_or_default(), tone)
 }

@@ -49,8 +49,9 @@ pub fn last_lab(results: &Results, has_notes: bool, look: Look) -> String {
 /// case's figures rest on.
 fn of_lab(cases: &[CaseResults], references: &[Reference], has_notes: bool, look: Look) -> String {
     let lab = LabResults::new(cases, references);
-    let by_size = (cases.len() > 1 && !lab.devices.is_empty()).then(|| by_size::table(&lab, look));
-    let by_size = by_size.flatten();
+    let by_size = (cases.len() > 1 && !lab.devices.is_empty())
+        .then(|| by_size::table(&lab, look))
+        .flatten();
     let mut parts = vec![lab.head(by_size.is_some(), look)];
     let vs_cpu = by_size.as_ref().and_then(|by_size| by_size.vs_cpu.clone());
     match (has_notes, by_size) {

@@ -169,8 +169,7 @@ fn limits(lab: &LabResults<'_>) -> Option<String> {
 
 /// `limit: memory; L2 for naive`: most of them first.
 fn bottlenecks<'n>(rows: impl Iterator<Item = (&'n str, String)>) -> Option<String> {
-    let limits = by_reason(rows);
-    let mut limits: Vec<(&str, Vec<String>)> = limits.into_iter().collect();
+    let mut limits: Vec<(&str, Vec<String>)> = by_reason(rows).into_iter().collect();
     limits.sort_by_key(|(_, names)| std::cmp::Reverse(names.len()));
     let mut limits = limits.into_iter();
     let (usual, _) = limits.next()?;
@@ -200,9 +199,9 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<Strin
     }
     // The table of a course: rates relative to one core.
     let over_one = timed().filter(|(one, _)| !is_cpu(one.row) || one.row.variant != "serial");
-    let speedups = over_one
-        .filter_map(|(one, _)| Some(format!("{} {}", one.row.name(), one.vs_serial()?.short())));
-    let speedups: Vec<String> = speedups.collect();
+    let speedups: Vec<String> = over_one
+        .filter_map(|(one, _)| Some(format!("{} {}", one.row.name(), one.vs_serial()?.short())))
+        .collect();
     if !speedups.is_empty() {
         notes.push(format!("speedup over one core: {}", speedups.join("; ")));
     }
@@ -235,8 +234,8 @@ pub fn all(lab: &LabResults<'_>, case: &CaseResults, look: Look) -> Option<Strin
             figures.batched.as_ref()?.no_graph.as_deref()?,
             one.row.name(),
         ))
-    }));
-    let no_graph = no_graph.into_iter();
+    }))
+    .into_iter();
     notes.extend(
         no_graph.map(|(reason, names)| format!("no graph of {}: {reason}", names.join("; "))),
     );
@@ -331,26 +330,30 @@ fn conditions(case: &CaseResults) -> Vec<String> {
                 (low, high) => format!("{text}{low} to {high} {unit}"),
             })
         };
-        let parts = [
+        let parts: Vec<String> = [
             range("SM ", "MHz", |one| Some(one.sm_clock_mhz?.map(f64::from))),
             range("memory ", "MHz", |one| {
                 Some(one.memory_clock_mhz?.map(f64::from))
             }),
             range("", "C", |one| Some(one.temperature_c?.map(f64::from))),
             range("", "W", |one| one.power_w),
-        ];
-        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        ]
+        .into_iter()
+        .flatten()
+        .collect();
         if let (Some((row, _)), false) = (rows.first(), parts.is_empty()) {
             notes.push(format!("{} while timed: {}", row.device, parts.join(", ")));
         }
-        let energy = rows.iter().filter_map(|(row, conditions)| {
-            Some(format!(
-                "{} {} J",
-                row.name(),
-                three(conditions.energy_per_run_j?)
-            ))
-        });
-        let energy: Vec<String> = energy.collect();
+        let energy: Vec<String> = rows
+            .iter()
+            .filter_map(|(row, conditions)| {
+                Some(format!(
+                    "{} {} J",
+                    row.name(),
+                    three(conditions.energy_per_run_j?)
+                ))
+            })
+            .collect();
         if !energy.is_empty() {
             notes.push(format!("energy of a run: {}", energy.join(", ")));
         }

@@ -34,12 +34,16 @@ pub fn facts(results: &Results, run: &Scaling) -> Vec<(&'static str, String)> {
     };
     let info = &record.info;
     let memory = info.memory_bytes.map(bytes);
-    let driver = record.telemetry.as_ref();
-    let driver = driver.and_then(|about| about.driver.as_ref());
+    let driver = record
+        .telemetry
+        .as_ref()
+        .and_then(|about| about.driver.as_ref());
     let driver = driver.map(|driver| format!("driver {driver}"));
     let devices = format!("{} x {}", run.devices, info.name);
-    let parts = [Some(devices), memory, driver];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let parts: Vec<String> = [Some(devices), memory, driver]
+        .into_iter()
+        .flatten()
+        .collect();
     let mut facts = vec![(info.kind.name(), parts.join(", "))];
     facts.extend(run.link.map(|link| ("link", link.to_string())));
     if results.has_times() {

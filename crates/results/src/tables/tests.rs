@@ -105,8 +105,10 @@ fn the_faster_of_two_peers_counts_if_it_is_a_result() {
     let mut cases = wave2d(200);
     assert!(brief(&cases).contains("  0.998 ± 0.000  bit-equal"));
     let peers = |case: &mut CaseResults, of: fn(&mut crate::document::Figures)| {
-        let rows = case.rows.iter_mut();
-        let mut rows = rows.filter(|row| row.language.as_deref() == Some("CUDA C++"));
+        let mut rows = case
+            .rows
+            .iter_mut()
+            .filter(|row| row.language.as_deref() == Some("CUDA C++"));
         of(rows.next().unwrap().figures_mut().unwrap());
     };
     // Not against the slower one: that would flatter.

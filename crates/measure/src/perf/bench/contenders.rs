@@ -82,8 +82,11 @@ impl Bench<'_> {
         let mut contenders = Vec::new();
         for &variant in &self.variants {
             let plain = self.plain(variant, self.case.as_ref(), info, 1);
-            let peers = self.peers.iter().copied();
-            let peers = peers.filter(|peer| peer.about().variant == variant.base());
+            let peers = self
+                .peers
+                .iter()
+                .copied()
+                .filter(|peer| peer.about().variant == variant.base());
             contenders.push(plain);
             contenders.extend(self.caps.iter().map(|&cap| Contender {
                 cap: Some(cap),

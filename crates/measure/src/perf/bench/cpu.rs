@@ -42,8 +42,9 @@ impl Bench<'_> {
             None => Some(check::exact(&serial.buffers, &outputs)),
             // One core computed the first steps alone.
             Some(steps) => {
-                let part = case.part(0, steps as u32);
-                let part = part.expect("a case with timesteps has parts");
+                let part = case
+                    .part(0, steps as u32)
+                    .expect("a case with timesteps has parts");
                 let mut buffers =
                     copies(&inputs, |_| true).map_err(|error| self.lacking(error.into()))?;
                 let advanced = part.advance(&mut buffers, Cpu::Parallel, &NoProgress);
@@ -214,13 +215,15 @@ fn in_parts(
             buffers,
         });
     }
-    let ends = (0..=u64::from(SEGMENTS)).map(|part| all * part / u64::from(SEGMENTS));
-    let ends: Vec<u64> = ends.collect();
+    let ends: Vec<u64> = (0..=u64::from(SEGMENTS))
+        .map(|part| all * part / u64::from(SEGMENTS))
+        .collect();
     let (mut parts, mut samples) = (Vec::new(), Collector::new(*rule));
     for between in ends.windows(2) {
         let (first, steps) = (between[0], between[1] - between[0]);
-        let part = case.part(first as u32, steps as u32);
-        let part = part.expect("a case with timesteps has parts");
+        let part = case
+            .part(first as u32, steps as u32)
+            .expect("a case with timesteps has parts");
         parts.push((steps, part.advance(&mut buffers, cpu, &NoProgress)?));
         bar.update(between[1], all);
         add(&mut samples, &parts[parts.len() - 1..], all);

@@ -143,9 +143,11 @@ impl Bench<'_> {
         let all = 0..contenders.len();
         let judged = all.map(|at| match firsts[at] {
             Some(own) => {
-                let fewer = contenders[..at].iter().zip(firsts);
-                let fewer = fewer.map(|(other, first)| (other, first.map(|first| &first.digest)));
-                let fewer: Vec<_> = fewer.collect();
+                let fewer: Vec<_> = contenders[..at]
+                    .iter()
+                    .zip(firsts)
+                    .map(|(other, first)| (other, first.map(|first| &first.digest)))
+                    .collect();
                 self.correctness(&contenders[at], &own.digest, &fewer, device, fields)
             }
             None => Ok(Correctness::Unchecked),

@@ -82,20 +82,25 @@ impl Bench<'_> {
         let measured = self.measure(&contenders, place, inputs, &mut fields, &mut distinct);
         let judgements: Vec<Result<Judgement, RunError>> = match given {
             Some((inputs, meanwhile)) => {
-                let judged = contenders.iter().zip(&measured);
-                let judged: Vec<Judged> = judged.map(|(one, run)| one.judged(run)).collect();
+                let judged: Vec<Judged> = contenders
+                    .iter()
+                    .zip(&measured)
+                    .map(|(one, run)| one.judged(run))
+                    .collect();
                 let (device, stopwatch) = (place.named.device, place.stopwatch);
                 let computed = stopwatch.time(Phase::Waiting, || meanwhile.computed())?;
-                let judgements = stopwatch.time(Phase::Checks, || {
-                    self.judge(&judged, &distinct, computed, device, inputs)
-                });
-                let judgements = judgements.map_err(|error| self.lacking(error))?;
+                let judgements = stopwatch
+                    .time(Phase::Checks, || {
+                        self.judge(&judged, &distinct, computed, device, inputs)
+                    })
+                    .map_err(|error| self.lacking(error))?;
                 judgements.into_iter().map(Ok).collect()
             }
             None => {
-                let firsts = measured.iter();
-                let firsts = firsts.map(|run| run.as_ref().ok()?.first.as_ref());
-                let firsts: Vec<Option<&First>> = firsts.collect();
+                let firsts: Vec<Option<&First>> = measured
+                    .iter()
+                    .map(|run| run.as_ref().ok()?.first.as_ref())
+                    .collect();
                 let device = place.named.device;
                 let judgements = place.stopwatch.time(Phase::Checks, || {
                     self.judge_by_fewer(&contenders, &firsts, device, &mut fields)

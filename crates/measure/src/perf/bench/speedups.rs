@@ -88,8 +88,8 @@ pub(super) fn compare_with_fewest(rows: &mut [Row]) {
     let (fewest, base) = (first.gpus.unwrap_or(1), usable(first));
     for row in rows {
         let gpus = row.gpus.unwrap_or(1);
-        let speedup = usable(row).zip(base.as_ref());
-        let speedup = speedup
+        let speedup = usable(row)
+            .zip(base.as_ref())
             .map(|((rate, run), (base, fewest))| Ratio::of_rates([rate, *base], &run, fewest));
         let times = f64::from(gpus) / f64::from(fewest);
         if let Some(known) = row.figures_mut().and_then(|own| own.on_several.as_mut()) {

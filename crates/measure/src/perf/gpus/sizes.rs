@@ -96,8 +96,11 @@ pub fn variant(
     }
     let several = using_several(lab);
     if several.is_empty() {
-        let others = labs().iter().filter(|lab| !using_several(lab).is_empty());
-        let others: Vec<&str> = others.map(|lab| lab.name).collect();
+        let others: Vec<&str> = labs()
+            .iter()
+            .filter(|lab| !using_several(lab).is_empty())
+            .map(|lab| lab.name)
+            .collect();
         return Err(CommandError::Input(format!(
             "--gpus: no variant of {name} computes on several GPUs; labs that have some: {}",
             others.join(", ")
@@ -226,19 +229,22 @@ impl Sizes<'_> {
                 steps(s)
             }
         };
-        let runs = self.counts.iter().map(|&gpus| {
-            let case = self.case(extent, gpus, Some(steps))?;
-            // Whether the variant uses all of them is known before anything is timed.
-            let variant = self.variant_of(case.as_ref(), gpus);
-            plan(variant, case.as_ref(), gpus)?;
-            Ok(OnGpus {
-                gpus,
-                variant,
-                done: done_by(self.lab, case.as_ref()),
-                case,
+        let runs = self
+            .counts
+            .iter()
+            .map(|&gpus| {
+                let case = self.case(extent, gpus, Some(steps))?;
+                // Whether the variant uses all of them is known before anything is timed.
+                let variant = self.variant_of(case.as_ref(), gpus);
+                plan(variant, case.as_ref(), gpus)?;
+                Ok(OnGpus {
+                    gpus,
+                    variant,
+                    done: done_by(self.lab, case.as_ref()),
+                    case,
+                })
             })
-        });
-        let runs = runs.collect::<Result<Vec<OnGpus>, CommandError>>()?;
+            .collect::<Result<Vec<OnGpus>, CommandError>>()?;
         let case = self.case(extent, self.counts[0], Some(steps))?;
         Ok(Item { case, runs })
     }

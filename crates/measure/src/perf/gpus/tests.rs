@@ -169,19 +169,21 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
     };
     let record = super::record(gpus, Some(about));
     let benches = super::benches(&sizes, gpus, settings, &table).unwrap();
-    let cases = benches.iter().map(|bench| {
-        let place = Place {
-            named: super::named(gpus),
-            record: &record,
-            watch: &Watch::joined(&watches),
-            stopwatch: &Stopwatch::default(),
-        };
-        CaseResults {
-            rows: bench.rows(place, None).unwrap(),
-            ..bench.empty()
-        }
-    });
-    let mut cases: Vec<CaseResults> = cases.collect();
+    let mut cases: Vec<CaseResults> = benches
+        .iter()
+        .map(|bench| {
+            let place = Place {
+                named: super::named(gpus),
+                record: &record,
+                watch: &Watch::joined(&watches),
+                stopwatch: &Stopwatch::default(),
+            };
+            CaseResults {
+                rows: bench.rows(place, None).unwrap(),
+                ..bench.empty()
+            }
+        })
+        .collect();
     let rows = cases.iter_mut().flat_map(|case| &mut case.rows);
     for figures in rows.filter_map(Row::figures_mut) {
         let known = figures.on_several.as_mut().unwrap();

@@ -23,11 +23,13 @@ const PATIENCE_ELSEWHERE: Duration = Duration::from_millis(600);
 /// The medians of a few runs each in turns: how long these take in their memory. None for a run
 /// that fails, or was never at full speed.
 pub fn medians(runs: Vec<(TimedRun<'_>, Watch)>, rule: SamplingRule) -> Vec<Option<f64>> {
-    let turns = runs.into_iter().map(|(run, watch)| {
-        let sampled = Sampled::new(run, watch, rule);
-        sampled.map_or_else(Turn::Failed, Turn::short)
-    });
-    let mut turns: Vec<Turn<'_>> = turns.collect();
+    let mut turns: Vec<Turn<'_>> = runs
+        .into_iter()
+        .map(|(run, watch)| {
+            let sampled = Sampled::new(run, watch, rule);
+            sampled.map_or_else(Turn::Failed, Turn::short)
+        })
+        .collect();
     let began = Instant::now();
     while {
         each(&mut turns, Short::isolated);

@@ -141,8 +141,8 @@ fn a_phone_shows_the_page_without_scrolling_sideways() {
 fn a_dark_browser_gets_a_dark_page() {
     let script = "const of = (name) => getComputedStyle(document.body)[name] \
                   .match(/\\\\d+/g).slice(0, 3).reduce((sum, part) => sum + +part, 0); \
-                  return [of('backgroundColor'), of('color')];";
-    let script = script.replace("\\\\", "\\");
+                  return [of('backgroundColor'), of('color')];"
+        .replace("\\\\", "\\");
     let html = of(&[PERF, MEMBENCH]);
     let brightness = |scheme: u32| -> Option<[u64; 2]> {
         let flag = format!("--blink-settings=preferredColorScheme={scheme}");

@@ -30,8 +30,7 @@ pub type Size = (String, u64, Option<u64>);
 impl MadeUpLab {
     /// Everything timed, nothing noisy, all right. Larger cases run at the same rate.
     pub fn results(&self, sizes: &[Size]) -> Vec<CaseResults> {
-        let cases = sizes.iter().enumerate();
-        let cases = cases.map(|(index, size)| CaseResults {
+        let cases = sizes.iter().enumerate().map(|(index, size)| CaseResults {
             lab: self.name.to_owned(),
             first_variant: self.variants[0].0.to_owned(),
             case: size.0.clone(),
@@ -134,8 +133,7 @@ fn ratio(estimate: f64) -> Ratio {
 
 /// The figures of a row of ours on the GPU, or of the CPU.
 pub fn figures<'c>(case: &'c mut CaseResults, variant: &str) -> &'c mut Figures {
-    let ours = case.rows.iter_mut();
-    let mut ours = ours.filter(|row| row.language.is_none());
+    let mut ours = case.rows.iter_mut().filter(|row| row.language.is_none());
     let row = ours.find(|row| row.variant == variant).unwrap();
     row.figures_mut().unwrap()
 }
@@ -221,8 +219,8 @@ pub fn wave3d() -> Vec<CaseResults> {
         [768, 64],
         [896, 64],
         [1000, 64],
-    ];
-    let slabs = slabs.map(|[n, n_y]| [n, n_y, n]);
+    ]
+    .map(|[n, n_y]| [n, n_y, n]);
     let sizes = cubes
         .into_iter()
         .chain(slabs)
