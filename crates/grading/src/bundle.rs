@@ -308,8 +308,10 @@ fn compressed_and_length(
     }
     let length = unpacked - json.left;
     let encoder = json.inner.into_inner().map_err(|error| error.into_error());
-    let content = encoder.and_then(GzEncoder::finish);
-    let content = content.map_err(|_| too_large("a bundle", packed))?.inner;
+    let content = encoder
+        .and_then(GzEncoder::finish)
+        .map_err(|_| too_large("a bundle", packed))?
+        .inner;
     Ok((content, length))
 }
 

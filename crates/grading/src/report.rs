@@ -186,8 +186,11 @@ pub struct CountGrade {
 impl CountGrade {
     /// The grade of this count of a case: points are for right results alone.
     pub fn new(spec: &CountSpec, case: &CaseGrade) -> CountGrade {
-        let counted = case.counts.get(&spec.count).copied();
-        let counted = counted.filter(|_| case.status == Outcome::Passed);
+        let counted = case
+            .counts
+            .get(&spec.count)
+            .copied()
+            .filter(|_| case.status == Outcome::Passed);
         let status = match (&case.status, counted) {
             (Outcome::Passed, Some(_)) => Outcome::Measured,
             (Outcome::Passed, None) => Outcome::undecided(match &case.checks {

@@ -234,8 +234,8 @@ fn allowed_to_recorders() -> Rules {
         libc::F_SETFD,
         libc::F_GETFL,
         libc::F_DUPFD_CLOEXEC,
-    ];
-    let commands = commands.map(|command| equal(1, command as u32));
+    ]
+    .map(|command| equal(1, command as u32));
     rules.insert(libc::SYS_fcntl, commands.to_vec());
     // Files that exist: Landlock decides which.
     let create = libc::O_CREAT | (libc::O_TMPFILE & !libc::O_DIRECTORY);

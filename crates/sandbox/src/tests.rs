@@ -32,8 +32,9 @@ fn probe() -> &'static Path {
 }
 
 fn sandbox() -> Sandbox {
-    let read = ["/lib", "/lib64", "/usr/lib", "/usr/bin", "/etc/ld.so.cache"];
-    let mut read: Vec<PathBuf> = read.map(PathBuf::from).to_vec();
+    let mut read: Vec<PathBuf> = ["/lib", "/lib64", "/usr/lib", "/usr/bin", "/etc/ld.so.cache"]
+        .map(PathBuf::from)
+        .to_vec();
     read.push(probe().to_owned());
     Sandbox {
         limits: ResourceLimits {

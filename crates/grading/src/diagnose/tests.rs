@@ -675,8 +675,9 @@ fn the_place_is_not_taken_where_the_damage_has_spread() {
     let expected = |step: u64| Some(named(&after(step).expected));
     let run = |step: u64| Ok(named(&after(step).got));
     let again = Some(Again::Steps(&run));
-    let diagnosis = after(steps).diagnose_with(Some(steps), Some(&expected), again);
-    let diagnosis = diagnosis.unwrap();
+    let diagnosis = after(steps)
+        .diagnose_with(Some(steps), Some(&expected), again)
+        .unwrap();
     assert_eq!(
         diagnosis.first_wrong_step,
         Some(FirstWrongStep::Step { step: 1 })

@@ -107,8 +107,9 @@ fn other_step(evidence: &Evidence<'_>) -> Option<Pattern> {
     let fewer = (1..=MAX_BEHIND.min(steps)).map(|by| (by as i64, steps - by));
     let more = (1..=MAX_AHEAD).map(|by| (-(by as i64), steps + by));
     // Of most labs, a plan of one step is the first that a student records.
-    let first = (1..=FIRST).filter(|step| step + MAX_BEHIND < steps);
-    let first = first.map(|step| ((steps - step) as i64, step));
+    let first = (1..=FIRST)
+        .filter(|step| step + MAX_BEHIND < steps)
+        .map(|step| ((steps - step) as i64, step));
     let is_that = |expected: &NamedBuffers| {
         wrong_share(expected, evidence.got, evidence.tolerance) == Some(0.0)
     };

@@ -203,8 +203,11 @@ pub fn grade(
     let plans_checked = opened.cases;
     let mut checked_on_emulated = BTreeMap::new();
     if device.info().kind != DeviceKind::Emulated {
-        let may_run = lab_spec.cases.iter().zip(&plans_checked);
-        let may_run = may_run.filter_map(|(spec, checked)| checked.is_ok().then_some(spec));
+        let may_run = lab_spec
+            .cases
+            .iter()
+            .zip(&plans_checked)
+            .filter_map(|(spec, checked)| checked.is_ok().then_some(spec));
         // All of it before anything runs on the GPU: what it times has the machine to itself.
         checked_on_emulated = grading.check_on_emulated(may_run.collect(), show)?;
     }

@@ -284,8 +284,8 @@ mod tests {
         let measured = collect(|sample| {
             let slow = 1.0 + f64::from(sample % 3);
             (2000.0 * slow, 3000.0 * slow)
-        });
-        let measured = measured.unwrap();
+        })
+        .unwrap();
         assert!((measured.ratio.value - 1.5).abs() < 1e-6 && measured.is_quiet);
         assert_eq!(measured.submission.samples_s.len(), 10);
     }

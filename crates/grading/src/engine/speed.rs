@@ -182,8 +182,9 @@ fn copy_rate(device: &dyn Device) -> Result<f64, Outcome> {
         |reason: &str| Outcome::undecided(format!("its copies cannot be timed: {reason}"));
     let limits = measure(device, &options, &[Limit::Copy], &NoProgress)
         .map_err(|error| lacking(&error.to_string()))?;
-    let copy = limits.copy;
-    let copy = copy.ok_or_else(|| lacking("too little free memory, or no clock"))?;
+    let copy = limits
+        .copy
+        .ok_or_else(|| lacking("too little free memory, or no clock"))?;
     let rate = f64::from(device.count()) * copy.best_per_s;
     if rate > 0.0 && rate.is_finite() {
         Ok(rate)

@@ -78,8 +78,8 @@ impl CaseWork<'_> {
             plan: &plan,
             ..self.subject
         };
-        let ran = run_isolated(self.device, subject, &of.inputs, Duration::ZERO);
-        let ran = ran.map_err(|outcome| outcome.reason().to_owned())?;
+        let ran = run_isolated(self.device, subject, &of.inputs, Duration::ZERO)
+            .map_err(|outcome| outcome.reason().to_owned())?;
         Ok(ran.outputs)
     }
 }

@@ -161,8 +161,10 @@ impl Ranges {
             _ => None,
         });
         let extents: Vec<(u64, u64)> = whole.collect();
-        let of_all = extents.iter().copied();
-        let of_all = of_all.reduce(|(from, to), other| (from.max(other.0), to.min(other.1)));
+        let of_all = extents
+            .iter()
+            .copied()
+            .reduce(|(from, to), other| (from.max(other.0), to.min(other.1)));
         let equal = match of_all {
             Some((from, to)) if from <= to && random.u32(..SELDOM) == 0 => {
                 Some(extent(from, to, &mut random))

@@ -414,8 +414,8 @@ impl Checker<'_> {
                 variant: variant.get_ref().clone(),
             },
             ("reference", Some(variant)) => {
-                let found = find_variant(&lab.variants, variant.get_ref());
-                let found = found.map_err(|error| self.error(variant.span(), error))?;
+                let found = find_variant(&lab.variants, variant.get_ref())
+                    .map_err(|error| self.error(variant.span(), error))?;
                 Against::Reference {
                     variant: found.name.clone(),
                 }

@@ -314,8 +314,11 @@ fn every_draw_has_long_and_large_and_resumed_runs() {
         };
         for draw in 0..20 {
             let drawn = lab_spec.drawn(draw);
-            let hidden = drawn.cases.iter().filter(|case| case.ranges.is_some());
-            let hidden: Vec<&CaseSpec> = hidden.collect();
+            let hidden: Vec<&CaseSpec> = drawn
+                .cases
+                .iter()
+                .filter(|case| case.ranges.is_some())
+                .collect();
             let number = |case: &CaseSpec, name: &str| -> u64 {
                 let value = case.params.get(name).unwrap_or("0");
                 value.parse().unwrap()

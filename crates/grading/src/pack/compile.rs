@@ -108,8 +108,11 @@ pub fn ptx(
     }
     let ptx = built.map_err(|error| match error {
         Error::KernelCompile { output, .. } if diagnostics.in_submission => {
-            let hints = diagnostics.hints.iter();
-            let hints: String = hints.map(|hint| format!("\n\nhint: {hint}")).collect();
+            let hints: String = diagnostics
+                .hints
+                .iter()
+                .map(|hint| format!("\n\nhint: {hint}"))
+                .collect();
             compile_error("kernels.rs", &output, &hints)
         }
         Error::NoKernels { .. } => PackError::failure(

@@ -305,8 +305,9 @@ impl PackProcesses {
     pub fn compile_with_messages(&self, submission: &Path, ptx: &Path) -> Result<(), String> {
         let options = &self.packer.options;
         let sources = Sources::read(submission);
-        let prebuilt = sources.and_then(|sources| self.packer.prepare_messages(&sources));
-        let prebuilt = prebuilt.map_err(|error| error.to_string())?;
+        let prebuilt = sources
+            .and_then(|sources| self.packer.prepare_messages(&sources))
+            .map_err(|error| error.to_string())?;
         let job = MessagesJob {
             submission: submission.to_owned(),
             course_root: options.course_root.clone(),

@@ -355,8 +355,7 @@ struct Workshop {
 
 impl Workshop {
     fn new(options: &Options) -> Result<Workshop, PackError> {
-        let above = options.scratch.clone();
-        let above = above.unwrap_or_else(std::env::temp_dir);
+        let above = options.scratch.clone().unwrap_or_else(std::env::temp_dir);
         let scratch = ScratchFolder::new_in(&above, "pack").map_err(PackError::io(&above))?;
         let folder = scratch.path();
         // The sandbox gets paths as the kernel sees them.
@@ -475,8 +474,10 @@ fn tasks(lab_spec: &LabSpec, hidden: bool) -> Result<Vec<Task>, PackError> {
             shape: None,
         })
     };
-    let cases = lab_spec.cases.iter();
-    let cases = cases.filter(|case| (case.group == Group::Hidden) == hidden);
+    let cases = lab_spec
+        .cases
+        .iter()
+        .filter(|case| (case.group == Group::Hidden) == hidden);
     cases.map(task).collect()
 }
 

@@ -159,8 +159,10 @@ impl Packer {
         if let (Purpose::Shapes, Some(case)) = (purpose, first) {
             let labels = recorder.shapes(case.as_ref())?;
             let named = |label: &str, shape| in_shape(&format!("{name}{SHAPE}{label}"), shape);
-            let others = labels.iter().enumerate();
-            let others = others.map(|(number, label)| named(label, Some(number)));
+            let others = labels
+                .iter()
+                .enumerate()
+                .map(|(number, label)| named(label, Some(number)));
             variant.shapes.push(named(AS_GRADED, None));
             variant.shapes.extend(others);
         }
@@ -267,8 +269,8 @@ impl Submitted {
     fn read(lab: &'static Lab, path: &Path, purpose: Purpose) -> Result<Submitted, CommandError> {
         let (shown, name) = (path.display(), named(path));
         if path.is_dir() {
-            let sources = Sources::read(path);
-            let sources = sources.map_err(|error| CommandError::from(error).context(&name))?;
+            let sources =
+                Sources::read(path).map_err(|error| CommandError::from(error).context(&name))?;
             return Ok(Submitted::Folder(sources));
         }
         if !path.exists() {

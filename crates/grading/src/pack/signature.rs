@@ -38,12 +38,15 @@ pub fn of_wrong_argument(
     let Command::Launch(launch) = plan.commands().nth(wrong - 1)? else {
         return None;
     };
-    let params = module.program().ok()?.functions.iter();
-    let params = params
+    let params = module
+        .program()
+        .ok()?
+        .functions
+        .iter()
         .clone()
         .find(|function| function.name == launch.kernel)?;
-    let place = parameter(&sources.kernels, launch.kernel, param, params.params.len());
-    let place = place.map(|(name, line)| format!("it is for {name} in kernels.rs:{line}"));
+    let place = parameter(&sources.kernels, launch.kernel, param, params.params.len())
+        .map(|(name, line)| format!("it is for {name} in kernels.rs:{line}"));
     let launched = line_of_launch(&sources.launch, launch.kernel)
         .map(|line| format!("the launch is in launch.rs:{line}"));
     let said: Vec<String> = place.into_iter().chain(launched).collect();

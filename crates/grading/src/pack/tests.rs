@@ -287,8 +287,8 @@ fn the_recorder_is_confined() {
 
 /// The result of a recorder that is this program, asked for `small`.
 fn recorded(main: &str) -> Result<Vec<plan::Plan>, (Kind, String)> {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().canonicalize().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().canonicalize().unwrap();
     let source = folder.join("main.rs");
     std::fs::write(&source, format!("fn main() {{ {main} }}")).unwrap();
     let program = folder.join("recorder");

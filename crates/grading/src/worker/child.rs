@@ -76,8 +76,8 @@ fn private_stdout() -> Result<File, WorkerError> {
     };
     #[cfg(target_os = "linux")]
     {
-        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3);
-        let own = own.map_err(|error| failed(error.into()))?;
+        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)
+            .map_err(|error| failed(error.into()))?;
         let nowhere = File::options()
             .write(true)
             .open("/dev/null")

@@ -146,13 +146,14 @@ pub fn describe_exit(exit: &Exit, said: &str) -> String {
         line.starts_with("at ") || number.is_some_and(|number| number.parse::<u32>().is_ok())
     };
     let mut lines = said.lines().rev().map(str::trim);
-    let last = lines.find(|line| {
-        !(line.is_empty()
-            || line.starts_with("note:")
-            || *line == "stack backtrace:"
-            || is_frame(line))
-    });
-    let last = last.unwrap_or_default();
+    let last = lines
+        .find(|line| {
+            !(line.is_empty()
+                || line.starts_with("note:")
+                || *line == "stack backtrace:"
+                || is_frame(line))
+        })
+        .unwrap_or_default();
     let colon = if last.is_empty() { "" } else { ": " };
     format!("the process that ran it died ({exit}){colon}{last}")
 }

@@ -4,8 +4,13 @@ use super::*;
 
 /// The submission that is known to be good, which does this first.
 fn before_recording(body: &str) -> Sources {
-    let own = LAUNCH.split_once("// RECORD").unwrap().1;
-    let own = own.split_once("// END").unwrap().0;
+    let own = LAUNCH
+        .split_once("// RECORD")
+        .unwrap()
+        .1
+        .split_once("// END")
+        .unwrap()
+        .0;
     sources(&format!("{body}\n{own}"))
 }
 

@@ -4,8 +4,8 @@ use super::*;
 
 /// Host code alone, compiled.
 fn recorder(sources: &Sources) -> Result<(), (Kind, String)> {
-    let folder = tempfile::tempdir().unwrap();
-    let folder = folder.path().canonicalize().unwrap();
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().canonicalize().unwrap();
     let lab = InterfaceInfo::find("poisson").unwrap().type_path;
     match compile::recorder(sources, &dependencies().host, lab, &folder, &options()) {
         Ok(_) => Ok(()),
@@ -92,12 +92,12 @@ fn what_macros_hide_is_found() {
         .join("../../../../lib/rustlib/components");
     let public = public.canonicalize().unwrap();
     let public = public.display();
-    let source = dependencies()
+    let file = dependencies()
         .device
         .tools()
         .library_source
         .join("library/core/src/lib.rs");
-    let source = source.display();
+    let source = file.display();
     for (sources, expected) in [
         (
             hidden("", &format!("macro_rules! c {{ ($($m:tt)*) => {{ $($m)*!({:?}) }} }} assert!(c!(core::include_str).len() > 9); todo!()", public.to_string())),
