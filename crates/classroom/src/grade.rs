@@ -290,8 +290,9 @@ impl Grader {
             Some(total) => seconds("--total-deadline", total)?,
             None => 10 * deadline,
         };
-        let lab_file = settings.lab_file.as_deref();
-        let lab_file = lab_file
+        let lab_file = settings
+            .lab_file
+            .as_deref()
             .map(|path| read_lab_file("--lab-file", path))
             .transpose()?;
         if let (Some(lab_spec), Some(lab)) = (&lab_file, &settings.lab)
@@ -475,8 +476,11 @@ impl Grader {
         if let Some(lab_spec) = &self.lab_file {
             return Ok(lab_spec);
         }
-        let lab = self.lab.clone().or_else(|| lab_of(submission?));
-        let lab = lab.ok_or_else(|| CommandError::Input(which_lab(submission)))?;
+        let lab = self
+            .lab
+            .clone()
+            .or_else(|| lab_of(submission?))
+            .ok_or_else(|| CommandError::Input(which_lab(submission)))?;
         if let Some(lab_spec) = self.lab_file_here.get() {
             return Ok(lab_spec);
         }

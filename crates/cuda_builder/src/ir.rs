@@ -147,8 +147,9 @@ pub fn prepare(text: &str) -> Result<Prepared, Error> {
         } else if is_declaration(line, MAP_SHARED) {
             out.push_str(&map_shared_definition());
         } else if line.starts_with("define ptx_kernel ") {
-            let name = symbol(line).ok_or_else(|| unexpected("a kernel's name", line))?;
-            let name = name.trim_matches('"');
+            let name = symbol(line)
+                .ok_or_else(|| unexpected("a kernel's name", line))?
+                .trim_matches('"');
             kernels.push(name.to_owned());
             let (bounded, marks) = launch_bounds(line)?;
             no_panic.extend(marks.must_not_panic.then(|| name.to_owned()));

@@ -949,8 +949,10 @@ fn a_long_chain_of_iterators_is_compiled() {
 fn a_crate_whose_kernels_are_grouped_is_not_compiled_again() {
     let kernel = "#[kernel]\npub unsafe fn grouped(x: *mut f32) { unsafe { *x = 1.0 } }";
     let folder = krate("fixture_grouped_twice", &format!("{PRELUDE}\n{kernel}"));
-    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
-    let target = target.join("cuda-builder");
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR"))
+        .parent()
+        .unwrap()
+        .join("cuda-builder");
     let module = target.join("sm_80/nvptx64-nvidia-cuda/release/deps/fixture_grouped_twice.ll");
     let when_compiled = || {
         let builder = CudaBuilder::new(&folder).target_dir(&target);

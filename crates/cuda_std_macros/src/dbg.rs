@@ -26,8 +26,9 @@ mod tests {
 
     #[test]
     fn the_text_names_place_and_value() {
-        let expanded = expand("S { x : 1 }.x".parse().unwrap(), "src/lib.rs", 7).unwrap();
-        let expanded = expanded.to_string();
+        let expanded = expand("S { x : 1 }.x".parse().unwrap(), "src/lib.rs", 7)
+            .unwrap()
+            .to_string();
         let format = r#""[src/lib.rs:7] S {{ x : 1 }} . x = {:?}""#;
         assert!(expanded.contains(format), "{expanded}");
         assert!(expand("1, 2".parse().unwrap(), "", 1).is_err());

@@ -110,8 +110,10 @@ impl LaunchBounds {
         let all = [threads, blocks, registers, x, y, z];
         let text = all.map(|bound| bound.to_string()).join(".");
         let no_panic = if self.no_panic { ".no_panic" } else { "" };
-        let capability = self.capability.map(|feature| format!(".{feature}"));
-        let capability = capability.unwrap_or_default();
+        let capability = self
+            .capability
+            .map(|feature| format!(".{feature}"))
+            .unwrap_or_default();
         let written: String = { parameters.iter() }
             .map(|parameter| format!("~{parameter}"))
             .collect();

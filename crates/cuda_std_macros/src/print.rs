@@ -43,8 +43,9 @@ impl Parse for Call {
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
         }
-        let values = Punctuated::<Value, Token![,]>::parse_terminated(input)?;
-        let values = values.into_iter().collect();
+        let values = Punctuated::<Value, Token![,]>::parse_terminated(input)?
+            .into_iter()
+            .collect();
         Ok(Self { format, values })
     }
 }

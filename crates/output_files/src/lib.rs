@@ -67,8 +67,8 @@ impl OutputFile {
         }
         let folder = parent(flag, target)?;
         let claimed = Claimed::new(flag, target)?;
-        let file = OutputFile::beside(folder, target);
-        let file = file.map_err(|error| refused(flag, target, &error))?;
+        let file =
+            OutputFile::beside(folder, target).map_err(|error| refused(flag, target, &error))?;
         Ok(OutputFile {
             claimed: Some(claimed),
             ..file
@@ -100,8 +100,10 @@ impl OutputFile {
     /// As [`finish`](OutputFile::finish), and what says that an interruption removes it.
     fn name(self) -> (Result<PathBuf, OutputError>, Unfinished) {
         let failed = |error: io::Error| not_written(&self.target, error);
-        let file = self.writer.into_inner();
-        let file = file.map_err(|error| failed(error.into_error()));
+        let file = self
+            .writer
+            .into_inner()
+            .map_err(|error| failed(error.into_error()));
         let named = file.and_then(|file| {
             let named = file.0.persist(&self.target);
             named.map_err(|error| failed(error.error))

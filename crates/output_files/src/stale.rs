@@ -52,8 +52,12 @@ fn sweep_again(folder: &Path, is_temporary: fn(&str, Duration) -> bool) {
         let Ok(metadata) = entry.metadata() else {
             continue;
         };
-        let age = metadata.modified().map(|time| time.elapsed());
-        let age = age.ok().and_then(Result::ok).unwrap_or_default();
+        let age = metadata
+            .modified()
+            .map(|time| time.elapsed())
+            .ok()
+            .and_then(Result::ok)
+            .unwrap_or_default();
         if !is_temporary(&entry.file_name().to_string_lossy(), age) {
             continue;
         }

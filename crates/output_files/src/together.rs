@@ -30,8 +30,11 @@ impl OutputFiles {
             return Err(failed(io::ErrorKind::IsADirectory.into()));
         }
         let folder = target.parent().unwrap_or(Path::new("."));
-        let missing = folder.ancestors().take_while(|folder| !folder.exists());
-        let missing: Vec<PathBuf> = missing.map(Path::to_owned).collect();
+        let missing: Vec<PathBuf> = folder
+            .ancestors()
+            .take_while(|folder| !folder.exists())
+            .map(Path::to_owned)
+            .collect();
         for folder in missing.into_iter().rev() {
             let made = MadeFolder::make(&folder).map_err(|error| not_written(&folder, error))?;
             self.folders.insert(0, made);
@@ -87,8 +90,9 @@ mod tests {
 
     fn names(folder: &Path) -> Vec<String> {
         let entries = fs::read_dir(folder).unwrap();
-        let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        let mut names: Vec<String> = names.collect();
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .collect();
         names.sort();
         names
     }

@@ -176,8 +176,11 @@ fn files_together_are_all_there_or_none() {
         send("TERM", &child);
         assert_eq!(child.wait().unwrap().code(), Some(143));
         let new = folder.path().join("new");
-        let found = new.exists().then(|| names(&new));
-        let found = found.unwrap_or_default();
+        let found = if new.exists() {
+            names(&new)
+        } else {
+            Vec::new()
+        };
         let is_whole = |name: &String| !name.starts_with('.');
         assert!(found.is_empty() || found.len() == TOGETHER && found.iter().all(is_whole));
         ended.push(found.len());

@@ -124,8 +124,8 @@ impl Plot {
         let start = if size.width < BROAD.width { 12 } else { indent };
         let legend = Legend::new(&self.series, start, size.width as i32);
         let above = legend.height();
-        let whole = SVGBackend::with_string(text, (size.width, size.height + above as u32));
-        let whole = whole.into_drawing_area();
+        let whole = SVGBackend::with_string(text, (size.width, size.height + above as u32))
+            .into_drawing_area();
         let (top, root) = whole.split_vertically(above);
         let mut chart = ChartBuilder::on(&root)
             .margin(12)
@@ -152,8 +152,12 @@ impl Plot {
         for series in &self.series {
             let colour = series.colour();
             let stroke = colour.stroke_width(2);
-            let points = series.points.iter().copied();
-            let points: Vec<(f64, f64)> = points.filter(|point| self.is_shown(*point)).collect();
+            let points: Vec<(f64, f64)> = series
+                .points
+                .iter()
+                .copied()
+                .filter(|point| self.is_shown(*point))
+                .collect();
             match series.shape {
                 Shape::Line | Shape::Curve => {
                     let points = thinned(&points, size.width as usize);

@@ -42,8 +42,11 @@ struct Access {
 
 /// Checks that of the copies and fills in this range none writes what another reads or writes.
 pub(crate) fn check(plan: &Plan, range: Range<usize>) -> Result<(), Box<Dependence>> {
-    let commands = plan.commands().enumerate();
-    let commands = commands.skip(range.start).take(range.len());
+    let commands = plan
+        .commands()
+        .enumerate()
+        .skip(range.start)
+        .take(range.len());
     let mut accesses: Vec<Access> = commands
         .flat_map(|(command, moved)| {
             let moved = moved.moved(plan.buffers());

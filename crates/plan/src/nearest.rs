@@ -42,8 +42,11 @@ pub fn suggestion<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>)
         Some(near) => format!("did you mean `{near}`?"),
         None if candidates.is_empty() => "there are none".to_owned(),
         None => {
-            let listed = candidates.iter().take(MAX_LISTED);
-            let mut listed: Vec<String> = listed.map(|name| shortened(name).into_owned()).collect();
+            let mut listed: Vec<String> = candidates
+                .iter()
+                .take(MAX_LISTED)
+                .map(|name| shortened(name).into_owned())
+                .collect();
             let more = candidates.len() - listed.len();
             if more > 0 {
                 listed.push(format!("and {more} more"));

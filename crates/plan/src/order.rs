@@ -122,8 +122,9 @@ impl Plan {
             let bounds: Vec<(usize, BufferId, Range<u64>, bool)> =
                 { stage.clone().zip(commands.by_ref().take(stage.len())) }
                     .flat_map(|(position, command)| {
-                        let bounds = command.bounds(&self.buffers);
-                        let bounds = bounds.filter(|(_, elements, _)| !elements.is_empty());
+                        let bounds = command
+                            .bounds(&self.buffers)
+                            .filter(|(_, elements, _)| !elements.is_empty());
                         bounds
                             .map(|(id, elements, writes)| (position, id, elements, writes))
                             .collect::<Vec<_>>()

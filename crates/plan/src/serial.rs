@@ -88,8 +88,11 @@ impl TryFrom<SavedPlan<'_>> for Plan {
         // Before any message quotes one.
         plan.check_names()?;
         for scattered in saved.scattered {
-            let parts = scattered.parts.into_iter();
-            let parts = parts.map(|(id, part)| (own(id), part)).collect();
+            let parts = scattered
+                .parts
+                .into_iter()
+                .map(|(id, part)| (own(id), part))
+                .collect();
             plan.add_scattered(Scattered {
                 whole: own(scattered.whole),
                 pitch: scattered.pitch,

@@ -185,12 +185,14 @@ impl Slabs {
             rows,
             columns: 0..pitch,
         };
-        let parts = self.devices().map(|device| Part {
-            device,
-            holds: rows(self.held(device)),
-            owns: rows(self.owned(device)),
-        });
-        let parts: Vec<Part> = parts.collect();
+        let parts: Vec<Part> = self
+            .devices()
+            .map(|device| Part {
+                device,
+                holds: rows(self.held(device)),
+                owns: rows(self.owned(device)),
+            })
+            .collect();
         Ok(Field {
             whole,
             pitch,
@@ -208,11 +210,14 @@ impl Slabs {
     /// Those of [`Plan::copy`].
     pub fn copies(&self, plan: &mut Plan, of: BufferId) -> Result<Vec<BufferId>, PlanError> {
         let buffer = plan.buffer_info(of)?.clone();
-        let others = self.devices().skip(1).map(|device| {
-            let name = format!("{}.{device}", buffer.name);
-            plan.scratch_on(device, name, buffer.element, buffer.len as usize)
-        });
-        let others: Vec<BufferId> = others.collect();
+        let others: Vec<BufferId> = self
+            .devices()
+            .skip(1)
+            .map(|device| {
+                let name = format!("{}.{device}", buffer.name);
+                plan.scratch_on(device, name, buffer.element, buffer.len as usize)
+            })
+            .collect();
         plan.independent(|plan| others.iter().try_for_each(|&copy| plan.copy(of, copy)))?;
         Ok([of].into_iter().chain(others).collect())
     }

@@ -89,8 +89,9 @@ impl Columns {
     /// Adds a row; cells that are left out are empty.
     pub fn row<T: Into<TableCell>>(&mut self, cells: impl IntoIterator<Item = T>) {
         let cells = cells.into_iter().map(Into::into);
-        let texts = cells.map(|TableCell(text, tone)| tone.paint(self.look, &text));
-        let mut texts: Vec<String> = texts.collect();
+        let mut texts: Vec<String> = cells
+            .map(|TableCell(text, tone)| tone.paint(self.look, &text))
+            .collect();
         texts.resize(self.aligns.len(), String::new());
         self.rows.push(texts);
     }
@@ -114,8 +115,9 @@ impl Columns {
                 return parts.collect::<Vec<_>>().join("\n\n");
             }
         }
-        let lines = table.lines();
-        let lines = lines.map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
+        let lines = table
+            .lines()
+            .map(|line| format!("{:indent$}{line}", "").trim_end().to_owned());
         lines.collect::<Vec<_>>().join("\n")
     }
 
@@ -296,12 +298,14 @@ impl<'r, T> Table<'r, T> {
             (Tone::Normal | Tone::Faint, Align::Right) => page::Cell::number(text),
         };
         let is_empty = |(text, _): &(String, Tone)| matches!(text.as_str(), "" | "-");
-        let columns = self.columns.iter();
-        let columns: Vec<&Column> = columns
+        let columns: Vec<&Column> = self
+            .columns
+            .iter()
             .filter(|column| !column.cells.iter().all(is_empty))
             .collect();
-        let headers = columns.iter();
-        let headers = headers.map(|column| cell(column, &(column.header.clone(), Tone::Normal)));
+        let headers = columns
+            .iter()
+            .map(|column| cell(column, &(column.header.clone(), Tone::Normal)));
         let mut rows = Vec::new();
         let mut last = "";
         for (index, row) in self.rows.iter().enumerate() {

@@ -132,8 +132,10 @@ mod tests {
         let other = tempfile::tempdir().unwrap();
         assert_ne!(class_draw(other.path()).unwrap(), draw);
         // Nothing else is left, and others cannot read it.
-        let names = fs::read_dir(folder.path()).unwrap();
-        let names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+        let names: Vec<_> = fs::read_dir(folder.path())
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name())
+            .collect();
         assert_eq!(names, [DRAW]);
         #[cfg(unix)]
         {

@@ -105,8 +105,10 @@ pub fn grade_all(
         summary.write(class.results, &graded)?;
         return Ok(summary.ending());
     };
-    let own = shard.members(found.len());
-    let own: Vec<Submission> = own.map(|index| found[index].clone()).collect();
+    let own: Vec<Submission> = shard
+        .members(found.len())
+        .map(|index| found[index].clone())
+        .collect();
     let of_class = format!("{} of {}", own.len(), count(found.len(), "submission"));
     out.line(format!("  shard {shard}: {of_class}"))?;
     grade_these(&own, &store, class.workers, grade, out)?;

@@ -28,8 +28,9 @@ impl FromStr for Shard {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Shard, String> {
-        let numbers = text.split_once('/');
-        let numbers = numbers.map(|(number, of)| (number.parse(), of.parse()));
+        let numbers = text
+            .split_once('/')
+            .map(|(number, of)| (number.parse(), of.parse()));
         match numbers {
             Some((Ok::<u32, _>(_), Ok(of))) if of > Shard::MAX => {
                 Err(format!("a class has at most {} shards", Shard::MAX))

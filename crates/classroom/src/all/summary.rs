@@ -70,12 +70,14 @@ fn outcome(report: &GradeReport) -> String {
         names.into_iter().map(named)
     });
     let by_kind = figures::grouped(by_kind);
-    let words = by_kind.iter().map(|(kind, names)| match &names[..] {
-        [only] => format!("{only} [{kind}]"),
-        [first, others @ ..] => format!("{first} and {} more [{kind}]", others.len()),
-        [] => unreachable!("a failure is some case's"),
-    });
-    let mut words: Vec<String> = words.collect();
+    let mut words: Vec<String> = by_kind
+        .iter()
+        .map(|(kind, names)| match &names[..] {
+            [only] => format!("{only} [{kind}]"),
+            [first, others @ ..] => format!("{first} and {} more [{kind}]", others.len()),
+            [] => unreachable!("a failure is some case's"),
+        })
+        .collect();
     if undecided > 0.0 {
         let points = figures::points(undecided);
         words.insert(0, format!("undecided here: {points} points"));
@@ -122,11 +124,13 @@ impl Summary {
         let mut kinds = BTreeMap::new();
         for report in &reports {
             for case in &report.cases {
-                let at = cases.iter().position(|(name, ..)| *name == case.name);
-                let at = at.unwrap_or_else(|| {
-                    cases.push((case.name.clone(), 0, 0));
-                    cases.len() - 1
-                });
+                let at = cases
+                    .iter()
+                    .position(|(name, ..)| *name == case.name)
+                    .unwrap_or_else(|| {
+                        cases.push((case.name.clone(), 0, 0));
+                        cases.len() - 1
+                    });
                 cases[at].1 += usize::from(case.status == Outcome::Passed);
                 cases[at].2 += usize::from(!matches!(case.status, Outcome::NotGradedHere { .. }));
             }

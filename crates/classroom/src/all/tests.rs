@@ -417,11 +417,12 @@ fn no_two_names_share_a_page() {
     class.run("emulated").0.unwrap();
     let entries = fs::read_dir(class.results()).unwrap();
     let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-    let digests = names.filter_map(|name| {
-        let (_, digest) = name.strip_suffix(".html")?.split_once('-')?;
-        Some(digest.to_owned())
-    });
-    let digests: Vec<String> = digests.collect();
+    let digests: Vec<String> = names
+        .filter_map(|name| {
+            let (_, digest) = name.strip_suffix(".html")?.split_once('-')?;
+            Some(digest.to_owned())
+        })
+        .collect();
     assert!(
         digests.len() == 2 && digests[0] != digests[1],
         "{digests:?}"

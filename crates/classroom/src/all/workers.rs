@@ -166,8 +166,9 @@ mod tests {
             Ok((worker, item))
         };
         let groups = vec![vec![0, 2, 4], vec![1], vec![3]];
-        let done = share(2, groups, &work, &mut |_, _| Ok(())).unwrap();
-        let done = done.unwrap();
+        let done = share(2, groups, &work, &mut |_, _| Ok(()))
+            .unwrap()
+            .unwrap();
         assert!(done[0].0 == done[2].0 && done[2].0 == done[4].0, "{done:?}");
     }
 

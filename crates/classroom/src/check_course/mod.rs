@@ -71,14 +71,16 @@ pub fn run(args: &CheckCourseArgs, out: &mut Out<'_>) -> Result<Ending, CommandE
     }
     let labs = catalogue::select(host::labs(), args.lab.as_deref())?;
     let program = Program::new(&root)?;
-    let checkers = labs.iter().map(|lab| Checker {
-        lab: lab.name,
-        folder: root.join("labs").join(lab.name),
-        root: &root,
-        program: &program,
-        most_references: if args.quick { 1 } else { usize::MAX },
-    });
-    let checkers: Vec<Checker> = checkers.collect();
+    let checkers: Vec<Checker> = labs
+        .iter()
+        .map(|lab| Checker {
+            lab: lab.name,
+            folder: root.join("labs").join(lab.name),
+            root: &root,
+            program: &program,
+            most_references: if args.quick { 1 } else { usize::MAX },
+        })
+        .collect();
     let mut checks = Vec::new();
     for checker in &checkers {
         checks.extend(

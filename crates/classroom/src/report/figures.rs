@@ -150,11 +150,12 @@ pub fn printed(report: &GradeReport) -> Vec<(String, String)> {
         ("launch.rs printed".to_owned(), text)
     });
     let cases = report.cases.iter().filter(|case| !case.printed.is_empty());
-    let cases = grouped(cases.map(|case| (lines(&case.printed), escape::line(&case.name))));
-    let cases = cases.into_iter().map(|(text, names)| {
-        let names = names.join(", ");
-        (format!("kernels printed in {names}"), text)
-    });
+    let cases = grouped(cases.map(|case| (lines(&case.printed), escape::line(&case.name))))
+        .into_iter()
+        .map(|(text, names)| {
+            let names = names.join(", ");
+            (format!("kernels printed in {names}"), text)
+        });
     recorder.into_iter().chain(cases).collect()
 }
 
@@ -195,10 +196,14 @@ fn by_reason(
     report: &GradeReport,
     reason: impl Fn(&Outcome) -> Option<&str>,
 ) -> Vec<(String, Vec<String>)> {
-    let cases = report.cases.iter();
-    let cases = cases.map(|case| (&case.status, case.name.clone()));
-    let performance = report.performance.iter();
-    let performance = performance.map(|timed| (&timed.status, format!("speed of {}", timed.case)));
+    let cases = report
+        .cases
+        .iter()
+        .map(|case| (&case.status, case.name.clone()));
+    let performance = report
+        .performance
+        .iter()
+        .map(|timed| (&timed.status, format!("speed of {}", timed.case)));
     let counted = report.counted.iter();
     let counted = counted.map(|counted| (&counted.status, count_of(counted)));
     let all = cases.chain(performance).chain(counted);

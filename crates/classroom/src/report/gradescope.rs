@@ -104,8 +104,10 @@ pub fn results(report: &GradeReport) -> Results {
 
 /// The points of what students are shown at once and that ended like this.
 fn points_of(report: &GradeReport, ended: impl Fn(&Outcome) -> bool) -> f64 {
-    let cases = report.cases.iter();
-    let cases = cases.filter(|case| case.group != Group::Hidden && ended(&case.status));
+    let cases = report
+        .cases
+        .iter()
+        .filter(|case| case.group != Group::Hidden && ended(&case.status));
     let performance = report
         .performance
         .iter()
@@ -203,9 +205,11 @@ impl Test {
 
 /// The part for instructors, and notes.
 fn for_instructors(report: &GradeReport) -> Vec<String> {
-    let refused = report.refused.iter();
-    let refused = refused.filter(|failing| student::is_secret(failing));
-    let refused = refused.map(|failing| format!("the submission: {}", explained(failing)));
+    let refused = report
+        .refused
+        .iter()
+        .filter(|failing| student::is_secret(failing))
+        .map(|failing| format!("the submission: {}", explained(failing)));
     let hidden = report.cases.iter().filter_map(|case| {
         let is_told = case.group == Group::Hidden && report.refused.is_none();
         let what = match &case.status {

@@ -37,12 +37,13 @@ pub fn brief(report: &GradeReport, look: Look) -> String {
 /// The undecided points of this submission, above everything else: its points are not what they
 /// seem.
 fn undecided(report: &GradeReport, look: Look) -> Option<String> {
-    let lines = figures::undecided(report).into_iter();
-    let lines = lines.map(|(reason, names)| {
-        let label = look.caution("undecided here:");
-        look.wrapped(&format!("{label} {}: {reason}", names.join(", ")), 2)
-    });
-    let lines: Vec<String> = lines.collect();
+    let lines: Vec<String> = figures::undecided(report)
+        .into_iter()
+        .map(|(reason, names)| {
+            let label = look.caution("undecided here:");
+            look.wrapped(&format!("{label} {}: {reason}", names.join(", ")), 2)
+        })
+        .collect();
     (!lines.is_empty()).then(|| lines.join("\n"))
 }
 
@@ -141,8 +142,11 @@ fn printed(report: &GradeReport, look: Look) -> Vec<String> {
 
 /// The counts of the emulated device in the first run of each case.
 pub fn counts(report: &GradeReport, look: Look) -> String {
-    let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
-    let counted: Vec<&CaseGrade> = counted.collect();
+    let counted: Vec<&CaseGrade> = report
+        .cases
+        .iter()
+        .filter(|case| !case.counts.is_empty())
+        .collect();
     if counted.is_empty() {
         return "  no counts: only the emulated device counts, and only what ran to its end"
             .to_owned();

@@ -319,8 +319,8 @@ fn secretly_refused() -> GradeReport {
     let failing = Failure::new(
         Kind::RecorderFailed,
         "launch.rs: recording panicked: n is 131",
-    );
-    let failing = failing.with_hidden_cases_known();
+    )
+    .with_hidden_cases_known();
     for case in &mut report.cases {
         case.status = Outcome::Failed(failing.clone());
     }
@@ -474,8 +474,8 @@ fn failures_that_look_the_same_are_told_once() {
     let b = fault(Kind::OutOfBounds, "plan `b`\nin kernel k: 4 bytes at 3600");
     let c = fault(Kind::OutOfBounds, "plan `c`\nin another: 4 bytes at 128");
     let d = fault(Kind::Race, "plan `d`\nin kernel k: 4 bytes at 128");
-    let failures = [("a", &a), ("b", &b), ("c", &c), ("d", &d)];
-    let failures = failures.map(|(name, failing)| (vec![name.to_owned()], failing));
+    let failures = [("a", &a), ("b", &b), ("c", &c), ("d", &d)]
+        .map(|(name, failing)| (vec![name.to_owned()], failing));
     let different = figures::alike(failures.to_vec());
     let names: Vec<_> = different
         .iter()

@@ -544,8 +544,11 @@ const COUNTS: [(&str, &str); 5] = [
 ];
 
 fn counts(report: &GradeReport, look: Look, columns: usize) -> Vec<String> {
-    let counted = report.cases.iter().filter(|case| !case.counts.is_empty());
-    let counted: Vec<&CaseGrade> = counted.collect();
+    let counted: Vec<&CaseGrade> = report
+        .cases
+        .iter()
+        .filter(|case| !case.counts.is_empty())
+        .collect();
     if counted.is_empty() {
         let none =
             "no counts: only the emulated device counts, and only cases that run to their end";

@@ -411,7 +411,6 @@ fn the_folder_may_be_named_in_many_ways() {
     let inside = course.join("labs");
     let found = folder(Some(Path::new("wave2d")), &inside).unwrap();
     assert_eq!(found.canonicalize().unwrap(), starter);
-    let refused = ["wave2", "/", "/dev/null"];
-    let refused = refused.map(|named| find(named).unwrap_err().to_string());
+    let refused = ["wave2", "/", "/dev/null"].map(|named| find(named).unwrap_err().to_string());
     assert_snapshot!(refused.join("\n"));
 }

@@ -99,8 +99,10 @@ impl Entry<'_> {
                 colour,
             })?;
         }
-        let style = ("sans-serif", 14).into_font().color(&FOREGROUND);
-        let style = style.pos(Pos::new(HPos::Left, VPos::Center));
+        let style = ("sans-serif", 14)
+            .into_font()
+            .color(&FOREGROUND)
+            .pos(Pos::new(HPos::Left, VPos::Center));
         area.draw(&Text::new(self.name, (left + 36, y), style))?;
         Ok(())
     }

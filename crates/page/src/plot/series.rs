@@ -74,8 +74,8 @@ const fn of_series(index: usize) -> RGBColor {
 
 /// Replaces the stand-ins.
 pub(super) fn in_page(svg: &str) -> String {
-    let named = [(FOREGROUND, "--fg"), (GRID, "--grid"), (MUTED, "--muted")];
-    let named = named.map(|(colour, variable)| (colour, variable.to_owned()));
+    let named = [(FOREGROUND, "--fg"), (GRID, "--grid"), (MUTED, "--muted")]
+        .map(|(colour, variable)| (colour, variable.to_owned()));
     let series = (0..SERIES).map(|index| (of_series(index.into()), format!("--s{index}")));
     let mut text = svg.to_owned();
     for (RGBColor(r, g, b), variable) in named.into_iter().chain(series) {
