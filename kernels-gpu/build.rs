@@ -132,8 +132,9 @@ fn entries(folder: &Path) -> std::io::Result<Vec<PathBuf>> {
     if !folder.is_dir() {
         return Ok(Vec::new());
     }
-    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
-    let mut entries = entries.collect::<std::io::Result<Vec<_>>>()?;
+    let mut entries = fs::read_dir(folder)?
+        .map(|entry| Ok(entry?.path()))
+        .collect::<std::io::Result<Vec<_>>>()?;
     entries.sort();
     Ok(entries)
 }

@@ -58,11 +58,11 @@ fn random(arch: NvvmArch, folder: &Path) {
         .arch(arch)
         .debug(DebugInfo::None)
         .final_module_path(folder)
-        .build_groups(folder, &[arch], str::to_owned);
-    let built = built.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        std::process::exit(1);
-    });
+        .build_groups(folder, &[arch], str::to_owned)
+        .unwrap_or_else(|error| {
+            eprintln!("error: {error}");
+            std::process::exit(1);
+        });
     let mut modules = String::new();
     for (kernel, ptx) in &built[&arch] {
         let unoptimised = ptx.with_extension("unoptimised.ptx");

@@ -20,8 +20,11 @@ fn a_program_that_needs_a_newer_glibc_is_refused() {
     let newest = named(&std::fs::read(&own).unwrap()).into_iter().max();
     let (major, minor) = newest.expect("the program needs glibc");
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../.ci/release");
-    let output = Command::new(script).arg("--check").arg(&own).output();
-    let output = output.unwrap();
+    let output = Command::new(script)
+        .arg("--check")
+        .arg(&own)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     let fits = (major, minor) <= (2, 28);
     assert_eq!(output.status.success(), fits, "{said}");

@@ -40,8 +40,10 @@ impl Example {
 
     fn check(&self, device: &dyn Device, order: u32) {
         let at = format!("{} in order {order} on {}", self.kernel, device.info().name);
-        let outputs = self.launch.try_run(device);
-        let outputs = outputs.unwrap_or_else(|error| panic!("{at}: {error}"));
+        let outputs = self
+            .launch
+            .try_run(device)
+            .unwrap_or_else(|error| panic!("{at}: {error}"));
         assert_eq!(outputs, self.outputs, "{at}");
     }
 }

@@ -61,8 +61,8 @@ fn pairs<T>(random: impl Fn(&mut Random) -> T, of: impl Fn(f64) -> T) -> (Vec<T>
     let mut source = Random(7);
     let special = SPECIAL
         .iter()
-        .flat_map(|&x| SPECIAL.iter().map(move |&y| (x, y)));
-    let special = special.map(|(x, y)| (of(x), of(y)));
+        .flat_map(|&x| SPECIAL.iter().map(move |&y| (x, y)))
+        .map(|(x, y)| (of(x), of(y)));
     let mut pairs: Vec<(T, T)> = special.collect();
     pairs.extend((0..count).map(|_| (random(&mut source), random(&mut source))));
     pairs.into_iter().unzip()

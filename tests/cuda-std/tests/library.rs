@@ -19,10 +19,10 @@ fn rows(kernel: &str, threads: u32) -> Vec<Vec<u32>> {
     let mut launch = Launch::new();
     let out = launch.updated("out", vec![0u32; 16 * 32]);
     launch.launch(kernel, LaunchConfig::new(1, threads), args![out]);
-    let results = devices()
+    let mut results = devices()
         .into_iter()
-        .map(|device| launch.run(device.as_ref()).remove(0));
-    let mut results = results.map(|buffer| numbers(&buffer).to_vec());
+        .map(|device| launch.run(device.as_ref()).remove(0))
+        .map(|buffer| numbers(&buffer).to_vec());
     let first = results.next().expect("the emulated device");
     assert!(results.all(|other| other == first));
     first.chunks(16).map(<[u32]>::to_vec).collect()

@@ -93,8 +93,10 @@ fn fuzz(folder: &Path, seconds: &str, seed: &str) -> Result<ExitCode, String> {
     let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
     let mut done = 0;
     for name in CHANGED {
-        let right = submissions.iter().find(|it| it.name == name);
-        let right = right.ok_or(format!("the corpus has no `{name}`"))?;
+        let right = submissions
+            .iter()
+            .find(|it| it.name == name)
+            .ok_or(format!("the corpus has no `{name}`"))?;
         let fuzz = Fuzz {
             program: std::env::current_exe().map_err(|error| error.to_string())?,
             bundle: corpus.bundle(right),

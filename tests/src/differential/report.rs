@@ -152,8 +152,10 @@ impl Report {
         } in &self.outcomes
         {
             if let Some(emulated) = emulated.worst.map(shown) {
-                let cuda = cuda.as_ref().and_then(|cuda| cuda.worst);
-                let cuda = cuda.map_or("-".to_owned(), shown);
+                let cuda = cuda
+                    .as_ref()
+                    .and_then(|cuda| cuda.worst)
+                    .map_or("-".to_owned(), shown);
                 writeln!(f, "{name:<28} {emulated:>10} {cuda:>10}")?;
             }
         }

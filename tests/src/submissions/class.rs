@@ -114,8 +114,10 @@ impl Class {
         command.arg("--lab-file").arg(&self.lab_file);
         command.arg("--all").arg(self.folder.join("class"));
         command.arg("-o").arg(self.results());
-        let output = command.stdin(Stdio::null()).output();
-        let output = output.map_err(|error| format!("{}: {error}", program.display()))?;
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| format!("{}: {error}", program.display()))?;
         match output.status.code() {
             // All are graded; some are wrong, or undecided.
             Some(0 | 1 | 5) => Ok(()),

@@ -136,8 +136,11 @@ impl Corpus {
         for side in [Side::Hostile, Side::Honest] {
             for file in self.toml_files(side.name())? {
                 let text = fs::read_to_string(&file).map_err(|error| at(&file, error))?;
-                let subject = file.file_stem().unwrap_or_default();
-                let subject = subject.to_string_lossy().into_owned();
+                let subject = file
+                    .file_stem()
+                    .unwrap_or_default()
+                    .to_string_lossy()
+                    .into_owned();
                 let tables: BTreeMap<String, Submission> =
                     toml::from_str(&text).map_err(|error| at(&file, error))?;
                 for (name, mut submission) in tables {

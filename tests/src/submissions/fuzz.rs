@@ -72,8 +72,10 @@ impl Fuzz {
         command.arg("--lab-file").arg(&self.lab_file);
         command.args(["--device", "emulated", "--deadline", "3", "--seed", "1"]);
         command.arg("-o").arg(&report);
-        let output = command.stdin(Stdio::null()).output();
-        let output = output.map_err(|error| error.to_string())?;
+        let output = command
+            .stdin(Stdio::null())
+            .output()
+            .map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&output.stderr);
         if !matches!(output.status.code(), Some(0 | 1 | 5)) {
             return Err(format!("{}: {said:.2000}", output.status));

@@ -38,8 +38,8 @@ impl Packing {
         submission: &Submission,
         bundle: &Path,
     ) -> Result<Result<(), String>, String> {
-        let lab_spec = LabSpec::read(&corpus.lab_file(submission));
-        let lab_spec = lab_spec.map_err(|error| error.to_string())?;
+        let lab_spec =
+            LabSpec::read(&corpus.lab_file(submission)).map_err(|error| error.to_string())?;
         let scratch = tempfile::tempdir().map_err(|error| error.to_string())?;
         let folder = scratch.path().join("submission");
         corpus.write(submission, &folder)?;

@@ -138,8 +138,8 @@ fn a_block_larger_than_the_kernel_allows() {
     let run = |threads, shared_mem_bytes| {
         let mut scene = Scene::new();
         let out = scene.input("out", &[0u32; 128]);
-        let config = LaunchConfig::new(128 / threads, threads);
-        let config = config.with_shared_mem_bytes(shared_mem_bytes);
+        let config =
+            LaunchConfig::new(128 / threads, threads).with_shared_mem_bytes(shared_mem_bytes);
         scene.launch("bounded", config, args![out]);
         scene.run::<u32>(out)
     };

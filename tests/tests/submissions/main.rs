@@ -73,8 +73,10 @@ fn each_class_has_three_hostile_submissions_and_two_honest_ones() {
         submissions.iter().filter(is_of).count()
     };
     for Submission { subject, .. } in submissions.iter().filter(|it| it.side == Side::Hostile) {
-        let beside = BESIDE.iter().find(|(hostile, _)| hostile == subject);
-        let beside = beside.map_or(subject.as_str(), |(_, honest)| honest);
+        let beside = BESIDE
+            .iter()
+            .find(|(hostile, _)| hostile == subject)
+            .map_or(subject.as_str(), |(_, honest)| honest);
         let counts = (count(Side::Hostile, subject), count(Side::Honest, beside));
         assert!(counts.0 >= 3 && counts.1 >= 2, "{subject}: {counts:?}");
     }

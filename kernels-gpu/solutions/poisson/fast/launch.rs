@@ -260,11 +260,13 @@ impl AtOnce {
         let config = LaunchConfig::new(grid, [32, warps, 1]).with_shared_mem_bytes(shared);
         let [x, y, chunks] = grid.map(u64::from);
         let (row, rows) = (x * y, chunks + 2);
-        let numbers = slabs.devices().map(|device| {
-            let name = format!("passes.{device}");
-            plan.scratch_on(device, name, Element::U32, (rows * row) as usize)
-        });
-        let numbers: Vec<BufferId> = numbers.collect();
+        let numbers: Vec<BufferId> = slabs
+            .devices()
+            .map(|device| {
+                let name = format!("passes.{device}");
+                plan.scratch_on(device, name, Element::U32, (rows * row) as usize)
+            })
+            .collect();
         for &numbers in &numbers {
             plan.fill(numbers, 0)?;
         }

@@ -51,8 +51,7 @@ impl Solution for Submission {
                     value,
                     planes
                 ];
-                let config = LaunchConfig::new(grid, BLOCK);
-                let config = config.with_shared_mem_bytes(SHARED_MEM_BYTES);
+                let config = LaunchConfig::new(grid, BLOCK).with_shared_mem_bytes(SHARED_MEM_BYTES);
                 plan.launch("stencil25_fast", config, args)
             })?;
             (u, v) = (v, u);

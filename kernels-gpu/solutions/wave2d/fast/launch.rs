@@ -131,9 +131,10 @@ impl Solution for Shape {
             problem,
             slabs: &slabs,
         };
-        let parts = slabs.devices();
-        let parts = parts.map(|device| run.prepare(plan, device, &unpadded));
-        let mut parts = parts.collect::<Result<Vec<SlabOfRows>, PlanError>>()?;
+        let mut parts = slabs
+            .devices()
+            .map(|device| run.prepare(plan, device, &unpadded))
+            .collect::<Result<Vec<SlabOfRows>, PlanError>>()?;
         let mut t = problem.first_step;
         for steps in self.launches(problem.steps) {
             for part in &parts {

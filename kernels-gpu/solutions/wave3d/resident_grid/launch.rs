@@ -86,8 +86,10 @@ fn source_values(problem: &Problem, plan: &mut Plan) -> Result<BufferId, PlanErr
     let chunks = problem.source_values.chunks(VALUES);
     let values = plan.scratch("source_values", Element::F64, chunks.len() * VALUES);
     for (chunk, of_chunk) in chunks.enumerate() {
-        let bytes = of_chunk.iter().flat_map(|value| value.to_ne_bytes());
-        let mut bytes: Vec<u8> = bytes.collect();
+        let mut bytes: Vec<u8> = of_chunk
+            .iter()
+            .flat_map(|value| value.to_ne_bytes())
+            .collect();
         bytes.resize(size_of::<f64>() * VALUES, 0);
         let out = values.range((chunk * VALUES) as u64, VALUES as u64);
         let config = LaunchConfig::new(1, 1);
