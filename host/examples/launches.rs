@@ -14,7 +14,7 @@ const SAMPLE: Duration = Duration::from_millis(50);
 const SAMPLES: usize = 9;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let devices = device::discover()?;
+    let devices = cuda::discover()?;
     let device: &dyn Device = devices[0].as_ref();
     println!("{}", device.info().name);
     println!(

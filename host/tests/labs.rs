@@ -10,8 +10,7 @@ use lab::{CaseParams, Cpu, Lab};
 use rayon::prelude::*;
 use terminal::progress::NoProgress;
 
-#[cfg(target_os = "linux")]
-#[path = "../../crates/device/tests/gpu/mod.rs"]
+#[path = "../../crates/cuda/tests/gpu/mod.rs"]
 mod gpu;
 
 #[test]
@@ -21,7 +20,6 @@ fn every_variant_passes_on_the_emulated_device() {
     });
 }
 
-#[cfg(target_os = "linux")]
 #[test]
 fn every_variant_passes_on_cuda() {
     if let Some(device) = gpu::device() {

@@ -3,11 +3,9 @@
 
 use host::membench::LAB;
 
-#[cfg(target_os = "linux")]
-#[path = "../../crates/device/tests/gpu/mod.rs"]
+#[path = "../../crates/cuda/tests/gpu/mod.rs"]
 mod gpu;
 
-#[cfg(target_os = "linux")]
 mod on_a_gpu {
     use device::Device;
     use host::matadd;

@@ -93,7 +93,7 @@ fn main() -> Result<(), Error> {
     for run in &runs {
         execute(&emulated, run)?;
     }
-    match device::discover() {
+    match cuda::discover() {
         Ok(devices) => {
             for run in &runs {
                 execute(devices[0].as_ref(), run)?;

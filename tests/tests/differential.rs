@@ -11,7 +11,8 @@ use std::path::Path;
 use std::sync::Mutex;
 
 use course_tests::differential::{Amount, Form, Report, all, module_text, run_form};
-use device::{CudaDevice, Device, DeviceError, EmulatedDevice};
+use cuda::CudaDevice;
+use device::{Device, DeviceError, EmulatedDevice};
 use rayon::prelude::*;
 use test_support::{Need, skip};
 

@@ -24,7 +24,7 @@ const STEPS: [u32; 5] = [0, 1, 7, 20, 100];
 
 #[test]
 fn every_scene_size_and_step_count_equals_the_reference_on_cuda() {
-    let devices = match device::discover() {
+    let devices = match cuda::discover() {
         Ok(devices) => devices,
         Err(reason) => return skip(Need::Gpu, reason),
     };

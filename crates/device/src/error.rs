@@ -47,9 +47,8 @@ pub enum Error {
     #[error(transparent)]
     Ranks(#[from] RanksError),
     /// GPUs of several processes that cannot exchange bytes.
-    #[cfg(target_os = "linux")]
     #[error(transparent)]
-    Nccl(#[from] crate::nccl::NcclError),
+    Exchange(Box<dyn std::error::Error + Send + Sync>),
 }
 
 impl Error {
@@ -66,8 +65,7 @@ impl Error {
             Error::Buffer(BufferError::OutOfMemory { .. }) => ErrorKind::Environment,
             Error::Buffer(_) => ErrorKind::Bug,
             Error::Ranks(error) => error.kind(),
-            #[cfg(target_os = "linux")]
-            Error::Nccl(_) => ErrorKind::Environment,
+            Error::Exchange(_) => ErrorKind::Environment,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Devices execute plans: the CUDA device, the emulated device, several devices, several processes.
+//! Devices execute plans: what every device does, the checks before and after, the emulated device.
 //!
 //! A solution's host code never touches a device. It records a [`Plan`](plan::Plan): buffers,
 //! kernel launches and copies as plain data. A [`Device`] checks the plan against the module's PTX
@@ -47,8 +47,12 @@
 //!
 //! One plan gives the same outputs on every device, bit for bit where the kernels' arithmetic is
 //! defined. A mistake in a plan is found before anything runs ([`validate`]). A kernel's fault is
-//! an error of the run that names the kernel ([`DeviceError`]). A missing driver is
-//! an ordinary answer ([`discover`]). Every error says who can fix it ([`Error::kind`]).
+//! an error of the run that names the kernel ([`DeviceError`]). Every error says who can fix it
+//! ([`Error::kind`]).
+//!
+//! GPUs are devices of another crate, `cuda`, and nothing of CUDA is needed to build this one: a
+//! program that tests on the emulated device uses it as it is, without a driver, a toolkit, `cust`
+//! and its patch.
 //!
 //! # Spine, in reading order
 //!
@@ -57,55 +61,39 @@
 //! | `traits.rs` | [`Device`] and [`Session`]: what every device does |
 //! | `validate/mod.rs` | a plan against a module and a device's limits, before anything runs |
 //! | `emulated_device.rs` | the emulated device: plans on the emulator, with its checks |
-//! | `cuda/gpu.rs` | one GPU: its context, memory, modules |
-//! | `cuda/commands.rs` | a plan's commands as they are enqueued |
-//! | `cuda/session.rs` | a prepared plan on a GPU: writes, runs, times, reads |
-//! | `cuda/schedule.rs` | which commands may overlap, on streams of one or several GPUs |
-//! | `driver/mod.rs` | the driver's functions, each wrapped once |
+//! | `module.rs` | a kernel's PTX: its text for each generation of GPUs, parsed once |
 //! | `ranked_device.rs` | one plan in several processes, which meet by the crate `ranks` |
 //! | `check/compare.rs` | outputs against expected outputs, every element |
 //! | `telemetry/recorder.rs` | clocks, throttling, temperature and power while a GPU works |
 //! | `run.rs` | one run: inputs written, all else poisoned, outputs read |
-//!
-//! # In a workspace of one's own
-//!
-//! This crate launches with `cust`. A workspace that uses it has the patch that `cuda_driver`
-//! describes.
+//! | `params.rs`, `pieces.rs`, `share.rs` | for a device in another crate: a launch's arguments as bytes, a buffer's parts, this process's devices |
 //!
 //! # Limits
 //!
-//! CUDA on Linux alone. Bytes between processes travel by NCCL or by the hosts' sockets. What the
-//! emulated device does not run is said by [`ptx_emu`].
+//! [`ptx_emu`] says which PTX the emulated device does not run. Emulated devices of several
+//! processes exchange bytes by the hosts' sockets.
 
 pub mod buffer;
 pub mod check;
 mod conflict;
-#[cfg(target_os = "linux")]
-mod cuda;
 mod device_error;
-#[cfg(target_os = "linux")]
-mod driver;
 mod emulated_device;
 pub mod error;
 mod info;
 pub mod memory;
 pub mod module;
-#[cfg(target_os = "linux")]
-pub mod nccl;
-mod params;
-mod pieces;
+pub mod params;
+pub mod pieces;
 mod ranked_device;
 mod report;
 pub mod run;
-mod share;
+pub mod share;
 pub mod telemetry;
 mod traits;
 pub mod validate;
 
 pub use buffer::{BufferError, Element, HostBuffer, NamedBuffers, Scalar};
 pub use check::{CheckError, Mismatch};
-#[cfg(target_os = "linux")]
-pub use cuda::{CudaDevice, CudaGroup, Link};
 pub use device_error::{DeviceError, DriverError};
 pub use emulated_device::EmulatedDevice;
 pub use emulated_device::stores::Stored;
@@ -122,37 +110,7 @@ pub use ptx_emu::{
 pub use ranked_device::RankedDevice;
 pub use report::{COUNTS, Count, KernelReport};
 pub use share::Share;
-pub use traits::{BufferPool, Device, POISON, Segments, Session};
+pub use traits::{BufferPool, Device, POISON, Segments, Session, check_buffer};
 
 /// The devices of one kind, or why there are none.
 pub type Discovery = Result<Vec<Box<dyn Device>>, DeviceError>;
-
-/// Every CUDA device of this machine.
-///
-/// # Errors
-///
-/// [`DeviceError::NoDevice`] with the reason: no driver, no GPU, a driver that does not start.
-/// Other errors of the driver.
-#[cfg(target_os = "linux")]
-pub fn discover() -> Discovery {
-    let devices = CudaDevice::all()?;
-    Ok(devices
-        .into_iter()
-        .map(|device| Box::new(device) as Box<dyn Device>)
-        .collect())
-}
-
-/// Always an error: CUDA devices are supported on Linux only.
-///
-/// # Errors
-///
-/// Always [`DeviceError::NoDevice`].
-#[cfg(not(target_os = "linux"))]
-pub fn discover() -> Discovery {
-    Err(DeviceError::NoDevice {
-        reason: format!(
-            "CUDA is used on Linux only, and this is {}",
-            std::env::consts::OS
-        ),
-    })
-}

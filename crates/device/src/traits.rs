@@ -114,8 +114,7 @@ type Memories = Rc<RefCell<HashMap<(String, Element, u64), Rc<dyn Any>>>>;
 
 impl BufferPool {
     /// The buffer's memory, made by `make` if there is none.
-    #[cfg(target_os = "linux")]
-    pub(super) fn buffer<T: 'static, E>(
+    pub fn buffer<T: 'static, E>(
         &self,
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
@@ -124,8 +123,7 @@ impl BufferPool {
     }
 
     /// The memory of the buffer's kept contents, made by `make` if there is none.
-    #[cfg(target_os = "linux")]
-    pub(super) fn kept<T: 'static, E>(
+    pub fn kept<T: 'static, E>(
         &self,
         buffer: &Buffer,
         make: impl FnOnce() -> Result<T, E>,
@@ -134,13 +132,11 @@ impl BufferPool {
     }
 
     /// The memory of the buffer's kept contents, if any were kept.
-    #[cfg(target_os = "linux")]
-    pub(super) fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
+    pub fn find_kept<T: 'static>(&self, buffer: &Buffer) -> Option<Rc<T>> {
         find_or_make(&self.kept, buffer, || Err(())).ok()
     }
 }
 
-#[cfg(target_os = "linux")]
 fn find_or_make<T: 'static, E>(
     memories: &Memories,
     buffer: &Buffer,
@@ -342,7 +338,11 @@ pub trait Session {
 }
 
 /// Checks that a host buffer has the type and length of the plan's.
-pub(super) fn check_buffer(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Error> {
+///
+/// # Errors
+///
+/// [`Error::Device`] if it has others; [`Error::Plan`] if the plan has no such buffer.
+pub fn check_buffer(plan: &Plan, id: BufferId, host: &HostBuffer) -> Result<(), Error> {
     let buffer = plan.buffer_info(id)?;
     if buffer.element == host.element() && buffer.len == host.len() as u64 {
         return Ok(());

@@ -1,4 +1,8 @@
-//! The emulated device alone can do this: name the thread and the line of a fault, and count.
+//! The emulated device does what every device does, and what it alone can do: name the thread and
+//! the line of a fault, and count.
+
+#[macro_use]
+mod suite;
 
 use device::run::reset;
 use device::{Device, Element, Module};
@@ -8,6 +12,12 @@ use plan::PlanError;
 use plan::{Arg, BufferId, LaunchConfig, Plan, args};
 
 static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
+
+mod on_emulated {
+    use device::EmulatedDevice;
+
+    duties!(Some(&EmulatedDevice::default()));
+}
 
 /// What is said about one launch of a kernel, of a plan with a buffer of 4 u32 and a scratch buffer
 /// of 8 f32.

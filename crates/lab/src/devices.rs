@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use crate::CaseError;
 use device::{Device, DeviceInfo, DeviceKind};
-use device::{Discovery, EmulatedDevice, Options, Sanitize, discover};
+use device::{Discovery, EmulatedDevice, Options, Sanitize};
 use serde::Serialize;
 
 use exit::CommandError;
@@ -130,7 +130,7 @@ impl Machine {
         let is_wanted = |kind| wanted.is_empty() || wanted.iter().any(|w| w.kind() == Some(kind));
         let mut found = Vec::new();
         if is_wanted(DeviceKind::Cuda) {
-            found.push((DeviceKind::Cuda, discover()));
+            found.push((DeviceKind::Cuda, cuda::discover()));
         }
         if is_wanted(DeviceKind::Emulated) {
             let device = EmulatedDevice::new(Options {

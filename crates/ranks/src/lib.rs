@@ -14,7 +14,7 @@
 //! - `wire`: messages as bytes.
 //!
 //! The connections form a star around rank 0. They carry control messages and the fields of
-//! emulated devices; the fields of GPUs go through NCCL (`device::nccl`). A connection that closes
+//! emulated devices; the fields of GPUs go through NCCL (`cuda::nccl`). A connection that closes
 //! without a goodbye is the death of its rank.
 
 mod address;

@@ -6,8 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use ::ranks::{Hello, Session, Timeouts, World};
-use device::{CudaDevice, CudaGroup, EmulatedDevice, Options, RankedDevice, Sanitize, Share};
+use cuda::{CudaDevice, CudaGroup};
 use device::{Device, Error, Module};
+use device::{EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 
 use exit::CommandError;
 use lab::Variant;

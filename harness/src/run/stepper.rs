@@ -6,7 +6,6 @@ use device::buffer::{copies, replace, take};
 use device::check;
 use device::check::CheckError;
 use device::run::{outputs, reset};
-use device::telemetry;
 use device::telemetry::Telemetry;
 use device::{Device, DeviceKind, Error, NamedBuffers};
 use lab::{Cpu, LabCase, Variant};
@@ -111,7 +110,7 @@ impl<'p, P: LabCase> Stepper<'p, P> {
             receivers: None,
             telemetry: processor
                 .device()
-                .and_then(|device| telemetry::open(device.info()).ok()),
+                .and_then(|device| cuda::telemetry(device.info()).ok()),
             bar,
             began: Instant::now(),
         })

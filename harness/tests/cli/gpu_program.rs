@@ -26,7 +26,8 @@ pub fn of_shell<'a>(command: &'a mut Command, kernel: &str, script: &str) -> &'a
 /// This is not a test but the program.
 #[test]
 fn program() {
-    use device::{CudaDevice, Device, Element, Module};
+    use cuda::CudaDevice;
+    use device::{Device, Element, Module};
     use plan::{LaunchConfig, Plan, args};
 
     static KERNELS: Module = Module::from_static(

@@ -21,7 +21,7 @@ fn every_probe_gives_what_it_must_on_the_emulated_device() {
 
 #[test]
 fn rates_on_a_gpu_make_sense() {
-    let devices = match device::discover() {
+    let devices = match cuda::discover() {
         Ok(devices) => devices,
         Err(reason) => return skip(Need::Gpu, reason),
     };

@@ -1,9 +1,9 @@
 //! Launches of `std-kernels`, and of the documentation's examples, on every device there is.
 
+use cuda::CudaDevice;
 use device::run::{outputs, reset};
 use device::{
-    CudaDevice, Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Module,
-    NamedBuffers,
+    Device, DeviceError, Element, EmulatedDevice, Error, HostBuffer, Module, NamedBuffers,
 };
 use plan::{Arg, BufferId, LaunchConfig, Plan};
 use test_support::{Need, skip};

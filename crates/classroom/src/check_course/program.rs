@@ -36,7 +36,7 @@ impl Program {
             file,
             root: root.to_owned(),
             scratch,
-            lacks_gpu: match device::discover() {
+            lacks_gpu: match cuda::discover() {
                 Ok(gpus) => gpus.iter().all(|gpu| too_old(gpu.info()).is_some()),
                 Err(error) => matches!(error, DeviceError::NoDevice { .. }),
             },

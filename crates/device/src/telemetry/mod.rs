@@ -1,13 +1,9 @@
 //! Clocks, throttling, temperature, power and energy of a GPU, beside what is measured on it.
 //!
-//! [`open`] finds the [`Telemetry`] of a CUDA device through NVML, whose library
-//! (`libnvidia-ml.so.1`) belongs to the driver and is opened on first use. Without it there is no
-//! telemetry, which is an ordinary answer ([`NoTelemetry`]). With it, each quantity that a GPU does
-//! not report is `None`. A [`Recorder`] reads telemetry at regular times, in a thread of its own,
-//! until it is stopped.
+//! The crate `cuda` finds the [`Telemetry`] of a GPU. Where there is none, that is an ordinary
+//! answer ([`NoTelemetry`]); where there is, each quantity that a GPU does not report is `None`. A
+//! [`Recorder`] reads telemetry at regular times, in a thread of its own, until it is stopped.
 
-#[cfg(target_os = "linux")]
-mod nvml;
 mod recorder;
 #[cfg(test)]
 mod tests;
@@ -16,8 +12,6 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-
-use crate::{DeviceInfo, DeviceKind};
 
 pub use recorder::{Recorder, Sample, Trace};
 
@@ -36,32 +30,6 @@ pub trait Telemetry: Send + Sync {
 pub struct NoTelemetry {
     /// A message for the user.
     pub reason: String,
-}
-
-/// The telemetry of a device: the GPU at the same place on the bus.
-///
-/// # Errors
-///
-/// [`NoTelemetry`]: the emulated device, no NVML, a GPU that NVML does not know.
-pub fn open(device: &DeviceInfo) -> Result<Box<dyn Telemetry>, NoTelemetry> {
-    let none = |reason: &str| NoTelemetry {
-        reason: reason.to_owned(),
-    };
-    if device.kind == DeviceKind::Emulated {
-        return Err(none("an emulated device has no clocks, and draws no power"));
-    }
-    let Some(pci_bus_id) = &device.pci_bus_id else {
-        return Err(none("the driver does not say where on the bus the GPU is"));
-    };
-    #[cfg(target_os = "linux")]
-    {
-        Ok(Box::new(nvml::Gpu::find(pci_bus_id)?))
-    }
-    #[cfg(not(target_os = "linux"))]
-    {
-        let _ = pci_bus_id;
-        Err(none("NVML is used on Linux only"))
-    }
 }
 
 /// Values that do not change while a GPU runs; `None` where it does not report one.

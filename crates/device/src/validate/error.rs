@@ -56,7 +56,7 @@ pub enum ValidationError {
 
 impl ValidationError {
     /// A kernel that the plan does not launch.
-    pub(crate) fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
+    pub fn not_launched(plan: &Plan, kernel: &str) -> ValidationError {
         ValidationError::NotLaunched {
             plan: plan.name().to_owned(),
             kernel: kernel.to_owned(),

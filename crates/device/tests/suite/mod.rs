@@ -1,4 +1,5 @@
-//! One suite of duties of every device, instantiated for each by `devices.rs`.
+//! One suite of duties of every device: `emulated.rs` of this crate tries it on the emulated
+//! device, `devices.rs` of the crate `cuda` on a GPU.
 
 // No snapshots here: each would be taken twice, once on each device.
 
@@ -10,6 +11,51 @@ use device::{
 use exit::ErrorKind;
 use plan::PlanError;
 use plan::{LaunchConfig, Plan, args};
+
+/// A test for each duty, on the device that the expression gives, if it gives one.
+macro_rules! duties {
+    ($device:expr) => {
+        duties! {
+            $device =>
+                runs_a_grid_with_a_tail,
+                a_slice_of_part_of_a_buffer_is_that_part,
+                passes_arguments_of_every_type,
+                shares_memory_in_a_block,
+                shares_memory_among_the_blocks_of_a_cluster,
+                runs_clusters_by_stream_and_graph,
+                runs_large_clusters_where_they_are_allowed,
+                copies_and_fills_in_order,
+                keeps_buffers_between_runs,
+                sessions_that_share_memory_restore_their_inputs,
+                parts_of_a_run_are_timed,
+                runs_many_times_by_stream_and_graph,
+                captures_no_plan_that_is_empty_or_long_without_repeating,
+                replays_the_repetitions_of_a_long_plan,
+                independent_commands_run_between_those_around_them,
+                a_long_plan_with_independent_commands_repeats,
+                copies_large_buffers_whole,
+                digests_tell_buffers_apart,
+                flushes_its_cache_and_nothing_else,
+                runs_an_empty_plan,
+                launches_kernels_without_parameters,
+                runs_thousands_of_launches,
+                knows_its_kernels,
+                refuses_what_no_kernel_can_take,
+                refuses_more_memory_than_there_is,
+                refuses_buffers_of_another_shape,
+                isolated_sessions_start_afresh,
+                isolated_sessions_see_strays,
+        }
+    };
+    ($device:expr => $($duty:ident,)*) => {
+        $(#[test]
+        fn $duty() {
+            if let Some(device) = $device {
+                super::suite::$duty(device);
+            }
+        })*
+    };
+}
 
 pub static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::PathBuf;
 
-use device::discover;
+use cuda::discover;
 use device::{Device, DeviceKind, Module};
 use host::find_lab;
 use lab::devices::Gpus;

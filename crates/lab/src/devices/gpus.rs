@@ -3,6 +3,7 @@
 use std::fmt::Display;
 use std::str::FromStr;
 
+use cuda::{CudaDevice, CudaGroup, Link};
 use device::{Device, DeviceKind};
 use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
@@ -213,9 +214,7 @@ pub enum Route {
 }
 
 /// Opens these GPUs as one device.
-#[cfg(target_os = "linux")]
 fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
-    use device::{CudaDevice, CudaGroup, Link};
     let numbers = chosen.iter().filter_map(|wanted| match wanted {
         Wanted::Cuda(number) => Some(*number),
         _ => None,
@@ -239,11 +238,6 @@ fn open(chosen: &[Wanted]) -> Result<Joined, DeviceError> {
         device: Box::new(group),
         route,
     })
-}
-
-#[cfg(not(target_os = "linux"))]
-fn open(_: &[Wanted]) -> Result<Joined, DeviceError> {
-    device::discover().map(|_| unreachable!("there are none"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,7 @@ fn cuda_peers_are_right() {
         Err(reason) => return skip(Need::Peers, reason),
     };
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(EmulatedDevice::default())];
-    match device::discover() {
+    match ::cuda::discover() {
         Ok(found) => devices.extend(found),
         Err(reason) => skip(Need::Gpu, reason),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use device::Device;
 use device::DeviceInfo;
-use device::telemetry::{NoTelemetry, Telemetry, open};
+use device::telemetry::{NoTelemetry, Telemetry};
 use host::limits::{Limit, MeasuredLimits, Options, measure};
 use terminal::progress::Progress;
 
@@ -43,7 +43,7 @@ impl Probe for Real {
     }
 
     fn telemetry(&self, device: &DeviceInfo) -> Result<Arc<dyn Telemetry>, NoTelemetry> {
-        open(device).map(Arc::from)
+        cuda::telemetry(device).map(Arc::from)
     }
 }
 

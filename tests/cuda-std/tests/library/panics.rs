@@ -2,8 +2,9 @@
 //!
 //! The context is lost then, so each has a process of its own.
 
+use cuda::CudaDevice;
 use device::run::{outputs, reset};
-use device::{CudaDevice, Device, DeviceError, Error, Module, NamedBuffers};
+use device::{Device, DeviceError, Error, Module, NamedBuffers};
 use plan::{LaunchConfig, Plan, args};
 use test_support::{Need, on_emulated_driver, skip};
 

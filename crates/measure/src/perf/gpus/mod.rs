@@ -13,7 +13,7 @@ mod tests;
 
 use std::time::Instant;
 
-use device::telemetry::{self, About};
+use device::telemetry::About;
 use device::{Device, DeviceKind, Error};
 use exit::{CommandError, Ending};
 use host::labs;
@@ -66,10 +66,9 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let mut benches = benches(&sizes, device, args.settings(), &tuned)?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), results::report::of)?;
 
-    let telemetry = joined.gpus.iter().map(|gpu| telemetry::open(gpu).ok());
-    let watches: Vec<Watch> = telemetry
-        .map(|opened| Watch::new(opened.map(Into::into)))
-        .collect();
+    let telemetry = joined.gpus.iter().map(|gpu| cuda::telemetry(gpu).ok());
+    let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
+    let watches: Vec<Watch> = watches.collect();
     let about = watches.first().and_then(Watch::about);
     let most = benches.iter().filter_map(|bench| bench.gpus.last());
     let smallest = most.min_by_key(|on| on.case.work().updates);
