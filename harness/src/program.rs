@@ -14,7 +14,6 @@ use terminal::stdout::Out;
 /// Does what the command line says. The exit code says how it went.
 pub fn main() -> ExitCode {
     report_bugs_in_one_line();
-    #[cfg(unix)]
     output_files::interrupt::outlive_file_size_limit();
     let code = match catch_unwind(|| Cli::read()?.run(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),

@@ -2,12 +2,12 @@
 //! another's, and none replaces an input.
 
 use std::ffi::OsString;
-use std::fs;
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::OutputError;
+use crate::native::identity;
 
 static CLAIMED: Mutex<Vec<Claim>> = Mutex::new(Vec::new());
 
@@ -75,7 +75,8 @@ impl Claimed {
         let mut claimed = lock();
         let is_read = |claim: &Claim| {
             // Of the file that is there now: the number of one that is gone is soon another's.
-            let is_same = || identity.is_some() && self::identity(&claim.place) == identity;
+            let is_same =
+                || identity.is_some() && crate::native::identity(&claim.place) == identity;
             claim.owner.is_none() && (claim.place == place || is_same())
         };
         if claimed.iter().any(is_read) {
@@ -148,32 +149,14 @@ fn place(path: &Path) -> PathBuf {
     }
 }
 
-/// Device and inode.
-#[cfg(unix)]
-type Identity = (u64, u64);
-
-#[cfg(unix)]
-fn identity(path: &Path) -> Option<Identity> {
-    use std::os::unix::fs::MetadataExt;
-    let metadata = fs::metadata(path).ok()?;
-    Some((metadata.dev(), metadata.ino()))
-}
-
-#[cfg(not(unix))]
-type Identity = PathBuf;
-
-#[cfg(not(unix))]
-fn identity(path: &Path) -> Option<Identity> {
-    fs::canonicalize(path).ok()
-}
-
 fn lock() -> MutexGuard<'static, Vec<Claim>> {
     CLAIMED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+
     use crate::input::spare;
     use crate::{OutputDocument, OutputFile, OutputFolder};
 

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use thiserror::Error;
 
-use crate::claims;
+use crate::{claims, native};
 
 /// More than any text that a command reads: an input that is larger is not what it should be.
 pub const MAX_TEXT_BYTES: u64 = 256 << 20;
@@ -79,12 +79,7 @@ pub fn open_own(path: &Path) -> io::Result<File> {
     is_plain(&fs::metadata(path)?)?;
     let mut options = fs::OpenOptions::new();
     options.read(true);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        // A pipe that was put there since does not make it wait.
-        options.custom_flags(libc::O_NONBLOCK | libc::O_NOCTTY);
-    }
+    native::never_wait(&mut options);
     let file = options.open(path)?;
     is_plain(&file.metadata()?)?;
     Ok(file)

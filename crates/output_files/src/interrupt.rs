@@ -9,10 +9,14 @@
 
 use std::fs::File;
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::native;
 use crate::stale::locked;
+
+pub use native::outlive_file_size_limit;
 
 /// Files and folders to remove when the program is interrupted, in the order they were made.
 static UNFINISHED: Mutex<Vec<Leftover>> = Mutex::new(Vec::new());
@@ -139,131 +143,41 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Signals end the program as usual, but leave temporary files behind.
-#[cfg(not(unix))]
-fn watch_signals() {}
+fn watch_signals() {
+    native::watch_signals(end_program);
+}
 
-#[cfg(unix)]
-use signals::watch_signals;
-#[cfg(unix)]
-pub use signals::{end_program, outlive_file_size_limit};
-
-#[cfg(unix)]
-mod signals {
-    use std::panic::{AssertUnwindSafe, catch_unwind};
-    use std::sync::mpsc::channel;
-    use std::sync::{Arc, Once};
-    use std::thread;
-    use std::time::{Duration, Instant};
-
-    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
-    use signal_hook::flag;
-    use signal_hook::iterator::Signals;
-    use signal_hook::low_level::exit;
-
-    use super::*;
-
-    /// `timeout` sends its signal to the program and then to its group. When a terminal is closed,
-    /// the shell and the system both send SIGHUP. The program thus gets one signal twice. A user
-    /// does not press Ctrl-C twice as fast.
-    const SAME_SIGNAL: Duration = Duration::from_millis(500);
-
-    /// From the first call on, signals end the program as this module says. If they cannot be
-    /// watched, they still end it, but temporary files stay.
-    pub fn watch_signals() {
-        static WATCHED: Once = Once::new();
-        WATCHED.call_once(|| {
-            let (watching, is_watching) = channel::<()>();
-            let watch = move || {
-                let wanted = [SIGINT, SIGTERM, SIGHUP].into_iter();
-                let signals = Signals::new(wanted.filter(|&signal| !is_ignored(signal)));
-                drop(watching);
-                if let Ok(signals) = signals {
-                    wait(signals);
-                }
+/// Ends the program at once, as a signal does but with this exit code. Any thread may call it,
+/// whatever the other threads are waiting for.
+pub fn end_program(code: i32) -> ! {
+    if let Some(clear) = lock(&CLEAR_SCREEN).take() {
+        let _ = catch_unwind(clear);
+    }
+    // Both locks are held until the program has ended. Other threads run on only until they
+    // begin or finish a file, and cannot end the program too early.
+    let mut act = lock(&LAST_ACT);
+    if let Some(act) = act.take() {
+        // If the act panics, the program still ends.
+        let _ = catch_unwind(AssertUnwindSafe(|| act(code)));
+    }
+    let unfinished = lock(&UNFINISHED);
+    // A folder was made before the files in it.
+    for Leftover {
+        path,
+        is_kept_if_full,
+    } in unfinished.iter().rev()
+    {
+        // Another thread may add a file while its folder is removed. If removal fails a few
+        // times, the rest stays.
+        let removed = || {
+            let result = match (path.is_dir(), is_kept_if_full) {
+                (true, true) => std::fs::remove_dir(path),
+                (true, false) => std::fs::remove_dir_all(path),
+                (false, _) => std::fs::remove_file(path),
             };
-            drop(thread::Builder::new().name("signals".into()).spawn(watch));
-            // The thread sends nothing: this call waits until the signals are watched, or cannot
-            // be.
-            let _ = is_watching.recv();
-        });
+            result.is_ok()
+        };
+        let _ = (0..10).any(|_| removed());
     }
-
-    /// From here on, a write beyond `ulimit -f` fails as on a full disk. Otherwise a signal would
-    /// end the program before it could say so. Programs that this one starts have the signal's
-    /// usual effect: an action does not outlive `exec`, as ignoring the signal would.
-    pub fn outlive_file_size_limit() {
-        if !is_ignored(SIGXFSZ) {
-            // If it cannot be, the signal ends the program.
-            let _ = flag::register(SIGXFSZ, Arc::default());
-        }
-    }
-
-    fn is_ignored(signal: i32) -> bool {
-        // SAFETY: `sigaction` is a plain structure, valid with all bytes 0. The call changes
-        // nothing without a new action, and writes the present one into memory that is ours.
-        unsafe {
-            let mut action: libc::sigaction = std::mem::zeroed();
-            libc::sigaction(signal, std::ptr::null(), &raw mut action) == 0
-                && action.sa_sigaction == libc::SIG_IGN
-        }
-    }
-
-    fn wait(mut signals: Signals) {
-        let mut first: Option<Instant> = None;
-        for signal in signals.forever() {
-            match first {
-                None => {
-                    first = Some(Instant::now());
-                    let ending = thread::Builder::new().spawn(move || end(signal));
-                    if ending.is_err() {
-                        end(signal);
-                    }
-                }
-                Some(first) if first.elapsed() < SAME_SIGNAL => {}
-                Some(_) => exit(128 + signal),
-            }
-        }
-    }
-
-    fn end(signal: i32) {
-        end_program(128 + signal);
-    }
-
-    /// Ends the program at once, as a signal does but with this exit code. Any thread may call it,
-    /// whatever the other threads are waiting for.
-    pub fn end_program(code: i32) -> ! {
-        if let Some(clear) = lock(&CLEAR_SCREEN).take() {
-            let _ = catch_unwind(clear);
-        }
-        // Both locks are held until the program has ended. Other threads run on only until they
-        // begin or finish a file, and cannot end the program too early.
-        let mut act = lock(&LAST_ACT);
-        if let Some(act) = act.take() {
-            // If the act panics, the program still ends.
-            let _ = catch_unwind(AssertUnwindSafe(|| act(code)));
-        }
-        let unfinished = lock(&UNFINISHED);
-        // A folder was made before the files in it.
-        for Leftover {
-            path,
-            is_kept_if_full,
-        } in unfinished.iter().rev()
-        {
-            // Another thread may add a file while its folder is removed. If removal fails a few
-            // times, the rest stays.
-            let removed = || {
-                let result = match (path.is_dir(), is_kept_if_full) {
-                    (true, true) => std::fs::remove_dir(path),
-                    (true, false) => std::fs::remove_dir_all(path),
-                    (false, _) => std::fs::remove_file(path),
-                };
-                result.is_ok()
-            };
-            let _ = (0..10).any(|_| removed());
-        }
-        // `low_level::exit` skips the work of libraries at the end of a program: other threads
-        // still use them.
-        exit(code);
-    }
+    native::exit(code);
 }

@@ -15,6 +15,7 @@ mod error;
 mod growing_folder;
 pub mod input;
 pub mod interrupt;
+pub mod native;
 mod scratch;
 mod stale;
 mod together;
@@ -263,13 +264,7 @@ fn builder(mode: u32) -> Builder<'static, 'static> {
     static FULL_PREFIX: LazyLock<String> = LazyLock::new(|| format!("{PREFIX}{}-", machine()));
     let mut builder = Builder::new();
     builder.prefix(FULL_PREFIX.as_str()).suffix(SUFFIX);
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        builder.permissions(fs::Permissions::from_mode(mode));
-    }
-    #[cfg(not(unix))]
-    let _ = mode;
+    native::with_mode(&mut builder, mode);
     builder
 }
 

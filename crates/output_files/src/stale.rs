@@ -12,6 +12,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use crate::native::is_own;
+
 /// Makes something temporary, and locks it until the returned file is closed; none where the file
 /// system has no locks.
 pub(crate) fn locked<T: AsRef<Path>>(
@@ -74,20 +76,6 @@ fn sweep_again(folder: &Path, is_temporary: fn(&str, Duration) -> bool) {
             };
         }
     }
-}
-
-/// Whether a file is this user's.
-#[cfg(unix)]
-fn is_own(metadata: &fs::Metadata) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    // SAFETY: the function has no preconditions.
-    metadata.uid() == unsafe { libc::geteuid() }
-}
-
-/// Where files have no owner, a folder that can be locked is taken for this user's.
-#[cfg(not(unix))]
-fn is_own(_: &fs::Metadata) -> bool {
-    true
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use exit::{CommandError, Ending};
 use host::course_root;
 use lab::catalogue::needs_solutions;
 use output_files::input::{self, read, text};
+use output_files::native::make_executable;
 use output_files::{OutputFolder, OutputPath};
 use terminal::stdout::Out;
 
@@ -230,14 +231,8 @@ impl Copy<'_> {
     }
 
     fn executable(&self, name: &Path) -> Result<(), CommandError> {
-        #[cfg(unix)]
-        {
-            use std::os::unix::fs::PermissionsExt;
-            let to = self.target.join(name);
-            fs::set_permissions(&to, fs::Permissions::from_mode(0o755))
-                .map_err(|error| CommandError::not_written(&to, &error))?;
-        }
-        Ok(())
+        let to = self.target.join(name);
+        make_executable(&to).map_err(|error| CommandError::not_written(&to, &error))
     }
 
     fn read(&self, name: &Path) -> Result<String, CommandError> {

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use exit::CommandError;
 use grading::engine::Seeds;
 use output_files::input::{own_text, unreadable};
+use output_files::native;
 
 /// The file of the class's draw.
 const DRAW: &str = "draw";
@@ -66,8 +67,7 @@ pub fn class_draw(results: &Path) -> Result<u64, CommandError> {
 fn write_private(file: &Path, text: &str) -> io::Result<()> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    native::private(&mut options);
     options.open(file)?.write_all(text.as_bytes())
 }
 

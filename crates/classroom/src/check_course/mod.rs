@@ -30,6 +30,7 @@ use grading::report::GradeReport;
 use host::course_root;
 use lab::catalogue;
 use output_files::input::{text, unreadable};
+use output_files::native;
 use program::Program;
 use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
@@ -345,13 +346,6 @@ fn read(path: &Path) -> Result<String, CommandError> {
     })
 }
 
-#[cfg(unix)]
 fn link(to: &Path, name: &Path) -> Result<(), CommandError> {
-    std::os::unix::fs::symlink(to, name).map_err(|error| CommandError::not_written(name, &error))
-}
-
-#[cfg(not(unix))]
-fn link(_to: &Path, name: &Path) -> Result<(), CommandError> {
-    let error = "needs symbolic links";
-    Err(CommandError::not_written(name, &error))
+    native::link(to, name).map_err(|error| CommandError::not_written(name, &error))
 }

@@ -149,11 +149,7 @@ fn dropped(text: &str) -> Option<&'static str> {
 fn open(path: &Path) -> std::io::Result<fs::File> {
     let mut options = fs::OpenOptions::new();
     options.read(true);
-    #[cfg(target_os = "linux")]
-    {
-        use std::os::unix::fs::OpenOptionsExt;
-        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
-    }
+    output_files::native::follow_no_link(&mut options);
     options.open(path)
 }
 
