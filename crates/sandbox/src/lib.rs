@@ -21,23 +21,19 @@
 //!
 //! The child's environment holds the given variables only, its standard input is given bytes, and
 //! of its standard output and error a limited number of bytes is kept.
+//!
+//! All of it is Linux's, and is in the module `isolation`. Elsewhere nothing is in force, and a
+//! program is not run (`no_isolation.rs`): there, a port is written.
 
-#[cfg(target_os = "linux")]
-mod calls;
-#[cfg(target_os = "linux")]
-mod enter;
+#[cfg_attr(not(target_os = "linux"), path = "no_isolation.rs")]
+mod isolation;
 mod layers;
-#[cfg(target_os = "linux")]
-mod run;
-#[cfg(all(test, target_os = "linux"))]
-mod tests;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+pub use isolation::{available, confines_files};
 pub use layers::{InForce, Layer};
-#[cfg(target_os = "linux")]
-pub use run::{available, confines_files};
 
 /// The system calls that a program may make.
 #[derive(Debug, Clone)]
@@ -123,31 +119,5 @@ impl Finished {
     /// Whether it ended by itself with exit code 0.
     pub fn succeeded(&self) -> bool {
         self.end == End::Exited(0)
-    }
-}
-
-/// The protections that this system gives.
-#[cfg(not(target_os = "linux"))]
-pub fn available() -> std::io::Result<InForce> {
-    Ok(InForce::from_bits(0))
-}
-
-/// Whether this system can keep a program from files ([`Layer::Files`]).
-#[cfg(not(target_os = "linux"))]
-pub fn confines_files() -> bool {
-    false
-}
-
-#[cfg(not(target_os = "linux"))]
-impl Sandbox {
-    /// Refuses: sandboxes are Linux's.
-    ///
-    /// # Errors
-    ///
-    /// Always.
-    pub fn run(&self, _: &mut std::process::Command, _: &[u8]) -> std::io::Result<Finished> {
-        Err(std::io::Error::other(
-            "submissions can only be built on Linux",
-        ))
     }
 }

@@ -1,4 +1,10 @@
-//! The parent's side: starts, listens, kills.
+//! Isolation by Linux. This file is the parent's side: it starts, listens, kills. `enter` is the
+//! child's, between fork and exec; `calls` says which system calls there are.
+
+mod calls;
+mod enter;
+#[cfg(test)]
+mod tests;
 
 use std::fs::File;
 use std::io::{self, Read, Seek, Write};
@@ -12,8 +18,7 @@ use landlock::{
     RulesetError, Scope, path_beneath_rules,
 };
 
-use crate::calls;
-use crate::enter::{self, Entry};
+use self::enter::Entry;
 use crate::{Access, Calls, End, Finished, InForce, Layer, ResourceLimits, Sandbox};
 
 /// How often to look whether the first process has ended although others hold its pipes.

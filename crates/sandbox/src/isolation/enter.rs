@@ -10,7 +10,8 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use libc::{c_int, c_ulong};
 use seccompiler::BpfProgram;
 
-use crate::{Layer, ResourceLimits, calls};
+use super::calls;
+use crate::{Layer, ResourceLimits};
 
 /// All that the child needs.
 pub struct Entry {
