@@ -7,7 +7,9 @@ use std::thread;
 
 use output_files::interrupt::OnInterrupt;
 use rustix::process::getpgrp;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcsetattr};
+use rustix::termios::{
+    LocalModes, OptionalActions, Termios, tcgetattr, tcgetpgrp, tcgetwinsize, tcsetattr,
+};
 
 /// The terminal of standard input, which gives each key as it is pressed and shows none.
 pub struct Keyboard {
@@ -72,6 +74,13 @@ impl Drop for Keyboard {
 fn set(modes: &Termios) {
     // Where it fails, the terminal is gone.
     let _ = tcsetattr(stdin(), OptionalActions::Now, modes);
+}
+
+/// Columns and rows of the terminal.
+pub fn size() -> Option<(usize, usize)> {
+    let size = tcgetwinsize(stdout()).ok()?;
+    let size = (usize::from(size.ws_col), usize::from(size.ws_row));
+    (size.0 > 0 && size.1 > 0).then_some(size)
 }
 
 /// Whether the terminal is this program's. It would stop a program in the background that changes

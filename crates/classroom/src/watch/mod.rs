@@ -9,11 +9,11 @@
 //! | `next_step`  | what to do about a failure, or when all is right                         |
 //! | `excerpt`    | the source lines that a message names                                    |
 //! | `lines`      | text in lines of a width                                                 |
-//! | `keyboard`   | single keys of the terminal, and its state given back                    |
+//! | `keyboard`   | single keys of the terminal, its state given back, its size              |
 
 mod change;
 mod excerpt;
-#[cfg(target_os = "linux")]
+#[cfg_attr(not(target_os = "linux"), path = "no_keyboard.rs")]
 mod keyboard;
 mod lines;
 mod next_step;
@@ -35,6 +35,7 @@ use exit::{CommandError, Ending, codes};
 use host::course_root;
 use lab::CaseError;
 use lab::devices::Wanted;
+use output_files::interrupt;
 use terminal::stdout::Out;
 
 use super::grade::{Bars, GradeSettings, Grader, folder_within};
@@ -45,6 +46,7 @@ use grading::engine::{CaseRunner, GradeError, Seeds, Show, Workers};
 use grading::lab_spec;
 use grading::report::GradeReport;
 use grading::worker::{self, Deadlines, WorkerEnd};
+use keyboard::{Keyboard, size};
 use screen::Screen;
 use session::{Action, Session};
 use subject::{Files, Subject};
@@ -260,8 +262,7 @@ fn watch(
                 Some(Action::Quit) => break,
                 None => {}
             }
-            #[cfg(target_os = "linux")]
-            if keyboard.as_ref().is_some_and(keyboard::Keyboard::regain) {
+            if keyboard.as_ref().is_some_and(Keyboard::regain) {
                 view.forget();
             }
             // A panic of it is one of ours, and is told as such when the scope ends.
@@ -273,27 +274,15 @@ fn watch(
         if session.is_grading() && !grading.is_finished() {
             // A compiler may be at work, which nothing else ends so soon.
             drop((keyboard, view));
-            end_now();
+            interrupt::end_program(codes::OK.into());
         }
         Ok(Ending::Fine)
     })
 }
 
-#[cfg(target_os = "linux")]
-fn listen(events: &Sender<Event>) -> Option<keyboard::Keyboard> {
+fn listen(events: &Sender<Event>) -> Option<Keyboard> {
     let events = events.clone();
-    keyboard::Keyboard::listen(move |key| events.send(Event::Key(key)).is_ok())
-}
-
-#[cfg(not(target_os = "linux"))]
-fn listen(_events: &Sender<Event>) -> Option<()> {
-    None
-}
-
-/// Ends the program, as a user asked, without waiting for the grading at hand.
-fn end_now() {
-    #[cfg(unix)]
-    output_files::interrupt::end_program(codes::OK.into());
+    Keyboard::listen(move |key| events.send(Event::Key(key)).is_ok())
 }
 
 /// Runs jobs in worker processes until they are stopped.
@@ -413,16 +402,4 @@ impl Drop for View<'_, '_> {
 fn columns() -> usize {
     let columns = size().map_or(lines::WIDTH, |(columns, _)| columns);
     columns.clamp(lines::LEAST, lines::WIDTH)
-}
-
-/// Columns and rows of the terminal.
-fn size() -> Option<(usize, usize)> {
-    #[cfg(target_os = "linux")]
-    {
-        let size = rustix::termios::tcgetwinsize(std::io::stdout()).ok()?;
-        let size = (usize::from(size.ws_col), usize::from(size.ws_row));
-        (size.0 > 0 && size.1 > 0).then_some(size)
-    }
-    #[cfg(not(target_os = "linux"))]
-    None
 }
