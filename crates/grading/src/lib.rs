@@ -72,6 +72,8 @@ pub mod lab_spec;
 pub mod outcome;
 pub mod pack;
 pub mod plan_check;
+#[cfg_attr(not(target_os = "linux"), path = "no_processes.rs")]
+mod processes;
 pub mod report;
 pub mod worker;
 

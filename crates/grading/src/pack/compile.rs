@@ -3,7 +3,6 @@
 use std::ffi::OsString;
 use std::fs::{self, File};
 use std::io::{self, Read};
-use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Output};
 
@@ -17,6 +16,7 @@ use super::screen::{self, Sources};
 use super::{Options, PackError};
 use crate::bundle::MAX_PTX_BYTES;
 use crate::outcome::{Kind, fail};
+use crate::processes;
 
 /// The files that a program needs to start.
 pub const LIBRARIES: [&str; 6] = [
@@ -85,7 +85,7 @@ pub fn ptx(
             let checked = check_expanded(&sandbox, command, folder, screen::Machine::Device)?;
             if let Err(error) = checked {
                 refused = Some(error);
-                return Ok(output(ExitStatus::from_raw(libc::SIGKILL), Vec::new()));
+                return Ok(output(processes::status(End::ForbiddenCall), Vec::new()));
             }
             command.args(["--error-format=json", "--emit=dep-info=taken.d"]);
         }
@@ -101,7 +101,7 @@ pub fn ptx(
             let message = format!("kernels.rs: compiling it {limit}");
             refused.get_or_insert(PackError::failure(Kind::BuildLimit, message));
         }
-        Ok(output(status(&finished), stderr))
+        Ok(output(processes::status(finished.end), stderr))
     });
     if let Some(refused) = refused {
         return Err(refused);
@@ -415,15 +415,6 @@ fn confined(sandbox: &Sandbox, command: &Command, folder: &Path) -> io::Result<F
     sandbox.run(&mut confined, b"")
 }
 
-fn status(finished: &Finished) -> ExitStatus {
-    ExitStatus::from_raw(match finished.end {
-        End::Exited(code) => code << 8,
-        End::Signal(signal) => signal,
-        // The caller looks at these first.
-        _ => libc::SIGKILL,
-    })
-}
-
 fn output(status: ExitStatus, stderr: Vec<u8>) -> Output {
     Output {
         status,
@@ -443,7 +434,7 @@ fn over_limit(finished: &Finished, limits: &ResourceLimits) -> Option<String> {
         End::FileTooLarge => Some(format!("writes more than {}", size(limits.file_bytes))),
         End::ForbiddenCall => Some("makes a system call that no compiler needs".to_owned()),
         // A compiler aborts when it is given no more memory.
-        End::Signal(libc::SIGABRT) => Some(format!(
+        End::Signal(processes::ABORT) => Some(format!(
             "takes more than {} of memory, or makes the compiler abort",
             size(limits.memory_bytes)
         )),
@@ -462,8 +453,7 @@ fn size(bytes: u64) -> String {
 /// The machine's error where the disk of this folder is full, as the system says: a compiler that
 /// failed there may have lacked space. Only the remedy follows from it.
 fn no_space(folder: &Path, said: &str) -> Option<PackError> {
-    let disk = rustix::fs::statvfs(folder).ok()?;
-    (disk.f_bavail.saturating_mul(disk.f_frsize) < MIN_FREE_BYTES).then(|| PackError::NoSpace {
+    (processes::free_bytes(folder)? < MIN_FREE_BYTES).then(|| PackError::NoSpace {
         folder: folder.to_owned(),
         said: shortened(said),
     })

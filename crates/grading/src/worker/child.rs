@@ -8,6 +8,7 @@ use serde::Serialize;
 
 use super::{Job, Message, Phase, Watch, WorkerError};
 use crate::outcome::Failure;
+use crate::processes::{limit_memory, private_stdout};
 
 /// Does the job with these paths whose rest standard input holds, answers, and ends the process.
 ///
@@ -15,11 +16,9 @@ use crate::outcome::Failure;
 ///
 /// If standard input or output cannot be used, or the job is missing.
 pub fn serve<J: Job>(paths: Vec<PathBuf>) -> Result<(), WorkerError> {
-    let mut out = Line(private_stdout()?);
-    let text = io::read_to_string(io::stdin()).map_err(|source| WorkerError::Stream {
-        stream: "input",
-        source,
-    })?;
+    let failed = |stream| move |source| WorkerError::Stream { stream, source };
+    let mut out = Line(private_stdout().map_err(failed("output"))?);
+    let text = io::read_to_string(io::stdin()).map_err(failed("input"))?;
     let job = read::<J>(&text, paths)?;
     if let Some(max_bytes) = job.max_memory_bytes() {
         limit_memory(max_bytes);
@@ -47,49 +46,6 @@ pub(super) fn read<J: Job>(text: &str, paths: Vec<PathBuf>) -> Result<J, WorkerE
         *own = path;
     }
     Ok(job)
-}
-
-/// From now on this process takes no more memory than this. Programs that it starts may raise their
-/// own limit again.
-fn limit_memory(max_bytes: u64) {
-    #[cfg(target_os = "linux")]
-    {
-        use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-        let old = getrlimit(Resource::Data);
-        let limit = Rlimit {
-            current: Some(old.current.map_or(max_bytes, |old| old.min(max_bytes))),
-            maximum: old.maximum,
-        };
-        // Where that is not possible, the deadline is the limit.
-        let _ = setrlimit(Resource::Data, limit);
-    }
-    #[cfg(not(target_os = "linux"))]
-    let _ = max_bytes;
-}
-
-/// Standard output, which from now on only the caller has. The process ends with the one that
-/// started it.
-fn private_stdout() -> Result<File, WorkerError> {
-    let failed = |source| WorkerError::Stream {
-        stream: "output",
-        source,
-    };
-    #[cfg(target_os = "linux")]
-    {
-        let own = rustix::io::fcntl_dupfd_cloexec(rustix::stdio::stdout(), 3)
-            .map_err(|error| failed(error.into()))?;
-        let nowhere = File::options()
-            .write(true)
-            .open("/dev/null")
-            .map_err(failed)?;
-        rustix::stdio::dup2_stdout(&nowhere).map_err(|error| failed(error.into()))?;
-        // Without it a process whose starter is killed goes on for as long as its kernel runs.
-        let _ =
-            rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL));
-        Ok(File::from(own))
-    }
-    #[cfg(not(target_os = "linux"))]
-    Err(failed(io::Error::other("worker processes need Linux")))
 }
 
 /// Where messages go, a line each.

@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::stopwatch::{Clock, Stopwatch};
 use super::{BUG_EXIT_CODE, Job, Message, Phase, SUBCOMMAND, WorkerError};
 use crate::outcome::Outcome;
+use crate::processes;
 
 /// The most bytes that a worker may say: a picture, a few texts.
 pub const MAX_ANSWER_BYTES: u64 = 64 << 20;
@@ -68,12 +69,8 @@ pub enum Exit {
 
 impl From<ExitStatus> for Exit {
     fn from(status: ExitStatus) -> Exit {
-        #[cfg(unix)]
-        {
-            use std::os::unix::process::ExitStatusExt;
-            if let Some(signal) = status.signal() {
-                return Exit::Signal(signal);
-            }
+        if let Some(signal) = processes::signal(status) {
+            return Exit::Signal(signal);
         }
         match status.code() {
             Some(code) if code == i32::from(BUG_EXIT_CODE) => Exit::Bug,

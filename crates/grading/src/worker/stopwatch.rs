@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use crate::processes::processor_time;
+
 /// The time that a deadline is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clock {
@@ -55,23 +57,4 @@ impl Stopwatch {
             }
         }
     }
-}
-
-/// The processor time of a process, all its threads together. None where the system does not say.
-#[cfg(target_os = "linux")]
-fn processor_time(process: u32) -> Option<Duration> {
-    let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).ok()?;
-    // The name, in brackets, may have spaces. After it come the fields from the third on
-    // (proc_pid_stat(5)): the times are the 14th and the 15th.
-    let (_, fields) = stat.rsplit_once(')')?;
-    let mut times = fields.split_ascii_whitespace().skip(11);
-    let mut ticks = || times.next()?.parse::<u64>().ok();
-    let ticks = ticks()? + ticks()?;
-    let per_second = rustix::param::clock_ticks_per_second();
-    Some(Duration::from_secs_f64(ticks as f64 / per_second as f64))
-}
-
-#[cfg(not(target_os = "linux"))]
-fn processor_time(_: u32) -> Option<Duration> {
-    None
 }
