@@ -55,30 +55,21 @@
 //! - Textures, surfaces, virtual memory management, and inter-process handles are not
 //!   supported.
 
-#[cfg(target_os = "linux")]
+// The driver's library has another name and other conventions elsewhere, and cargo makes an empty
+// one there.
+#![cfg(target_os = "linux")]
+
 #[macro_use]
 mod call;
-#[cfg(target_os = "linux")]
 mod api;
-#[cfg(target_os = "linux")]
 mod caller;
-#[cfg(target_os = "linux")]
 mod code;
-#[cfg(target_os = "linux")]
 mod driver;
-#[cfg(target_os = "linux")]
 mod host;
-#[cfg(target_os = "linux")]
 mod image;
-#[cfg(target_os = "linux")]
 mod objects;
-#[cfg(target_os = "linux")]
 mod record;
-#[cfg(target_os = "linux")]
 mod report;
-#[cfg(target_os = "linux")]
 mod settings;
-#[cfg(target_os = "linux")]
 mod stderr;
-#[cfg(target_os = "linux")]
 mod visible;

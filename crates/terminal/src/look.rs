@@ -3,6 +3,7 @@
 use anstream::stream::RawStream;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
+use terminal_size::{Height, Width, terminal_size_of};
 
 /// Columns that reports keep to.
 pub const WIDTH: usize = 100;
@@ -48,7 +49,7 @@ impl Look {
     /// As standard output can show it.
     pub fn of_stdout() -> Look {
         Look {
-            columns: columns_of(std::io::stdout()).unwrap_or(WIDTH),
+            columns: terminal_size_of(std::io::stdout()).map_or(WIDTH, columns),
             ..Look::of(&std::io::stdout())
         }
     }
@@ -56,7 +57,7 @@ impl Look {
     /// As standard error can show it. A file's lines have any width.
     pub fn of_stderr() -> Look {
         Look {
-            columns: columns_of(std::io::stderr()).unwrap_or(usize::MAX),
+            columns: terminal_size_of(std::io::stderr()).map_or(usize::MAX, columns),
             ..Look::of(&std::io::stderr())
         }
     }
@@ -146,10 +147,9 @@ impl Look {
     }
 }
 
-/// The columns of a stream that is a terminal.
-fn columns_of(stream: impl std::os::fd::AsFd) -> Option<usize> {
-    let (width, _) = terminal_size::terminal_size_of(stream)?;
-    Some(usize::from(width.0).clamp(MIN_WIDTH, WIDTH))
+/// The columns of a stream that is a terminal, from the size that it has.
+fn columns((width, _): (Width, Height)) -> usize {
+    usize::from(width.0).clamp(MIN_WIDTH, WIDTH)
 }
 
 /// Whether the locale is UTF-8: the first of these variables that is set decides.
