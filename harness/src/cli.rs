@@ -64,7 +64,6 @@ enum Command {
     /// Build a submission in isolation, and write its kernels and plans to one file
     Pack(pack::PackArgs),
     /// Start this program several times here, as the ranks of one run
-    #[cfg(unix)]
     Launch(crate::launch::LaunchArgs),
     /// Run a GPU program, or a file of PTX, without a GPU and with every access checked
     #[cfg(target_os = "linux")]
@@ -171,7 +170,6 @@ impl Cli {
             Command::NewLab(args) => new_lab::run(args, out),
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),
-            #[cfg(unix)]
             Command::Launch(args) => crate::launch::run(args),
             #[cfg(target_os = "linux")]
             Command::Emulate(args) => crate::emulate::run(args, out),

@@ -5,7 +5,7 @@
 //! |---------------|-----------------------------------------------------------|
 //! | [`cli`], [`program`] | the command line, the program                      |
 //! | [`list`]      | `harness list`                                            |
-//! | `launch`      | `harness launch` (Unix)                                   |
+//! | [`launch`]    | `harness launch`                                          |
 //! | `emulate`     | `harness emulate` (Linux)                                 |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
@@ -20,7 +20,6 @@ pub mod doctor;
 #[cfg(target_os = "linux")]
 pub mod emulate;
 pub mod export;
-#[cfg(unix)]
 pub mod launch;
 pub mod list;
 pub mod new_lab;

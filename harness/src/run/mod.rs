@@ -11,7 +11,6 @@ mod npy;
 mod pictures;
 mod poisson;
 pub mod processor;
-#[cfg(target_os = "linux")]
 mod ranks;
 pub mod receivers;
 pub mod recordings;

@@ -1,9 +1,7 @@
 //! The processor of a run: the CPU, or a variant on a device.
 
-#[cfg(target_os = "linux")]
 use std::sync::Arc;
 
-#[cfg(target_os = "linux")]
 use ::ranks::Session;
 use clap::Args;
 use device::Sanitize;
@@ -49,7 +47,6 @@ pub struct Processor {
     /// The variant that a device runs. A copy without built-in solutions has none, and no device.
     pub variant: Option<&'static Variant>,
     /// The other processes that compute with this one.
-    #[cfg(target_os = "linux")]
     ranks: Option<Arc<Session>>,
 }
 
@@ -74,14 +71,11 @@ impl DeviceArg {
     ) -> Result<Processor, CommandError> {
         let name = self.variant.as_deref();
         catalogue::one_solution("--variant", name, &self.own)?;
-        #[cfg(target_os = "linux")]
         let world = match self.device {
             // Each process computes by itself.
             Some(Wanted::Cpu) => None,
             _ => super::ranks::world()?,
         };
-        #[cfg(not(target_os = "linux"))]
-        let world: Option<()> = None;
         let is_several = self.gpus.is_some() || world.is_some();
         let is_own = !self.own.submission.is_empty();
         if is_several && !is_own {
@@ -90,7 +84,6 @@ impl DeviceArg {
         let several = lab.for_several().filter(|_| is_several);
         let usual = several.map_or(usual, |variant| &variant.name);
         let (variant, wanted) = variant_of_run(lab, name.unwrap_or(usual), self.device)?;
-        #[cfg(target_os = "linux")]
         if let Some(world) = world {
             let facts = [
                 ("lab", lab.name.to_owned()),
@@ -162,7 +155,6 @@ impl DeviceArg {
             name,
             lab,
             variant,
-            #[cfg(target_os = "linux")]
             ranks: None,
         })
     }
@@ -235,7 +227,6 @@ impl Processor {
             },
             lab,
             variant,
-            #[cfg(target_os = "linux")]
             ranks: None,
         }
     }
@@ -259,7 +250,6 @@ impl Processor {
         self.end(ended)
     }
 
-    #[cfg(target_os = "linux")]
     fn end(mut self, ended: Result<Ending, CommandError>) -> Result<Ending, CommandError> {
         if let Some(ranks) = self.ranks.take() {
             drop(self);
@@ -268,19 +258,10 @@ impl Processor {
         ended
     }
 
-    #[cfg(not(target_os = "linux"))]
-    fn end(self, ended: Result<Ending, CommandError>) -> Result<Ending, CommandError> {
-        ended
-    }
-
     /// Whether this is the only process, or the first of several: the one that reports, compares
     /// and writes files.
     pub fn is_first(&self) -> bool {
-        #[cfg(target_os = "linux")]
-        if let Some(ranks) = &self.ranks {
-            return ranks.rank() == 0;
-        }
-        true
+        self.ranks.as_ref().is_none_or(|ranks| ranks.rank() == 0)
     }
 
     /// The variant that the device runs.

@@ -1,9 +1,5 @@
-//! `harness launch`: starts this program several times on this machine, as the ranks of one run.
-//!
-//! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like
-//! ([`ranks::World`]). When one fails, all end.
+//! The processes of a launch on Unix: started, heard, ended.
 
-use std::ffi::OsString;
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
 use std::os::unix::process::ExitStatusExt;
@@ -13,11 +9,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use clap::Args;
 use rustix::process::{Pid, Signal, WaitId, WaitIdOptions, kill_process, waitid};
 
 use exit::{CommandError, Ending};
 use output_files::interrupt::OnInterrupt;
+
+use super::LaunchArgs;
 
 /// How long a process may take to end once it was told to.
 const GRACE: Duration = Duration::from_secs(5);
@@ -25,26 +22,6 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long output is waited for after all processes have ended: what they have started themselves
 /// may hold it open.
 const LAST_OUTPUT: Duration = Duration::from_secs(1);
-
-/// Arguments of `harness launch`.
-#[derive(Debug, Clone, Args)]
-#[command(
-    after_help = "Rank 0 writes as if it were alone; lines of the others begin with their rank: [rank 1].\n\
-                  Exits with 0 if all processes do, else as the first that failed; 128 and a signal's number if one ended it."
-)]
-pub struct LaunchArgs {
-    /// How many processes
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
-    processes: u32,
-    /// A command of `harness` with its arguments
-    #[arg(
-        value_name = "COMMAND",
-        required = true,
-        trailing_var_arg = true,
-        allow_hyphen_values = true
-    )]
-    command: Vec<OsString>,
-}
 
 /// Starts the processes, and waits until all have ended.
 ///
