@@ -11,9 +11,9 @@ use exit::{CommandError, Ending};
 use grading::pack::own::Purpose;
 use guard::guard;
 use inspect::{counts, occupancy, profile};
-use lab::catalogue::{self, SubmissionArg};
 use measure::{perf, tune};
 use results::{compare, report};
+use select::catalogue::{self, SubmissionArg};
 use terminal::stdout::Out;
 
 /// Tests, times and shows the labs.
@@ -147,24 +147,24 @@ impl Cli {
         if self.computes() {
             start_threads()?;
         }
-        let _folders = match self.own() {
+        let (submitted, _folders) = match self.own() {
             Some((lab, named)) => own::submit(lab, named, self.purpose())?,
-            None => Vec::new(),
+            None => Default::default(),
         };
         match &self.command {
             Command::List(args) => list::run(args, out),
             Command::Doctor(args) => doctor::run(args, out),
-            Command::Test(args) => test::run(args, out),
-            Command::Perf(args) => perf::run(args, out),
-            Command::Tune(args) => tune::run(args, out),
+            Command::Test(args) => test::run(args, submitted, out),
+            Command::Perf(args) => perf::run(args, submitted, out),
+            Command::Tune(args) => tune::run(args, submitted, out),
             Command::Compare(args) => compare::run(args, out),
-            Command::Profile(args) => profile::run(args, out),
-            Command::Counts(args) => counts::run(args, out),
+            Command::Profile(args) => profile::run(args, submitted, out),
+            Command::Counts(args) => counts::run(args, submitted, out),
             Command::Grade(args) => grade::run(args, out),
             Command::Watch(args) => watch::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
-            Command::Run(args) => run::run(args, out),
+            Command::Run(args) => run::run(args, submitted, out),
             Command::CheckCourse(args) => check_course::run(args, out),
             Command::New(args) => new_project::run(args, out),
             Command::NewLab(args) => new_lab::run(args, out),

@@ -13,9 +13,9 @@ use lab::Lab;
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use lab::devices::{Machine, too_old};
 use measure::cpu;
 use sandbox::{InForce, Layer};
+use select::devices::{Machine, too_old};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

@@ -8,9 +8,9 @@ use lab::{Lab, LabCase};
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use lab::catalogue;
 use measure::code_lines;
 use results::CodeLines;
+use select::catalogue;
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;

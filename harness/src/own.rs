@@ -3,24 +3,24 @@
 use classroom::arguments::course_root;
 use exit::CommandError;
 use grading::pack::own::{self, Purpose};
-use lab::catalogue::SubmissionArg;
 use lab::find_lab;
 use output_files::ScratchFolder;
+use select::catalogue::{SubmissionArg, Submitted};
 
 /// Builds the submissions that are named, for this lab. They work for as long as the returned
 /// folders are there.
 ///
 /// # Errors
 ///
-/// No lab is named; as [`own::submit`].
+/// No lab is named; as [`own::built`].
 pub fn submit(
     lab: Option<&str>,
     named: &SubmissionArg,
     purpose: Purpose,
-) -> Result<Vec<ScratchFolder>, CommandError> {
+) -> Result<(Submitted, Vec<ScratchFolder>), CommandError> {
     let folders = &named.submission;
     let Some(first) = folders.first() else {
-        return Ok(Vec::new());
+        return Ok((Submitted::NONE, Vec::new()));
     };
     let Some(lab) = lab else {
         return Err(CommandError::Input(format!(
@@ -29,5 +29,6 @@ pub fn submit(
         )));
     };
     let lab = find_lab(host::labs(), lab)?;
-    own::submit(lab, folders, purpose, || course_root(None))
+    let (variants, scratch) = own::built(lab, folders, purpose, || course_root(None))?;
+    Ok((Submitted::new(lab, variants), scratch))
 }

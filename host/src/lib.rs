@@ -23,7 +23,6 @@
 //! | `kernels-gpu/solutions/wave2d/naive/launch.rs` | its host code, which records a plan |
 //! | `solutions.rs` | all solutions, compiled here; programs in other languages |
 //! | `kernels.rs` | the PTX of each lab, in this program |
-//! | `course_root.rs` | the folder that has the course |
 //! | `limits/mod.rs` | a device's measured bandwidths and rates of arithmetic |
 //!
 //! # Limits
@@ -33,7 +32,6 @@
 
 #[cfg(test)]
 mod computed;
-pub mod course_root;
 mod double;
 mod fill;
 mod kernels;

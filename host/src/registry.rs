@@ -29,6 +29,7 @@ pub fn find_lab(name: &str) -> Result<&'static Lab, CaseError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::{LabCase, Variant};
 
     #[test]
     fn axes_and_places_of_every_buffer_agree() {
@@ -85,6 +86,43 @@ mod tests {
         }
         // A course without solutions has none.
         assert!(tuned > 0 || labs().iter().all(|lab| lab.variants.is_empty()));
+    }
+
+    #[test]
+    fn a_variant_is_taken_where_none_is_named() {
+        let mut used = String::new();
+        for lab in labs() {
+            let marked = |is_marked: fn(&Variant) -> bool| {
+                let variants = lab.variants.iter();
+                variants.filter(|variant| is_marked(variant)).count()
+            };
+            assert!(marked(|variant| variant.is_usual) <= 1, "{}", lab.name);
+            assert!(marked(|variant| variant.is_usual_on_several) <= 1);
+            // A course without solutions has none.
+            let Some(usual) = lab.usual() else { continue };
+            assert!(!usual.on_request, "{}", usual.name);
+            let several = lab.usual_on_several();
+            if let Some(several) = several {
+                let uses_two = |case: &Box<dyn LabCase>| {
+                    let plan = several.record_for(case.as_ref(), 2);
+                    plan.is_ok_and(|plan| plan.devices() == 2)
+                };
+                assert!(lab.small_cases().iter().any(uses_two), "{}", several.name);
+            }
+            let several = several.map_or("none", |variant| &variant.name);
+            used += &format!("{}: {}, on several {several}\n", lab.name, usual.name);
+        }
+        if used.is_empty() {
+            return;
+        }
+        insta::assert_snapshot!(used, @r"
+        wave2d: naive, on several fast
+        wave3d: single, on several fast
+        stencil25: gmem, on several two_steps
+        poisson: computes_source, on several fast
+        matadd: grid2d_block2d_32x32, on several none
+        membench: coalesced_load, on several none
+        ");
     }
 
     #[test]

@@ -93,7 +93,7 @@ fn poisson_is_equal_on_any_number_of_devices() {
 #[test]
 fn several_timesteps_per_pass_are_equal_on_any_number_of_devices() {
     for lab in ["poisson", "wave3d", "stencil25"] {
-        let fast = find_lab(lab).unwrap().for_several().unwrap();
+        let fast = find_lab(lab).unwrap().usual_on_several().unwrap();
         assert!(!fast.shapes.is_empty(), "{lab}");
         for (at, shape) in fast.shapes.iter().enumerate() {
             // Slabs as thick as a pass has timesteps, thinner, and with an inside. The last pass is
@@ -412,7 +412,7 @@ fn no_device_has_the_whole() {
 #[test]
 fn slabs_of_the_largest_cube_may_be_launched() {
     let case = Stencil25::new([1000; 3], 5).unwrap();
-    let variant = host::stencil25::LAB.for_several().unwrap();
+    let variant = host::stencil25::LAB.usual_on_several().unwrap();
     for shape in &variant.shapes {
         let whole = shape.record(&case).unwrap().memory_bytes().unwrap();
         for count in [2, 4] {
@@ -474,7 +474,7 @@ fn the_rest_of_a_slab_waits_for_no_exchange() {
 fn the_rest_of_a_slab_in_many_launches_waits_for_no_exchange() {
     // Two passes, of launches for points deep inside and around.
     let case = stencil25([90, 20, 30], 4, 2);
-    let variant = host::stencil25::LAB.for_several().unwrap();
+    let variant = host::stencil25::LAB.usual_on_several().unwrap();
     let plan = variant.record_for(&case, 3).unwrap();
     let all = waits_for(&plan);
     let commands: Vec<Command<'_>> = plan.commands().collect();
@@ -519,7 +519,7 @@ proptest! {
         let source = [at(0, source.0), at(1, source.1), at(2, source.2)];
         let case = stencil25(extents, steps, shell).with_first_step(60);
         let case = case.with_source_point(source).unwrap();
-        let variant = host::stencil25::LAB.for_several().unwrap();
+        let variant = host::stencil25::LAB.usual_on_several().unwrap();
         let shape = &variant.shapes[shape % variant.shapes.len()];
         compared_in_order(order, "stencil25", &case, &shape.name, count).unwrap();
     }

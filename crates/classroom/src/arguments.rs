@@ -7,8 +7,8 @@ use std::sync::Once;
 use grading::lab_spec::{self, LabSpec, LabSpecError};
 
 use exit::CommandError;
-use host::course_root;
 use page::escape;
+use select::course_root;
 use terminal::look::Look;
 
 /// A seed, or the number of a draw.

@@ -32,7 +32,7 @@ use super::all::{Class, grade_all, named};
 use super::arguments::{course_root, lab_file_here, number, read_lab_file};
 use super::report::ReportArgs;
 use exit::{CommandError, Ending};
-use lab::devices::{Gpus, Machine, Wanted};
+use select::devices::{Gpus, Machine, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 use units::as_typed;
@@ -277,7 +277,7 @@ impl Grader {
     /// Grades nothing: knows how submissions are graded on a device of another machine.
     fn without_devices(settings: &GradeSettings) -> Result<Grader, CommandError> {
         if let Some(name) = &settings.lab {
-            lab::catalogue::select(labs(), Some(name))
+            select::catalogue::select(labs(), Some(name))
                 .map_err(|failure| failure.context("--lab"))?;
         }
         if settings.device == Some(Wanted::Cpu) {

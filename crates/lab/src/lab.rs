@@ -1,11 +1,10 @@
 //! A lab, as data.
 
 use std::fmt;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
-use device::DeviceInfo;
 use device::module::Module;
-use plan::{InterfaceInfo, Plan, Target};
+use plan::{InterfaceInfo, Plan};
 
 use crate::case::LabCase;
 use crate::params::{CaseError, CaseParams, Parameter, Values};
@@ -35,8 +34,6 @@ pub struct Lab {
     /// The built-in solutions; the first is the plain one that others are compared with. A copy of
     /// the course without solutions has none.
     pub variants: Vec<Variant>,
-    /// Solutions that are not built in, from folders that `--submission` names: [`Lab::submit`].
-    pub submitted: OnceLock<Vec<Variant>>,
     /// The parameters that are one number in a case of equal extents, and the least that it may be.
     pub extents: (&'static str, u32),
     /// A case of this extent along each axis, with as little to do as can be; refuses extents that
@@ -116,50 +113,18 @@ impl Lab {
         self.extents.0.split(" = ")
     }
 
-    /// Adds solutions that are not built in. They come after the built-in ones wherever a command
-    /// goes through variants.
-    ///
-    /// # Panics
-    ///
-    /// At the second call: a command line is read once.
-    pub fn submit(&self, variants: Vec<Variant>) {
-        let set = self.submitted.set(variants);
-        assert!(set.is_ok(), "submissions of lab `{}` are there", self.name);
+    /// The variant that computes where none is named: that marked [`Variant::usual`], or else the
+    /// first. None in a copy of the course without solutions.
+    pub fn usual(&self) -> Option<&Variant> {
+        let marked = self.variants.iter().find(|variant| variant.is_usual);
+        marked.or(self.variants.first())
     }
 
-    /// The solutions that [`Lab::submit`] added.
-    pub fn submitted(&self) -> &[Variant] {
-        self.submitted.get().map_or(&[], Vec::as_slice)
-    }
-
-    /// The built-in variant that is known to be the fastest for this case, if there is one and
-    /// devices like this one run it.
-    pub fn winner(
-        &self,
-        case: &dyn LabCase,
-        info: &DeviceInfo,
-        target: Target,
-    ) -> Option<&Variant> {
-        let wins =
-            |variant: &&Variant| variant.wins(case, target) && variant.runs(case, info, target);
-        self.variants.iter().find(wins)
-    }
-
-    /// The built-in variant for this case on several devices like this one: the winner, or else
-    /// [`Lab::for_several`]'s.
-    pub fn on_several(
-        &self,
-        case: &dyn LabCase,
-        info: &DeviceInfo,
-        target: Target,
-    ) -> Option<&Variant> {
-        self.winner(case, info, target)
-            .or_else(|| self.for_several())
-    }
-
-    /// The built-in variant for several devices where none is known to win, if there is one.
-    pub fn for_several(&self) -> Option<&Variant> {
-        self.variants.iter().find(|variant| variant.is_for_several)
+    /// The variant that computes on several devices where none is named, if the lab has one:
+    /// [`Variant::usual_on_several`].
+    pub fn usual_on_several(&self) -> Option<&Variant> {
+        let mut variants = self.variants.iter();
+        variants.find(|variant| variant.is_usual_on_several)
     }
 
     /// The variant of this name, or of `NAME@LABEL`: that variant in one of its shapes.

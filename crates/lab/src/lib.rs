@@ -1,4 +1,4 @@
-//! The lab contract: what a lab declares, and what commands do with that.
+//! The lab contract: what a lab declares. Which of it a command is about is crate `select`'s.
 //!
 //! # Purpose
 //!
@@ -15,7 +15,7 @@
 //!   them.
 //! - **A variant** is a handle, `&Variant`. It has its kernels, records its plan of a case
 //!   ([`Variant::record`]), and knows how its results are compared ([`Variant::check`]). Names are
-//!   looked up once, where a command line is read ([`catalogue`]).
+//!   looked up once, where a command line is read (crate `select`).
 //!
 //! # Reading order
 //!
@@ -25,21 +25,16 @@
 //!    blocks a multiprocessor holds;
 //! 4. `lab`: a lab, and lookups by name;
 //! 5. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 6. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU;
-//! 7. [`catalogue`], [`devices`]: the labs, variants, cases and devices that a command names;
-//! 8. [`memory_advice`]: the case that would fit where memory is short.
+//! 6. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
 //!
 //! # Limits
 //!
 //! A variant takes cases of its own lab only: any other is a bug, and panics.
 
 mod case;
-pub mod catalogue;
 mod counted;
 mod demand;
-pub mod devices;
 mod lab;
-pub mod memory_advice;
 pub mod occupancy;
 mod params;
 pub mod run;

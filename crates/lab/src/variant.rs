@@ -56,8 +56,10 @@ pub struct Variant {
     /// The same in each shape in which it may be launched, the default one first. `NAME` is
     /// launched in the default shape, too. None for a variant without a choice.
     pub shapes: Vec<Variant>,
-    /// Whether it computes where several devices are asked for, and no variant is named.
-    pub is_for_several: bool,
+    /// Whether it computes where no variant is named: see [`Variant::usual`].
+    pub is_usual: bool,
+    /// The same where several devices are asked for.
+    pub is_usual_on_several: bool,
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
@@ -85,7 +87,8 @@ impl Variant {
             has_parts: true,
             module,
             shapes: Vec::new(),
-            is_for_several: false,
+            is_usual: false,
+            is_usual_on_several: false,
             record: Box::new(record),
             bytes: None,
             demand: None,
@@ -150,14 +153,9 @@ impl Variant {
         wins.is_some_and(|wins| wins(case, target.into()))
     }
 
-    /// Whether it is tuned for cases like this one: all, or for a variant on request those that it
-    /// wins on one device, where some are known.
-    ///
-    /// # Panics
-    ///
-    /// As [`Variant::record`].
-    pub fn is_for(&self, case: &dyn LabCase) -> bool {
-        !self.on_request || self.wins.is_none() || self.wins(case, 1)
+    /// Whether its lab says for which cases it is the fastest.
+    pub fn has_wins(&self) -> bool {
+        self.wins.is_some()
     }
 
     /// The same that records whole cases alone, and no parts of them.
@@ -176,9 +174,17 @@ impl Variant {
         self
     }
 
-    /// The same as the lab's variant for several devices: it uses as many as it is given.
-    pub fn for_several(mut self) -> Variant {
-        self.is_for_several = true;
+    /// The one of its lab that `harness run` takes where none is named and none is known to win. A
+    /// lab that marks none has its first.
+    pub fn usual(mut self) -> Variant {
+        self.is_usual = true;
+        self
+    }
+
+    /// The one of its lab that is taken on several devices where none is named and none is known to
+    /// win: it uses as many as it is given.
+    pub fn usual_on_several(mut self) -> Variant {
+        self.is_usual_on_several = true;
         self
     }
 

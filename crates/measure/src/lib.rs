@@ -44,4 +44,3 @@ mod peer;
 pub mod perf;
 pub mod register_cap;
 pub mod tune;
-pub mod tuned;

@@ -4,7 +4,7 @@ pub mod ptx;
 
 use std::fmt::{Display, Formatter};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::Duration;
 
 use device::{
@@ -12,10 +12,10 @@ use device::{
     Module, NamedBuffers, Session, Timing, check,
 };
 use device::{DeviceError, DriverError, Segments, Spills};
-use lab::devices::Machine;
 use lab::{Cpu, Lab, LabCase, Parameter, Variant, Work, boxed, downcast};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
+use select::devices::Machine;
 use terminal::progress::{NoProgress, Progress};
 
 /// The only lab.
@@ -98,7 +98,6 @@ fn doubling(variants: Vec<Variant>) -> Lab {
         seed_bits: 64,
         module: Arc::clone(&MODULE),
         variants,
-        submitted: OnceLock::new(),
         extents: ("n", 1),
         of_extent: |n| Ok(Box::new(numbers(n as usize, 1))),
         from_values: |values| Ok(Box::new(numbers(values.get("n")?, values.get("steps")?))),

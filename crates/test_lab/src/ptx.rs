@@ -4,7 +4,7 @@
 //! Every variant computes y = 3 x, one thread an element, in blocks of 64 threads.
 
 use std::fmt::{Display, Formatter};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use device::{Element, Error, Module, NamedBuffers};
@@ -41,7 +41,6 @@ pub static TRIPLING: LazyLock<Lab> = LazyLock::new(|| {
         seed_bits: 64,
         module,
         variants,
-        submitted: OnceLock::new(),
         extents: ("blocks", 1),
         of_extent: |blocks| Ok(Box::new(Numbers { blocks })),
         from_values: |values| {

@@ -1,7 +1,7 @@
 //! The lab `heat1d`: heat in a rod whose ends keep their temperatures.
 
 use std::fmt;
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::heat1d::step;
@@ -32,7 +32,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("heat1d"),
     variants: crate::solutions::built_in!(heat1d),
-    submitted: OnceLock::new(),
     extents: ("n", 3),
     of_extent: |n| Ok(Box::new(Heat1d::new(n, 1, K)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

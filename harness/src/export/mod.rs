@@ -19,11 +19,11 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 
 use exit::{CommandError, Ending};
-use host::course_root;
-use lab::catalogue::needs_solutions;
 use output_files::input::{self, read, text};
 use output_files::native::make_executable;
 use output_files::{OutputFolder, OutputPath};
+use select::catalogue::needs_solutions;
+use select::course_root;
 use terminal::stdout::Out;
 
 use crate::new_project;

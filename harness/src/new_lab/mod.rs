@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use exit::{CommandError, Ending};
-use host::course_root;
-use lab::catalogue::needs_solutions;
 use output_files::OutputFiles;
 use output_files::input::{own_text, unreadable};
+use select::catalogue::needs_solutions;
+use select::course_root;
 use terminal::stdout::Out;
 use units::count;
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use exit::{CommandError, Ending};
-use host::course_root;
 use output_files::{OutputFolder, OutputPath};
+use select::course_root;
 use terminal::stdout::Out;
 
 use crate::new_lab::KEYWORDS;

@@ -10,8 +10,8 @@ use serde::Serialize;
 
 use super::flags::Extents;
 use exit::{CommandError, Ending};
-use lab::catalogue::{self, SubmissionArg, needs_solutions};
-use lab::devices::{Machine, Named, Wanted};
+use select::catalogue::{self, SubmissionArg, Submitted, needs_solutions};
+use select::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::look::Look;
 use terminal::stdout::Out;
@@ -74,12 +74,21 @@ struct Report {
 /// # Errors
 ///
 /// Invalid arguments, a missing device.
-pub fn run(args: &MataddArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &MataddArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let machine = Machine::discover(args.device.as_slice(), Sanitize::ALL);
-    run_on(args, &machine, out)
+    run_on(args, submitted, &machine, out)
 }
 
-fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+fn run_on(
+    args: &MataddArgs,
+    submitted: Submitted,
+    machine: &Machine,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     if args.device == Some(Wanted::Cpu) {
         return Err(CommandError::Input(
             "--device cpu: it has no grid of threads; name cuda or emulated".to_owned(),
@@ -89,7 +98,7 @@ fn run_on(args: &MataddArgs, machine: &Machine, out: &mut Out<'_>) -> Result<End
     catalogue::one_solution("--check-index", looked_at, &args.own)?;
     let Extents([n_x, n_y]) = args.shape;
     let json = args.json.open()?;
-    let report = match (&args.check_index, LAB.submitted()) {
+    let report = match (&args.check_index, submitted.of(&LAB)) {
         (Some(Some(name)), _) => args.of_built_in(name, machine)?,
         (_, [.., own]) => args.of_submission(own)?,
         (_, []) => {

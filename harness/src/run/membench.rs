@@ -14,8 +14,8 @@ use host::membench::{
 };
 
 use exit::{CommandError, Ending};
-use lab::devices::{Machine, Named, Wanted};
 use output_files::{OutputDocument, OutputPath};
+use select::devices::{Machine, Named, Wanted};
 use terminal::json::JsonArg;
 use terminal::progress::Bar;
 use terminal::stdout::Out;

@@ -22,7 +22,7 @@ mod wave2d;
 mod wave3d;
 
 use clap::{Args, Subcommand};
-use lab::catalogue::SubmissionArg;
+use select::catalogue::{SubmissionArg, Submitted};
 
 use exit::{CommandError, Ending};
 use terminal::stdout::Out;
@@ -57,13 +57,17 @@ enum RunLab {
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing. A
 /// wrong result is not an error: the report has it.
-pub fn run(args: &RunArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &RunArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     match &args.lab {
-        RunLab::Poisson(args) => poisson::run(args, out),
-        RunLab::Stencil25(args) => stencil25::run(args, out),
-        RunLab::Wave2d(args) => wave2d::run(args, out),
-        RunLab::Wave3d(args) => wave3d::run(args, out),
-        RunLab::Matadd(args) => matadd::run(args, out),
+        RunLab::Poisson(args) => poisson::run(args, submitted, out),
+        RunLab::Stencil25(args) => stencil25::run(args, submitted, out),
+        RunLab::Wave2d(args) => wave2d::run(args, submitted, out),
+        RunLab::Wave3d(args) => wave3d::run(args, submitted, out),
+        RunLab::Matadd(args) => matadd::run(args, submitted, out),
         RunLab::Membench(args) => membench::run(args, out),
     }
 }

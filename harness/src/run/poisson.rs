@@ -10,6 +10,8 @@ use device::check::find;
 use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
 use lab::{Cpu, LabCase};
 
+use select::catalogue::Submitted;
+
 use super::field_files::{FieldFormat, Lattice};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::processor::{DeviceArg, Processor};
@@ -84,7 +86,11 @@ const RULE: SamplingRule = SamplingRule {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &PoissonArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let problem = Poisson::new(args.n, args.iterations)
         .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))
         .map_err(of_flag)?;
@@ -92,7 +98,7 @@ pub fn run(args: &PoissonArgs, out: &mut Out<'_>) -> Result<Ending, CommandError
         .tolerance
         .map(|tolerance| Stop::new(tolerance, args.check_every));
     let stop = stop.transpose().map_err(of_flag)?;
-    let processor = args.device.processor(&LAB, &problem, "computes_source")?;
+    let processor = args.device.processor(&LAB, &problem, submitted)?;
     processor.compute(out, |processor, out| {
         solve(args, problem, stop.as_ref(), processor, out)
     })

@@ -2,17 +2,18 @@
 
 use std::sync::Arc;
 
-use ::ranks::Session;
+use ::ranks::{Session, World};
 use clap::Args;
 use device::Sanitize;
 use device::{Device, DeviceKind};
-use lab::{Lab, LabCase, Variant, target};
+use lab::{Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use lab::catalogue::{self, SubmissionArg, variant_of_run};
-use lab::devices::{Gpus, Machine, Wanted};
 use measure::cpu;
-use measure::tuned::Table;
+use select::catalogue::{self, SubmissionArg, Submitted};
+use select::choice::{self, On};
+use select::devices::{Gpus, Machine, Wanted};
+use select::tuned::Table;
 use terminal::stdout::Out;
 
 /// The flags that say what computes, and whether the CPU computes the same.
@@ -32,6 +33,10 @@ pub struct DeviceArg {
     gpus: Option<Gpus>,
     #[command(flatten)]
     own: SubmissionArg,
+    /// Tell which variant would run, in which launch shape and why, and what others there are;
+    /// compute nothing
+    #[arg(long)]
+    explain: bool,
     /// Do not compare the fields with the CPU's
     #[arg(long)]
     pub no_check: bool,
@@ -39,13 +44,15 @@ pub struct DeviceArg {
 
 /// The CPU, which runs the parallel reference, or a device and the variant that it runs.
 pub struct Processor {
-    machine: Machine,
+    device: Option<Box<dyn Device>>,
     /// As `--device` has it.
     pub name: Wanted,
     /// The lab of what is run.
     pub lab: &'static Lab,
     /// The variant that a device runs. A copy without built-in solutions has none, and no device.
     pub variant: Option<&'static Variant>,
+    /// The reasons of the choice, which are told instead of computing anything.
+    explanation: Option<Explanation>,
     /// The other processes that compute with this one.
     ranks: Option<Arc<Session>>,
 }
@@ -57,7 +64,7 @@ impl DeviceArg {
     }
 
     /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
-    /// that is named, or else `usual`, and on several GPUs the lab's variant for them.
+    /// that [`choose`] takes for the case there.
     ///
     /// # Errors
     ///
@@ -67,116 +74,202 @@ impl DeviceArg {
         &self,
         lab: &'static Lab,
         case: &dyn LabCase,
-        usual: &str,
+        submitted: Submitted,
     ) -> Result<Processor, CommandError> {
-        let name = self.variant.as_deref();
-        catalogue::one_solution("--variant", name, &self.own)?;
+        catalogue::one_solution("--variant", self.variant.as_deref(), &self.own)?;
+        let own = submitted.of(lab).last();
         let world = match self.device {
             // Each process computes by itself.
             Some(Wanted::Cpu) => None,
             _ => super::ranks::world()?,
         };
-        let is_several = self.gpus.is_some() || world.is_some();
-        let is_own = !self.own.submission.is_empty();
-        if is_several && !is_own {
+        if (self.gpus.is_some() || world.is_some()) && own.is_none() {
             self.needs_several(lab)?;
         }
-        let several = lab.for_several().filter(|_| is_several);
-        let usual = several.map_or(usual, |variant| &variant.name);
-        let (variant, wanted) = variant_of_run(lab, name.unwrap_or(usual), self.device)?;
-        if let Some(world) = world {
-            let facts = [
-                ("lab", lab.name.to_owned()),
-                (
-                    "variant",
-                    variant.map_or("", |variant| &variant.name).to_owned(),
-                ),
-                (
-                    "problem",
-                    format!("{}, {}", case.label(), case.problem_json()),
-                ),
-            ];
-            let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
-            let wanted = wanted.unwrap_or(Wanted::Cuda(0));
-            let kernels = variant.map_or(&lab.module, |variant| &variant.module);
-            let (device, session) =
-                super::ranks::meet(&world, wanted, self.gpus.as_ref(), kernels, facts)?;
-            let chosen = variant
-                .map(|variant| {
-                    let own = shaped(lab, variant, case, device.as_ref())?;
-                    super::ranks::firsts_shape(&session, variant, own)
-                })
-                .transpose();
-            return match chosen {
-                Ok(variant) => Ok(Processor {
-                    ranks: Some(session),
-                    ..Processor::of(device, lab, variant)
-                }),
-                Err(failure) => {
-                    drop(device);
-                    super::ranks::end(session, Err(&failure))?;
-                    Err(failure)
-                }
-            };
-        }
-        if let Some(gpus) = &self.gpus {
-            let joined = gpus.joined(wanted)?;
-            let target = joined.target(joined.device.count());
-            let device = joined.device;
-            let variant = match self.variant {
-                None if !is_own && variant.is_some() => lab.on_several(case, device.info(), target),
-                _ => variant,
-            };
-            let variant = variant
-                .map(|variant| shaped(lab, variant, case, device.as_ref()))
-                .transpose()?;
-            return Ok(Processor::of(device, lab, variant));
-        }
-        let machine = Machine::discover(&[wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
-        let chosen = machine.choose(wanted.as_slice())?;
-        let name = chosen
-            .devices
-            .first()
-            .map_or(Wanted::Cpu, |named| named.name);
-        let device = chosen.devices.first().map(|named| named.device);
-        if device.is_none() {
-            self.needs_device()?;
-        }
-        let winner = match self.variant {
-            None if !is_own => device.and_then(|device| winner(lab, case, device)),
-            _ => None,
+        // A copy without built-in solutions has no variant to run, and computes on the CPU.
+        let wanted = match own.is_none() && lab.variants.is_empty() {
+            true => self.on_cpu_alone()?,
+            false => self.device,
         };
-        let variant = match winner.or(variant).zip(device) {
-            Some((variant, device)) => Some(shaped(lab, variant, case, device)?),
-            None => variant,
+        let name = self.variant.as_deref().filter(|_| !lab.variants.is_empty());
+        let named = match own {
+            Some(own) => Some(own),
+            None => name.map(|name| catalogue::variant(lab, name)).transpose()?,
         };
-        Ok(Processor {
-            machine,
-            name,
+        let wish = Wish {
             lab,
-            variant,
-            ranks: None,
+            case,
+            named,
+            wanted,
+            explains: self.explain,
+        };
+        if let Some(world) = world {
+            return wish.in_world(&world, self.gpus.as_ref());
+        }
+        match &self.gpus {
+            Some(gpus) => wish.on_several(gpus),
+            None => self.on_one(&wish),
+        }
+    }
+
+    /// The device that is named, or else the first GPU, or else the CPU.
+    fn on_one(&self, wish: &Wish<'_>) -> Result<Processor, CommandError> {
+        let machine = Machine::discover(&[wish.wanted.unwrap_or(Wanted::Cuda(0))], Sanitize::NONE);
+        let found = machine.choose(wish.wanted.as_slice())?.devices;
+        let Some(name) = found.first().map(|named| named.name) else {
+            self.needs_device()?;
+            return Ok(wish.on_cpu(self.device.is_some()));
+        };
+        let device = machine.into_device(name).expect("it was found there");
+        let choice = wish.choose(On::device(device.as_ref()))?;
+        Ok(wish.processor(device, choice))
+    }
+
+    /// The CPU, which is the only device of a copy of the course without built-in solutions.
+    fn on_cpu_alone(&self) -> Result<Option<Wanted>, CommandError> {
+        match self.device {
+            None | Some(Wanted::Cpu) => Ok(Some(Wanted::Cpu)),
+            Some(device) => Err(CommandError::Input(format!(
+                "--device {device}: this copy of the course has no built-in solution that could run there; \
+                 `--submission DIR` runs yours, `--device cpu` the reference"
+            ))),
+        }
+    }
+}
+
+/// What a run computes, and what its command line says of how.
+struct Wish<'r> {
+    lab: &'static Lab,
+    case: &'r dyn LabCase,
+    /// The variant or the submission that is named.
+    named: Option<&'static Variant>,
+    /// The device that is named.
+    wanted: Option<Wanted>,
+    /// Whether the choice is told, and nothing computed.
+    explains: bool,
+}
+
+impl Wish<'_> {
+    /// The choice on these devices, and its reasons where they are asked for.
+    fn choose(&self, on: On<'_>) -> Result<Chosen, CommandError> {
+        let tuned = Table::in_force(host::labs())?;
+        let choice = choice::choose(self.lab, self.case, on, self.named, &tuned);
+        let why = choice.as_ref().filter(|_| self.explains);
+        Ok(Chosen {
+            why: why.map(|choice| choice::explain(self.lab, self.case, on, choice)),
+            variant: choice.map(|choice| choice.shape.launched),
         })
     }
-}
 
-/// The lab's winner, if this is a GPU.
-fn winner(lab: &'static Lab, case: &dyn LabCase, device: &dyn Device) -> Option<&'static Variant> {
-    let info = device.info();
-    if info.kind != DeviceKind::Cuda {
-        return None;
+    /// The devices as they are named, and the variant that they run.
+    fn processor(&self, device: Box<dyn Device>, chosen: Chosen) -> Processor {
+        let info = device.info();
+        let name = match info.kind {
+            DeviceKind::Cuda => Wanted::Cuda(info.ordinal),
+            DeviceKind::Emulated => Wanted::Emulated,
+        };
+        Processor {
+            device: Some(device),
+            variant: chosen.variant,
+            ..self.without_device(name, chosen.why)
+        }
     }
-    lab.winner(case, info, target(info, 1))
+
+    /// The CPU, since it is named, or there is no GPU.
+    fn on_cpu(&self, is_named: bool) -> Processor {
+        let why = match is_named {
+            true => "--device names it",
+            false => "this machine has no GPU that kernels run on, and --device names nothing else",
+        };
+        let mut lines = vec![format!(
+            "the CPU computes the reference, and no variant: {why}"
+        )];
+        if let Some(usual) = self.lab.usual() {
+            let usual = &usual.name;
+            lines.push(format!(
+                "--device emulated runs {usual} without a GPU, on a small problem"
+            ));
+        }
+        self.without_device(Wanted::Cpu, self.explains.then_some(lines))
+    }
+
+    fn without_device(&self, name: Wanted, why: Option<Vec<String>>) -> Processor {
+        let title = format!("{}  {}", self.lab.name, self.case.label());
+        Processor {
+            device: None,
+            name,
+            lab: self.lab,
+            variant: None,
+            explanation: why.map(|lines| Explanation { title, lines }),
+            ranks: None,
+        }
+    }
+
+    /// Several GPUs of this process.
+    fn on_several(&self, gpus: &Gpus) -> Result<Processor, CommandError> {
+        let joined = gpus.joined(self.wanted)?;
+        let target = joined.target(joined.device.count());
+        let choice = self.choose(On::several(joined.device.info(), target))?;
+        Ok(self.processor(joined.device, choice))
+    }
+
+    /// The devices of all processes together.
+    fn in_world(&self, world: &World, gpus: Option<&Gpus>) -> Result<Processor, CommandError> {
+        let variant = choice::of_processes(self.lab, self.named);
+        let problem = format!("{}, {}", self.case.label(), self.case.problem_json());
+        let name = variant.map_or("", |variant| &variant.name);
+        let facts = [
+            ("lab", self.lab.name.to_owned()),
+            ("variant", name.to_owned()),
+            ("problem", problem),
+        ];
+        let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+        let wanted = self.wanted.unwrap_or(Wanted::Cuda(0));
+        let kernels = variant.map_or(&self.lab.module, |variant| &variant.module);
+        let (device, session) = super::ranks::meet(world, wanted, gpus, kernels, facts)?;
+        let chosen = self
+            .choose(On::of_processes(device.as_ref()))
+            .and_then(|mut chosen| {
+                if let Some((variant, own)) = variant.zip(chosen.variant) {
+                    chosen.variant = Some(super::ranks::firsts_shape(&session, variant, own)?);
+                }
+                Ok(chosen)
+            });
+        match chosen {
+            Ok(chosen) => Ok(Processor {
+                ranks: Some(session),
+                ..self.processor(device, chosen)
+            }),
+            Err(failure) => {
+                drop(device);
+                super::ranks::end(session, Err(&failure))?;
+                Err(failure)
+            }
+        }
+    }
 }
 
-/// The variant in the shape that was found for the case on this device, or on these.
-fn shaped(
-    lab: &Lab,
-    variant: &'static Variant,
-    case: &dyn LabCase,
-    device: &dyn Device,
-) -> Result<&'static Variant, CommandError> {
-    Ok(Table::in_force()?.choose(lab, variant, case, device.info(), device.count()))
+/// The variant in its shape, and the reasons if they are asked for.
+struct Chosen {
+    variant: Option<&'static Variant>,
+    why: Option<Vec<String>>,
+}
+
+/// Why this variant, in this shape, on this device.
+struct Explanation {
+    title: String,
+    lines: Vec<String>,
+}
+
+impl Explanation {
+    fn print(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+        let look = out.look();
+        out.line(look.title(&look.wrapped(&self.title, 0)))?;
+        for line in &self.lines {
+            out.line(look.wrapped(line, 2))?;
+        }
+        Ok(Ending::Fine)
+    }
 }
 
 impl DeviceArg {
@@ -197,7 +290,7 @@ impl DeviceArg {
     /// Refuses several GPUs for a lab that has no variant for them.
     fn needs_several(&self, lab: &Lab) -> Result<(), CommandError> {
         let (name, variants) = (lab.name, &lab.variants);
-        if variants.is_empty() || lab.for_several().is_some() {
+        if variants.is_empty() || lab.usual_on_several().is_some() {
             return Ok(());
         }
         Err(CommandError::Input(match &self.gpus {
@@ -212,26 +305,7 @@ impl DeviceArg {
 }
 
 impl Processor {
-    /// A device, which may be several, and the variant that it runs.
-    fn of(
-        device: Box<dyn Device>,
-        lab: &'static Lab,
-        variant: Option<&'static Variant>,
-    ) -> Processor {
-        let (kind, ordinal) = (device.info().kind, device.info().ordinal);
-        Processor {
-            machine: Machine::new(vec![(kind, Ok(vec![device]))]),
-            name: match kind {
-                DeviceKind::Cuda => Wanted::Cuda(ordinal),
-                DeviceKind::Emulated => Wanted::Emulated,
-            },
-            lab,
-            variant,
-            ranks: None,
-        }
-    }
-
-    /// Computes something, and tells the other processes, if there are any, how it ended. Of these,
+    /// Computes something, or explains the choice, and tells the other processes, if there are any, how it ended. Of these,
     /// the first alone writes a report.
     ///
     /// # Errors
@@ -242,11 +316,15 @@ impl Processor {
         out: &mut Out<'_>,
         compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, CommandError>,
     ) -> Result<Ending, CommandError> {
-        if self.is_first() {
-            let ended = compute(&self, out);
-            return self.end(ended);
-        }
-        let ended = compute(&self, &mut Out::new(std::io::sink(), out.look()));
+        let mut nowhere = Out::new(std::io::sink(), out.look());
+        let out = match self.is_first() {
+            true => out,
+            false => &mut nowhere,
+        };
+        let ended = match &self.explanation {
+            Some(explanation) => explanation.print(out),
+            None => compute(&self, out),
+        };
         self.end(ended)
     }
 
@@ -275,8 +353,7 @@ impl Processor {
 
     /// The device; `None` for the CPU.
     pub fn device(&self) -> Option<&dyn Device> {
-        let chosen = self.machine.choose(&[self.name]).ok()?;
-        chosen.devices.first().map(|named| named.device)
+        self.device.as_deref()
     }
 
     /// For headings: `naive on cuda (NVIDIA ...)`, `CPU reference (...)`.

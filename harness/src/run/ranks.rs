@@ -12,9 +12,9 @@ use device::{EmulatedDevice, Options, RankedDevice, Sanitize, Share};
 
 use exit::CommandError;
 use lab::Variant;
-use lab::devices::{Gpus, Wanted};
 use output_files::digest::sha256;
 use output_files::interrupt;
+use select::devices::{Gpus, Wanted};
 
 /// This process among those that a launcher started. `None` if it is alone.
 ///

@@ -8,6 +8,8 @@ use clap::{Args, ValueEnum};
 use host::stencil25::{LAB, Model, Start, Stencil25};
 use lab::CaseError;
 
+use select::catalogue::Submitted;
+
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::npy;
@@ -108,10 +110,14 @@ enum InitialFields {
 ///
 /// Invalid arguments, a model that cannot be read, a path that cannot be written, a device that was
 /// named and is missing.
-pub fn run(args: &Stencil25Args, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &Stencil25Args,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
-    let processor = args.device.processor(&LAB, &problem, "gmem")?;
+    let processor = args.device.processor(&LAB, &problem, submitted)?;
     let period = period(args);
     let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {

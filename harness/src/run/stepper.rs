@@ -16,7 +16,7 @@ use terminal::progress::{NoProgress, Progress};
 use super::processor::Processor;
 use super::receivers::{Receivers, SAMPLES, part};
 use exit::CommandError;
-use lab::memory_advice;
+use select::memory_advice;
 use stats::{SamplingRule, Summary};
 use terminal::progress::Bar;
 use units::count;
@@ -403,11 +403,12 @@ mod tests {
     use host::wave2d::Wave2d;
     use host::wave3d::{Start, Wave3d};
     use lab::{Cpu, Lab};
+    use select::catalogue::Submitted;
 
-    fn processor(lab: &'static Lab, usual: &str, device: &str) -> Processor {
+    fn processor(lab: &'static Lab, device: &str) -> Processor {
         let arg: DeviceArg = parse(&[device]);
         let case = lab.small_cases().remove(0);
-        arg.processor(lab, case.as_ref(), usual).unwrap()
+        arg.processor(lab, case.as_ref(), Submitted::NONE).unwrap()
     }
 
     /// The problem in pieces is the problem in one.
@@ -417,7 +418,7 @@ mod tests {
         pieces: &[u32],
         done: &[u32],
     ) {
-        let processor = processor(lab, &lab.variants[0].name, "--device=cpu");
+        let processor = processor(lab, "--device=cpu");
         let mut stepper = Stepper::new(problem.clone(), &processor, None).unwrap();
         let mut steps = Vec::new();
         for piece in pieces {
@@ -454,7 +455,7 @@ mod tests {
     fn every_bit_is_compared() {
         let problem = Wave3d::new([5, 6, 7], 4).unwrap();
         let problem = problem.with_start(Start::Random { seed: 1.into() });
-        let processor = processor(&host::wave3d::LAB, "single", "--device=emulated");
+        let processor = processor(&host::wave3d::LAB, "--device=emulated");
         let mut stepper = Stepper::new(problem, &processor, None).unwrap();
         let mut comparison = Comparison::default();
         stepper.advance(2, None).unwrap();

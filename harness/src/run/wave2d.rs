@@ -5,6 +5,8 @@ use host::wave2d::{LAB, Start, Wave2d};
 use kernels_gpu::wave2d::Scene;
 use lab::CaseError;
 
+use select::catalogue::Submitted;
+
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::pictures::Animation;
@@ -73,9 +75,13 @@ enum InitialFields {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &Wave2dArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &Wave2dArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
-    let processor = args.device.processor(&LAB, &problem, "naive")?;
+    let processor = args.device.processor(&LAB, &problem, submitted)?;
     let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
         let records = match processor.is_first() {

@@ -6,6 +6,8 @@ use clap::{Args, ValueEnum};
 use host::wave3d::{LAB, Start, Wave3d};
 use lab::CaseError;
 
+use select::catalogue::Submitted;
+
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
 use super::flags::{Extents, at_least_1, of_flag};
 use super::processor::{DeviceArg, Processor};
@@ -60,9 +62,13 @@ enum InitialFields {
 /// # Errors
 ///
 /// Invalid arguments, a path that cannot be written, a device that was named and is missing.
-pub fn run(args: &Wave3dArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &Wave3dArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let problem = problem(args)?;
-    let processor = args.device.processor(&LAB, &problem, "single")?;
+    let processor = args.device.processor(&LAB, &problem, submitted)?;
     processor.compute(out, |processor, out| {
         compute(args, &problem, processor, out)
     })

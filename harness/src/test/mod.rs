@@ -14,10 +14,10 @@ use host::labs;
 use lab::Lab;
 
 use exit::{CommandError, Ending};
-use lab::catalogue::{self, SubmissionArg};
-use lab::devices::{Machine, Wanted};
-use measure::tuned::Table;
 use report::{LabReport, Report};
+use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
+use select::devices::{Machine, Wanted};
+use select::tuned::Table;
 use suite::{Pace, Suite};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
@@ -71,30 +71,41 @@ impl TestArgs {
 ///
 /// Invalid arguments, or a device that was asked for and is missing. A wrong result is not an
 /// error: it is in the report.
-pub fn run(args: &TestArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &TestArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let machine = Machine::discover(&args.device, args.sanitize());
-    run_on(args, labs(), &machine, &Table::in_force()?, out)
+    run_on(
+        args,
+        labs(),
+        submitted,
+        &machine,
+        &Table::in_force(labs())?,
+        out,
+    )
 }
 
 fn run_on(
     args: &TestArgs,
     labs: &[&'static Lab],
+    submitted: Submitted,
     machine: &Machine,
     tuned: &Table,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     catalogue::needs_device(&args.device, &args.variant, &args.own)?;
     let labs = catalogue::select(labs, args.lab.as_deref())?;
-    let mut labs = catalogue::variants(&labs, &args.variant)?;
-    catalogue::leave_submissions_alone(&mut labs, &args.variant);
+    let labs = catalogue::for_its_own_sake(&labs, &args.variant, submitted)?;
     let params = catalogue::params(&args.param)?;
     let chosen = machine.choose(&args.device)?;
     let json = args.json.open()?;
 
     let began = Instant::now();
-    let has_no_variants = labs.iter().all(|(_, variants)| variants.is_empty());
+    let has_no_variants = labs.iter().all(|of| of.variants.is_empty());
     let mut suites = Vec::new();
-    for (lab, variants) in labs {
+    for OfLab { lab, variants } in labs {
         let cases = match &params {
             None => lab.small_cases(),
             Some(params) => vec![catalogue::own_case(lab, params)?],

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 use exit::Ending;
-use lab::devices::Absent;
+use select::devices::Absent;
 use terminal::look::Look;
 use units::{count, waited};
 

@@ -10,9 +10,9 @@ use terminal::progress::NoProgress;
 use super::grid::Grid;
 use super::report::{Status, TestResult};
 use exit::CommandError;
-use lab::devices::{Chosen, Wanted};
-use lab::memory_advice;
-use measure::tuned::Table;
+use select::devices::{Chosen, Wanted};
+use select::memory_advice;
+use select::tuned::Table;
 use terminal::look::Look;
 use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
@@ -174,7 +174,8 @@ fn test(
             .reference_from(inputs, Cpu::Parallel, &NoProgress)
             .map(|got| check::exact(expected, &got)),
         Some((variant, device)) => {
-            let variant = tuned.choose(lab, variant, case, device.info(), device.count());
+            let (info, count) = (device.info(), device.count());
+            let variant = tuned.shape(lab, variant, case, info, count).launched;
             run_from(device, case, variant, inputs)
                 .and_then(|outcome| variant.check(case, inputs, expected, &outcome.outputs))
         }

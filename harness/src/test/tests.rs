@@ -14,7 +14,7 @@ fn tested_in(columns: usize, args: &TestArgs, machine: &Machine) -> (Ending, Str
     };
     let (labs, tuned) = (test_lab::labs(), Table::default());
     let mut out = Out::new(&mut text, look);
-    let ending = run_on(args, &labs, machine, &tuned, &mut out).unwrap();
+    let ending = run_on(args, &labs, Submitted::NONE, machine, &tuned, &mut out).unwrap();
     drop(out);
     let text = String::from_utf8(text).unwrap();
     assert_eq!(text.lines().find(|line| line.len() > columns), None);
@@ -102,6 +102,7 @@ fn checks_find_a_race_that_leaves_the_result_right() {
         let ending = run_on(
             &args,
             &[&test_lab::ptx::TRIPLING],
+            Submitted::NONE,
             &machine,
             &Table::default(),
             &mut out,

@@ -8,7 +8,7 @@ mod index;
 #[cfg(test)]
 mod tests;
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use kernels_gpu::matadd::add;
 use kernels_gpu::random::value;
@@ -34,7 +34,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("matadd"),
     variants: crate::solutions::built_in!(matadd),
-    submitted: OnceLock::new(),
     extents: ("n_x = n_y", 1),
     of_extent: |n| Ok(Box::new(MatAdd::new(n, n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

@@ -1,6 +1,6 @@
 //! The coalescing lab: the sum of all elements, modulo 2^32, which does not depend on the order.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 
 use kernels_gpu::membench::value;
 use rayon::prelude::*;
@@ -24,7 +24,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("membench"),
     variants: crate::solutions::built_in!(membench),
-    submitted: OnceLock::new(),
     extents: ("n", 1),
     of_extent: |n| Ok(Box::new(MemBench::new(n, 1, 256, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

@@ -1,6 +1,6 @@
 //! The lab's declaration.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use super::problem::{Poisson, Start};
@@ -25,7 +25,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("poisson"),
     variants: crate::solutions::built_in!(poisson),
-    submitted: OnceLock::new(),
     extents: ("n", 3),
     of_extent: |n| Ok(Box::new(Poisson::new(n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

@@ -1,6 +1,6 @@
 //! The lab's declaration.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::wave2d::AnyScene;
@@ -27,7 +27,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("wave2d"),
     variants: crate::solutions::built_in!(wave2d),
-    submitted: OnceLock::new(),
     extents: ("n_x = n_y", 2),
     of_extent: |n| Ok(Box::new(Wave2d::new(n, n, 1, AnyScene::NAMES[0])?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

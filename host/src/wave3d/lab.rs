@@ -1,6 +1,6 @@
 //! The lab's declaration.
 
-use std::sync::{LazyLock, OnceLock};
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use kernels_gpu::wave3d::Domain;
@@ -30,7 +30,6 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("wave3d"),
     variants: crate::solutions::built_in!(wave3d),
-    submitted: OnceLock::new(),
     extents: ("n_x = n_y = n_z", 3),
     of_extent: |n| Ok(Box::new(Wave3d::new([n; 3], 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),

@@ -46,6 +46,7 @@ pub fn variants() -> Vec<Variant> {
             "f from the point's position, a column of points per thread",
             |_| Box::new(computes_source::launch::Submission),
         )
+        .usual()
         .moving(computing_source)
         .tuned::<Poisson, _>(
             ComputesSource::DEFAULT,
@@ -65,7 +66,7 @@ pub fn variants() -> Vec<Variant> {
             "several iterations per launch, on tiles that stream through the planes",
             |_| Box::new(fast::launch::Submission),
         )
-        .for_several()
+        .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
         .modelled(Fast::DEFAULT, Fast::SPACE, demand),
         variant::<Poisson>(

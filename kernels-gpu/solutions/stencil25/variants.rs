@@ -66,7 +66,7 @@ pub fn variants() -> Vec<Variant> {
             "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",
             |_| Box::new(two_steps::launch::Submission),
         )
-        .for_several()
+        .usual_on_several()
         .tuned(
             TwoSteps::DEFAULT,
             TwoSteps::SPACE,

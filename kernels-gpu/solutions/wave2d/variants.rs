@@ -35,7 +35,7 @@ pub fn variants() -> Vec<Variant> {
             |_| Box::new(fast::launch::Shape::DEFAULT),
         )
         .fused()
-        .for_several()
+        .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
         variant::<Wave2d>(
             "fast_exact",

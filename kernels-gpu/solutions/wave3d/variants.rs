@@ -37,7 +37,7 @@ pub fn variants() -> Vec<Variant> {
             "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
             |_| Box::new(fast::launch::Submission),
         )
-        .for_several()
+        .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
         .modelled(Fast::DEFAULT, Fast::SPACE, demand),
         variant::<Wave3d>(

@@ -27,11 +27,11 @@ use super::arguments::read_lab_file;
 use exit::{CommandError, Ending};
 use grading::lab_spec::{self, Hints};
 use grading::report::GradeReport;
-use host::course_root;
-use lab::catalogue;
 use output_files::input::{text, unreadable};
 use output_files::native;
 use program::Program;
+use select::catalogue;
+use select::course_root;
 use terminal::progress::{Bar, Progress};
 use terminal::stdout::Out;
 

@@ -9,8 +9,8 @@ use output_files::ScratchFolder;
 
 use exit::CommandError;
 use grading::report::GradeReport;
-use host::course_root::COURSE_VARIABLE;
-use lab::devices::too_old;
+use select::course_root::COURSE_VARIABLE;
+use select::devices::too_old;
 
 /// The course's own submissions may be compiled where nothing keeps them from files.
 const OWN: &str = "--without-landlock";

@@ -32,10 +32,10 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use exit::{CommandError, Ending, codes};
-use host::course_root;
 use lab::CaseError;
-use lab::devices::Wanted;
 use output_files::interrupt;
+use select::course_root;
+use select::devices::Wanted;
 use terminal::stdout::Out;
 
 use super::grade::{Bars, GradeSettings, Grader, folder_within};

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use cuda::discover;
 use device::{Device, DeviceKind, Module};
 use host::find_lab;
-use lab::devices::Gpus;
 use plan::Plan;
+use select::devices::Gpus;
 use serde::{Deserialize, Serialize};
 use units::count;
 

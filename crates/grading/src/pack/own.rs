@@ -287,21 +287,21 @@ impl Submitted {
     }
 }
 
-/// Builds the submissions in these folders, and adds them to their lab: [`Lab::submit`]. They are
-/// called as the folders are written. They work for as long as the returned folders are there. A
-/// file is a bundle, which needs no compiler; `course_root` is asked for where there are folders.
+/// Builds the submissions in these folders, as variants of their lab. They are called as the folders
+/// are written. They work for as long as the returned folders are there. A file is a bundle, which
+/// needs no compiler; `course_root` is asked for where there are folders.
 ///
 /// # Errors
 ///
 /// [`CommandError::Input`] for a folder that is not there, or a file that is not a bundle;
 /// [`CommandError::Wrong`] for a submission that does not compile or uses what it may not;
 /// otherwise what the machine lacks.
-pub fn submit(
+pub fn built(
     lab: &'static Lab,
     folders: &[PathBuf],
     purpose: Purpose,
     course_root: impl Fn() -> Result<PathBuf, CommandError>,
-) -> Result<Vec<ScratchFolder>, CommandError> {
+) -> Result<(Vec<Variant>, Vec<ScratchFolder>), CommandError> {
     let mut names = HashSet::new();
     if let Some(twice) = folders.iter().find(|folder| !names.insert(named(folder))) {
         return Err(CommandError::Input(format!(
@@ -340,6 +340,5 @@ pub fn submit(
             }
         });
     }
-    lab.submit(variants);
-    Ok(scratch)
+    Ok((variants, scratch))
 }

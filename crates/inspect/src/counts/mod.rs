@@ -20,10 +20,11 @@ use device::run::run_once;
 use device::{COUNTS, Device, EmulatedDevice, KernelReport, Module, Options, Sanitize};
 use exit::{CommandError, Ending};
 use host::labs;
-use lab::catalogue::{self, SubmissionArg};
 use lab::{Lab, LabCase, Variant};
 use output_files::input::{text, unreadable};
 use output_files::{OutputDocument, OutputPath};
+use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
+use select::choice;
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -91,13 +92,18 @@ impl CountsArgs {
 /// # Errors
 ///
 /// Arguments that make no sense, files that cannot be read or written, and a kernel that fails.
-pub fn run(args: &CountsArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
-    run_on(args, labs(), &Toolkit::installed(), out)
+pub fn run(
+    args: &CountsArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
+    run_on(args, labs(), submitted, &Toolkit::installed(), out)
 }
 
 fn run_on(
     args: &CountsArgs,
     labs: &[&'static Lab],
+    submitted: Submitted,
     toolkit: &Toolkit,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
@@ -126,7 +132,7 @@ fn run_on(
     let (counts, missing) = if args.is_ptx() {
         of_file(Path::new(&args.of), toolkit)?
     } else {
-        of_lab(args, labs, toolkit)?
+        of_lab(args, labs, submitted, toolkit)?
     };
     let look = out.look();
     let mut ending = Ending::Fine;
@@ -159,12 +165,12 @@ type Counted = (Counts, Option<String>);
 fn of_lab(
     args: &CountsArgs,
     labs: &[&'static Lab],
+    submitted: Submitted,
     toolkit: &Toolkit,
 ) -> Result<Counted, CommandError> {
     let labs = catalogue::select(labs, Some(&args.of))?;
-    let mut labs = catalogue::measured(&labs, &args.variant)?;
-    catalogue::leave_submissions_alone(&mut labs, &args.variant);
-    let (lab, variants) = &labs[0];
+    let labs = choice::measured_for_its_own_sake(&labs, &args.variant, submitted)?;
+    let OfLab { lab, variants } = &labs[0];
     if variants.is_empty() {
         return Err(CommandError::Input(format!(
             "this copy of the course has no built-in variants to count; `harness counts {0} --submission labs/{0}/starter` counts yours",

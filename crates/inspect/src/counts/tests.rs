@@ -18,7 +18,7 @@ fn counts_with(args: &[&str], toolkit: &Toolkit) -> (Result<Ending, CommandError
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(&args, &[&TRIPLING], toolkit, &mut out);
+    let ending = run_on(&args, &[&TRIPLING], Submitted::NONE, toolkit, &mut out);
     drop(out);
     (ending, String::from_utf8(text).unwrap())
 }

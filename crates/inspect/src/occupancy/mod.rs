@@ -10,8 +10,8 @@ use device::Sanitize;
 use lab::occupancy::{BlockNeeds, Gpu, OccupancyError, occupancy};
 
 use exit::{CommandError, Ending};
-use lab::devices::{Machine, Wanted};
 use report::{Latency, Report};
+use select::devices::{Machine, Wanted};
 use terminal::stdout::Out;
 
 /// Arguments of `harness occupancy`.

@@ -18,11 +18,12 @@ use lab::{Cpu, Lab, LabCase, Variant};
 use crate::toolkit::Toolkit;
 use exit::{CommandError, Ending};
 use kernel::KernelProfile;
-use lab::catalogue::{self, SubmissionArg};
-use lab::memory_advice;
 use lab::run::explain;
 use listing::Shown;
 use report::{Outcome, Report, VariantProfile};
+use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
+use select::choice;
+use select::memory_advice;
 use source::Sources;
 use terminal::json::JsonArg;
 use terminal::progress::Bar;
@@ -84,27 +85,38 @@ Times are not measured here: `harness perf` does that, on a GPU.";
 /// # Errors
 ///
 /// Invalid arguments. A kernel that fails or a wrong result is not an error: it is in the report.
-pub fn run(args: &ProfileArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &ProfileArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     // Checks do not change the counts and take time.
     let device = EmulatedDevice::new(Options {
         sanitize: Sanitize::NONE,
         ..Options::default()
     });
-    run_on(args, labs(), &device, &mut Sources::default(), out)
+    run_on(
+        args,
+        labs(),
+        submitted,
+        &device,
+        &mut Sources::default(),
+        out,
+    )
 }
 
 fn run_on(
     args: &ProfileArgs,
     labs: &[&'static Lab],
+    submitted: Submitted,
     device: &dyn Device,
     sources: &mut Sources,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let labs = catalogue::select(labs, Some(&args.lab))?;
-    let mut labs = catalogue::measured(&labs, &args.variant)?;
-    catalogue::leave_submissions_alone(&mut labs, &args.variant);
+    let labs = choice::measured_for_its_own_sake(&labs, &args.variant, submitted)?;
     let params = catalogue::params(&args.param)?;
-    let (lab, variants) = &labs[0];
+    let OfLab { lab, variants } = &labs[0];
     let Some(first) = variants.first() else {
         return Err(CommandError::Input(format!(
             "this copy of the course has no built-in variants to profile; `harness profile {0} --submission labs/{0}/starter` profiles yours",

@@ -29,7 +29,14 @@ fn profiled(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let mut sources = Sources::in_folders([folder.path().to_owned()]);
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(&args, &[&TRIPLING], &device, &mut sources, &mut out);
+    let ending = run_on(
+        &args,
+        &[&TRIPLING],
+        Submitted::NONE,
+        &device,
+        &mut sources,
+        &mut out,
+    );
     drop(out);
     (ending, String::from_utf8(text).unwrap())
 }
@@ -157,7 +164,7 @@ fn a_real_lab() {
     };
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    assert_eq!(run(&args, &mut out), Ok(Ending::Fine));
+    assert_eq!(run(&args, Submitted::NONE, &mut out), Ok(Ending::Fine));
     drop(out);
     let text = String::from_utf8(text).unwrap();
     assert!(text.is_ascii(), "{text}");

@@ -22,7 +22,7 @@ use device::DeviceKind;
 use rayon::prelude::*;
 
 use crate::perf::timed_run::Peers;
-use lab::devices::{Machine, OLDEST, too_old};
+use select::devices::{Machine, OLDEST, too_old};
 
 /// The oldest compute capability of the machine's GPUs that kernels run on, which PTX is for that
 /// all of them can run.

@@ -15,7 +15,7 @@ use super::cuda::CudaPeer;
 use super::python::{CUPY, NUMBA, PythonPeer, PythonSession};
 use super::{cuda, nvcc};
 use crate::perf::timed_run::{Peer, RunError, TimedRun};
-use lab::devices::Machine;
+use select::devices::Machine;
 
 /// The emulated device takes its time: about a microsecond for an update.
 const MAX_EMULATED_UPDATES: u64 = 100_000;

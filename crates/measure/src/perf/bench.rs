@@ -23,12 +23,12 @@ use super::stopwatch::Stopwatch;
 use super::timed_run::Peer;
 use super::watch::Watch;
 use crate::register_cap::RegisterCap;
-use crate::tuned::Table;
 use exit::CommandError;
-use lab::devices::Chosen;
-use lab::memory_advice;
 use results::spent::Phase;
 use results::{CaseResults, DeviceRecord, DeviceTrace, Outcome, Row};
+use select::devices::Chosen;
+use select::memory_advice;
+use select::tuned::Table;
 use speedups::compare_with_cpu;
 pub(crate) use speedups::times_as_long;
 

@@ -44,10 +44,11 @@ use clap::Args;
 use device::Sanitize;
 use exit::{CommandError, Ending};
 use host::labs;
-use lab::catalogue::{self, SubmissionArg};
-use lab::devices::{Chosen, Machine, Wanted};
 use lab::{Lab, LabCase, Variant};
 use output_files::OutputPath;
+use select::catalogue::{self, OfLab, SubmissionArg, Submitted};
+use select::choice;
+use select::devices::{Chosen, Machine, Wanted};
 use terminal::json::JsonArg;
 use terminal::stdout::Out;
 
@@ -65,7 +66,7 @@ use timed_run::Peers;
 use watch::Watch;
 
 use crate::peer;
-use crate::tuned::Table;
+use select::tuned::Table;
 
 /// The arguments of `harness perf`.
 #[derive(Debug, Clone, Default, Args)]
@@ -179,9 +180,13 @@ docs/measure/method.md has the method.";
 ///
 /// Arguments that make no sense, or a named device that is missing. A wrong result is not an error:
 /// the report has it.
-pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &PerfArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     if !args.gpus.is_empty() {
-        return gpus::run(args, out);
+        return gpus::run(args, submitted, out);
     }
     if args.device.contains(&Wanted::Emulated) {
         if !args.registers.is_empty() {
@@ -206,9 +211,10 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     } else {
         Peers::default()
     };
-    let tuned = Table::in_force()?;
+    let tuned = Table::in_force(labs())?;
     let environment = Environment {
         labs: labs(),
+        submitted,
         tuned: &tuned,
         machine: &machine,
         peers: &peers,
@@ -221,6 +227,7 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
 /// The labs that can be timed, and the devices for it.
 struct Environment<'p> {
     labs: &'p [&'static Lab],
+    submitted: Submitted,
     machine: &'p Machine,
     peers: &'p Peers,
     /// The shapes that are best.
@@ -268,11 +275,11 @@ fn benches<'b>(
     chosen: &Chosen<'_>,
 ) -> Result<Vec<Bench<'b>>, CommandError> {
     let labs = catalogue::select(environment.labs, args.lab.as_deref())?;
-    let labs = catalogue::measured(&labs, &args.variant)?;
+    let labs = choice::measured(&labs, &args.variant, environment.submitted)?;
     let params = catalogue::params(&args.param)?;
     let caps = caps(&args.registers, chosen)?;
     let mut benches = Vec::new();
-    for (lab, variants) in labs {
+    for OfLab { lab, variants } in labs {
         let cases = match &params {
             Some(params) => vec![catalogue::own_case(lab, params)?],
             None if args.large => lab.large_cases(),
@@ -309,11 +316,7 @@ fn with_winners(
     case: &dyn LabCase,
     args: &PerfArgs,
 ) -> Vec<&'static Variant> {
-    let is_usual = args.variant.is_empty();
-    let winners = lab
-        .variants
-        .iter()
-        .filter(|variant| is_usual && variant.on_request && variant.wins(case, 1));
+    let winners = choice::winners_on_request(lab, case).filter(|_| args.variant.is_empty());
     variants.iter().copied().chain(winners).collect()
 }
 

@@ -9,8 +9,8 @@ use host::limits::{Limit, MeasuredLimits, Options, measure};
 use terminal::progress::Progress;
 
 use super::watch::Watch;
-use lab::devices::Chosen;
 use results::DeviceRecord;
+use select::devices::Chosen;
 use terminal::progress::Bar;
 
 /// Learns of a device apart from timing labs on it.

@@ -116,6 +116,7 @@ fn run_tuned(
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
     let environment = Environment {
+        submitted: Submitted::NONE,
         labs,
         machine,
         peers: &peers,

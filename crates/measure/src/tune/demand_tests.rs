@@ -7,7 +7,7 @@ use device::{DeviceInfo, DeviceKind, LaunchLimits};
 use host::labs;
 use lab::{CaseParams, Demand, LabCase, Speed, Variant, find_lab, find_variant, target};
 
-use crate::tuned::{Entry, Table, Tried, by_demand};
+use select::tuned::{Entry, Table, Tried, by_demand};
 
 /// A GPU by its data sheet: capability, multiprocessors, MHz of these and of the memory, bits of
 /// its bus, KiB of shared memory of a block.
@@ -279,6 +279,6 @@ fn the_table_has_a_good_shape_for_a_quarter_of_a_cube() {
     let lab = find_lab(labs(), "poisson").unwrap();
     let fast = find_variant(&lab.variants, "fast").unwrap();
     let case = case("poisson", "256^3, 200 iterations");
-    let chosen = table.choose(lab, fast, case.as_ref(), &h100(), 4);
+    let chosen = table.shape(lab, fast, case.as_ref(), &h100(), 4).launched;
     assert_eq!(chosen.name, "fast@t3_r4_w8_s6");
 }

@@ -16,10 +16,10 @@ use crate::perf::stopwatch::Stopwatch;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::times_as_long;
 use crate::perf::watch::Watch;
-use crate::tuned::{Measured, Tried};
 use exit::CommandError;
-use lab::memory_advice;
 use lab::run::explain;
+use select::memory_advice;
+use select::tuned::{Measured, Tried};
 use terminal::progress::Bar;
 
 /// A shape whose first run takes this many times as long as the best is not timed any further.

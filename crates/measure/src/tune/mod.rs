@@ -5,7 +5,7 @@
 //! |-----------|------------------------------------------------------------|
 //! | `explore` | a shape, tried: right or wrong, and what it takes          |
 //!
-//! The results are in `tuned.toml`, which other commands use: [`tuned`](crate::tuned).
+//! The results are in `tuned.toml`, which other commands use: [`tuned`](select::tuned).
 
 #[cfg(test)]
 mod demand_tests;
@@ -28,11 +28,12 @@ use units::{significant, utc};
 use crate::perf::probe::{Probe, Real};
 use crate::perf::settings::Settings;
 use crate::perf::watch::Watch;
-use crate::tuned::{self, Entry, Measured, Table, Tried, cells};
 use exit::{CommandError, Ending};
 use explore::{Explorer, Timed};
-use lab::catalogue::{self, SubmissionArg};
-use lab::devices::{Machine, Wanted};
+use select::catalogue::{self, SubmissionArg, Submitted};
+use select::choice::is_tuned_for;
+use select::devices::{Machine, Wanted};
+use select::tuned::{self, Entry, Measured, Table, Tried, cells};
 use terminal::stdout::Out;
 
 /// The arguments of `harness tune`.
@@ -86,7 +87,11 @@ that is graded, which is called `graded`; the best is yours to put there.";
 ///
 /// Arguments that make no sense, a device that is missing, a table that cannot be read or written;
 /// a default shape that is wrong.
-pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &TuneArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     if args.device == Wanted::Cpu {
         return Err(CommandError::Input(
             "--device cpu: shapes are those of launches on a GPU; `--device emulated` needs none"
@@ -105,12 +110,13 @@ pub fn run(args: &TuneArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         )));
     }
     let machine = Machine::discover(&[args.device], Sanitize::NONE);
-    run_on(args, labs(), &machine, &Real, out)
+    run_on(args, labs(), submitted, &machine, &Real, out)
 }
 
 fn run_on(
     args: &TuneArgs,
     labs: &[&'static Lab],
+    submitted: Submitted,
     machine: &Machine,
     probe: &dyn Probe,
     out: &mut Out<'_>,
@@ -119,7 +125,7 @@ fn run_on(
     let is_own = !args.own.submission.is_empty();
     let variants: Vec<&Variant> = match &args.variant {
         Some(name) => vec![find_variant(&lab.variants, name)?],
-        None if is_own => lab.submitted().iter().collect(),
+        None if is_own => submitted.of(lab).iter().collect(),
         None => with_shapes(lab).collect(),
     };
     if let Some(own) = variants.iter().find(|own| is_own && own.shapes.len() < 2) {
@@ -193,7 +199,7 @@ fn run_on(
     };
     for variant in variants {
         // One that is for certain cases is tuned for these, unless it is named.
-        let is_for = |case: &dyn LabCase| args.variant.is_some() || variant.is_for(case);
+        let is_for = |case: &dyn LabCase| args.variant.is_some() || is_tuned_for(variant, case);
         for case in cases.iter().filter(|case| is_for(case.as_ref())) {
             tuning.tune(variant, case.as_ref(), args.again, out)?;
         }

@@ -12,7 +12,7 @@ use lab::CaseParams;
 use terminal::progress::Progress;
 
 use super::*;
-use crate::tuned::Measured;
+use select::tuned::Measured;
 use terminal::look::Look;
 
 struct Silent;
@@ -43,7 +43,14 @@ fn tune(file: &Path, machine: &Machine, more: &[&str]) -> (Result<Ending, Comman
     let args = <Parser as clap::Parser>::parse_from(args).args;
     let mut text = Vec::new();
     let mut out = Out::new(&mut text, Look::PLAIN);
-    let ending = run_on(&args, &test_lab::labs(), machine, &Silent, &mut out);
+    let ending = run_on(
+        &args,
+        &test_lab::labs(),
+        Submitted::NONE,
+        machine,
+        &Silent,
+        &mut out,
+    );
     drop(out);
     let text = String::from_utf8(text).unwrap();
     let folder = format!("{}/", file.parent().unwrap().display());
@@ -207,7 +214,9 @@ fn the_same_case_counts_and_else_the_nearest_in_size() {
         let params = [format!("n={n}"), "steps=10".to_owned()];
         let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
         let case = lab.case(&params).unwrap();
-        let chosen = table.choose(lab, variant, case.as_ref(), device.info(), devices);
+        let chosen = table
+            .shape(lab, variant, case.as_ref(), device.info(), devices)
+            .launched;
         chosen.name.as_str()
     };
     let chosen = |n, variant, device: &dyn Device| on_several(n, variant, device, 1);
@@ -263,7 +272,9 @@ fn between_two_sizes_the_shape_counts_that_loses_least_at_both() {
         let params = [format!("n={n}"), "steps=10".to_owned()];
         let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
         let case = lab.case(&params).unwrap();
-        let chosen = table.choose(lab, twofold, case.as_ref(), adder.info(), 1);
+        let chosen = table
+            .shape(lab, twofold, case.as_ref(), adder.info(), 1)
+            .launched;
         chosen.name.as_str()
     };
     assert_eq!(
@@ -290,7 +301,9 @@ fn a_gpu_without_entries_uses_those_of_its_generation() {
             entries: entries.to_vec(),
         };
         let adder = test_lab::device();
-        let chosen = table.choose(lab, twofold, case.as_ref(), adder.info(), 1);
+        let chosen = table
+            .shape(lab, twofold, case.as_ref(), adder.info(), 1)
+            .launched;
         chosen.name.as_str()
     };
     let label = case.label();

@@ -4,7 +4,7 @@ use crate::run::test_command::{parse, printed};
 /// The ending of `harness run matadd` with these arguments, and the text that it prints.
 fn shown(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let machine = Machine::discover(&[Wanted::Emulated], Sanitize::ALL);
-    printed(|out| run_on(&parse(args), &machine, out))
+    printed(|out| run_on(&parse(args), Submitted::NONE, &machine, out))
 }
 
 #[test]

@@ -3,7 +3,7 @@ use crate::run::test_command::{parse, printed, unprinted};
 
 /// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), out))
+    printed(|out| run(&parse(args), Submitted::NONE, out))
 }
 
 fn refused(args: &[&str]) -> CommandError {
@@ -69,7 +69,7 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let folder = tempfile::tempdir().unwrap();
     let out = format!("--out={}", folder.path().display());
     let args = [&SMALL[..], &["--device=cpu", "--output=npy", &out]].concat();
-    let failure = unprinted(|out| run(&parse(&args), out));
+    let failure = unprinted(|out| run(&parse(&args), Submitted::NONE, out));
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     assert!(folder.path().join("poisson-11.npy").is_file());
 }
@@ -152,4 +152,19 @@ fn a_folder_that_cannot_be_made_is_known_before_the_work() {
         "{failure}"
     );
     assert_eq!(failure.exit_code(), exit::codes::BAD_INPUT);
+}
+
+#[test]
+fn the_choice_is_explained_and_nothing_computed() {
+    let explained = |args: &[&str]| {
+        let (ending, text) = solved(&[&["--explain", "--n=12"], args].concat());
+        assert_eq!(ending, Ok(Ending::Fine));
+        text
+    };
+    if LAB.variants.is_empty() {
+        return;
+    }
+    insta::assert_snapshot!(explained(&["--device=emulated"]), @"");
+    insta::assert_snapshot!(explained(&["--device=emulated", "--gpus=2"]), @"");
+    insta::assert_snapshot!(explained(&["--device=cpu"]), @"");
 }

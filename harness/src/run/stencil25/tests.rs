@@ -6,7 +6,7 @@ use terminal::progress::NoProgress;
 
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
     let args: Stencil25Args = parse(args);
-    printed(|out| run(&args, out))
+    printed(|out| run(&args, Submitted::NONE, out))
 }
 
 fn refused(args: &[&str]) -> CommandError {

@@ -6,7 +6,7 @@ use terminal::progress::NoProgress;
 
 /// The ending of `harness run wave2d` with these arguments, and the text that it prints.
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), out))
+    printed(|out| run(&parse(args), Submitted::NONE, out))
 }
 
 fn refused(args: &[&str]) -> CommandError {
@@ -101,7 +101,7 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
     let path = |name: &str| parent.path().join(name).display().to_string();
     let [out, gif] = [path("w"), path("w.gif")];
     let args = ["--frames=3", "--out", &out, "--gif", &gif];
-    let failure = unprinted(|out| run(&parse(&[&SMALL[..], &args].concat()), out));
+    let failure = unprinted(|out| run(&parse(&[&SMALL[..], &args].concat()), Submitted::NONE, out));
     assert_eq!(failure.exit_code(), exit::codes::ENVIRONMENT);
     insta::assert_snapshot!(failure, @"cannot write to standard output: no storage space");
     let gif = std::fs::read(gif).unwrap();

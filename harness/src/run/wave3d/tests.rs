@@ -4,7 +4,7 @@ use lab::{Cpu, LabCase};
 
 /// The ending of `harness run wave3d` with these arguments, and the text that it prints.
 fn computed(args: &[&str]) -> (Result<Ending, CommandError>, String) {
-    printed(|out| run(&parse(args), out))
+    printed(|out| run(&parse(args), Submitted::NONE, out))
 }
 
 fn refused(args: &[&str]) -> CommandError {

@@ -110,7 +110,10 @@ impl Bench<'_> {
     ) -> Contender<'b> {
         Contender {
             variant,
-            launched: self.tuned.choose(self.lab, variant, case, info, gpus),
+            launched: self
+                .tuned
+                .shape(self.lab, variant, case, info, gpus)
+                .launched,
             peer: None,
             cap: None,
             case,

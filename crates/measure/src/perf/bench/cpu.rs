@@ -12,9 +12,9 @@ use super::computed::{CheckArg, keep_outputs};
 use super::speedups::compare_with_cpu;
 use crate::perf::interleaved::{SEGMENTS, are_apart};
 use exit::CommandError;
-use lab::devices::Wanted;
 use lab::run::explain;
 use results::{Clock, Correctness, Figures, Outcome, Row};
+use select::devices::Wanted;
 use terminal::progress::{Bar, NoProgress, Progress};
 
 /// The references of a lab, timed, and what they gave.

@@ -6,7 +6,7 @@ use std::thread::{Scope, ScopedJoinHandle, available_parallelism};
 
 use device::NamedBuffers;
 use exit::CommandError;
-use lab::memory_advice;
+use select::memory_advice;
 
 use super::Bench;
 use super::computed::{CheckArg, Computed};

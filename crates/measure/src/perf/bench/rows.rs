@@ -27,11 +27,11 @@ use crate::perf::stopwatch::Stopwatch;
 use crate::perf::timed_run::{RunError, TimedRun};
 use crate::perf::watch::Watch;
 use exit::CommandError;
-use lab::devices::Named;
-use lab::memory_advice;
 use output_files::digest::sha256;
 use results::spent::Phase;
 use results::{Capped, DeviceRecord, Figures, Outcome, Row};
+use select::devices::Named;
+use select::memory_advice;
 use terminal::progress::Bar;
 
 /// Where rows are made: a device, or several as one.

@@ -19,8 +19,8 @@ use exit::{CommandError, Ending};
 use host::labs;
 use host::limits::MeasuredLimits;
 use lab::Variant;
-use lab::catalogue;
-use lab::devices::{Chosen, Gpus, Joined, Named, Route, Wanted};
+use select::catalogue::{self, Submitted};
+use select::devices::{Chosen, Gpus, Joined, Named, Route, Wanted};
 use terminal::progress::Bar;
 use terminal::stdout::Out;
 
@@ -31,8 +31,8 @@ use super::settings::Settings;
 use super::watch::Watch;
 use super::{PerfArgs, measure};
 use crate::cpu;
-use crate::tuned::Table;
 use results::{DeviceRecord, Link, Results, Scaling};
+use select::tuned::Table;
 use sizes::{Sizes, rate_unit};
 
 /// Measures how the lab scales.
@@ -41,20 +41,26 @@ use sizes::{Sizes, rate_unit};
 ///
 /// Arguments that make no sense, and fewer GPUs than asked for. A wrong result is not an error: the
 /// report has it.
-pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub fn run(
+    args: &PerfArgs,
+    submitted: Submitted,
+    out: &mut Out<'_>,
+) -> Result<Ending, CommandError> {
     let began = Instant::now();
     let lab = catalogue::select(labs(), args.lab.as_deref())?[0];
     let mut counts = args.gpus.clone();
     counts.sort_unstable();
     counts.dedup();
-    let variant = sizes::variant(lab, &args.variant)?;
+    let variant = sizes::variant(labs(), lab, &args.variant, submitted.of(lab))?;
     let params = catalogue::params(&args.param)?;
     let joined = joined(args, &counts)?;
+    let tuned = Table::in_force(labs())?;
     let sizes = Sizes {
         lab,
         variant,
         target: joined.target(counts.last().copied().unwrap_or(1)),
         info: joined.device.info(),
+        tuned: &tuned,
         counts: &counts,
         is_weak: args.weak,
         params,
@@ -62,7 +68,6 @@ pub fn run(args: &PerfArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     };
     let device = joined.device.as_ref();
     let mut start = began.elapsed();
-    let tuned = Table::in_force()?;
     let mut benches = benches(&sizes, device, args.settings(), &tuned)?;
     let outputs = Outputs::open(&args.json, args.html.as_deref(), results::report::of)?;
 

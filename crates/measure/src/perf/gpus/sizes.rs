@@ -1,13 +1,14 @@
 //! The sizes that are timed, their timesteps, and for each number of GPUs the case.
 
 use device::{Device, DeviceInfo, Error};
-use host::labs;
 use lab::CaseError;
 use lab::{CaseParams, Lab, LabCase, Variant};
 use plan::{Plan, Target};
 
 use exit::CommandError;
-use lab::catalogue;
+use select::catalogue;
+use select::choice::{On, choose};
+use select::tuned::Table;
 
 use crate::perf::bench::OnGpus;
 use crate::perf::room::{Room, host_has};
@@ -66,6 +67,8 @@ pub struct Sizes<'a> {
     /// The most GPUs, and what each is.
     pub target: Target,
     pub info: &'a DeviceInfo,
+    /// The shapes that were found.
+    pub tuned: &'a Table,
     /// In order, each once.
     pub counts: &'a [u32],
     pub is_weak: bool,
@@ -81,12 +84,14 @@ pub struct Sizes<'a> {
 /// [`CommandError::Input`] for a lab, a variant or a submission that never computes on several
 /// devices.
 pub fn variant(
+    labs: &[&'static Lab],
     lab: &'static Lab,
     names: &[String],
+    submitted: &'static [Variant],
 ) -> Result<Option<&'static Variant>, CommandError> {
     let name = lab.name;
-    if names.is_empty() && !lab.submitted().is_empty() {
-        return submission(lab, lab.submitted()).map(Some);
+    if names.is_empty() && !submitted.is_empty() {
+        return submission(lab, submitted).map(Some);
     }
     if lab.variants.is_empty() {
         return Err(CommandError::Input(
@@ -96,7 +101,7 @@ pub fn variant(
     }
     let several = using_several(lab);
     if several.is_empty() {
-        let others: Vec<&str> = labs()
+        let others: Vec<&str> = labs
             .iter()
             .filter(|lab| !using_several(lab).is_empty())
             .map(|lab| lab.name)
@@ -114,8 +119,7 @@ pub fn variant(
             return Err(CommandError::Input(reason.to_owned()));
         }
     };
-    let found =
-        { lab.find(wanted) }.map_err(|error| CommandError::from(error).context("--variant"))?;
+    let found = catalogue::variant(lab, wanted)?;
     if uses_several(lab, found) {
         Ok(Some(found))
     } else {
@@ -255,9 +259,9 @@ impl Sizes<'_> {
             devices: gpus,
             ..self.target
         };
-        let own = || self.lab.on_several(case, self.info, target);
-        let found = self.variant.or_else(own);
-        found.unwrap_or_else(|| using_several(self.lab)[0])
+        let on = On::several(self.info, target);
+        let choice = choose(self.lab, case, on, self.variant, self.tuned);
+        choice.expect("a lab with variants has a usual one").variant
     }
 
     fn case(

@@ -17,12 +17,12 @@ use crate::perf::bench::Place;
 use crate::perf::settings::Settings;
 use crate::perf::stopwatch::Stopwatch;
 use crate::perf::watch::Watch;
-use crate::tuned::Table;
 use exit::Ending;
-use lab::devices::Route;
 use results::cpu::CpuInfo;
 use results::tables;
 use results::{CaseResults, Correctness, Link, Results, Row, Scaling};
+use select::devices::Route;
+use select::tuned::Table;
 use terminal::look::Look;
 
 /// Three GPUs; each more saves less time.
@@ -147,9 +147,10 @@ fn measured(gpus: &Gpus, lab: &'static Lab, is_weak: bool) -> Results {
     };
     let sizes = Sizes {
         lab,
-        variant: lab.for_several(),
+        variant: lab.usual_on_several(),
         target: 3.into(),
         info: gpus.info(),
+        tuned: &Table::default(),
         counts: &[1, 2, 3],
         is_weak,
         params: Some(params),
@@ -300,7 +301,7 @@ fn one_submission_is_timed_if_it_uses_several_gpus() {
 fn a_variant_is_timed_in_a_shape_that_is_named() {
     let poisson = lab::find_lab(host::labs(), "poisson").unwrap();
     let named = |name: &str| {
-        let variant = sizes::variant(poisson, &[name.to_owned()]);
+        let variant = sizes::variant(host::labs(), poisson, &[name.to_owned()], &[]);
         variant.map(|variant| variant.unwrap().name.as_str())
     };
     assert_eq!(named("fast@t3_r4_w8_s6").unwrap(), "fast@t3_r4_w8_s6");
@@ -318,6 +319,7 @@ fn each_row_has_the_variant_that_wins_there() {
             variant: None,
             target: devices.into(),
             info: gpu.info(),
+            tuned: &Table::default(),
             counts: &[devices],
             is_weak: false,
             params: None,

@@ -77,7 +77,11 @@ fn caps_of_registers_need_a_gpu() {
         ..PerfArgs::default()
     };
     let mut text = Vec::new();
-    let refused = crate::perf::run(&args, &mut Out::new(&mut text, Look::PLAIN));
+    let refused = crate::perf::run(
+        &args,
+        Submitted::NONE,
+        &mut Out::new(&mut text, Look::PLAIN),
+    );
     insta::assert_snapshot!(refused.unwrap_err(), @"--registers needs a GPU, whose compiler allocates registers; the emulated device has as many as a kernel names");
     insta::assert_snapshot!("8".parse::<Registers>().unwrap_err(), @"`8` is not a number of registers: a thread has 16 to 255; `none` is without a cap");
 }

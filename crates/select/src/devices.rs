@@ -2,9 +2,9 @@
 
 use std::str::FromStr;
 
-use crate::CaseError;
 use device::{Device, DeviceInfo, DeviceKind};
 use device::{Discovery, EmulatedDevice, Options, Sanitize};
+use lab::CaseError;
 use serde::Serialize;
 
 use exit::CommandError;
@@ -52,6 +52,14 @@ impl Wanted {
             Wanted::Cpu => None,
             Wanted::Cuda(_) => Some(DeviceKind::Cuda),
             Wanted::Emulated => Some(DeviceKind::Emulated),
+        }
+    }
+
+    /// Its number among those of its kind.
+    fn ordinal(self) -> u32 {
+        match self {
+            Wanted::Cuda(ordinal) => ordinal,
+            Wanted::Cpu | Wanted::Emulated => 0,
         }
     }
 }
@@ -200,6 +208,14 @@ impl Machine {
         first.ok_or_else(|| CommandError::Bug("no device is chosen".to_owned()))
     }
 
+    /// This device, taken out of the machine; `None` for the CPU, and for one that is not there.
+    pub fn into_device(self, name: Wanted) -> Option<Box<dyn Device>> {
+        let (kind, ordinal) = (name.kind()?, name.ordinal());
+        let found = self.found.into_iter().filter(|(found, _)| *found == kind);
+        let mut devices = found.filter_map(|(_, found)| found.ok()).flatten();
+        devices.find(|device| device.info().ordinal == ordinal)
+    }
+
     /// The first GPU that kernels run on, or else number 0, whose absence has a reason.
     fn first_gpu(&self) -> Wanted {
         let found = self
@@ -216,10 +232,7 @@ impl Machine {
     fn device(&self, name: Wanted) -> Option<Result<&dyn Device, String>> {
         let kind = name.kind()?;
         let discovery = self.found.iter().find(|(found, _)| *found == kind);
-        let ordinal = match name {
-            Wanted::Cuda(ordinal) => ordinal,
-            _ => 0,
-        };
+        let ordinal = name.ordinal();
         Some(match discovery {
             None => Err(format!("this build has no {kind} device")),
             Some((_, Err(error))) => Err(error.to_string()),

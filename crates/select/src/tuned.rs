@@ -16,7 +16,8 @@ use toml::Spanned;
 use units::significant;
 
 use exit::CommandError;
-use host::course_root;
+
+use crate::course_root;
 
 /// The file's name.
 const NAME: &str = "tuned.toml";
@@ -27,7 +28,8 @@ const HEADER: &str = "# Shapes that `harness tune` found, for each GPU, variant 
 /// The table.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Table {
-    pub(crate) entries: Vec<Entry>,
+    /// In the order of the file.
+    pub entries: Vec<Entry>,
 }
 
 #[derive(Deserialize)]
@@ -40,12 +42,14 @@ struct File {
 /// The shape that was found for a variant and a case on a GPU.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Entry {
+pub struct Entry {
     /// As the driver names it.
     pub gpu: String,
     /// The GPU's generation: `9.0`.
     pub compute_capability: Option<String>,
+    /// The lab's name.
     pub lab: String,
+    /// The variant's name, without a shape.
     pub variant: String,
     /// The case's label.
     pub case: String,
@@ -55,13 +59,15 @@ pub(crate) struct Entry {
     pub shape: Option<String>,
     /// The unit of `step` and `default_step`.
     pub unit: String,
-    /// What a timestep takes in the best shape, and what it takes in the default one, timed in
-    /// turns.
+    /// What a timestep takes in the best shape, timed in turns with the default one.
     pub step: Option<f64>,
+    /// That of the default shape.
     pub default_step: Option<f64>,
     /// When the last shape was tried: `2026-11-22`.
     pub date: String,
+    /// The driver's version.
     pub driver: String,
+    /// What was tried, in order.
     #[serde(default)]
     pub tried: Vec<Tried>,
 }
@@ -69,21 +75,30 @@ pub(crate) struct Entry {
 /// A shape that was tried.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
 #[serde(untagged)]
-pub(crate) enum Tried {
+pub enum Tried {
+    /// It was timed.
     Measured(Measured),
-    PassedOver { shape: String, passed_over: String },
+    /// It was not.
+    PassedOver {
+        /// The label.
+        shape: String,
+        /// Why.
+        passed_over: String,
+    },
 }
 
 /// The time of a timestep in a shape.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub(crate) struct Measured {
+pub struct Measured {
+    /// The label.
     pub shape: String,
+    /// The time of a timestep.
     pub step: f64,
     /// In the default shape, in turns with this one.
     pub default_step: f64,
-    /// `default_step / step`, turn by turn, and the ends of its 95 % confidence interval if it is
-    /// known.
+    /// `default_step / step`, turn by turn.
     pub vs_default: f64,
+    /// The ends of its 95 % confidence interval, if it is known.
     pub interval: Option<[f64; 2]>,
 }
 
@@ -150,18 +165,18 @@ impl Entry {
 }
 
 /// The device's generation, as entries have it.
-pub(crate) fn compute_capability(info: &DeviceInfo) -> Option<String> {
+pub fn compute_capability(info: &DeviceInfo) -> Option<String> {
     let (major, minor) = info.compute_capability?;
     Some(format!("{major}.{minor}"))
 }
 
 /// Updates of a timestep.
-pub(crate) fn cells(case: &dyn LabCase) -> u64 {
+pub fn cells(case: &dyn LabCase) -> u64 {
     case.work().updates / case.timesteps().unwrap_or(1).max(1)
 }
 
 /// Where the table is on disk, if it is: in the course's root, or else in the working folder.
-pub(crate) fn path() -> PathBuf {
+pub fn path() -> PathBuf {
     let root = course_root::find(None, Path::new("."));
     root.map_or_else(|_| NAME.into(), |root| root.join(NAME))
 }
@@ -173,8 +188,8 @@ impl Table {
     /// # Errors
     ///
     /// As [`Table::read`].
-    pub fn in_force() -> Result<Table, CommandError> {
-        let (table, warnings) = Table::usable(&path(), host::labs())?;
+    pub fn in_force(labs: &[&Lab]) -> Result<Table, CommandError> {
+        let (table, warnings) = Table::usable(&path(), labs)?;
         for warning in warnings {
             // The terminal may be gone.
             let _ = writeln!(stderr(), "warning: {warning}");
@@ -183,7 +198,11 @@ impl Table {
     }
 
     /// The entries of shapes that there are, and what to say of the others.
-    pub(super) fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
+    ///
+    /// # Errors
+    ///
+    /// As [`Table::read`].
+    pub fn usable(path: &Path, labs: &[&Lab]) -> Result<(Table, Vec<String>), CommandError> {
         let (entries, file) = read(path, text)?;
         let mut table = Table::default();
         let mut warnings = Vec::new();
@@ -228,21 +247,29 @@ impl Table {
     /// it is the one that is fastest by the shapes' [`Demand`](lab::Demand), or else what other
     /// generations found, if it can run here. As it is where nothing is known, where a shape was
     /// named, and on the emulated device.
-    pub fn choose(
+    pub fn shape(
         &self,
         lab: &Lab,
         variant: &'static Variant,
         case: &dyn LabCase,
         info: &DeviceInfo,
         devices: u32,
-    ) -> &'static Variant {
-        if info.kind != DeviceKind::Cuda || variant.label().is_some() {
-            return variant;
+    ) -> Shape {
+        let as_it_is = |by| Shape {
+            launched: variant,
+            by,
+        };
+        if variant.label().is_some() {
+            return as_it_is(ShapeBy::Named);
         }
-        let label = case.label();
+        if variant.shapes.is_empty() {
+            return as_it_is(ShapeBy::Only);
+        }
+        if info.kind != DeviceKind::Cuda {
+            return as_it_is(ShapeBy::NoGpu);
+        }
         let generation = compute_capability(info);
-        let own = size(cells(case) / u64::from(devices));
-        let mut found: Vec<_> = self
+        let mut found: Vec<Found<'_>> = self
             .entries
             .iter()
             .filter(|entry| entry.lab == lab.name && entry.variant == variant.name)
@@ -257,21 +284,25 @@ impl Table {
             found.retain(|(entry, _)| is_own(entry));
         } else if has_alike {
             found.retain(|(entry, _)| is_alike(entry));
-        } else if let Some(fastest) = by_demand(variant, case, info, devices) {
-            return fastest;
+        } else if let Some(launched) = by_demand(variant, case, info, devices) {
+            let by = ShapeBy::Model;
+            return Shape { launched, by };
         }
-        let same = { found.iter() }.find(|(entry, _)| devices == 1 && entry.case == label);
-        let chosen = match same {
-            Some((_, shape)) => Some(*shape),
+        let (label, own) = (case.label(), size(cells(case) / u64::from(devices)));
+        let is_same = |(entry, _): &&Found<'_>| devices == 1 && entry.case == label;
+        let chosen = match found.iter().find(is_same) {
+            Some(same) => Some((same.1, ShapeBy::Measured(place(same.0)))),
             None => between(&found, own).or_else(|| nearest(&found, own)),
         };
-        let shape = chosen.and_then(|label| {
+        let chosen = chosen.and_then(|(label, by)| {
             let mut shapes = variant.shapes.iter();
-            shapes.find(|shape| shape.label() == Some(label))
+            let launched = shapes.find(|shape| shape.label() == Some(label))?;
+            Some(Shape { launched, by })
         });
-        let shape =
-            shape.filter(|shape| has_alike || shape.runs(case, info, target(info, devices)));
-        shape.unwrap_or(variant)
+        let can_run = |shape: &Variant| shape.runs(case, info, target(info, devices));
+        chosen
+            .filter(|shape| has_alike || can_run(shape.launched))
+            .unwrap_or_else(|| as_it_is(ShapeBy::Default))
     }
 
     /// The file's text.
@@ -284,6 +315,55 @@ impl Table {
     }
 }
 
+/// A variant in the shape in which it is launched.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Shape {
+    /// The variant in that shape, or as it is.
+    pub launched: &'static Variant,
+    /// Why.
+    pub by: ShapeBy,
+}
+
+/// Why a variant is launched in a shape.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ShapeBy {
+    /// There is one.
+    Only,
+    /// The shape was named.
+    Named,
+    /// The default one, since the device is no GPU: it has no times.
+    NoGpu,
+    /// It was the fastest of this case.
+    Measured(Place),
+    /// It loses least between two sizes that were timed, the smaller first.
+    Between([Place; 2]),
+    /// It was the fastest of the case that is nearest in size.
+    Nearest(Place),
+    /// It is the fastest by the model of what shapes ask of a GPU.
+    Model,
+    /// The default one: nothing is known of GPUs like this.
+    Default,
+}
+
+/// A measurement in the table.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Place {
+    /// The GPU's name.
+    pub gpu: String,
+    /// The case's label.
+    pub case: String,
+}
+
+/// An entry with the label of its best shape.
+type Found<'t> = (&'t Entry, &'t String);
+
+fn place(entry: &Entry) -> Place {
+    Place {
+        gpu: entry.gpu.clone(),
+        case: entry.case.clone(),
+    }
+}
+
 /// A number of cells in powers of two.
 fn size(cells: u64) -> f64 {
     (cells.max(1) as f64).log2()
@@ -292,15 +372,12 @@ fn size(cells: u64) -> f64 {
 /// The shape that loses least at a size between two that were tuned: what it loses at each of them
 /// counts the more, the nearer that one is. `None` at the ends of what was tuned, and where no
 /// shape was timed at both.
-fn between<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String> {
-    let entries = found.iter().map(|(entry, _)| *entry);
+fn between<'t>(found: &[Found<'t>], own: f64) -> Option<(&'t String, ShapeBy)> {
+    let entries = || found.iter().map(|(entry, _)| *entry);
     let by_size = |a: &&Entry, b: &&Entry| a.cells.cmp(&b.cells);
-    let below = { entries.clone() }
-        .filter(|entry| size(entry.cells) <= own)
-        .max_by(by_size)?;
-    let above = { entries }
-        .filter(|entry| size(entry.cells) > own)
-        .min_by(by_size)?;
+    let smaller = entries().filter(|entry| size(entry.cells) <= own);
+    let larger = entries().filter(|entry| size(entry.cells) > own);
+    let (below, above) = (smaller.max_by(by_size)?, larger.min_by(by_size)?);
     let [from, to] = [below, above].map(|entry| size(entry.cells));
     let share = (own - from) / (to - from);
     let [least_below, least_above] = [below, above].map(Entry::fastest_step);
@@ -310,20 +387,22 @@ fn between<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String
         let loss = (1.0 - share) * losses[0] + share * losses[1];
         Some((&at_below.shape, loss))
     });
-    let best = both.min_by(|(_, a), (_, b)| a.total_cmp(b));
-    best.map(|(shape, _)| shape)
+    let (shape, _) = both.min_by(|(_, a), (_, b)| a.total_cmp(b))?;
+    Some((shape, ShapeBy::Between([below, above].map(place))))
 }
 
 /// The best shape of the tuned case that is nearest in size.
-fn nearest<'t>(found: &[(&'t Entry, &'t String)], own: f64) -> Option<&'t String> {
+fn nearest<'t>(found: &[Found<'t>], own: f64) -> Option<(&'t String, ShapeBy)> {
     let distance = |entry: &Entry| (size(entry.cells) - own).abs();
-    let nearest = { found.iter() }.min_by(|(a, _), (b, _)| distance(a).total_cmp(&distance(b)));
-    nearest.map(|(_, shape)| *shape)
+    let by_distance =
+        |(a, _): &&Found<'_>, (b, _): &&Found<'_>| distance(a).total_cmp(&distance(b));
+    let (entry, shape) = found.iter().min_by(by_distance)?;
+    Some((shape, ShapeBy::Nearest(place(entry))))
 }
 
 /// The shape that is fastest on devices like this one by what the shapes ask of them, of those that
 /// can run; if they say so. Of equals the first.
-pub(crate) fn by_demand(
+pub fn by_demand(
     variant: &'static Variant,
     case: &dyn LabCase,
     info: &DeviceInfo,

@@ -1,8 +1,17 @@
 //! Labs, variants and cases that commands name.
 
-use lab::catalogue::{
-    has_solutions, measured, needs_solutions, own_case, params, select, variant_of_run, variants,
+use select::catalogue::{
+    OfLab, Submitted, has_solutions, needs_solutions, own_case, params, select, variant,
 };
+use select::choice;
+
+/// The variants that are named, without submissions.
+fn variants(
+    labs: &[&'static lab::Lab],
+    names: &[String],
+) -> Result<Vec<OfLab>, exit::CommandError> {
+    select::catalogue::variants(labs, names, Submitted::NONE)
+}
 
 #[test]
 fn names_that_are_not_there() {
@@ -39,9 +48,9 @@ fn all_or_one() {
     let labs = test_lab::labs();
     assert_eq!(select(&labs, None).unwrap().len(), labs.len());
     let chosen = variants(&labs, &["naive".to_owned()]).unwrap();
-    assert_eq!(chosen[0].1.len(), 1);
+    assert_eq!(chosen[0].variants.len(), 1);
     assert_eq!(
-        variants(&labs, &[]).unwrap()[0].1.len(),
+        variants(&labs, &[]).unwrap()[0].variants.len(),
         labs[0].variants.len()
     );
 }
@@ -51,18 +60,25 @@ fn a_shape_is_named_like_a_variant() {
     let labs = test_lab::labs();
     let names = ["twofold@x4", "naive"].map(str::to_owned);
     let chosen = variants(&labs, &names).unwrap();
-    let names: Vec<&str> = chosen[0].1.iter().map(|variant| &*variant.name).collect();
+    let names: Vec<&str> = chosen[0]
+        .variants
+        .iter()
+        .map(|variant| &*variant.name)
+        .collect();
     assert_eq!(names, ["naive", "twofold@x4"]);
-    let of_run = variant_of_run(labs[0], "twofold@x4", None).unwrap();
-    assert_eq!(of_run.0.unwrap().name, "twofold@x4");
+    assert_eq!(variant(labs[0], "twofold@x4").unwrap().name, "twofold@x4");
 }
 
 #[test]
 fn some_are_measured_on_request() {
     let labs = test_lab::labs();
     let names = |names: &[String]| -> Vec<&str> {
-        let chosen = measured(&labs, names).unwrap();
-        chosen[0].1.iter().map(|variant| &*variant.name).collect()
+        let chosen = choice::measured(&labs, names, Submitted::NONE).unwrap();
+        chosen[0]
+            .variants
+            .iter()
+            .map(|variant| &*variant.name)
+            .collect()
     };
     let all = &labs[0].variants;
     assert_eq!(names(&[]).len(), all.len() - 6);

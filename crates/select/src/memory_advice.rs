@@ -1,9 +1,9 @@
 //! Advice where memory is short: the largest case that fits.
 
-use crate::{Lab, Variant};
 use device::DeviceError;
 use device::memory::available_bytes;
 use device::{BufferError, Error};
+use lab::{Lab, Variant};
 
 use exit::CommandError;
 

@@ -9,8 +9,8 @@ use device::{DeviceError, DeviceInfo, EmulatedDevice, Options, Sanitize};
 use serde::{Deserialize, Serialize};
 
 use super::{Machine, Wanted, too_old};
-use crate::demand::target;
 use exit::CommandError;
+use lab::target;
 use plan::Target;
 use units::count;
 

@@ -6,9 +6,7 @@ use clap::Args;
 use exit::CommandError;
 
 use crate::devices::Wanted;
-use crate::lab::{Lab, find_lab, find_variant};
-use crate::params::CaseParams;
-use crate::{CaseError, LabCase, SHAPE, Variant};
+use lab::{CaseError, CaseParams, Lab, LabCase, SHAPE, Variant, find_lab, find_variant};
 
 /// The lab of this name, or all of them.
 ///
@@ -53,36 +51,55 @@ pub fn needs_solutions(labs: &[&Lab], what: &str, instead: &str) -> Result<(), C
     }
 }
 
-/// The variant that a run is told to use, and the device. A copy without built-in solutions has no
-/// variant to run, and computes on the CPU.
+/// The solutions that are not built in: those that `--submission` named, once they are built. They
+/// come after the built-in ones wherever a command goes through variants.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Submitted {
+    lab: &'static str,
+    variants: &'static [Variant],
+}
+
+impl Submitted {
+    /// None.
+    pub const NONE: Submitted = Submitted {
+        lab: "",
+        variants: &[],
+    };
+
+    /// These, of this lab. They stay in memory until the program ends, as the built-in ones do: a
+    /// command line is read once.
+    pub fn new(lab: &'static Lab, variants: Vec<Variant>) -> Submitted {
+        Submitted {
+            lab: lab.name,
+            variants: Box::leak(variants.into_boxed_slice()),
+        }
+    }
+
+    /// Those of this lab.
+    pub fn of(&self, lab: &Lab) -> &'static [Variant] {
+        match self.lab == lab.name {
+            true => self.variants,
+            false => &[],
+        }
+    }
+}
+
+/// The built-in variant that `--variant` names, or `NAME@LABEL` in that shape.
 ///
 /// # Errors
 ///
-/// [`CommandError::Input`] for an unknown variant, and for a device in a lab without variants.
-pub fn variant_of_run(
-    lab: &'static Lab,
-    name: &str,
-    device: Option<Wanted>,
-) -> Result<(Option<&'static Variant>, Option<Wanted>), CommandError> {
-    // A command that runs one solution runs the submission.
-    if let [.., own] = lab.submitted() {
-        return Ok((Some(own), device));
-    }
-    if lab.variants.is_empty() {
-        return match device {
-            None | Some(Wanted::Cpu) => Ok((None, Some(Wanted::Cpu))),
-            Some(device) => Err(CommandError::Input(format!(
-                "--device {device}: this copy of the course has no built-in solution that could run there; \
-                 `--submission DIR` runs yours, `--device cpu` the reference"
-            ))),
-        };
-    }
-    let variant = lab.find(name).map_err(|error| unknown(error, name))?;
-    Ok((Some(variant), device))
+/// [`CommandError::Input`] for a name that the lab does not have, with the nearest.
+pub fn variant(lab: &'static Lab, name: &str) -> Result<&'static Variant, CommandError> {
+    lab.find(name).map_err(|error| unknown(error, name))
 }
 
 /// A lab and the variants of it that a command is about.
-pub type Chosen = (&'static Lab, Vec<&'static Variant>);
+pub struct OfLab {
+    /// The lab.
+    pub lab: &'static Lab,
+    /// In order, submissions last.
+    pub variants: Vec<&'static Variant>,
+}
 
 /// The variants of each lab that `--variant` names, some of them in a shape, or all of them as they
 /// are, and every submission. Labs that have none of those named are left out.
@@ -90,7 +107,11 @@ pub type Chosen = (&'static Lab, Vec<&'static Variant>);
 /// # Errors
 ///
 /// [`CommandError::Input`] for a name that no lab has, with the nearest.
-pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, CommandError> {
+pub fn variants(
+    labs: &[&'static Lab],
+    names: &[String],
+    submitted: Submitted,
+) -> Result<Vec<OfLab>, CommandError> {
     if let (false, Some(name)) = (has_solutions(labs), names.first()) {
         return Err(CommandError::Input(format!(
             "--variant {name}: this copy of the course has no built-in variants"
@@ -106,21 +127,35 @@ pub fn variants(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, 
             let plain = Some(variant).filter(|plain| names.is_empty() || is_named(plain));
             plain.into_iter().chain(shapes)
         });
-        (lab, variants.chain(lab.submitted()).collect())
+        OfLab {
+            lab,
+            variants: variants.chain(submitted.of(lab)).collect(),
+        }
     });
     Ok(chosen
-        .filter(|(_, variants): &Chosen| names.is_empty() || !variants.is_empty())
+        .filter(|of| names.is_empty() || !of.variants.is_empty())
         .collect())
 }
 
-/// Leaves out built-in variants where there are submissions, unless `--variant` names some: for
-/// commands that look at a solution for its own sake.
-pub fn leave_submissions_alone(chosen: &mut [Chosen], names: &[String]) {
-    for (lab, variants) in chosen {
-        if names.is_empty() && !lab.submitted().is_empty() {
-            *variants = lab.submitted().iter().collect();
+/// [`variants`] for commands that look at a solution for its own sake: built-in ones are left out
+/// where there are submissions, unless `--variant` names some.
+///
+/// # Errors
+///
+/// As [`variants`].
+pub fn for_its_own_sake(
+    labs: &[&'static Lab],
+    names: &[String],
+    submitted: Submitted,
+) -> Result<Vec<OfLab>, CommandError> {
+    let mut chosen = variants(labs, names, submitted)?;
+    for of in &mut chosen {
+        let own = submitted.of(of.lab);
+        if names.is_empty() && !own.is_empty() {
+            of.variants = own.iter().collect();
         }
     }
+    Ok(chosen)
 }
 
 /// Refuses a solution that is named and would not run, since the CPU is the only device that is
@@ -209,22 +244,6 @@ fn check_name(labs: &[&'static Lab], name: &str) -> Result<(), CaseError> {
             Err(CaseError::unknown("variant", base, known))
         }
     }
-}
-
-/// [`variants`] for a command that measures: without names, those that are measured only by name
-/// are left out.
-///
-/// # Errors
-///
-/// As there.
-pub fn measured(labs: &[&'static Lab], names: &[String]) -> Result<Vec<Chosen>, CommandError> {
-    let mut chosen = variants(labs, names)?;
-    if names.is_empty() {
-        for (_, variants) in &mut chosen {
-            variants.retain(|variant| !variant.on_request);
-        }
-    }
-    Ok(chosen)
 }
 
 /// The parameters that `--param` gives; `None` if it is not used.

@@ -1,0 +1,301 @@
+//! The variant that computes a case, its launch shape, and why.
+//!
+//! In this order:
+//!
+//! 1. the variant that is named, or the submission;
+//! 2. on a GPU, or on several devices: the first that its lab says is the fastest for the case
+//!    there ([`Variant::wins`]), if it runs on such a device;
+//! 3. on several devices: the one that its lab marks for them ([`Lab::usual_on_several`]);
+//! 4. the one that its lab marks ([`Lab::usual`]).
+//!
+//! Its shape is the table's: see [`Table::shape`].
+
+use device::validate::validate;
+use device::{Device, DeviceInfo, DeviceKind};
+use exit::CommandError;
+use lab::{Lab, LabCase, Variant, target};
+use plan::Target;
+
+use crate::catalogue::{self, OfLab, Submitted};
+use crate::tuned::{Place, Shape, ShapeBy, Table};
+
+/// The devices on which a case is computed.
+#[derive(Debug, Clone, Copy)]
+pub struct On<'d> {
+    /// What each of them is.
+    pub info: &'d DeviceInfo,
+    /// The machine as plans are recorded for it.
+    pub target: Target,
+    /// Whether several devices were asked for. There may be one of them all the same.
+    pub is_several: bool,
+    /// Whether other processes compute with this one.
+    pub is_one_of_many: bool,
+}
+
+impl<'d> On<'d> {
+    /// This device, which may be several in one.
+    pub fn device(device: &'d dyn Device) -> On<'d> {
+        let info = device.info();
+        On {
+            info,
+            target: target(info, device.count()),
+            is_several: device.count() > 1,
+            is_one_of_many: false,
+        }
+    }
+
+    /// This device, of several processes that compute together.
+    pub fn of_processes(device: &'d dyn Device) -> On<'d> {
+        On {
+            is_several: true,
+            is_one_of_many: true,
+            ..On::device(device)
+        }
+    }
+
+    /// So many devices like this one, asked for as several.
+    pub fn several(info: &'d DeviceInfo, target: Target) -> On<'d> {
+        On {
+            info,
+            target,
+            is_several: true,
+            is_one_of_many: false,
+        }
+    }
+
+    /// Whether a variant can be taken since it wins. The emulated device has no times, and a
+    /// winner on several devices is one only where one process has them all.
+    fn has_winners(&self) -> bool {
+        match self.is_several {
+            true => !self.is_one_of_many,
+            false => self.info.kind == DeviceKind::Cuda,
+        }
+    }
+}
+
+/// What was chosen.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Choice {
+    /// The variant, as `harness list` has it.
+    pub variant: &'static Variant,
+    /// The same in the shape in which it is launched.
+    pub shape: Shape,
+    /// Why it is this variant.
+    pub why: Why,
+}
+
+/// Why a variant was chosen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It was named: a built-in variant or a submission.
+    Named,
+    /// Its lab says that it is the fastest for the case on such devices.
+    Wins,
+    /// It is its lab's for several devices.
+    UsualOnSeveral,
+    /// It is its lab's.
+    Usual,
+}
+
+/// The choice for a case on these devices. `named` is the variant or the submission that the
+/// command line names. None where nothing is named, and the lab has no variants: in a student's
+/// copy of the course.
+///
+/// # Panics
+///
+/// For a case of another lab.
+pub fn choose(
+    lab: &'static Lab,
+    case: &dyn LabCase,
+    on: On<'_>,
+    named: Option<&'static Variant>,
+    tuned: &Table,
+) -> Option<Choice> {
+    let (variant, why) = match named {
+        Some(variant) => (variant, Why::Named),
+        None => unnamed(lab, case, on)?,
+    };
+    Some(Choice {
+        variant,
+        shape: tuned.shape(lab, variant, case, on.info, on.target.devices),
+        why,
+    })
+}
+
+fn unnamed(lab: &'static Lab, case: &dyn LabCase, on: On<'_>) -> Option<(&'static Variant, Why)> {
+    let wins = |variant: &&Variant| {
+        variant.wins(case, on.target) && variant.runs(case, on.info, on.target)
+    };
+    let winner = || lab.variants.iter().find(wins);
+    if let Some(variant) = on.has_winners().then(winner).flatten() {
+        return Some((variant, Why::Wins));
+    }
+    usual(lab, on.is_several)
+}
+
+fn usual(lab: &'static Lab, is_several: bool) -> Option<(&'static Variant, Why)> {
+    let several = lab.usual_on_several().filter(|_| is_several);
+    several
+        .map(|variant| (variant, Why::UsualOnSeveral))
+        .or_else(|| Some((lab.usual()?, Why::Usual)))
+}
+
+/// The variant of [`choose`] for several processes. It depends on no device: they agree on it
+/// before they know each other's.
+pub fn of_processes(
+    lab: &'static Lab,
+    named: Option<&'static Variant>,
+) -> Option<&'static Variant> {
+    named.or_else(|| Some(usual(lab, true)?.0))
+}
+
+/// The variants that are measured: those that `--variant` names, or else all but those that are
+/// measured on request, and every submission.
+///
+/// # Errors
+///
+/// As [`catalogue::variants`].
+pub fn measured(
+    labs: &[&'static Lab],
+    names: &[String],
+    submitted: Submitted,
+) -> Result<Vec<OfLab>, CommandError> {
+    let mut chosen = catalogue::variants(labs, names, submitted)?;
+    leave_requests_out(&mut chosen, names);
+    Ok(chosen)
+}
+
+/// [`measured`] for commands that look at a solution for its own sake: see
+/// [`catalogue::for_its_own_sake`].
+///
+/// # Errors
+///
+/// As [`catalogue::variants`].
+pub fn measured_for_its_own_sake(
+    labs: &[&'static Lab],
+    names: &[String],
+    submitted: Submitted,
+) -> Result<Vec<OfLab>, CommandError> {
+    let mut chosen = catalogue::for_its_own_sake(labs, names, submitted)?;
+    leave_requests_out(&mut chosen, names);
+    Ok(chosen)
+}
+
+fn leave_requests_out(chosen: &mut [OfLab], names: &[String]) {
+    if names.is_empty() {
+        for of in chosen {
+            of.variants.retain(|variant| !variant.on_request);
+        }
+    }
+}
+
+/// The variants on request that are measured with a case on one device although nobody named them,
+/// since they win it.
+pub fn winners_on_request(
+    lab: &'static Lab,
+    case: &dyn LabCase,
+) -> impl Iterator<Item = &'static Variant> {
+    let variants = lab.variants.iter();
+    variants.filter(move |variant| variant.on_request && variant.wins(case, 1))
+}
+
+/// Whether a variant is tuned for a case without being named: always, or one on request for those
+/// that it wins on one device, where some are known.
+pub fn is_tuned_for(variant: &Variant, case: &dyn LabCase) -> bool {
+    !variant.on_request || !variant.has_wins() || variant.wins(case, 1)
+}
+
+/// The choice in sentences; then the lab's other variants: the flag that takes one, and what the
+/// case and the devices rule out.
+pub fn explain(lab: &'static Lab, case: &dyn LabCase, on: On<'_>, choice: &Choice) -> Vec<String> {
+    let Choice { variant, shape, .. } = choice;
+    let mut lines = vec![of_variant(lab, on, choice), of_shape(shape)];
+    let (mut able, mut unable) = (Vec::new(), Vec::new());
+    for other in lab.variants.iter().filter(|other| *other != *variant) {
+        match ruled_out(other, case, on) {
+            None => able.push(other.name.as_str()),
+            Some(reason) => unable.push(format!("{} cannot run this: {reason}", other.name)),
+        }
+    }
+    if !able.is_empty() {
+        lines.push(format!(
+            "{} can run this, too: `--variant NAME` takes one, and `harness list {}` says what each does",
+            able.join(", "),
+            lab.name
+        ));
+    }
+    lines.extend(unable);
+    lines
+}
+
+/// Why it is this variant.
+fn of_variant(lab: &Lab, on: On<'_>, Choice { variant, why, .. }: &Choice) -> String {
+    let (name, lab) = (&variant.name, lab.name);
+    let machine = match on.target.devices {
+        1 => on.info.name.clone(),
+        devices => format!("{devices} x {}", on.info.name),
+    };
+    match why {
+        Why::Named => format!("{name} runs: the command line names it"),
+        Why::Wins => {
+            format!("{name} runs: {lab} says that it is the fastest for this size on {machine}")
+        }
+        Why::UsualOnSeveral => format!(
+            "{name} runs: several devices were asked for, and it is the variant of {lab} that uses them"
+        ),
+        Why::Usual if on.has_winners() => format!(
+            "{name} runs: {lab} takes it where no variant is named, and says of none that it is faster for \
+             this size on {machine}"
+        ),
+        Why::Usual => format!("{name} runs: {lab} takes it where no variant is named"),
+    }
+}
+
+/// Why it is launched in this shape.
+fn of_shape(Shape { launched, by }: &Shape) -> String {
+    let timed = |Place { gpu, case }: &Place| format!("{case} on {gpu}");
+    let label = launched.label().unwrap_or_default();
+    match by {
+        ShapeBy::Only => "launch shape: it has one".to_owned(),
+        ShapeBy::Named => format!("launch shape {label}: the command line names it"),
+        ShapeBy::NoGpu => {
+            "launch shape: the default one; shapes differ in speed, and this device is no GPU".to_owned()
+        }
+        ShapeBy::Measured(place) => format!(
+            "launch shape {label}: tuned.toml has it as the fastest of this case, timed on {}",
+            place.gpu
+        ),
+        ShapeBy::Between(places) => {
+            let [below, above] = places.each_ref().map(timed);
+            format!(
+                "launch shape {label}: by the times in tuned.toml it loses least between {below} and {above}"
+            )
+        }
+        ShapeBy::Nearest(place) => format!(
+            "launch shape {label}: tuned.toml has it as the fastest of the nearest size, {}",
+            timed(place)
+        ),
+        ShapeBy::Model => format!(
+            "launch shape {label}: none was timed on GPUs like this one, and by the lab's model it takes the \
+             least time; `harness tune` times them"
+        ),
+        ShapeBy::Default => {
+            "launch shape: the default one; none was timed on GPUs like this one, and `harness tune` does \
+             that"
+                .to_owned()
+        }
+    }
+}
+
+/// Why a variant cannot compute the case on these devices, if it cannot.
+fn ruled_out(variant: &Variant, case: &dyn LabCase, on: On<'_>) -> Option<String> {
+    let plan = match variant.record_for(case, on.target) {
+        Ok(plan) => plan,
+        Err(error) => return Some(error.to_string()),
+    };
+    if on.is_several && plan.devices() < on.target.devices {
+        return Some(format!("it computes on {} of the devices", plan.devices()));
+    }
+    let checked = validate(&variant.module, &plan, &on.info.limits);
+    checked.err().map(|error| error.to_string())
+}

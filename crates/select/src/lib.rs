@@ -1,0 +1,39 @@
+//! What a command is about: which labs, variants, cases and devices, and why.
+//!
+//! # Purpose
+//!
+//! A command line names little. `harness run wave3d` names no variant, no shape, no device; `perf`
+//! measures "all" variants. What stands for what is not named is decided here and nowhere else, so
+//! that `run`, `perf`, `tune` and `test` mean the same thing.
+//!
+//! # Contract
+//!
+//! - [`choice::choose`] picks a variant and its launch shape for a case on these devices, and keeps
+//!   the reasons. [`choice::explain`] tells them in sentences: `harness run LAB --explain`.
+//! - [`choice::measured`] picks the variants that are measured, [`choice::is_tuned_for`] the cases
+//!   for which one is tuned.
+//! - Labs are an argument: nothing here knows the course's.
+//!
+//! # Spine
+//!
+//! | file | content |
+//! |---|---|
+//! | `choice.rs` | variant and shape for a case, which others there are, and why |
+//! | `tuned.rs` | `tuned.toml`, the shapes that were found, and which of them fits a case |
+//! | `catalogue.rs` | the labs, variants, submissions and cases that flags name |
+//! | `devices.rs` | `--device`; the devices of this machine |
+//! | `devices/gpus.rs` | `--gpus` |
+//! | `memory_advice.rs` | the case that would fit where memory is short |
+//! | `course_root.rs` | the folder that has the course |
+//!
+//! # Limits
+//!
+//! A choice is made before anything runs: from what a lab says of itself and from `tuned.toml`. The
+//! clock of the run at hand has no say.
+
+pub mod catalogue;
+pub mod choice;
+pub mod course_root;
+pub mod devices;
+pub mod memory_advice;
+pub mod tuned;

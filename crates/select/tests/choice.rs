@@ -1,0 +1,201 @@
+//! The variant and the shape for a case, and what is said of them.
+
+use std::sync::{Arc, LazyLock};
+
+use device::{DeviceInfo, DeviceKind};
+use lab::{Lab, LabCase, Variant};
+use plan::{Element, Plan, PlanError, Target};
+use select::choice::{
+    Choice, On, Why, choose, explain, is_tuned_for, of_processes, winners_on_request,
+};
+use select::tuned::Table;
+use test_lab::{BARE, DOUBLING, Numbers};
+
+/// The lab with a plain variant, a shaped one for several devices, and one that wins up to 10
+/// numbers and takes no more than 50.
+static LAB: LazyLock<Lab> = LazyLock::new(|| {
+    let variant = |name: &'static str| {
+        Variant::recorded(
+            name,
+            "",
+            Arc::clone(&DOUBLING.module),
+            move |case, target| match name == "resident" && case.work().updates > 50 {
+                true => Err(PlanError::unsupported("more than 50 numbers do not fit").into()),
+                false => Ok(plan(name, target)),
+            },
+        )
+    };
+    let mut fast = variant("fast").usual_on_several();
+    fast.shapes = vec![variant("fast@x2"), variant("fast@x4")];
+    let wins = |case: &Numbers, _: Target| case.work().updates <= 10;
+    let resident = variant("resident").on_request().winning(wins);
+    Lab {
+        module: Arc::clone(&DOUBLING.module),
+        variants: vec![variant("first"), variant("plain").usual(), fast, resident],
+        ..*DOUBLING
+    }
+});
+
+/// A plan that launches nothing. Only that of `fast` uses all devices.
+fn plan(name: &str, target: Target) -> Plan {
+    let mut plan = Plan::new(name).with_available_devices(target.devices);
+    if name.starts_with("fast") {
+        plan.scratch_on(target.devices - 1, "share", Element::U32, 8);
+    }
+    plan
+}
+
+fn case(n: u32) -> Box<dyn LabCase> {
+    (LAB.of_extent)(n).unwrap()
+}
+
+fn gpu() -> DeviceInfo {
+    DeviceInfo::new(DeviceKind::Cuda, "Adder 9000")
+}
+
+fn on(info: &DeviceInfo) -> On<'_> {
+    On {
+        info,
+        target: 1.into(),
+        is_several: false,
+        is_one_of_many: false,
+    }
+}
+
+fn chosen(n: u32, on: On<'_>) -> (&'static str, Why) {
+    let Choice { variant, why, .. } =
+        choose(&LAB, case(n).as_ref(), on, None, &Table::default()).unwrap();
+    (&variant.name, why)
+}
+
+#[test]
+fn a_winner_is_taken_where_times_count() {
+    let (gpu, emulated) = (gpu(), DeviceInfo::new(DeviceKind::Emulated, "emulated"));
+    assert_eq!(chosen(8, on(&gpu)), ("resident", Why::Wins));
+    assert_eq!(chosen(20, on(&gpu)), ("plain", Why::Usual));
+    assert_eq!(chosen(8, on(&emulated)), ("plain", Why::Usual));
+}
+
+#[test]
+fn several_devices_have_a_variant_of_their_own() {
+    let gpu = gpu();
+    let several = On::several(&gpu, 2.into());
+    assert_eq!(chosen(8, several), ("resident", Why::Wins));
+    assert_eq!(chosen(20, several), ("fast", Why::UsualOnSeveral));
+    // One GPU, asked for as several.
+    let one = On::several(&gpu, 1.into());
+    assert_eq!(chosen(20, one), ("fast", Why::UsualOnSeveral));
+    let of_many = On {
+        is_one_of_many: true,
+        ..several
+    };
+    assert_eq!(chosen(8, of_many), ("fast", Why::UsualOnSeveral));
+    assert_eq!(of_processes(&LAB, None).unwrap().name, "fast");
+    let first = &LAB.variants[0];
+    assert_eq!(of_processes(&LAB, Some(first)).unwrap(), first);
+}
+
+#[test]
+fn a_name_goes_before_all() {
+    let gpu = gpu();
+    let named = choose(
+        &LAB,
+        case(8).as_ref(),
+        on(&gpu),
+        Some(&LAB.variants[0]),
+        &Table::default(),
+    );
+    assert_eq!(named.unwrap().variant.name, "first");
+}
+
+#[test]
+fn a_copy_without_solutions_has_no_choice() {
+    let gpu = gpu();
+    let none = choose(&BARE, case(8).as_ref(), on(&gpu), None, &Table::default());
+    assert_eq!(none, None);
+    assert_eq!(of_processes(&BARE, None), None);
+}
+
+#[test]
+fn those_on_request_are_measured_and_tuned_where_they_win() {
+    let names = |n| {
+        let case = case(n);
+        let names = winners_on_request(&LAB, case.as_ref()).map(|variant| variant.name.as_str());
+        names.collect::<Vec<_>>()
+    };
+    assert_eq!((names(8), names(20)), (vec!["resident"], vec![]));
+    let [first, .., resident] = &LAB.variants[..] else {
+        unreachable!("the lab has four variants")
+    };
+    assert!(is_tuned_for(first, case(20).as_ref()));
+    assert!(is_tuned_for(resident, case(8).as_ref()));
+    assert!(!is_tuned_for(resident, case(20).as_ref()));
+}
+
+/// What is said of the choice for so many numbers.
+fn explained(n: u32, on: On<'_>, table: &str, named: Option<&'static Variant>) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tuned.toml");
+    std::fs::write(&file, table).unwrap();
+    let case = case(n);
+    let choice = choose(&LAB, case.as_ref(), on, named, &Table::read(&file).unwrap());
+    explain(&LAB, case.as_ref(), on, &choice.unwrap()).join("\n")
+}
+
+#[test]
+fn a_choice_is_explained() {
+    let (gpu, emulated) = (gpu(), DeviceInfo::new(DeviceKind::Emulated, "emulated"));
+    insta::assert_snapshot!(explained(8, on(&gpu), "", None), @r"
+    resident runs: doubling says that it is the fastest for this size on Adder 9000
+    launch shape: it has one
+    first, plain, fast can run this, too: `--variant NAME` takes one, and `harness list doubling` says what each does
+    ");
+    insta::assert_snapshot!(explained(99, on(&gpu), "", None), @r"
+    plain runs: doubling takes it where no variant is named, and says of none that it is faster for this size on Adder 9000
+    launch shape: it has one
+    first, fast can run this, too: `--variant NAME` takes one, and `harness list doubling` says what each does
+    resident cannot run this: the solution refuses this problem: more than 50 numbers do not fit
+    ");
+    insta::assert_snapshot!(explained(99, on(&emulated), "", None), @r"
+    plain runs: doubling takes it where no variant is named
+    launch shape: it has one
+    first, fast can run this, too: `--variant NAME` takes one, and `harness list doubling` says what each does
+    resident cannot run this: the solution refuses this problem: more than 50 numbers do not fit
+    ");
+    insta::assert_snapshot!(explained(99, On::several(&gpu, 2.into()), "", None), @r"
+    fast runs: several devices were asked for, and it is the variant of doubling that uses them
+    launch shape: the default one; none was timed on GPUs like this one, and `harness tune` does that
+    first cannot run this: it computes on 1 of the devices
+    plain cannot run this: it computes on 1 of the devices
+    resident cannot run this: the solution refuses this problem: more than 50 numbers do not fit
+    ");
+    let shape = &LAB.variants[2].shapes[1];
+    insta::assert_snapshot!(explained(8, on(&emulated), "", Some(shape)), @r"
+    fast@x4 runs: the command line names it
+    launch shape x4: the command line names it
+    first, plain, fast, resident can run this, too: `--variant NAME` takes one, and `harness list doubling` says what each does
+    ");
+}
+
+#[test]
+fn a_shape_is_explained() {
+    let gpu = gpu();
+    let entry = |gpu: &str, cells: u32, shape: &str| {
+        format!(
+            "[[tuned]]\ngpu = \"{gpu}\"\nlab = \"doubling\"\nvariant = \"fast\"\ncase = \"{cells} numbers, 1 steps\"\n\
+             shape = \"{shape}\"\nunit = \"us\"\ndate = \"2026-11-22\"\ndriver = \"580\"\ncells = {cells}\n\
+             tried = [{{ shape = \"{shape}\", step = 1.0, default_step = 2.0, vs_default = 2.0 }}]\n"
+        )
+    };
+    let fast = Some(&LAB.variants[2]);
+    let shape = |n, table: &str| {
+        let text = explained(n, on(&gpu), table, fast);
+        text.lines().nth(1).unwrap().to_owned()
+    };
+    let table = [entry(&gpu.name, 16, "x4"), entry(&gpu.name, 64, "x4")].concat();
+    insta::assert_snapshot!(shape(16, &table), @"launch shape x4: tuned.toml has it as the fastest of this case, timed on Adder 9000");
+    insta::assert_snapshot!(shape(20, &table), @"launch shape x4: by the times in tuned.toml it loses least between 16 numbers, 1 steps on Adder 9000 and 64 numbers, 1 steps on Adder 9000");
+    insta::assert_snapshot!(shape(99, &table), @"launch shape x4: tuned.toml has it as the fastest of the nearest size, 64 numbers, 1 steps on Adder 9000");
+    insta::assert_snapshot!(shape(99, &entry("Other", 16, "x2")), @"launch shape x2: tuned.toml has it as the fastest of the nearest size, 16 numbers, 1 steps on Other");
+    insta::assert_snapshot!(shape(99, ""), @"launch shape: the default one; none was timed on GPUs like this one, and `harness tune` does that");
+}
