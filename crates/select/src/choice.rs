@@ -210,11 +210,17 @@ pub fn is_tuned_for(variant: &Variant, case: &dyn LabCase) -> bool {
 pub fn explain(lab: &'static Lab, case: &dyn LabCase, on: On<'_>, choice: &Choice) -> Vec<String> {
     let Choice { variant, shape, .. } = choice;
     let mut lines = vec![of_variant(lab, on, choice), of_shape(shape)];
-    let (mut able, mut unable) = (Vec::new(), Vec::new());
+    let mut able = Vec::new();
+    let mut unable: Vec<(String, Vec<&str>)> = Vec::new();
     for other in lab.variants.iter().filter(|other| *other != *variant) {
-        match ruled_out(other, case, on) {
-            None => able.push(other.name.as_str()),
-            Some(reason) => unable.push(format!("{} cannot run this: {reason}", other.name)),
+        let name = other.name.as_str();
+        let Some(reason) = ruled_out(other, case, on) else {
+            able.push(name);
+            continue;
+        };
+        match unable.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, names)) => names.push(name),
+            None => unable.push((reason, vec![name])),
         }
     }
     if !able.is_empty() {
@@ -224,7 +230,8 @@ pub fn explain(lab: &'static Lab, case: &dyn LabCase, on: On<'_>, choice: &Choic
             lab.name
         ));
     }
-    lines.extend(unable);
+    let unable = unable.iter();
+    lines.extend(unable.map(|(reason, names)| format!("{} cannot run this: {reason}", names.join(", "))));
     lines
 }
 
@@ -294,7 +301,8 @@ fn ruled_out(variant: &Variant, case: &dyn LabCase, on: On<'_>) -> Option<String
         Err(error) => return Some(error.to_string()),
     };
     if on.is_several && plan.devices() < on.target.devices {
-        return Some(format!("it computes on {} of the devices", plan.devices()));
+        let (used, all) = (plan.devices(), on.target.devices);
+        return Some(format!("the plan uses {used} of {all} devices"));
     }
     let checked = validate(&variant.module, &plan, &on.info.limits);
     checked.err().map(|error| error.to_string())

@@ -165,8 +165,7 @@ fn a_choice_is_explained() {
     insta::assert_snapshot!(explained(99, On::several(&gpu, 2.into()), "", None), @r"
     fast runs: several devices were asked for, and it is the variant of doubling that uses them
     launch shape: the default one; none was timed on GPUs like this one, and `harness tune` does that
-    first cannot run this: it computes on 1 of the devices
-    plain cannot run this: it computes on 1 of the devices
+    first, plain cannot run this: the plan uses 1 of 2 devices
     resident cannot run this: the solution refuses this problem: more than 50 numbers do not fit
     ");
     let shape = &LAB.variants[2].shapes[1];

@@ -164,7 +164,26 @@ fn the_choice_is_explained_and_nothing_computed() {
     if LAB.variants.is_empty() {
         return;
     }
-    insta::assert_snapshot!(explained(&["--device=emulated"]), @"");
-    insta::assert_snapshot!(explained(&["--device=emulated", "--gpus=2"]), @"");
-    insta::assert_snapshot!(explained(&["--device=cpu"]), @"");
+    insta::assert_snapshot!(explained(&["--device=emulated"]), @r"
+    poisson  12^3, 1000 iterations
+      computes_source runs: poisson takes it where no variant is named
+      launch shape: the default one; shapes differ in speed, and this device is no GPU
+      reads_source, no_branches, layer_by_layer, shared_tile, fast_single, fast, fast_at_once, resident,
+        resident_grid, dual, split_single can run this, too: `--variant NAME` takes one, and `harness
+        list poisson` says what each does
+    ");
+    insta::assert_snapshot!(explained(&["--device=emulated", "--gpus=2"]), @r"
+    poisson  12^3, 1000 iterations
+      fast_at_once runs: poisson says that it is the fastest for this size on 2 x PTX interpreter
+      launch shape: it has one
+      fast, dual, split_single can run this, too: `--variant NAME` takes one, and `harness list poisson`
+        says what each does
+      reads_source, no_branches, layer_by_layer, shared_tile, computes_source, fast_single, resident,
+        resident_grid cannot run this: the plan uses 1 of 2 devices
+    ");
+    insta::assert_snapshot!(explained(&["--device=cpu"]), @r"
+    poisson  12^3, 1000 iterations
+      the CPU computes the reference, and no variant: --device names it
+      --device emulated runs computes_source without a GPU, on a small problem
+    ");
 }
