@@ -24,8 +24,9 @@
 //! 3. `demand`: what a shape asks of a GPU, and how long that takes about; [`occupancy`]: how many
 //!    blocks a multiprocessor holds;
 //! 4. `lab`: a lab, and lookups by name;
-//! 5. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 6. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
+//! 5. `peer`: programs in other languages beside a variant;
+//! 6. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
+//! 7. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
 //!
 //! # Limits
 //!
@@ -37,6 +38,7 @@ mod demand;
 mod lab;
 pub mod occupancy;
 mod params;
+mod peer;
 pub mod run;
 mod seed;
 mod variant;
@@ -45,6 +47,7 @@ pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, boxed, find_lab, find_variant};
+pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use seed::Seed;
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};

@@ -14,6 +14,7 @@ use plan::{Interface, Plan, Solution, Target};
 
 use crate::case::{InterfaceCase, LabCase, Work};
 use crate::demand::{Demand, target};
+use crate::peer::{Counterpart, CudaKernels};
 
 /// The character between a variant's name and a shape's label.
 pub const SHAPE: char = '@';
@@ -60,6 +61,8 @@ pub struct Variant {
     pub is_usual: bool,
     /// The same where several devices are asked for.
     pub is_usual_on_several: bool,
+    /// Programs in other languages that do the same.
+    pub counterparts: Vec<Counterpart>,
     record: Record,
     /// Bytes that it must move, if they are not those of a plain solution.
     bytes: Option<Bytes>,
@@ -89,6 +92,7 @@ impl Variant {
             shapes: Vec::new(),
             is_usual: false,
             is_usual_on_several: false,
+            counterparts: Vec::new(),
             record: Box::new(record),
             bytes: None,
             demand: None,
@@ -171,6 +175,25 @@ impl Variant {
     ) -> Variant {
         let own = self.name.clone();
         self.bytes = Some(Arc::new(move |case| bytes(downcast(&own, case))));
+        self
+    }
+
+    /// The same with a source in CUDA C++ whose kernels have the names of its own. This one computes;
+    /// its lab's name goes before.
+    pub fn with_cuda(self, file: &'static str, kernel: &str) -> Variant {
+        let lab = self.module.name();
+        let kernels = CudaKernels {
+            file,
+            language: "CUDA C++",
+            kernel: format!("{lab}_{kernel}"),
+            relaunch: None,
+        };
+        self.with_counterpart(Counterpart::Cuda(kernels))
+    }
+
+    /// The same with a program in another language that does what it does.
+    pub fn with_counterpart(mut self, counterpart: Counterpart) -> Variant {
+        self.counterparts.push(counterpart);
         self
     }
 

@@ -24,6 +24,7 @@ pub fn variants() -> Vec<Variant> {
             "one thread per point, f from memory, walls by branches",
             |_| Box::new(reads_source::launch::Submission),
         )
+        .with_cuda("poisson.cu", "reads_source")
         .moving(|case: &Poisson| bytes(case, true, false, case.points() as u64)),
         stored(
             "no_branches",
@@ -46,6 +47,7 @@ pub fn variants() -> Vec<Variant> {
             "f from the point's position, a column of points per thread",
             |_| Box::new(computes_source::launch::Submission),
         )
+        .with_cuda("poisson.cu", "computes_source")
         .usual()
         .moving(computing_source)
         .tuned::<Poisson, _>(
@@ -66,6 +68,7 @@ pub fn variants() -> Vec<Variant> {
             "several iterations per launch, on tiles that stream through the planes",
             |_| Box::new(fast::launch::Submission),
         )
+        .with_cuda("poisson.cu", "fast_t3_r4_w8_s6")
         .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
         .modelled(Fast::DEFAULT, Fast::SPACE, demand),

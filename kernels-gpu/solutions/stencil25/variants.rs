@@ -32,7 +32,8 @@ pub fn variants() -> Vec<Variant> {
     vec![
         variant::<Stencil25>("gmem", "3D blocks, everything from global memory", |_| {
             Box::new(Inner::GMEM)
-        }),
+        })
+        .with_cuda("stencil25.cu", "gmem"),
         variant::<Stencil25>(
             "gmem_at_once",
             "gmem, whose launches of a timestep, inside and shell, may run at once",
@@ -48,7 +49,8 @@ pub fn variants() -> Vec<Variant> {
             "st_reg_fixed",
             "blocks stream along x: columns in fixed registers, the plane in shared memory",
             |_| Box::new(Inner::ST_REG_FIXED),
-        ),
+        )
+        .with_cuda("stencil25.cu", "st_reg_fixed"),
         variant::<Stencil25>(
             "st_semi",
             "blocks stream along x: columns of partial sums, the plane in shared memory",
@@ -66,6 +68,7 @@ pub fn variants() -> Vec<Variant> {
             "two timesteps per pass: tiles stream along x, both timesteps' columns in registers",
             |_| Box::new(two_steps::launch::Submission),
         )
+        .with_cuda("stencil25.cu", "two_steps_y20_z64_a2")
         .usual_on_several()
         .tuned(
             TwoSteps::DEFAULT,

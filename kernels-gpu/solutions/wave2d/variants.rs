@@ -8,7 +8,8 @@ use super::wavefront::launch::Shape as Wavefront;
 use super::{fast, naive, resident, shmem, single, wavefront};
 use crate::kernels::variant;
 use crate::wave2d::Wave2d;
-use lab::Variant;
+use lab::{Counterpart, CudaKernels, Script, Variant};
+use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
 
 pub fn variants() -> Vec<Variant> {
     vec![
@@ -16,7 +17,19 @@ pub fn variants() -> Vec<Variant> {
             "naive",
             "one launch per timestep, one thread per cell, all from global memory",
             |_| Box::new(naive::launch::Submission),
-        ),
+        )
+        .with_cuda(CUDA, "naive")
+        .with_counterpart(Counterpart::Cuda(CudaKernels {
+            file: CUDA,
+            language: "CUDA C++, shared tile",
+            kernel: "wave2d_tile".to_owned(),
+            relaunch: Some(as_tile),
+        }))
+        .with_counterpart(Counterpart::Python(Script {
+            file: "wave2d.py",
+            source: CUDA,
+            arguments: of_script,
+        })),
         variant::<Wave2d>(
             "single",
             "one launch per timestep, threads begin at cache lines, four rows of a column per thread, to and fro through the domain",
@@ -28,12 +41,14 @@ pub fn variants() -> Vec<Variant> {
             "10 timesteps per launch on tiles in registers, with shared memory between warps",
             |_| Box::new(shmem::launch::Submission),
         )
+        .with_cuda(CUDA, "shmem")
         .tuned(Shmem::DEFAULT, Shmem::SPACE, Shmem::label, Some(of_shmem)),
         variant::<Wave2d>(
             "fast",
             "16 timesteps per launch in a pipeline of each warp, fused multiply-add",
             |_| Box::new(fast::launch::Shape::DEFAULT),
         )
+        .with_cuda(CUDA, "fast_t16")
         .fused()
         .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast)),
@@ -48,6 +63,7 @@ pub fn variants() -> Vec<Variant> {
             "passes of 16 timesteps behind one another in one launch, each a pipeline of each warp, fused multiply-add",
             |_| Box::new(wavefront::launch::Shape::DEFAULT),
         )
+        .with_cuda(CUDA, "wavefront_t16")
         .fused()
         .tuned(Wavefront::DEFAULT, Wavefront::SPACE, Wavefront::label, Some(of_wavefront)),
         variant::<Wave2d>(
@@ -68,6 +84,56 @@ pub fn variants() -> Vec<Variant> {
         })
         .tuned::<Wave2d, _>(Resident::DEFAULT, Resident::SPACE, Resident::label, None),
     ]
+}
+
+/// The kernels in CUDA C++.
+const CUDA: &str = "wave2d.cu";
+
+/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of the naive kernel: u0, u1,
+/// n_x, n_y, ...
+fn as_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
+    const TILE: (u32, u32) = (32, 16);
+    let &[_, _, Arg::U32(n_x), Arg::U32(n_y), ..] = launch.args else {
+        return Err(PlanError::unsupported(format!(
+            "`{}` does not take the extents as its third and fourth argument",
+            launch.kernel
+        )));
+    };
+    let config = LaunchConfig::covering((n_x, n_y), TILE)?;
+    Ok(("wave2d_tile".to_owned(), config))
+}
+
+/// The launches of the naive variant's plan, as the script takes them.
+fn of_script(plan: &Plan) -> Result<serde_json::Value, String> {
+    let launches = plan.commands().filter_map(|command| match command {
+        Command::Launch(launch) => Some(launch),
+        _ => None,
+    });
+    let launches: Vec<_> = launches.collect();
+    let Some(first) = launches.first() else {
+        return Err("the case has no timestep".to_owned());
+    };
+    let &[
+        _,
+        _,
+        Arg::U32(n_x),
+        Arg::U32(n_y),
+        Arg::U32(scene),
+        Arg::F32(k),
+        Arg::U32(first_step),
+    ] = first.args
+    else {
+        return Err(format!("`{}` has other arguments than the script", first.kernel));
+    };
+    Ok(serde_json::json!({
+        "n_x": n_x,
+        "n_y": n_y,
+        "steps": launches.len(),
+        "scene": scene,
+        "k": k,
+        "first_step": first_step,
+        "rows": first.config.block[1],
+    }))
 }
 
 fn of_shmem(case: &Wave2d, shape: &Shmem) -> u64 {

@@ -21,7 +21,8 @@ pub fn variants() -> Vec<Variant> {
             "single",
             "one launch per timestep, a thread for two sites, a branch for the damping",
             |_| Box::new(single::launch::Submission),
-        ),
+        )
+        .with_cuda("wave3d.cu", "single"),
         variant::<Wave3d>(
             "split2",
             "two launches per timestep: the damped layers in x apart",
@@ -37,6 +38,7 @@ pub fn variants() -> Vec<Variant> {
             "several timesteps per launch: tiles stream along x, all timesteps' planes in registers and shared memory",
             |_| Box::new(fast::launch::Submission),
         )
+        .with_cuda("wave3d.cu", "fast_t4_r4_y8")
         .usual_on_several()
         .tuned(Fast::DEFAULT, Fast::SPACE, Fast::label, Some(of_fast))
         .modelled(Fast::DEFAULT, Fast::SPACE, demand),

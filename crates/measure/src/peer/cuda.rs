@@ -2,135 +2,56 @@
 
 use device::BufferPool;
 use device::{Device, Module, NamedBuffers};
-use lab::{LabCase, Variant};
-use plan::{Arg, Command, Launch, LaunchConfig, Plan, PlanError};
+use lab::{Counterpart, CudaKernels, Lab, LabCase, Relaunch, Variant};
+use plan::{Command, Plan};
 
 use super::nvcc::{Build, Nvcc};
 use crate::perf::timed_run::{About, Peer, RunError, TimedRun};
 use host::solutions::program;
 use output_files::digest::sha256;
 
+/// A source, and the kernels in it that replace those of variants.
 #[derive(Debug)]
 pub struct Source {
     pub file: &'static str,
-    lab: &'static str,
-    kernels: &'static [Counterpart],
+    lab: &'static Lab,
+    kernels: Vec<(&'static Variant, &'static CudaKernels)>,
 }
 
-/// Kernels that replace a variant's.
-#[derive(Debug)]
-struct Counterpart {
-    variant: &'static str,
-    /// Its name in rows, built without contraction.
-    language: &'static str,
-    /// The kernel that computes, after its lab's name: it is built with contraction too, where that
-    /// changes it.
-    kernel: &'static str,
-    /// The launch instead of one of the variant's.
-    relaunch: Relaunch,
-}
-
-/// Another kernel's name, and another shape.
-type Relaunch = fn(&Launch<'_>) -> Result<(String, LaunchConfig), PlanError>;
-
-pub const SOURCES: &[Source] = &[
-    Source {
-        file: "wave2d.cu",
-        lab: "wave2d",
-        kernels: &[
-            plain("naive"),
-            Counterpart {
-                variant: "naive",
-                language: "CUDA C++, shared tile",
-                kernel: "tile",
-                relaunch: wave2d_tile,
-            },
-            plain("shmem"),
-            Counterpart {
-                kernel: "fast_t16",
-                ..plain("fast")
-            },
-            Counterpart {
-                kernel: "wavefront_t16",
-                ..plain("wavefront")
-            },
-        ],
-    },
-    Source {
-        file: "wave3d.cu",
-        lab: "wave3d",
-        kernels: &[
-            plain("single"),
-            Counterpart {
-                variant: "fast",
-                language: "CUDA C++",
-                kernel: "fast_t4_r4_y8",
-                relaunch: same,
-            },
-        ],
-    },
-    Source {
-        file: "poisson.cu",
-        lab: "poisson",
-        kernels: &[
-            plain("reads_source"),
-            plain("computes_source"),
-            Counterpart {
-                variant: "fast",
-                language: "CUDA C++",
-                kernel: "fast_t3_r4_w8_s6",
-                relaunch: same,
-            },
-        ],
-    },
-    Source {
-        file: "stencil25.cu",
-        lab: "stencil25",
-        kernels: &[
-            plain("gmem"),
-            plain("st_reg_fixed"),
-            Counterpart {
-                kernel: "two_steps_y20_z64_a2",
-                ..plain("two_steps")
-            },
-        ],
-    },
-];
-
-/// The same algorithm as the variant's, in kernels of the same names.
-const fn plain(variant: &'static str) -> Counterpart {
-    Counterpart {
-        variant,
-        language: "CUDA C++",
-        kernel: variant,
-        relaunch: same,
+/// The sources that the variants of these labs name.
+pub fn sources(labs: &[&'static Lab]) -> Vec<Source> {
+    let mut sources: Vec<Source> = Vec::new();
+    for &lab in labs {
+        for (variant, kernels) in lab.variants.iter().flat_map(of_variant) {
+            let file = kernels.file;
+            match sources.iter_mut().find(|source| source.file == file) {
+                Some(source) => source.kernels.push((variant, kernels)),
+                None => sources.push(Source {
+                    file,
+                    lab,
+                    kernels: vec![(variant, kernels)],
+                }),
+            }
+        }
     }
+    sources
 }
 
-/// The kernel of the same name, in blocks of the same shape.
-fn same(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
-    Ok((launch.kernel.to_owned(), launch.config))
-}
-
-/// Blocks of `TILE_X` by `TILE_Y` threads. The arguments are those of the naive kernel: u0, u1,
-/// n_x, n_y, ...
-fn wave2d_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
-    const TILE: (u32, u32) = (32, 16);
-    let &[_, _, Arg::U32(n_x), Arg::U32(n_y), ..] = launch.args else {
-        return Err(PlanError::unsupported(format!(
-            "`{}` does not take the extents as its third and fourth argument",
-            launch.kernel
-        )));
-    };
-    let config = LaunchConfig::covering((n_x, n_y), TILE)?;
-    Ok(("wave2d_tile".to_owned(), config))
+fn of_variant(
+    variant: &'static Variant,
+) -> impl Iterator<Item = (&'static Variant, &'static CudaKernels)> {
+    let kernels = variant.counterparts.iter().filter_map(|it| match it {
+        Counterpart::Cuda(kernels) => Some(kernels),
+        Counterpart::Python(_) => None,
+    });
+    kernels.map(move |kernels| (variant, kernels))
 }
 
 /// Compiled kernels that replace a variant's.
 #[derive(Debug)]
 pub struct CudaPeer {
     about: About,
-    relaunch: Relaunch,
+    relaunch: Option<Relaunch>,
     module: Module,
 }
 
@@ -149,27 +70,26 @@ pub fn compile(
     let compile = |fuses| nvcc.compile(source.file, text, build(fuses));
     let [plain, fused] = [compile(false)?, compile(true)?];
     let mut peers = Vec::new();
-    for counterpart in source.kernels {
+    for &(variant, kernels) in &source.kernels {
         let peer = |ptx: &str, fuses: bool| CudaPeer {
             about: About {
-                language: if fuses {
-                    format!("{}, FMA", counterpart.language)
-                } else {
-                    counterpart.language.to_owned()
+                language: match fuses {
+                    false => kernels.language.to_owned(),
+                    true => format!("{}, FMA", kernels.language),
                 },
                 built_by: nvcc.names(build(fuses)),
-                lab: source.lab,
-                variant: counterpart.variant,
+                lab: source.lab.name,
+                variant: &variant.name,
                 code_sha256: Some(sha256(ptx)),
                 rounds_differently: fuses,
             },
-            relaunch: counterpart.relaunch,
+            relaunch: kernels.relaunch,
             module: Module::new(source.file, ptx.to_owned()),
         };
         peers.push(peer(&plain, false));
-        let kernel = format!("{}_{}", source.lab, counterpart.kernel);
+        let kernel = &kernels.kernel;
         let missing = || format!("{} has no kernel `{kernel}`", source.file);
-        let operations = |ptx| fused_operations(ptx, &kernel).ok_or_else(missing);
+        let operations = |ptx| fused_operations(ptx, kernel).ok_or_else(missing);
         if operations(&fused)? > operations(&plain)? {
             peers.push(peer(&fused, true));
         }
@@ -191,7 +111,10 @@ impl CudaPeer {
         let plan = launched.record(case)?;
         let mut new = plan.map(|new, command| match command {
             Command::Launch(launch) => {
-                let (kernel, config) = (self.relaunch)(&launch)?;
+                let (kernel, config) = match self.relaunch {
+                    Some(relaunch) => relaunch(&launch)?,
+                    None => (launch.kernel.to_owned(), launch.config),
+                };
                 new.launch(&kernel, config, launch.args.to_vec())
             }
             other => new.push(other),
@@ -221,20 +144,18 @@ impl Peer for CudaPeer {
 
 #[cfg(test)]
 mod tests {
-    use host::find_lab;
+    use host::labs;
 
-    use super::{SOURCES, same};
+    use super::sources;
 
     /// Without nvcc, nothing else sees that a kernel has another name now.
     #[test]
     fn what_stands_in_for_a_labs_kernel_has_its_name() {
-        for source in SOURCES {
-            let module = &find_lab(source.lab).unwrap().module;
-            let program = module.executable().unwrap().program();
-            for counterpart in source.kernels {
-                let kernel = format!("{}_{}", source.lab, counterpart.kernel);
-                let is_same = std::ptr::fn_addr_eq(counterpart.relaunch, same as super::Relaunch);
-                assert_eq!(program.kernel(&kernel).is_some(), is_same, "{kernel}");
+        for source in sources(labs()) {
+            let program = source.lab.module.executable().unwrap().program();
+            for (_, kernels) in source.kernels {
+                let has_same = program.kernel(&kernels.kernel).is_some();
+                assert_eq!(has_same, kernels.relaunch.is_none(), "{}", kernels.kernel);
             }
         }
     }
@@ -243,12 +164,12 @@ mod tests {
     fn the_books_page_of_peers_has_every_kernel() {
         let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/measure/peers.md");
         let page = std::fs::read_to_string(page).unwrap();
-        for source in SOURCES {
-            let file = format!("kernels-gpu/solutions/{}/{}", source.lab, source.file);
+        for source in sources(labs()) {
+            let lab = source.lab.name;
+            let file = format!("kernels-gpu/solutions/{lab}/{}", source.file);
             assert!(page.contains(&file), "the page lacks {file}");
-            for kernel in source.kernels {
-                let (lab, variant, language) = (source.lab, kernel.variant, kernel.language);
-                let row = format!("| {lab} | `{variant}` | {language} |");
+            for (variant, kernels) in source.kernels {
+                let row = format!("| {lab} | `{}` | {} |", variant.name, kernels.language);
                 assert!(page.contains(&row), "the page lacks {row}");
             }
         }

@@ -48,7 +48,8 @@ pub fn find(machine: &Machine) -> Peers {
         let nvcc = nvcc.as_ref().map_err(String::clone)?;
         cuda::compile(nvcc, source, compute_capability)
     };
-    let compiled: Vec<_> = cuda::SOURCES.par_iter().map(compile).collect();
+    let sources = cuda::sources(host::labs());
+    let compiled: Vec<_> = sources.par_iter().map(compile).collect();
     for peers_of_source in compiled {
         match peers_of_source {
             Ok(found) => {
@@ -62,8 +63,12 @@ pub fn find(machine: &Machine) -> Peers {
     // One line for a compiler that is missing, however many sources it would compile.
     peers.missing.dedup();
     for toolkit in [python::NUMBA, python::CUPY] {
-        match python::PythonPeer::find("python3".into(), toolkit) {
-            Ok(peer) => peers.found.push(Box::new(peer)),
+        match toolkit.find("python3".into()) {
+            Ok(found) => {
+                for peer in python::peers(host::labs(), &found) {
+                    peers.found.push(Box::new(peer));
+                }
+            }
             Err(reason) => peers
                 .missing
                 .push(format!("Python, {}: {reason}", toolkit.module)),

@@ -1,6 +1,6 @@
-//! Naive wave2d in Python, in a process of its own.
+//! A variant in Python, in a process of its own.
 //!
-//! `kernels-gpu/solutions/wave2d/wave2d.py` says how the two talk. Inputs and results travel in
+//! The script, beside the lab's solutions, says how the two talk. Inputs and results travel in
 //! files of raw numbers, so that Python needs no library but its toolkit.
 
 use std::fs;
@@ -13,16 +13,13 @@ use device::{
     BufferPool, Capture, Device, DeviceKind, Element, Error, Flushed, HostBuffer, KernelInfo,
     Launching, NamedBuffers, Session, Timing,
 };
-use lab::{LabCase, Variant};
+use lab::{Counterpart, Lab, LabCase, Script, Variant};
 use output_files::ScratchFolder;
-use plan::{Arg, BufferId, Command as PlanCommand, Plan};
-use serde_json::{Value, json};
+use plan::{BufferId, Plan};
+use serde_json::json;
 
 use crate::perf::timed_run::{About, Peer, PeerFailure, RunError, TimedRun};
 use host::solutions::program;
-
-const SCRIPT: &str = "wave2d.py";
-const SOURCE: &str = "wave2d.cu";
 
 /// A library that runs the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,19 +46,27 @@ pub const CUPY: Toolkit = Toolkit {
 };
 
 /// A toolkit that is installed.
+#[derive(Debug, Clone)]
+pub struct Installed {
+    toolkit: Toolkit,
+    program: PathBuf,
+    version: String,
+}
+
+/// A variant's script, with a toolkit.
 #[derive(Debug)]
 pub struct PythonPeer {
     about: About,
-    toolkit: Toolkit,
-    program: PathBuf,
+    with: Installed,
+    script: Script,
 }
 
-impl PythonPeer {
+impl Toolkit {
     /// The toolkit of this Python: `python3` for that of the `PATH`.
     /// Otherwise, why there is none, as a message for the user.
-    pub fn find(program: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
+    pub fn find(self, program: PathBuf) -> Result<Installed, String> {
         let output = Command::new(&program)
-            .args(["-c", toolkit.probe])
+            .args(["-c", self.probe])
             .stdin(Stdio::null())
             .output()
             .map_err(|error| format!("{} does not start: {error}", program.display()))?;
@@ -69,19 +74,39 @@ impl PythonPeer {
             return Err(last_line(&output.stderr).unwrap_or("no message").to_owned());
         }
         let version = last_line(&output.stdout).unwrap_or("of unknown version");
-        Ok(PythonPeer {
-            about: About {
-                language: toolkit.language.to_owned(),
-                built_by: format!("{} {version}", toolkit.module),
-                lab: "wave2d",
-                variant: "naive",
-                code_sha256: None,
-                rounds_differently: false,
-            },
-            toolkit,
+        Ok(Installed {
+            toolkit: self,
             program,
+            version: version.to_owned(),
         })
     }
+}
+
+/// The variants of these labs that have a script, with this toolkit.
+pub fn peers(labs: &[&'static Lab], with: &Installed) -> Vec<PythonPeer> {
+    let variants = labs
+        .iter()
+        .flat_map(|&lab| lab.variants.iter().map(move |variant| (lab, variant)));
+    let scripts = variants.flat_map(|(lab, variant)| {
+        let scripts = variant.counterparts.iter().filter_map(|it| match it {
+            Counterpart::Python(script) => Some(*script),
+            Counterpart::Cuda(_) => None,
+        });
+        scripts.map(move |script| (lab, variant, script))
+    });
+    let peers = scripts.map(|(lab, variant, script)| PythonPeer {
+        about: About {
+            language: with.toolkit.language.to_owned(),
+            built_by: format!("{} {}", with.toolkit.module, with.version),
+            lab: lab.name,
+            variant: &variant.name,
+            code_sha256: None,
+            rounds_differently: false,
+        },
+        with: with.clone(),
+        script,
+    });
+    peers.collect()
 }
 
 impl Peer for PythonPeer {
@@ -99,7 +124,7 @@ impl Peer for PythonPeer {
     ) -> Result<TimedRun<'p>, RunError> {
         let info = device.info();
         if info.kind != DeviceKind::Cuda {
-            let language = self.toolkit.language;
+            let language = self.with.toolkit.language;
             return Err(RunError::Unsuited(format!("{language} runs on a GPU only")));
         }
         let plan = launched.record(case)?;
@@ -111,6 +136,8 @@ impl Peer for PythonPeer {
 
 /// A process with a prepared case.
 pub(super) struct PythonSession {
+    /// The script's name.
+    script: &'static str,
     child: Child,
     commands: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
@@ -136,15 +163,16 @@ impl PythonSession {
         let failed = |error: std::io::Error| RunError::Lacking(format!("python3: {error}"));
         let folder = ScratchFolder::new("peer").map_err(failed)?;
         let path = |name: &str| folder.path().join(name);
-        let (script, source) = (path("wave2d.py"), path("wave2d.cu"));
-        fs::write(&script, program(SCRIPT).unwrap_or_default()).map_err(failed)?;
-        fs::write(&source, program(SOURCE).unwrap_or_default()).map_err(failed)?;
-        let input_paths = ["u0", "u1"].map(&path);
-        for (name, path) in ["u0", "u1"].iter().zip(&input_paths) {
-            let input = inputs.iter().find(|(input, _)| input == name);
-            let (_, buffer) = input
-                .ok_or_else(|| RunError::Unsuited(format!("the case has no input `{name}`")))?;
-            fs::write(path, buffer.bytes()).map_err(failed)?;
+        let [script, source] = [peer.script.file, peer.script.source].map(|name| {
+            let path = path(name);
+            fs::write(&path, program(name).unwrap_or_default()).map(|()| path)
+        });
+        let (script, source) = (script.map_err(failed)?, source.map_err(failed)?);
+        let mut input_paths = Vec::new();
+        for (name, buffer) in inputs {
+            let path = path(name);
+            fs::write(&path, buffer.bytes()).map_err(failed)?;
+            input_paths.push(path);
         }
         let outputs: Vec<(BufferId, PathBuf)> = plan
             .outputs()
@@ -152,17 +180,17 @@ impl PythonSession {
             .map(|(name, id)| (*id, path(&format!("{name}.out"))))
             .collect();
         let output_paths: Vec<&PathBuf> = outputs.iter().map(|(_, path)| path).collect();
-        let mut prepare = launches(plan)?;
+        let mut prepare = (peer.script.arguments)(plan).map_err(RunError::Unsuited)?;
         prepare["ordinal"] = json!(ordinal);
         prepare["flush_bytes"] = json!(flush_bytes);
         prepare["inputs"] = json!(input_paths);
         prepare["outputs"] = json!(output_paths);
         prepare["source"] = json!(source);
         let errors = fs::File::create(path("errors")).map_err(failed)?;
-        let mut child = Command::new(&peer.program)
+        let mut child = Command::new(&peer.with.program)
             .arg("-u")
             .arg(&script)
-            .arg(peer.toolkit.module)
+            .arg(peer.with.toolkit.module)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(errors)
@@ -171,6 +199,7 @@ impl PythonSession {
         let commands = child.stdin.take();
         let answers = BufReader::new(child.stdout.take().expect("piped"));
         let mut session = PythonSession {
+            script: peer.script.file,
             child,
             commands,
             answers,
@@ -209,7 +238,7 @@ impl PythonSession {
     fn ask_for_ok(&mut self, command: &str) -> Result<(), PeerFailure> {
         match self.ask(command)?.as_str() {
             "ok" => Ok(()),
-            other => Err(not_understood(other)),
+            other => Err(not_understood(self.script, other)),
         }
     }
 }
@@ -217,11 +246,14 @@ impl PythonSession {
 impl Session for PythonSession {
     /// The process has read its inputs: see [`Session::recall`].
     fn write(&mut self, _: BufferId, _: &HostBuffer) -> Result<(), Error> {
-        Err(PeerFailure("wave2d.py reads its inputs itself".to_owned()).into())
+        Err(PeerFailure(format!("{} reads its inputs itself", self.script)).into())
     }
 
     fn fill(&mut self, _: BufferId, _: u8) -> Result<(), Error> {
-        Err(PeerFailure("wave2d.py has no field that is not an input".to_owned()).into())
+        Err(PeerFailure(format!(
+            "{} has no field that is not an input",
+            self.script
+        )).into())
     }
 
     /// Makes all fields the inputs.
@@ -251,7 +283,7 @@ impl Session for PythonSession {
     fn run_times(&mut self, runs: u32, _by: Launching) -> Result<Timing, Error> {
         (self.is_reset, self.is_written) = (false, false);
         let answer = self.ask(&format!("run {runs}"))?;
-        Ok(timing(&answer).ok_or_else(|| not_understood(&answer))?)
+        Ok(timing(&answer).ok_or_else(|| not_understood(self.script, &answer))?)
     }
 
     fn flush(&mut self) -> Result<Flushed, Error> {
@@ -268,7 +300,7 @@ impl Session for PythonSession {
     }
 
     fn kernel_info(&self, kernel: &str) -> Result<KernelInfo, Error> {
-        Err(PeerFailure(format!("wave2d.py does not tell of `{kernel}`")).into())
+        Err(PeerFailure(format!("{} does not tell of `{kernel}`", self.script)).into())
     }
 }
 
@@ -287,44 +319,6 @@ impl Drop for PythonSession {
     }
 }
 
-/// The launches of a plan of the naive variant, as the script takes them.
-fn launches(plan: &Plan) -> Result<Value, RunError> {
-    let launches: Vec<_> = plan
-        .commands()
-        .filter_map(|command| match command {
-            PlanCommand::Launch(launch) => Some(launch),
-            _ => None,
-        })
-        .collect();
-    let Some(first) = launches.first() else {
-        return Err(RunError::Unsuited("the case has no timestep".to_owned()));
-    };
-    let &[
-        _,
-        _,
-        Arg::U32(n_x),
-        Arg::U32(n_y),
-        Arg::U32(scene),
-        Arg::F32(k),
-        Arg::U32(first_step),
-    ] = first.args
-    else {
-        return Err(RunError::Unsuited(format!(
-            "`{}` has other arguments than the script",
-            first.kernel
-        )));
-    };
-    Ok(json!({
-        "n_x": n_x,
-        "n_y": n_y,
-        "steps": launches.len(),
-        "scene": scene,
-        "k": k,
-        "first_step": first_step,
-        "rows": first.config.block[1],
-    }))
-}
-
 /// `time DEVICE_SECONDS HOST_SECONDS`.
 fn timing(answer: &str) -> Option<Timing> {
     let mut seconds = answer.strip_prefix("time ")?.split(' ').map(|text| {
@@ -337,8 +331,8 @@ fn timing(answer: &str) -> Option<Timing> {
     })
 }
 
-fn not_understood(answer: &str) -> PeerFailure {
-    PeerFailure(format!("wave2d.py answered `{answer}`"))
+fn not_understood(file: &str, answer: &str) -> PeerFailure {
+    PeerFailure(format!("{file} answered `{answer}`"))
 }
 
 /// The last line that is not empty.

@@ -12,7 +12,7 @@ use terminal::progress::NoProgress;
 use test_support::{Need, skip};
 
 use super::cuda::CudaPeer;
-use super::python::{CUPY, NUMBA, PythonPeer, PythonSession};
+use super::python::{CUPY, NUMBA, PythonPeer, PythonSession, Toolkit, peers};
 use super::{cuda, nvcc};
 use crate::perf::timed_run::{Peer, RunError, TimedRun};
 use select::devices::Machine;
@@ -44,8 +44,8 @@ fn cuda_peers_are_right() {
         .filter_map(|info| info.compute_capability);
     let compute_capability = capabilities.min().unwrap_or((8, 0));
     let mut done = Vec::new();
-    for source in cuda::SOURCES {
-        for peer in cuda::compile(&nvcc, source, compute_capability).unwrap() {
+    for source in cuda::sources(host::labs()) {
+        for peer in cuda::compile(&nvcc, &source, compute_capability).unwrap() {
             let about = peer.about();
             let lab = find_lab(about.lab).unwrap();
             let mut is_equal = true;
@@ -192,7 +192,8 @@ esac
 fn what_contraction_changes_is_built_both_ways_for_the_gpu_at_hand() {
     let (_folder, path) = program(COMPILES);
     let nvcc = nvcc::Nvcc::at(path).unwrap();
-    let poisson = cuda::SOURCES.iter().find(|one| one.file == "poisson.cu");
+    let sources = cuda::sources(host::labs());
+    let poisson = sources.iter().find(|one| one.file == "poisson.cu");
     let peers = cuda::compile(&nvcc, poisson.unwrap(), (9, 0)).unwrap();
     let told: Vec<_> = peers.iter().map(|peer| peer.about()).collect();
     let lines = told.iter().map(|about| {
@@ -267,6 +268,12 @@ fn case(steps: u32) -> Box<dyn LabCase> {
     find_lab("wave2d").unwrap().case(&params).unwrap()
 }
 
+/// The naive variant with the toolkit of this Python.
+fn peer(python: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
+    let with = toolkit.find(python)?;
+    Ok(peers(host::labs(), &with).remove(0))
+}
+
 fn start<'i>(
     peer: &PythonPeer,
     case: &dyn LabCase,
@@ -297,7 +304,7 @@ done
 #[test]
 fn python_is_asked_and_understood() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::find(python, CUPY).unwrap();
+    let peer = peer(python, CUPY).unwrap();
     assert_eq!(peer.about().built_by, "cupy 1.2.3");
     let case = case(3);
     let inputs = case.inputs().unwrap();
@@ -330,7 +337,7 @@ fn python_is_asked_and_understood() {
 #[test]
 fn python_that_fails_is_told() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::find(python, NUMBA).unwrap();
+    let peer = peer(python, NUMBA).unwrap();
     let error = |peer, steps| {
         let case = case(steps);
         let inputs = case.inputs().unwrap();
@@ -338,22 +345,22 @@ fn python_that_fails_is_told() {
     };
     let text = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 'Traceback' >&2\necho 'ImportError: libcuda' >&2\n";
     let (_other, python) = program(text);
-    let ends = PythonPeer::find(python, NUMBA).unwrap();
+    let ends = peer(python, NUMBA).unwrap();
     insta::assert_snapshot!(error(&ends, 3), @"python3 ended: ImportError: libcuda");
     // The stand-in knows cases of three timesteps only.
     insta::assert_snapshot!(error(&peer, 1), @"wave2d.py answered `no idea`");
     let (_folder, python) =
         program("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n");
-    let reason = PythonPeer::find(python, NUMBA).unwrap_err();
+    let reason = peer(python, NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"ModuleNotFoundError: No module named 'numba'");
-    let reason = PythonPeer::find("/no/such/python3".into(), NUMBA).unwrap_err();
+    let reason = peer("/no/such/python3".into(), NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"/no/such/python3 does not start: No such file or directory (os error 2)");
 }
 
 #[test]
 fn python_needs_a_gpu() {
     let (_folder, python) = program(SWAPS);
-    let peer = PythonPeer::find(python, NUMBA).unwrap();
+    let peer = peer(python, NUMBA).unwrap();
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
     let memory = BufferPool::default();
@@ -366,7 +373,7 @@ fn python_needs_a_gpu() {
 #[test]
 fn numba_is_equal_to_the_last_bit() {
     let (_folder, python) = program("#!/bin/sh\nNUMBA_ENABLE_CUDASIM=1 exec python3 \"$@\"\n");
-    let peer = match PythonPeer::find(python, NUMBA) {
+    let peer = match peer(python, NUMBA) {
         Ok(peer) => peer,
         Err(reason) => return skip(Need::Peers, reason),
     };
