@@ -16,8 +16,7 @@
 //! With [`inbox`] the blocks of a cluster send each other values; with [`cache_line`] threads begin
 //! at the start of a line. With [`boxes`] the blocks of the whole device exchange rows, and with
 //! [`meet`](mod@meet) blocks of several devices wait for each other.
-//! [`limits`] measures the rates of arithmetic, which no lab does. [`gather`] collects the values
-//! that a run's receivers record.
+//! [`limits`] measures the rates of arithmetic, which no lab does.
 //!
 //! The parts for submissions are always there: scenes, coefficients, one-cell updates. Feature
 //! `kernels` adds parts that no submission gets:
@@ -39,8 +38,6 @@ extern crate std;
 
 pub mod boxes;
 pub mod cache_line;
-#[cfg(feature = "kernels")]
-pub mod gather;
 pub mod inbox;
 #[cfg(feature = "kernels")]
 pub mod limits;

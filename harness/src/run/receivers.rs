@@ -113,7 +113,7 @@ impl Receivers {
                 let config = LaunchConfig::covering(self.len, 128)?;
                 let out = to.at(u64::from(self.len) * done);
                 let args = args![from.slice(), self.first, self.stride, out, self.len];
-                chain.plan.launch("gather_f32", config, args)?;
+                chain.plan.launch("stencil25_gather", config, args)?;
                 taken = Some((to, done + 1));
             }
         }

@@ -30,12 +30,15 @@
 //! - [`task`]: a launch's parameters except the arrays.
 //! - [`update`](mod@update): the scheme for one point, called by kernels and references alike.
 //! - [`four`]: the scheme for four neighbouring points of a thread.
+//! - `gather`: the values along a line, which receivers record.
 //! - [`ring`]: rings of planes in shared memory.
 //! - [`boxes`]: the boxes of points that launches take.
 
 pub mod boxes;
 pub mod coefficients;
 pub mod four;
+#[cfg(feature = "kernels")]
+pub mod gather;
 pub mod grid;
 pub mod ring;
 pub mod task;

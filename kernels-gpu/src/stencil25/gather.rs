@@ -10,7 +10,7 @@ use cuda_std::prelude::*;
 /// # Safety
 /// `out` points to `len` elements that nothing else accesses during the launch.
 #[kernel(max_threads = 1024)]
-pub unsafe fn gather_f32(values: &[f32], first: u32, stride: u32, out: *mut f32, len: u32) {
+pub unsafe fn stencil25_gather(values: &[f32], first: u32, stride: u32, out: *mut f32, len: u32) {
     let at = thread::index_1d();
     if at < len {
         let value = values[first as usize + at as usize * stride as usize];
