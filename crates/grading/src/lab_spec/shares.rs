@@ -3,8 +3,10 @@
 
 use std::fmt::Write;
 
-use super::draw::TILES;
-use super::{CaseSpec, embedded, embedded_files};
+use plan::Command;
+
+use super::draw::{Range, TILES};
+use super::{CaseSpec, LabSpec, embedded, embedded_files};
 
 /// Draws of each lab.
 const DRAWS: u64 = 1000;
@@ -13,8 +15,8 @@ const DRAWS: u64 = 1000;
 struct Property {
     /// As the page names it.
     name: &'static str,
-    /// The labs that can have it.
-    labs: &'static [&'static str],
+    /// Whether a lab can have it, as it and its file are.
+    applies: fn(&lab::Lab, &LabSpec) -> bool,
     /// The least share of grades that have it in some case, in percent.
     least: u64,
     has: fn(&Drawn) -> bool,
@@ -59,75 +61,94 @@ impl Drawn {
         extents.len() > 1 && extents.iter().all(|n| *n == extents[0])
     }
 
-    /// Whether each axis has more than one block of the course's plain solution, for many steps.
+    /// Whether a launch of the lab's first variant has several blocks along each axis, for many
+    /// steps.
     fn is_long_in_several_blocks(&self) -> bool {
-        let block: &[u64] = match self.lab.name {
-            "wave2d" => &[32, 8],
-            "poisson" => &[32],
-            // x, y, z.
-            _ => &[2, 4, 32],
+        if self.steps() <= 25 {
+            return false;
+        }
+        // A copy of the course without solutions has no blocks to look at.
+        let Some(first) = self.lab.variants.first() else {
+            return true;
         };
-        let extents = self.extents();
-        self.steps() > 25 && extents.iter().zip(block).all(|(n, block)| n > block)
+        let case = self.lab.case(&self.spec.params).unwrap();
+        let axes = case.axes(self.lab.outputs[0]).len();
+        let step = case.part(0, 1).expect("a case with steps has parts");
+        let plan = first.record(step.as_ref()).unwrap();
+        plan.commands().any(|command| match command {
+            Command::Launch(launch) => {
+                let grid = &launch.config.grid[..axes];
+                grid.iter().all(|blocks| *blocks > 1)
+            }
+            _ => false,
+        })
     }
 }
 
-const LABS: &[&str] = &[
-    "matadd",
-    "membench",
-    "wave2d",
-    "poisson",
-    "wave3d",
-    "stencil25",
-];
-const STEPPING: &[&str] = &["wave2d", "poisson", "wave3d", "stencil25"];
+fn has_steps(lab: &lab::Lab, _: &LabSpec) -> bool {
+    lab.steps_parameter().is_some()
+}
+
+/// Whether the file draws this parameter, from a range that reaches so far.
+fn reaches(spec: &LabSpec, name: &str, far: u64) -> bool {
+    let ranges = spec.cases.iter().filter_map(|case| case.ranges.as_ref());
+    let mut own = ranges.flat_map(|ranges| &ranges.of).filter(|of| of.0 == name);
+    own.any(|(_, range)| match range {
+        Range::Whole { to, .. } => *to >= far,
+        Range::Real { to, .. } => *to >= far as f64,
+        _ => false,
+    })
+}
+
+/// The first number of a timestep that is near the end of 32 bits.
+const LATE: u64 = (1 << 32) - 100_000;
 
 const PROPERTIES: &[Property] = &[
     Property {
         name: "an extent at or beside a multiple of 8, 32, 64, 128 or 256",
-        labs: LABS,
+        applies: |_, _| true,
         least: 95,
         has: Drawn::is_beside_a_tile,
     },
     Property {
         name: "an extent of one more than a multiple of 32",
-        labs: LABS,
+        applies: |_, _| true,
         least: 20,
         has: Drawn::is_beyond_a_block,
     },
     Property {
         name: "equal extents",
-        labs: &["matadd", "wave2d", "wave3d", "stencil25"],
+        applies: |lab, _| lab.extent_parameters().count() > 1,
         least: 20,
         has: Drawn::has_equal_extents,
     },
     Property {
         name: "no steps at all",
-        labs: STEPPING,
+        applies: has_steps,
         least: 10,
         has: |drawn| drawn.steps() == 0,
     },
     Property {
         name: "over 200 steps",
-        labs: STEPPING,
+        applies: has_steps,
         least: 100,
         has: |drawn| drawn.steps() > 200,
     },
     Property {
         name: "over 25 steps with several blocks along each axis",
-        labs: STEPPING,
+        applies: has_steps,
         least: 100,
         has: Drawn::is_long_in_several_blocks,
     },
     Property {
         name: "a `first_step` less than 100,000 below 2^32",
-        labs: &["wave2d"],
+        applies: |_, spec| reaches(spec, "first_step", LATE),
         least: 100,
-        has: |drawn| drawn.number("first_step").unwrap_or(0) > (1 << 32) - 100_000,
+        has: |drawn| drawn.number("first_step").unwrap_or(0) > LATE,
     },
     Property {
         name: "`k` at or beside an end of its range",
-        labs: &["wave2d"],
+        applies: |_, spec| reaches(spec, "k", 0),
         least: 60,
         has: |drawn| {
             let k: f64 = drawn
@@ -142,13 +163,13 @@ const PROPERTIES: &[Property] = &[
     },
     Property {
         name: "more than 65,535 rows",
-        labs: &["matadd"],
+        applies: |_, spec| reaches(spec, "n_y", 65_536),
         least: 100,
         has: |drawn| drawn.number("n_y").unwrap_or(0) > 65_535,
     },
     Property {
         name: "over 200 iterations beyond `n` = 16",
-        labs: &["poisson"],
+        applies: |lab, spec| has_steps(lab, spec) && reaches(spec, "n", 17),
         least: 100,
         has: |drawn| drawn.steps() > 200 && drawn.number("n").unwrap_or(0) > 16,
     },
@@ -175,7 +196,7 @@ fn grades_reach_where_programs_are_wrong() {
     for property in PROPERTIES {
         let _ = write!(table, "| {} |", property.name);
         for lab in &labs {
-            if !property.labs.contains(lab) {
+            if !(property.applies)(host::find_lab(lab).unwrap(), embedded(lab).unwrap()) {
                 table += " |";
                 continue;
             }
