@@ -5,7 +5,7 @@ use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{doctor, export, list, new_lab, new_project, own, run, test};
+use crate::{doctor, export, list, new_lab, new_project, own, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
 use grading::pack::own::Purpose;
@@ -52,7 +52,7 @@ enum Command {
     /// Write measurements as one page, with plots
     Report(report::ReportArgs),
     /// Run one problem of a lab, with its figures and files
-    Run(run::RunArgs),
+    Run(runs::RunArgs),
     /// Test the course: starters, references, lab files, the handouts' commands
     CheckCourse(check_course::CheckCourseArgs),
     /// Make a crate of your own: a kernel, its host program, tests that need no GPU
@@ -164,7 +164,7 @@ impl Cli {
             Command::Watch(args) => watch::run(args, out),
             Command::GradeWorker(args) => grade::work(args.clone()),
             Command::Report(args) => report::run(args, out),
-            Command::Run(args) => run::run(args, submitted, out),
+            Command::Run(args) => runs::run(args, submitted, out),
             Command::CheckCourse(args) => check_course::run(args, out),
             Command::New(args) => new_project::run(args, out),
             Command::NewLab(args) => new_lab::run(args, out),

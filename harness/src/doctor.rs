@@ -13,7 +13,7 @@ use lab::Lab;
 use serde::Serialize;
 
 use exit::{CommandError, Ending};
-use measure::cpu;
+use device::cpu;
 use sandbox::{InForce, Layer};
 use select::devices::{Machine, too_old};
 use terminal::json::JsonArg;

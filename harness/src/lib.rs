@@ -1,5 +1,6 @@
-//! The command line: tests, shows and runs the labs. Crate [`measure`] times them, crate
-//! [`inspect`] counts what their kernels do, and crate [`grading`] grades submissions.
+//! The command line: tests and shows the labs. Crate [`runs`] runs their problems, crate [`measure`]
+//! times them, crate [`inspect`] counts what their kernels do, and crate [`grading`] grades
+//! submissions.
 //!
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|
@@ -9,7 +10,6 @@
 //! | `emulate`     | `harness emulate` (Linux)                                 |
 //! | [`doctor`]    | `harness doctor`                                          |
 //! | [`mod@test`]   | `harness test`                                            |
-//! | [`run`]       | `harness run`                                             |
 //! | `own`         | `--submission`                                            |
 //! | [`export`]    | `harness export`: the student's copy                      |
 //! | [`new_project`] | `harness new`                                           |
@@ -26,5 +26,4 @@ pub mod new_lab;
 pub mod new_project;
 mod own;
 pub mod program;
-pub mod run;
 pub mod test;

@@ -76,6 +76,7 @@
 pub mod buffer;
 pub mod check;
 mod conflict;
+pub mod cpu;
 mod device_error;
 mod emulated_device;
 pub mod error;

@@ -39,7 +39,6 @@
 //!   those of fewer GPUs, not with the CPU's.
 
 pub mod code_lines;
-pub mod cpu;
 mod peer;
 pub mod perf;
 pub mod register_cap;

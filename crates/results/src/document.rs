@@ -16,8 +16,8 @@ use units::count;
 
 use crate::bound::Bound;
 use crate::counted::Counted;
-use crate::cpu::CpuInfo;
 use crate::spent::Spent;
+use device::cpu::CpuInfo;
 pub use ratio::Ratio;
 use ratio::with_interval;
 

@@ -34,7 +34,6 @@
 pub mod bound;
 pub mod compare;
 pub mod counted;
-pub mod cpu;
 mod document;
 pub mod ratios;
 pub mod report;

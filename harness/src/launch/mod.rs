@@ -1,7 +1,7 @@
 //! `harness launch`: starts this program several times on this machine, as the ranks of one run.
 //!
 //! Each copy learns its rank as from torchrun, by `RANK`, `WORLD_SIZE` and the like
-//! ([`ranks::World`]). When one fails, all end.
+//! (`ranks::World`). When one fails, all end.
 
 #[cfg_attr(not(unix), path = "no_local_ranks.rs")]
 mod local_ranks;

@@ -65,6 +65,7 @@ use stopwatch::Stopwatch;
 use timed_run::Peers;
 use watch::Watch;
 
+use device::cpu::CpuInfo;
 use crate::peer;
 use select::tuned::Table;
 
@@ -334,7 +335,7 @@ fn probed(
         probe::records(chosen, environment.probe, &mut missing)
     });
     let records = devices.iter().map(|(record, _)| record.clone()).collect();
-    let cpu = chosen.cpu.then(crate::cpu::read);
+    let cpu = chosen.cpu.then(CpuInfo::read);
     let results = Results {
         spent: vec![Spent {
             lab: None,

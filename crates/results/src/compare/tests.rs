@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use super::rows::Pair;
 use super::*;
-use crate::cpu::CpuInfo;
 use crate::document::{CaseResults, Clock, Correctness, Figures, Outcome, Row, SCHEMA_VERSION};
+use device::cpu::CpuInfo;
 use stats::synthetic::Noise;
 use stats::{BETWEEN_RUNS, SamplingRule, Summary};
 use terminal::look::Look;

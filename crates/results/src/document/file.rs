@@ -12,7 +12,7 @@ use terminal::json::read;
 use terminal::json::read::Head;
 
 use super::{COMMAND, Correctness, DeviceRecord, Outcome, Results, Row, SCHEMA_VERSION};
-use crate::cpu::CpuInfo;
+use device::cpu::CpuInfo;
 
 impl Results {
     /// Results of a measurement that begins now, on these devices.

@@ -30,7 +30,7 @@ use super::reporters::{Outputs, Reporters};
 use super::settings::Settings;
 use super::watch::Watch;
 use super::{PerfArgs, measure};
-use crate::cpu;
+use device::cpu::CpuInfo;
 use results::{DeviceRecord, Link, Results, Scaling};
 use select::tuned::Table;
 use sizes::{Sizes, rate_unit};
@@ -99,7 +99,7 @@ pub fn run(
         }),
         ..Results::begun(
             args.quick,
-            Some(cpu::read()),
+            Some(CpuInfo::read()),
             vec![record.clone()],
             Vec::new(),
         )

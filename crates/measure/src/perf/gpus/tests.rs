@@ -18,7 +18,7 @@ use crate::perf::settings::Settings;
 use crate::perf::stopwatch::Stopwatch;
 use crate::perf::watch::Watch;
 use exit::Ending;
-use results::cpu::CpuInfo;
+use device::cpu::CpuInfo;
 use results::tables;
 use results::{CaseResults, Correctness, Link, Results, Row, Scaling};
 use select::devices::Route;

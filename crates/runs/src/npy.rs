@@ -134,7 +134,7 @@ fn entry<'h>(header: &'h str, key: &str) -> Option<&'h str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::field_files::write_npy;
+    use crate::field_files::write_npy;
 
     fn file(header: &str, values: &[u8]) -> Vec<u8> {
         let len = (header.len() as u16).to_le_bytes();

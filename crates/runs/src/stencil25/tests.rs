@@ -1,6 +1,6 @@
 use super::*;
-use crate::run::field_files::write_npy;
-use crate::run::test_command::{parse, printed};
+use crate::field_files::write_npy;
+use crate::test_command::{parse, printed};
 use lab::{Cpu, Variant};
 use terminal::progress::NoProgress;
 

@@ -4,7 +4,7 @@ use host::membench::{
 };
 
 use super::*;
-use crate::run::test_command::{parse, printed};
+use crate::test_command::{parse, printed};
 use terminal::look::Look;
 
 /// The ending of `harness run membench` with these arguments, and the text that it prints.

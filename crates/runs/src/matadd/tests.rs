@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::test_command::{parse, printed};
+use crate::test_command::{parse, printed};
 
 /// The ending of `harness run matadd` with these arguments, and the text that it prints.
 fn shown(args: &[&str]) -> (Result<Ending, CommandError>, String) {

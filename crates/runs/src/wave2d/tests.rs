@@ -1,6 +1,6 @@
 use super::*;
-use crate::run::npy;
-use crate::run::test_command::{parse, printed, unprinted};
+use crate::npy;
+use crate::test_command::{parse, printed, unprinted};
 use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
 

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::test_command::{parse, printed};
+use crate::test_command::{parse, printed};
 use lab::{Cpu, LabCase};
 
 /// The ending of `harness run wave3d` with these arguments, and the text that it prints.

@@ -1,5 +1,5 @@
 use super::*;
-use crate::run::test_command::{parse, printed, unprinted};
+use crate::test_command::{parse, printed, unprinted};
 
 /// The ending of `harness run poisson` with these arguments, and the text that it prints.
 fn solved(args: &[&str]) -> (Result<Ending, CommandError>, String) {

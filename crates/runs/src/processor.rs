@@ -9,7 +9,7 @@ use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 
 use exit::{CommandError, Ending};
-use measure::cpu;
+use device::cpu;
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
 use select::devices::{Gpus, Machine, Wanted};

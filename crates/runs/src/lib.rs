@@ -1,7 +1,31 @@
 //! `harness run`: one problem of a lab, of any size and length, with its figures and files.
 //!
-//! A lab with timesteps needs two things here: its arguments, which make its problem and the series
-//! of its fields, and a line in `RunLab`. [`timesteps::run`] does the rest.
+//! # Contract
+//!
+//! - A problem is advanced in chunks, on a device or the CPU; what is timed is the computing alone.
+//! - After each chunk its files are complete: an interrupted run keeps what it has.
+//! - Results are compared with the CPU's after each chunk, unless `--no-check` says otherwise.
+//! - Which variant computes is crate `select`'s to say.
+//!
+//! # Spine
+//!
+//! | file | content |
+//! |---|---|
+//! | `wave3d.rs` | a lab's arguments, its problem and its files; `wave2d.rs`, `stencil25.rs` are alike |
+//! | `processor.rs` | the CPU, or a device and the variant that `select` chose for it |
+//! | `timesteps.rs` | a run with timesteps as a whole: chunks, rates, comparison |
+//! | `stepper.rs` | a chunk: timed, and compared with the CPU |
+//! | `records.rs` | the files of a run, and what is kept of them after an error |
+//! | `field_files.rs` | fields as `.npy`, `.vti` and `.pvd` |
+//! | `recordings.rs` | films of a slice, seismograms |
+//! | `receivers.rs` | samples along a line, taken between launches |
+//! | `ranks.rs` | several processes that compute together |
+//! | `poisson.rs` | iterations up to a tolerance |
+//! | `matadd.rs`, `membench.rs` | instruments: which thread has which element; latency and bandwidth |
+//!
+//! # Limits
+//!
+//! A lab with timesteps has a file here and a line in `RunLab`.
 
 pub mod field_files;
 pub mod flags;

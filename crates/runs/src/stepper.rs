@@ -398,8 +398,8 @@ pub fn once(time: Duration) -> Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::run::processor::DeviceArg;
-    use crate::run::test_command::parse;
+    use crate::processor::DeviceArg;
+    use crate::test_command::parse;
     use host::wave2d::Wave2d;
     use host::wave3d::{Start, Wave3d};
     use lab::{Cpu, Lab};
