@@ -56,21 +56,9 @@ fn what_the_solution_did() {
 }
 
 static PARAMETERS: [Parameter; 3] = [
-    Parameter {
-        name: "n_x",
-        summary: "cells in x",
-        default: "201",
-    },
-    Parameter {
-        name: "steps",
-        summary: "time steps",
-        default: "100",
-    },
-    Parameter {
-        name: "scene",
-        summary: "what is in the way",
-        default: "double-slit",
-    },
+    Parameter::new("n_x", "cells in x", "201"),
+    Parameter::steps("steps", "time steps", "100"),
+    Parameter::new("scene", "what is in the way", "double-slit"),
 ];
 
 #[test]

@@ -196,6 +196,12 @@ pub trait LabCase: Any + Display + Send + Sync {
         (!place.is_empty()).then(|| place.join(", "))
     }
 
+    /// The bytes of a run from which rates are usually quoted, where they are quoted in bytes: see
+    /// [`LabCase::work`] for those that must move.
+    fn quoted_bytes(&self) -> Option<u64> {
+        None
+    }
+
     /// A case that the emulated device runs in a moment, and in which the threads' accesses to
     /// memory lie as they do in this one: its sectors tell of coalescing, and the bytes of an
     /// update of each level of the caches hold here too. None where a small case says little of a

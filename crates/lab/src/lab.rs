@@ -34,8 +34,12 @@ pub struct Lab {
     /// The built-in solutions; the first is the plain one that others are compared with. A copy of
     /// the course without solutions has none.
     pub variants: Vec<Variant>,
-    /// The parameters that are one number in a case of equal extents, and the least that it may be.
-    pub extents: (&'static str, u32),
+    /// The parameters that say how many elements there are along each axis.
+    pub extents: &'static [&'static str],
+    /// The least that each of them may be, where they are equal.
+    pub least_extent: u32,
+    /// The extents, equal along each axis, that show how the lab scales.
+    pub series: Series,
     /// A case of this extent along each axis, with as little to do as can be; refuses extents that
     /// are not allowed.
     pub of_extent: fn(u32) -> Result<AnyCase, CaseError>,
@@ -49,6 +53,26 @@ pub struct Lab {
     pub laptop: fn() -> Vec<AnyCase>,
     /// Makes [`Lab::large_cases`].
     pub large: fn() -> Vec<AnyCase>,
+}
+
+/// Sizes that `harness perf --gpus` times: elements along each axis.
+#[derive(Debug, Clone, Copy)]
+pub struct Series {
+    /// For a first look.
+    pub short: &'static [u32],
+    /// With `--large`.
+    pub long: &'static [u32],
+    /// On the emulated device, where only results count.
+    pub emulated: &'static [u32],
+}
+
+impl Series {
+    /// For a lab that names no others.
+    pub const USUAL: Series = Series {
+        short: &[128, 256],
+        long: &[256, 384, 512],
+        emulated: &[33],
+    };
 }
 
 /// Cases of one lab, as [`Lab::small`] and its like return them.
@@ -104,13 +128,8 @@ impl Lab {
 
     /// The parameter that is the number of timesteps, if the lab has one.
     pub fn steps_parameter(&self) -> Option<&'static str> {
-        let mut names = self.parameters.iter().map(|parameter| parameter.name);
-        names.find(|name| ["steps", "iterations"].contains(name))
-    }
-
-    /// The parameters that say how many elements there are along each axis.
-    pub fn extent_parameters(&self) -> impl Iterator<Item = &'static str> {
-        self.extents.0.split(" = ")
+        let mut parameters = self.parameters.iter();
+        Some(parameters.find(|parameter| parameter.is_steps)?.name)
     }
 
     /// The variant that computes where none is named: that marked [`Variant::usual`], or else the
@@ -155,7 +174,7 @@ impl Lab {
     /// no more than `bytes`. Without a variant, the lab's own buffers alone count. None if not even
     /// the smallest fits.
     pub fn largest_extent(&self, variant: Option<&Variant>, bytes: u64) -> Option<u32> {
-        largest(self.extents.1, u32::MAX, |n| {
+        largest(self.least_extent, u32::MAX, |n| {
             let needed = || {
                 let case = (self.of_extent)(n).ok()?;
                 let plan = match variant {
@@ -171,7 +190,7 @@ impl Lab {
     /// The parameters of that case: `n = 1290`.
     pub fn largest_within(&self, variant: Option<&Variant>, bytes: u64) -> Option<String> {
         let n = self.largest_extent(variant, bytes)?;
-        Some(format!("{} = {n}", self.extents.0))
+        Some(format!("{} = {n}", self.extents.join(" = ")))
     }
 }
 

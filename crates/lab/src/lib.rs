@@ -46,7 +46,7 @@ mod variant;
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
-pub use lab::{Lab, boxed, find_lab, find_variant};
+pub use lab::{Lab, Series, boxed, find_lab, find_variant};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use seed::Seed;

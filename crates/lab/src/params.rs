@@ -20,6 +20,8 @@ pub struct Parameter {
     pub summary: &'static str,
     /// The value if none is given.
     pub default: &'static str,
+    /// Whether it is the number of timesteps.
+    pub is_steps: bool,
 }
 
 impl Parameter {
@@ -33,6 +35,19 @@ impl Parameter {
             name,
             summary,
             default,
+            is_steps: false,
+        }
+    }
+
+    /// That which is the number of timesteps. A lab has one at most.
+    pub const fn steps(
+        name: &'static str,
+        summary: &'static str,
+        default: &'static str,
+    ) -> Parameter {
+        Parameter {
+            is_steps: true,
+            ..Parameter::new(name, summary, default)
         }
     }
 }

@@ -12,7 +12,7 @@ use device::{
     Module, NamedBuffers, Session, Timing, check,
 };
 use device::{DeviceError, DriverError, Segments, Spills};
-use lab::{Cpu, Lab, LabCase, Parameter, Variant, Work, boxed, downcast};
+use lab::{Cpu, Lab, LabCase, Parameter, Series, Variant, Work, boxed, downcast};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, PlanError};
 use select::devices::Machine;
@@ -76,16 +76,8 @@ static MODULE: LazyLock<Arc<Module>> = LazyLock::new(|| {
 });
 
 const PARAMETERS: [Parameter; 2] = [
-    Parameter {
-        name: "n",
-        summary: "numbers, 1 or more",
-        default: "8",
-    },
-    Parameter {
-        name: "steps",
-        summary: "steps, 0 or more",
-        default: "3",
-    },
+    Parameter::new("n", "numbers, 1 or more", "8"),
+    Parameter::steps("steps", "steps, 0 or more", "3"),
 ];
 
 fn doubling(variants: Vec<Variant>) -> Lab {
@@ -98,7 +90,9 @@ fn doubling(variants: Vec<Variant>) -> Lab {
         seed_bits: 64,
         module: Arc::clone(&MODULE),
         variants,
-        extents: ("n", 1),
+        extents: &["n"],
+        least_extent: 1,
+        series: Series::USUAL,
         of_extent: |n| Ok(Box::new(numbers(n as usize, 1))),
         from_values: |values| Ok(Box::new(numbers(values.get("n")?, values.get("steps")?))),
         check_seedable: |_| Ok(()),

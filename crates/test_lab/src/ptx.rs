@@ -8,7 +8,7 @@ use std::sync::{Arc, LazyLock};
 use std::time::{Duration, Instant};
 
 use device::{Element, Error, Module, NamedBuffers};
-use lab::{Cpu, Lab, LabCase, Parameter, Variant, Work, boxed, downcast};
+use lab::{Cpu, Lab, LabCase, Parameter, Series, Variant, Work, boxed, downcast};
 use plan::{LaunchConfig, Plan, args};
 use terminal::progress::Progress;
 
@@ -41,7 +41,9 @@ pub static TRIPLING: LazyLock<Lab> = LazyLock::new(|| {
         seed_bits: 64,
         module,
         variants,
-        extents: ("blocks", 1),
+        extents: &["blocks"],
+        least_extent: 1,
+        series: Series::USUAL,
         of_extent: |blocks| Ok(Box::new(Numbers { blocks })),
         from_values: |values| {
             let blocks = values.get("blocks")?;
@@ -54,11 +56,7 @@ pub static TRIPLING: LazyLock<Lab> = LazyLock::new(|| {
     }
 });
 
-const PARAMETERS: [Parameter; 1] = [Parameter {
-    name: "blocks",
-    summary: "blocks of 64 elements",
-    default: "2",
-}];
+const PARAMETERS: [Parameter; 1] = [Parameter::new("blocks", "blocks of 64 elements", "2")];
 
 /// Source file of the kernels, as `.loc` has it: line 1 loads, 2 stores, 3 computes, 4 finds the
 /// element.

@@ -13,10 +13,7 @@ use crate::kernels::kernels_of;
 use crate::random;
 use device::buffer::{NamedBuffers, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, advance_copies,
-    boxed,
-};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -32,7 +29,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("heat1d"),
     variants: crate::solutions::built_in!(heat1d),
-    extents: ("n", 3),
+    extents: &["n"],
+    least_extent: 3,
+    series: Series::USUAL,
     of_extent: |n| Ok(Box::new(Heat1d::new(n, 1, K)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
@@ -44,7 +43,7 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
 // TODO(lab): what `--param` and lab.toml can set, with the default.
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("n", "cells, both ends included: at least 3", "4194304"),
-    Parameter::new("steps", "timesteps", "100"),
+    Parameter::steps("steps", "timesteps", "100"),
     Parameter::new("k", "conductivity dt/dx^2, above 0 and at most 0.5", "0.3"),
     Parameter::new("seed", "seed of the temperatures, 0 to 2^32 - 1", "1"),
 ];

@@ -18,7 +18,7 @@ use crate::kernels::kernels_of;
 use crate::random;
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, boxed};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -34,7 +34,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("matadd"),
     variants: crate::solutions::built_in!(matadd),
-    extents: ("n_x = n_y", 1),
+    extents: &["n_x", "n_y"],
+    least_extent: 1,
+    series: Series::USUAL,
     of_extent: |n| Ok(Box::new(MatAdd::new(n, n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),

@@ -9,7 +9,7 @@ use crate::kernels::kernels_of;
 use crate::random;
 use device::buffer::{NamedBuffers, elements, named};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, boxed};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -24,7 +24,9 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 32,
     module: kernels_of("membench"),
     variants: crate::solutions::built_in!(membench),
-    extents: ("n", 1),
+    extents: &["n"],
+    least_extent: 1,
+    series: Series::USUAL,
     of_extent: |n| Ok(Box::new(MemBench::new(n, 1, 256, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),

@@ -8,10 +8,7 @@ use super::reference::{Box3, Jacobi, oracle};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, advance_copies,
-    boxed,
-};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -25,7 +22,13 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("poisson"),
     variants: crate::solutions::built_in!(poisson),
-    extents: ("n", 3),
+    extents: &["n"],
+    least_extent: 3,
+    series: Series {
+        short: &[256, 512],
+        long: &[512, 640, 800, 992, 1024, 1290],
+        emulated: &[12, 24],
+    },
     of_extent: |n| Ok(Box::new(Poisson::new(n, 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
@@ -40,7 +43,7 @@ const PARAMETERS: &[Parameter] = &[
         "points along each axis, walls included: 3 to 32768; variants of one launch take 1625",
         "128",
     ),
-    Parameter::new("iterations", "Jacobi iterations, at least 1", "1000"),
+    Parameter::steps("iterations", "Jacobi iterations, at least 1", "1000"),
     Parameter::new(
         "t0",
         "start value inside the walls, at most 1e9 in magnitude",
@@ -181,6 +184,10 @@ impl LabCase for Poisson {
         let time = began.elapsed();
         buffers.extend(named([("u", jacobi.into_u().into())]));
         Ok(time)
+    }
+
+    fn quoted_bytes(&self) -> Option<u64> {
+        Some(self.usual_bytes())
     }
 
     fn timesteps(&self) -> Option<u64> {

@@ -13,10 +13,7 @@ use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -30,7 +27,13 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("stencil25"),
     variants: crate::solutions::built_in!(stencil25),
-    extents: ("n_x = n_y = n_z", 33),
+    extents: &["n_x", "n_y", "n_z"],
+    least_extent: 33,
+    series: Series {
+        short: &[256, 512],
+        long: &[512, 768, 1000],
+        emulated: &[33, 36],
+    },
     // Solutions with passes of several timesteps have all of their arrays.
     of_extent: |n| Ok(Box::new(Stencil25::new([n; 3], 4)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
@@ -44,7 +47,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("n_x", "points along x, at least 2 shell + 1", "96"),
     Parameter::new("n_y", "points along y, at least 2 shell + 1", "96"),
     Parameter::new("n_z", "points along z (depth), at least 2 shell + 1", "96"),
-    Parameter::new("steps", "timesteps, at least 1", "100"),
+    Parameter::steps("steps", "timesteps, at least 1", "100"),
     Parameter::new("first_step", "number of the first timestep", "0"),
     Parameter::new("dx", "grid spacing along x in metres", "10"),
     Parameter::new("dy", "grid spacing along y in metres", "10"),

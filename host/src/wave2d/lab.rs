@@ -10,10 +10,7 @@ use super::reference::{advance, advance_fused};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work, advance_copies,
-    boxed,
-};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -27,7 +24,13 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("wave2d"),
     variants: crate::solutions::built_in!(wave2d),
-    extents: ("n_x = n_y", 2),
+    extents: &["n_x", "n_y"],
+    least_extent: 2,
+    series: Series {
+        short: &[3201, 6401],
+        long: &[3201, 6401, 12_801],
+        emulated: &[33, 60],
+    },
     of_extent: |n| Ok(Box::new(Wave2d::new(n, n, 1, AnyScene::NAMES[0])?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable: |_| Ok(()),
@@ -39,7 +42,7 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
 const PARAMETERS: &[Parameter] = &[
     Parameter::new("n_x", "cells along x, at least 2", "1001"),
     Parameter::new("n_y", "cells along y, at least 2", "1001"),
-    Parameter::new("steps", "timesteps, at least 1", "1000"),
+    Parameter::steps("steps", "timesteps, at least 1", "1000"),
     Parameter::new("first_step", "number of the first timestep", "0"),
     Parameter::new(
         "scene",

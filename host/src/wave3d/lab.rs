@@ -13,10 +13,7 @@ use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -30,7 +27,13 @@ pub static LAB: LazyLock<Lab> = LazyLock::new(|| Lab {
     seed_bits: 64,
     module: kernels_of("wave3d"),
     variants: crate::solutions::built_in!(wave3d),
-    extents: ("n_x = n_y = n_z", 3),
+    extents: &["n_x", "n_y", "n_z"],
+    least_extent: 3,
+    series: Series {
+        short: &[256, 512],
+        long: &[384, 512, 768],
+        emulated: &[12, 24],
+    },
     of_extent: |n| Ok(Box::new(Wave3d::new([n; 3], 1)?)),
     from_values: |values| Ok(Box::new(from_values(values)?)),
     check_seedable,
@@ -43,7 +46,7 @@ const PARAMETERS: &[Parameter] = &[
     Parameter::new("n_x", "sites along x, at least 3", "128"),
     Parameter::new("n_y", "sites along y, at least 3", "128"),
     Parameter::new("n_z", "sites along z (depth), at least 3", "128"),
-    Parameter::new("steps", "timesteps, at least 1", "200"),
+    Parameter::steps("steps", "timesteps, at least 1", "200"),
     Parameter::new("first_step", "number of the first timestep", "0"),
     Parameter::new("dx", "grid spacing in metres", "10"),
     Parameter::new(

@@ -34,7 +34,7 @@ impl Drawn {
     }
 
     fn extents(&self) -> Vec<u64> {
-        let names = self.lab.extent_parameters();
+        let names = self.lab.extents.iter();
         names.filter_map(|name| self.number(name)).collect()
     }
 
@@ -118,7 +118,7 @@ const PROPERTIES: &[Property] = &[
     },
     Property {
         name: "equal extents",
-        applies: |lab, _| lab.extent_parameters().count() > 1,
+        applies: |lab, _| lab.extents.len() > 1,
         least: 20,
         has: Drawn::has_equal_extents,
     },

@@ -95,7 +95,7 @@ pub fn run(
             devices: device.count(),
             link,
             start_s: start.as_secs_f64(),
-            rate_unit: rate_unit(lab, benches[0].case.work().unit).to_owned(),
+            rate_unit: rate_unit(benches[0].case.as_ref()).to_owned(),
         }),
         ..Results::begun(
             args.quick,

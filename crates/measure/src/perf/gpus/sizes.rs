@@ -29,28 +29,6 @@ const ROW: u32 = 32;
 /// The fields that the host holds at once: inputs and results, and a little more.
 const HOST_COPIES: u64 = 2;
 
-/// Points along each axis, of a lab's cubes or squares.
-struct Series {
-    short: &'static [u32],
-    long: &'static [u32],
-    emulated: &'static [u32],
-}
-
-fn series(lab: &str) -> Series {
-    let (short, long, emulated): (&[u32], &[u32], &[u32]) = match lab {
-        "poisson" => (&[256, 512], &[512, 640, 800, 992, 1024, 1290], &[12, 24]),
-        "wave2d" => (&[3201, 6401], &[3201, 6401, 12_801], &[33, 60]),
-        "wave3d" => (&[256, 512], &[384, 512, 768], &[12, 24]),
-        "stencil25" => (&[256, 512], &[512, 768, 1000], &[33, 36]),
-        _ => (&[128, 256], &[256, 384, 512], &[33]),
-    };
-    Series {
-        short,
-        long,
-        emulated,
-    }
-}
-
 /// A size, and its case for each number of GPUs.
 pub struct Item {
     /// The case on the fewest GPUs.
@@ -192,7 +170,7 @@ impl Sizes<'_> {
     /// all devices.
     pub fn items(&self, device: &dyn Device) -> Result<Vec<Item>, CommandError> {
         let room = Room::of(device);
-        let series = series(self.lab.name);
+        let series = &self.lab.series;
         if self.params.is_some() {
             return Ok(vec![self.item(None, room.is_emulated)?]);
         }
@@ -244,7 +222,7 @@ impl Sizes<'_> {
                 Ok(OnGpus {
                     gpus,
                     variant,
-                    done: done_by(self.lab, case.as_ref()),
+                    done: done_by(case.as_ref()),
                     case,
                 })
             })
@@ -303,7 +281,7 @@ impl Sizes<'_> {
         if is_uniform && self.default("seed") == Some("none") {
             params.set("seed", 1);
         }
-        if let (Some(name), Some(steps)) = (self.steps_name(), steps) {
+        if let (Some(name), Some(steps)) = (self.lab.steps_parameter(), steps) {
             params.set(name, steps);
         }
         catalogue::own_case(self.lab, &params)
@@ -334,14 +312,8 @@ impl Sizes<'_> {
     }
 
     fn given_steps(&self) -> Option<u64> {
-        let given = self.params.as_ref()?.get(self.steps_name()?)?;
+        let given = self.params.as_ref()?.get(self.lab.steps_parameter()?)?;
         given.parse().ok()
-    }
-
-    fn steps_name(&self) -> Option<&'static str> {
-        let is_steps = |name: &&str| matches!(*name, "steps" | "iterations");
-        let names = self.lab.parameters.iter().map(|known| known.name);
-        names.into_iter().find(is_steps)
     }
 
     fn default(&self, name: &str) -> Option<&'static str> {
@@ -352,26 +324,17 @@ impl Sizes<'_> {
     }
 }
 
-/// The lab whose rate is usually quoted in bytes, as if each timestep moved three fields.
-const IN_BYTES: &str = "poisson";
-const BYTES_OF_POINT: f64 = 24.0;
-
 /// The unit of [`done_by`].
-pub fn rate_unit<'u>(lab: &Lab, updates: &'u str) -> &'u str {
-    match lab.name {
-        IN_BYTES => "byte",
-        _ => updates,
+pub fn rate_unit(case: &dyn LabCase) -> &'static str {
+    match case.quoted_bytes() {
+        Some(_) => "byte",
+        None => case.work().unit,
     }
 }
 
 /// The work of a run of the case, from which its rate follows.
-pub fn done_by(lab: &Lab, case: &dyn LabCase) -> f64 {
-    if lab.name != IN_BYTES {
-        return case.work().updates as f64;
-    }
-    let axes = case.axes("u");
-    let points: f64 = axes.iter().map(|(_, extent)| *extent as f64).product();
-    BYTES_OF_POINT * points * case.timesteps().unwrap_or(1) as f64
+pub fn done_by(case: &dyn LabCase) -> f64 {
+    case.quoted_bytes().unwrap_or(case.work().updates) as f64
 }
 
 /// Points along each axis of a cube with `times` as many points, about: whole rows of a
@@ -416,6 +379,7 @@ fn largest(fits: impl Fn(u32) -> bool) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use lab::Series;
 
     #[test]
     fn steps_are_even_and_within_bounds() {
@@ -441,14 +405,15 @@ mod tests {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
             sizes.join(", ")
         };
-        for (lab, what) in [
-            ("poisson", "N ="),
-            ("wave2d", "squares of"),
-            ("wave3d", "cubes of"),
-            ("stencil25", "cubes of"),
-        ] {
-            let Series { short, long, .. } = series(lab);
-            let row = format!("| {lab} | {what} {} | {} |", listed(short), listed(long));
+        for lab in host::labs().iter().filter(|lab| lab.usual_on_several().is_some()) {
+            let what = match lab.extents.len() {
+                1 => "N =",
+                2 => "squares of",
+                _ => "cubes of",
+            };
+            let Series { short, long, .. } = lab.series;
+            let (short, long) = (listed(short), listed(long));
+            let row = format!("| {} | {what} {short} | {long} |", lab.name);
             assert!(page.contains(&row), "the page lacks {row}");
         }
     }
