@@ -155,7 +155,7 @@ impl Ranges {
 
     fn drawn(&self, lab: &Lab, params: &CaseParams, seed: u64) -> CaseParams {
         let mut random = Random::with_seed(seed);
-        let is_extent = |name: &str| lab.extent_parameters().any(|extent| extent == name);
+        let is_extent = |name: &str| lab.extents.contains(&name);
         let whole = self.of.iter().filter_map(|(name, range)| match range {
             Range::Whole { from, to } if is_extent(name) => Some((*from, *to)),
             _ => None,
