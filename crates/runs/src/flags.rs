@@ -21,13 +21,18 @@ impl<const N: usize> FromStr for Extents<N> {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Extents<N>, String> {
-        let extents = text.split(',').map(|part| part.trim().parse().ok());
-        let extents: Option<Vec<u32>> = extents.collect();
-        extents
-            .and_then(|extents| extents.try_into().ok())
-            .map(Extents)
-            .ok_or_else(|| format!("write {N} numbers: {}", ["64"; N].join(",")))
+        let extents = extents(text, N)?;
+        Ok(Extents(extents.try_into().expect("as many as were asked for")))
     }
+}
+
+/// So many numbers with commas between them.
+pub fn extents(text: &str, axes: usize) -> Result<Vec<u32>, String> {
+    let extents = text.split(',').map(|part| part.trim().parse().ok());
+    let extents: Option<Vec<u32>> = extents.collect();
+    extents
+        .filter(|extents| extents.len() == axes)
+        .ok_or_else(|| format!("write {axes} numbers: {}", vec!["64"; axes].join(",")))
 }
 
 /// The error with the flag that gave the value: parameters have the names of their flags.
@@ -37,7 +42,10 @@ pub fn of_flag(error: CaseError) -> CommandError {
             name,
             value,
             reason,
-        } => CommandError::Input(format!("--{name} {value}: {reason}")),
+        } => {
+            let flag = name.replace('_', "-");
+            CommandError::Input(format!("--{flag} {value}: {reason}"))
+        }
         other => other.into(),
     }
 }

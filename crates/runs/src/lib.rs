@@ -11,7 +11,8 @@
 //!
 //! | file | content |
 //! |---|---|
-//! | `wave3d.rs` | a lab's arguments, its problem and its files; `wave2d.rs`, `stencil25.rs` are alike |
+//! | `wave3d.rs` | a lab's files, and its flags for them; `wave2d.rs`, `stencil25.rs` are alike |
+//! | `parameters.rs` | the flags of a problem, from the lab's parameters |
 //! | `processor.rs` | the CPU, or a device and the variant that `select` chose for it |
 //! | `timesteps.rs` | a run with timesteps as a whole: chunks, rates, comparison |
 //! | `stepper.rs` | a chunk: timed, and compared with the CPU |
@@ -32,6 +33,7 @@ pub mod flags;
 mod matadd;
 pub mod membench;
 mod npy;
+pub mod parameters;
 mod pictures;
 mod poisson;
 pub mod processor;

@@ -7,13 +7,14 @@ use clap::{Args, ValueEnum};
 use device::Device;
 use device::buffer::replace;
 use device::check::find;
-use host::poisson::{LAB, Poisson, Start, Stop, to_tolerance, to_tolerance_on_cpu};
-use lab::{Cpu, LabCase};
+use host::poisson::{LAB, Poisson, Stop, to_tolerance, to_tolerance_on_cpu};
+use lab::{Cpu, Lab, LabCase};
 
 use select::catalogue::Submitted;
 
 use super::field_files::{FieldFormat, Lattice};
 use super::flags::{at_least_1, create_folder, of_flag};
+use super::parameters::{Parameters, RunProblem};
 use super::processor::{DeviceArg, Processor};
 use super::stepper::{Chunk, Comparison, Stepper, once};
 use super::timesteps::report_comparison;
@@ -29,17 +30,10 @@ use units::{bytes, bytes_per_s, count, grouped, three};
 /// The arguments of `harness run poisson`.
 #[derive(Debug, Clone, Args)]
 pub struct PoissonArgs {
-    /// Points along each axis, walls included
-    #[arg(long, value_name = "N", default_value_t = 128)]
-    n: u32,
-    /// Jacobi iterations; with --tolerance, the most
-    #[arg(long, value_name = "K", default_value_t = 1000, value_parser = at_least_1())]
-    iterations: u32,
-    /// Start value inside the walls
-    #[arg(long, value_name = "T0", default_value_t = 0.0)]
-    t0: f64,
-    /// Stop when an iteration changes no point by more than this; exit code 1 if --iterations are
-    /// too few
+    #[command(flatten)]
+    problem: Parameters<Poisson>,
+    /// Stop when an iteration changes no point by more than this, at the latest after --iterations;
+    /// exit code 1 if they are too few
     #[arg(long, value_name = "EPS")]
     tolerance: Option<f64>,
     /// Iterations from one look at the change to the next
@@ -71,6 +65,15 @@ enum Output {
     Vti,
 }
 
+impl RunProblem for Poisson {
+    fn lab() -> &'static Lab {
+        &LAB
+    }
+
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[];
+    const OTHERS: &'static [&'static str] = &[];
+}
+
 /// When the samples of a GPU are enough.
 const RULE: SamplingRule = SamplingRule {
     min_samples: 3,
@@ -91,9 +94,7 @@ pub fn run(
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let problem = Poisson::new(args.n, args.iterations)
-        .and_then(|problem| problem.with_start(Start::Uniform(args.t0)))
-        .map_err(of_flag)?;
+    let problem = args.problem.problem()?;
     let stop = args
         .tolerance
         .map(|tolerance| Stop::new(tolerance, args.check_every));
@@ -118,7 +119,7 @@ fn solve(
         ));
     }
     let file = match processor.is_first() {
-        true => args.file()?,
+        true => args.file(problem.n())?,
         false => None,
     };
 
@@ -130,7 +131,10 @@ fn solve(
     stepper.reads_results = !args.device.no_check || args.output != Output::None || stop.is_some();
     stepper.warm_up()?;
     let (chunk, convergence) = match stop {
-        None => (stepper.advance(args.iterations, Some(&RULE))?, None),
+        None => {
+            let iterations = stepper.problem.iterations();
+            (stepper.advance(iterations, Some(&RULE))?, None)
+        }
         Some(stop) => {
             let (chunk, convergence) = iterate_until(stop, &mut stepper)?;
             (Some(chunk), Some(convergence))
@@ -237,7 +241,7 @@ fn figures(done: &Poisson, chunk: &Chunk, processor: &Processor, out: &Out<'_>) 
 
 impl PoissonArgs {
     /// Prepares the file that the flags name, and its folder; `None` if they name none.
-    fn file(&self) -> Result<Option<(OutputFile, FieldFormat, OnInterrupt)>, CommandError> {
+    fn file(&self, n: u32) -> Result<Option<(OutputFile, FieldFormat, OnInterrupt)>, CommandError> {
         let format = match self.output {
             Output::None => return Ok(None),
             Output::Npy => FieldFormat::Npy,
@@ -253,7 +257,7 @@ impl PoissonArgs {
             None => String::new(),
         };
         create_folder(&self.out)?;
-        let name = format!("poisson-{}{suffix}.{}", self.n, format.extension());
+        let name = format!("poisson-{n}{suffix}.{}", format.extension());
         let target = self.out.join(name);
         // Before the name is claimed: an interruption after that is told.
         let unfinished = tell_unfinished(target.display().to_string());

@@ -4,15 +4,16 @@ use std::iter::repeat;
 use std::path::Path;
 use std::sync::Arc;
 
-use clap::{Args, ValueEnum};
-use host::stencil25::{LAB, Model, Start, Stencil25};
-use lab::CaseError;
+use clap::Args;
+use host::stencil25::{LAB, Model, Stencil25};
+use lab::{CaseError, Lab};
 
 use select::catalogue::Submitted;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
-use super::flags::{Extents, at_least_1, of_flag};
+use super::flags::at_least_1;
 use super::npy;
+use super::parameters::{Parameters, RunProblem, of_flag};
 use super::pictures::Animation;
 use super::pictures::film::Film;
 use super::processor::DeviceArg;
@@ -30,27 +31,15 @@ const FPS: u16 = 10;
 /// The arguments of `harness run stencil25`.
 #[derive(Debug, Clone, Args)]
 pub struct Stencil25Args {
-    /// Points along x, y and z (depth) [default: the model's, or 256,256,256]
-    #[arg(long, value_name = "N_X,N_Y,N_Z")]
-    shape: Option<Extents<3>>,
-    /// Timesteps
-    #[arg(long, value_name = "N", default_value_t = 500, value_parser = at_least_1())]
-    steps: u32,
-    /// The wave's speed: layers, uniform, or a .npy of n_x * n_y * n_z speeds in m/s, z contiguous
-    #[arg(long, value_name = "MODEL", default_value = "layers")]
-    model: String,
-    /// Grid spacing in metres: one number, or three for x, y and z
-    #[arg(long, value_name = "METRES", default_value = "10")]
-    spacing: Spacing,
-    /// Timestep in seconds [default: 0.9 of the largest that is stable]
-    #[arg(long, value_name = "SECONDS")]
-    dt: Option<f64>,
-    /// Width of the absorbing shell in points
-    #[arg(long, value_name = "POINTS", default_value_t = 16, value_parser = at_least_1())]
-    shell: u32,
-    /// The fields at the beginning; the source acts on all of them
-    #[arg(long, value_enum, default_value = "rest")]
-    start: InitialFields,
+    #[command(flatten)]
+    problem: Parameters<Stencil25>,
+    /// The wave's speed: layers, uniform, or a .npy of n_x * n_y * n_z speeds in m/s, z contiguous,
+    /// which gives the shape, too [default: layers]
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Grid spacing in metres: one number, or three for x, y and z [default: 10]
+    #[arg(long, value_name = "METRES")]
+    spacing: Option<Spacing>,
     /// Timesteps from one output to the next: what is timed in one piece [default: a twentieth of
     /// them with --out, --gif or --receivers, else all]
     #[arg(long, value_name = "STEPS", value_parser = at_least_1())]
@@ -93,15 +82,19 @@ impl std::str::FromStr for Spacing {
     }
 }
 
-/// The fields at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum InitialFields {
-    /// 0 everywhere
-    Rest,
-    /// A smooth bump in the middle
-    Pulse,
-    /// Noise in every point
-    Random,
+impl RunProblem for Stencil25 {
+    fn lab() -> &'static Lab {
+        &LAB
+    }
+
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[
+        ("n_x", "256"),
+        ("n_y", "256"),
+        ("n_z", "256"),
+        ("steps", "500"),
+        ("start", "rest"),
+    ];
+    const OTHERS: &'static [&'static str] = &["model", "dx", "dy", "dz"];
 }
 
 /// Computes the wave.
@@ -118,7 +111,7 @@ pub fn run(
     let problem = problem(args)?;
     let receivers = receivers(&problem, args)?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
-    let period = period(args);
+    let period = period(args, problem.steps());
     let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
         let is_several = processor.device().is_some_and(|device| device.count() > 1);
@@ -143,64 +136,82 @@ pub fn run(
 }
 
 /// Timesteps of a chunk.
-fn period(args: &Stencil25Args) -> u32 {
+fn period(args: &Stencil25Args, steps: u32) -> u32 {
     let has_files = args.out.is_some() || args.gif.is_some() || args.receivers.is_some();
-    let usual = if has_files {
-        args.steps.div_ceil(20)
-    } else {
-        args.steps
-    };
+    let usual = if has_files { steps.div_ceil(20) } else { steps };
     args.out_period.unwrap_or(usual)
 }
 
 fn problem(args: &Stencil25Args) -> Result<Stencil25, CommandError> {
-    let start = match args.start {
-        InitialFields::Rest => Start::Rest,
-        InitialFields::Pulse => Start::Pulse,
-        InitialFields::Random => Start::Random { seed: 1.into() },
-    };
-    let given = args.shape.map(|shape| shape.0);
-    let (model, of_model) = match Model::from_name(&args.model) {
-        Some(model) => (model, None),
-        None if Path::new(&args.model).extension().is_some() => {
-            let (shape, speeds) = npy::read::<3>("--model", Path::new(&args.model))?;
-            (Model::Given(Arc::from(speeds)), Some(shape))
+    let mut parameters = args.problem.clone();
+    if let Some(Spacing(spacing)) = args.spacing {
+        for (name, metres) in ["dx", "dy", "dz"].iter().zip(spacing) {
+            parameters.given.set(*name, metres);
         }
-        None => {
-            let unknown = CaseError::unknown("model", &args.model, Model::NAMES);
-            return Err(CommandError::Input(format!(
-                "--model: {unknown}; a model of your own is a .npy file"
-            )));
+    }
+    match &args.model {
+        Some(file) if Model::from_name(file).is_none() => with_model(file, parameters),
+        Some(name) => {
+            parameters.given.set("model", name);
+            parameters.case().map_err(of_spacing)
         }
-    };
-    if let (Some(given), Some(of_model)) = (given, of_model)
-        && given != of_model
-    {
-        let text = |shape: [u32; 3]| shape.map(|n| n.to_string()).join(",");
+        None => parameters.case().map_err(of_spacing),
+    }
+}
+
+/// The problem whose speeds, and shape, are those of a file.
+fn with_model(
+    file: &str,
+    mut parameters: Parameters<Stencil25>,
+) -> Result<Stencil25, CommandError> {
+    if Path::new(file).extension().is_none() {
+        let unknown = CaseError::unknown("model", file, Model::NAMES);
         return Err(CommandError::Input(format!(
-            "--model {}: it has {} points, and --shape says {}; leave --shape out",
-            args.model,
-            text(of_model),
+            "--model: {unknown}; a model of your own is a .npy file"
+        )));
+    }
+    let (shape, speeds) = npy::read::<3>("--model", Path::new(file))?;
+    if let Some(given) = parameters.shape().filter(|given| **given != shape) {
+        let text = |shape: &[u32]| shape.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        return Err(CommandError::Input(format!(
+            "--model {file}: it has {} points, and --shape says {}; leave --shape out",
+            text(&shape),
             text(given)
         )));
     }
-    let shape = of_model.or(given).unwrap_or([256; 3]);
-    let of_shape = |error: CaseError| {
-        let CaseError::Invalid {
+    let of_model = |error: CaseError| match error {
+        CaseError::Invalid {
             name,
             value,
             reason,
-        } = error
-        else {
-            return error.into();
-        };
-        CommandError::Input(match of_model {
-            _ if name == "shell" => format!("--shell {value}: {reason}"),
-            None => format!("--shape: {name} = {value}: {reason}"),
-            Some(_) => format!("--model {}: {name} = {value}: {reason}", args.model),
-        })
+        } if name.starts_with("n_x") => {
+            CommandError::Input(format!("--model {file}: {name} = {value}: {reason}"))
+        }
+        CaseError::Invalid { name, reason, .. } if name == "model" => {
+            CommandError::Input(format!("--model {file}: {reason}"))
+        }
+        other => of_spacing(other),
     };
-    let of_medium = |error: CaseError| match error {
+    for (name, extent) in LAB.extents.iter().zip(shape) {
+        parameters.given.set(*name, extent);
+    }
+    // The limit of a timestep is that of the file's speeds.
+    let dt = parameters.given.get("dt").filter(|dt| *dt != "auto");
+    let dt = dt.map(|dt| {
+        let reason = "write a number of seconds, or auto";
+        dt.parse().map_err(|_| CaseError::invalid("dt", dt, reason))
+    });
+    let dt = dt.transpose().map_err(of_spacing)?;
+    parameters.given.set("dt", "auto");
+    let problem = parameters.case().map_err(of_model)?;
+    let spacing = problem.spacing_m();
+    let speeds = Model::Given(Arc::from(speeds));
+    problem.with_medium(speeds, spacing, dt).map_err(of_model)
+}
+
+/// The error with the flag that gave the value.
+fn of_spacing(error: CaseError) -> CommandError {
+    match error {
         CaseError::Invalid {
             name,
             value,
@@ -208,16 +219,8 @@ fn problem(args: &Stencil25Args) -> Result<Stencil25, CommandError> {
         } if ["dx", "dy", "dz"].contains(&name.as_str()) => {
             CommandError::Input(format!("--spacing: {name} = {value}: {reason}"))
         }
-        CaseError::Invalid { name, reason, .. } if name == "model" => {
-            CommandError::Input(format!("--model {}: {reason}", args.model))
-        }
-        other => of_flag(other),
-    };
-    Ok(Stencil25::with_shell(shape, args.steps, args.shell)
-        .map_err(of_shape)?
-        .with_medium(model, args.spacing.0, args.dt)
-        .map_err(of_medium)?
-        .with_start(start))
+        other => of_flag::<Stencil25>(other),
+    }
 }
 
 /// The receivers, if there are any: from shell to shell along x, beside the source along y.
@@ -264,7 +267,7 @@ fn records(
         across: (grid.n_x, to_x),
         down: (grid.n_z, 1),
     };
-    let frames = args.steps.div_ceil(period) as usize;
+    let frames = problem.steps().div_ceil(period) as usize;
     let series = args.out.as_ref().map(|folder| {
         FieldSeries::create(
             folder,

@@ -1,14 +1,14 @@
 //! `harness run wave2d`.
 
-use clap::{Args, ValueEnum};
-use host::wave2d::{LAB, Start, Wave2d};
-use kernels_gpu::wave2d::Scene;
-use lab::CaseError;
+use clap::Args;
+use host::wave2d::{LAB, Wave2d};
+use lab::Lab;
 
 use select::catalogue::Submitted;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
-use super::flags::{Extents, at_least_1, of_flag};
+use super::flags::at_least_1;
+use super::parameters::{Parameters, RunProblem};
 use super::pictures::Animation;
 use super::pictures::film::Film;
 use super::processor::DeviceArg;
@@ -22,21 +22,8 @@ use terminal::stdout::Out;
 /// The arguments of `harness run wave2d`.
 #[derive(Debug, Clone, Args)]
 pub struct Wave2dArgs {
-    /// Cells along x and y
-    #[arg(long, value_name = "N_X,N_Y", default_value = "400,300")]
-    shape: Extents<2>,
-    /// Timesteps
-    #[arg(long, value_name = "N", default_value_t = 1200, value_parser = at_least_1())]
-    steps: u32,
-    /// The domain's walls and source; `harness list wave2d` has the names
-    #[arg(long, value_name = "NAME", default_value = "double-slit")]
-    scene: String,
-    /// (c dt/dx)^2, above 0 and at most 0.5
-    #[arg(long, value_name = "K", default_value_t = 0.25)]
-    k: f32,
-    /// The fields at the beginning; the scene's source acts on all of them
-    #[arg(long, value_enum, default_value = "rest")]
-    start: InitialFields,
+    #[command(flatten)]
+    problem: Parameters<Wave2d>,
     /// Timesteps from one output to the next: what is timed in one piece [default: see --frames]
     #[arg(long, value_name = "STEPS", conflicts_with = "frames", value_parser = at_least_1())]
     out_period: Option<u32>,
@@ -61,13 +48,19 @@ pub struct Wave2dArgs {
     pub(super) device: DeviceArg,
 }
 
-/// The fields at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum InitialFields {
-    /// 0 everywhere
-    Rest,
-    /// Noise in every cell
-    Random,
+impl RunProblem for Wave2d {
+    fn lab() -> &'static Lab {
+        &LAB
+    }
+
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[
+        ("n_x", "400"),
+        ("n_y", "300"),
+        ("steps", "1200"),
+        ("scene", "double-slit"),
+        ("seed", "rest"),
+    ];
+    const OTHERS: &'static [&'static str] = &[];
 }
 
 /// Computes the wave.
@@ -80,38 +73,22 @@ pub fn run(
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let problem = problem(args)?;
+    let problem = args.problem.problem()?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
     let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
+        let chunks = chunks(args, problem.steps());
         let records = match processor.is_first() {
-            true => records(&problem, args)?,
+            true => records(&problem, args, chunks.len())?,
             false => Records::default(),
         };
-        timesteps::run(&problem, processor, chunks(args), is_compared, records, out)
+        timesteps::run(&problem, processor, chunks, is_compared, records, out)
     })
 }
 
-fn problem(args: &Wave2dArgs) -> Result<Wave2d, CommandError> {
-    let Extents([n_x, n_y]) = args.shape;
-    let start = match args.start {
-        InitialFields::Rest => Start::Rest,
-        InitialFields::Random => Start::Random { seed: 1.into() },
-    };
-    let problem = Wave2d::new(n_x, n_y, args.steps, &args.scene).map_err(|error| match error {
-        CaseError::Invalid {
-            name,
-            value,
-            reason,
-        } => CommandError::Input(format!("--shape: {name} = {value}: {reason}")),
-        other => CommandError::from(other).context("--scene"),
-    })?;
-    Ok(problem.with_k(args.k).map_err(of_flag)?.with_start(start))
-}
-
 /// Timesteps of each chunk.
-fn chunks(args: &Wave2dArgs) -> impl ExactSizeIterator<Item = u32> {
-    let (steps, period) = (args.steps, args.out_period);
+fn chunks(args: &Wave2dArgs, steps: u32) -> impl ExactSizeIterator<Item = u32> + use<> {
+    let period = args.out_period;
     // Few timesteps give fewer frames.
     let frames = args.frames.unwrap_or(match (&args.gif, &args.out) {
         (Some(_), _) => 100,
@@ -127,7 +104,11 @@ fn chunks(args: &Wave2dArgs) -> impl ExactSizeIterator<Item = u32> {
 }
 
 /// The files that are asked for.
-fn records(problem: &Wave2d, args: &Wave2dArgs) -> Result<Records, CommandError> {
+fn records(
+    problem: &Wave2d,
+    args: &Wave2dArgs,
+    frames: usize,
+) -> Result<Records, CommandError> {
     let folder = args.out.as_ref();
     let series = folder.map(|folder| {
         let lattice = Lattice::of(problem, "u1", 0.0, 1.0);
@@ -143,7 +124,7 @@ fn records(problem: &Wave2d, args: &Wave2dArgs) -> Result<Records, CommandError>
             down: (domain.n_y, domain.n_x as usize),
         };
         let size = [domain.n_x, domain.n_y];
-        let film = Film::new(size, |x, y| scene.is_wall(x, y), chunks(args).len())
+        let film = Film::new(size, |x, y| scene.is_wall(x, y), frames)
             .map_err(|failure| failure.context("--gif"))?;
         let animation = Animation::create("--gif", path, args.fps, film)?;
         Ok::<_, CommandError>(Slices { plane, animation })

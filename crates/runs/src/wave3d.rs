@@ -2,14 +2,15 @@
 
 use std::iter::repeat;
 
-use clap::{Args, ValueEnum};
-use host::wave3d::{LAB, Start, Wave3d};
-use lab::CaseError;
+use clap::Args;
+use host::wave3d::{LAB, Wave3d};
+use lab::Lab;
 
 use select::catalogue::Submitted;
 
 use super::field_files::{FieldFormat, FieldSeries, Lattice};
-use super::flags::{Extents, at_least_1, of_flag};
+use super::flags::at_least_1;
+use super::parameters::{Parameters, RunProblem};
 use super::processor::{DeviceArg, Processor};
 use super::records::Records;
 use super::timesteps;
@@ -20,24 +21,11 @@ use terminal::stdout::Out;
 /// The arguments of `harness run wave3d`.
 #[derive(Debug, Clone, Args)]
 pub struct Wave3dArgs {
-    /// Sites along x, y and z (depth)
-    #[arg(long, value_name = "N_X,N_Y,N_Z", default_value = "256,256,256")]
-    shape: Extents<3>,
-    /// Timesteps
-    #[arg(long, value_name = "N", default_value_t = 200, value_parser = at_least_1())]
-    steps: u32,
+    #[command(flatten)]
+    problem: Parameters<Wave3d>,
     /// Timesteps from one output to the next: what is timed in one piece
     #[arg(long, value_name = "STEPS", default_value_t = 100, value_parser = at_least_1())]
     out_period: u32,
-    /// Grid spacing in metres
-    #[arg(long, value_name = "METRES", default_value_t = 10.0)]
-    dx: f64,
-    /// Timestep in seconds
-    #[arg(long, value_name = "SECONDS", default_value_t = 0.002)]
-    dt: f64,
-    /// The fields at the beginning; the point source acts on all of them
-    #[arg(long, value_enum, default_value = "rest")]
-    start: InitialFields,
     /// A new folder for the fields: a .vti each, and wave3d.pvd, which ParaView opens [default: no
     /// files]
     #[arg(long, value_name = "DIR")]
@@ -46,15 +34,18 @@ pub struct Wave3dArgs {
     pub(super) device: DeviceArg,
 }
 
-/// The fields at the beginning.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum InitialFields {
-    /// 0 everywhere
-    Rest,
-    /// A smooth bump in the middle
-    Pulse,
-    /// Noise in every site
-    Random,
+impl RunProblem for Wave3d {
+    fn lab() -> &'static Lab {
+        &LAB
+    }
+
+    const DEFAULTS: &'static [(&'static str, &'static str)] = &[
+        ("n_x", "256"),
+        ("n_y", "256"),
+        ("n_z", "256"),
+        ("start", "rest"),
+    ];
+    const OTHERS: &'static [&'static str] = &[];
 }
 
 /// Computes the wave.
@@ -67,7 +58,7 @@ pub fn run(
     submitted: Submitted,
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
-    let problem = problem(args)?;
+    let problem = args.problem.problem()?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
     processor.compute(out, |processor, out| {
         compute(args, &problem, processor, out)
@@ -91,27 +82,6 @@ fn compute(
     };
     let (chunks, is_compared) = (repeat(args.out_period), !args.device.no_check);
     timesteps::run(problem, processor, chunks, is_compared, records, out)
-}
-
-fn problem(args: &Wave3dArgs) -> Result<Wave3d, CommandError> {
-    let start = match args.start {
-        InitialFields::Rest => Start::Rest,
-        InitialFields::Pulse => Start::Pulse,
-        InitialFields::Random => Start::Random { seed: 1.into() },
-    };
-    let problem = Wave3d::new(args.shape.0, args.steps).map_err(|error| match error {
-        CaseError::Invalid {
-            name,
-            value,
-            reason,
-        } => CommandError::Input(format!("--shape: {name} = {value}: {reason}")),
-        other => other.into(),
-    })?;
-    let model = problem.model();
-    Ok(problem
-        .with_medium(model, args.dx, args.dt)
-        .map_err(of_flag)?
-        .with_start(start))
 }
 
 #[cfg(test)]

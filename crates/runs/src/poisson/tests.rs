@@ -1,4 +1,6 @@
 use super::*;
+use host::poisson::Start;
+
 use crate::test_command::{parse, printed, unprinted};
 
 /// The ending of `harness run poisson` with these arguments, and the text that it prints.

@@ -1,5 +1,6 @@
 use super::*;
 use crate::npy;
+use crate::flags::Extents;
 use crate::test_command::{parse, printed, unprinted};
 use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;
@@ -30,7 +31,7 @@ fn every_variant_gives_what_the_cpu_gives() {
             "--shape=37,53",
             "--steps=25",
             "--out-period=12",
-            "--start=random",
+            "--seed=1",
             "--device=emulated",
         ];
         let (ending, text) = computed(&[&args[..], &[&chosen]].concat());
@@ -112,7 +113,11 @@ fn a_report_that_cannot_be_printed_loses_no_file() {
 
 #[test]
 fn frames_are_spread_evenly_and_end_with_the_last_step() {
-    let steps = |args: &[&str]| chunks(&parse(args)).collect::<Vec<u32>>();
+    let steps = |args: &[&str]| {
+        let args: Wave2dArgs = parse(args);
+        let problem = args.problem.problem().unwrap();
+        chunks(&args, problem.steps()).collect::<Vec<u32>>()
+    };
     assert_eq!(steps(&["--steps=10", "--frames=4"]), [2, 3, 2, 3]);
     assert_eq!(steps(&["--steps=3", "--frames=4"]), [1, 1, 1]);
     assert_eq!(steps(&["--steps=10", "--out-period=4"]), [4, 4, 2]);

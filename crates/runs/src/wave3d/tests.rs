@@ -1,5 +1,7 @@
 use super::*;
+use crate::flags::Extents;
 use crate::test_command::{parse, printed};
+use host::wave3d::Start;
 use lab::{Cpu, LabCase};
 
 /// The ending of `harness run wave3d` with these arguments, and the text that it prints.
