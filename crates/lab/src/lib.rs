@@ -47,7 +47,7 @@ pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use counted::counted_instead;
 pub use demand::{Demand, Precision, Speed, target};
 pub use lab::{Lab, Series, boxed, find_lab, find_variant};
-pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use params::{CaseError, CaseParams, Parameter, Values};
+pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use seed::Seed;
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};

@@ -39,6 +39,7 @@ pub struct Script {
     pub file: &'static str,
     /// A source in CUDA C++ that one of the toolkits compiles.
     pub source: &'static str,
-    /// What it is told of a variant's plan, beside inputs and outputs; or why it cannot run it.
+    /// The facts of a variant's plan that it is told, beside inputs and outputs; or why it cannot
+    /// run it.
     pub arguments: fn(&Plan) -> Result<serde_json::Value, String>,
 }

@@ -178,8 +178,8 @@ impl Variant {
         self
     }
 
-    /// The same with a source in CUDA C++ whose kernels have the names of its own. This one computes;
-    /// its lab's name goes before.
+    /// The same with a source in CUDA C++ whose kernels have the names of its own. This kernel
+    /// computes; its lab's name goes before.
     pub fn with_cuda(self, file: &'static str, kernel: &str) -> Variant {
         let lab = self.module.name();
         let kernels = CudaKernels {

@@ -22,7 +22,9 @@ impl<const N: usize> FromStr for Extents<N> {
 
     fn from_str(text: &str) -> Result<Extents<N>, String> {
         let extents = extents(text, N)?;
-        Ok(Extents(extents.try_into().expect("as many as were asked for")))
+        Ok(Extents(
+            extents.try_into().expect("as many as were asked for"),
+        ))
     }
 }
 

@@ -99,6 +99,11 @@ fn default<P: RunProblem>(parameter: &Parameter) -> &'static str {
     own.map_or(parameter.default, |(_, value)| value)
 }
 
+/// A name that lives as long as the program, as clap wants names. A command line is made once.
+fn kept(name: String) -> &'static str {
+    Box::leak(name.into_boxed_str())
+}
+
 fn has_shape(lab: &Lab) -> bool {
     lab.extents.len() > 1
 }
@@ -134,7 +139,7 @@ impl<P: RunProblem> Args for Parameters<P> {
             let defaults: Vec<&str> = parameters.iter().map(|known| default::<P>(known)).collect();
             Arg::new(SHAPE)
                 .long(SHAPE)
-                .value_name(lab.extents.join(",").to_uppercase())
+                .value_name(kept(lab.extents.join(",").to_uppercase()))
                 .value_parser(move |text: &str| extents(text, axes))
                 .help(format!(
                     "{} [default: {}]",
@@ -144,8 +149,8 @@ impl<P: RunProblem> Args for Parameters<P> {
         });
         let flags = Self::flags().map(|parameter| {
             Arg::new(parameter.name)
-                .long(parameter.name.replace('_', "-"))
-                .value_name(parameter.name.to_uppercase())
+                .long(kept(parameter.name.replace('_', "-")))
+                .value_name(kept(parameter.name.to_uppercase()))
                 .help(parameter.summary)
                 .default_value(default::<P>(parameter))
         });

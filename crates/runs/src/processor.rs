@@ -137,7 +137,7 @@ impl DeviceArg {
     }
 }
 
-/// What a run computes, and what its command line says of how.
+/// The case of a run, and the solution and device that its command line names.
 struct Wish<'r> {
     lab: &'static Lab,
     case: &'r dyn LabCase,
@@ -305,8 +305,8 @@ impl DeviceArg {
 }
 
 impl Processor {
-    /// Computes something, or explains the choice, and tells the other processes, if there are any, how it ended. Of these,
-    /// the first alone writes a report.
+    /// Computes something, or explains the choice, and tells the other processes, if there are any,
+    /// how it ended. Of these, the first alone writes a report.
     ///
     /// # Errors
     ///

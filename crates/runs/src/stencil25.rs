@@ -172,7 +172,13 @@ fn with_model(
     }
     let (shape, speeds) = npy::read::<3>("--model", Path::new(file))?;
     if let Some(given) = parameters.shape().filter(|given| **given != shape) {
-        let text = |shape: &[u32]| shape.iter().map(u32::to_string).collect::<Vec<_>>().join(",");
+        let text = |shape: &[u32]| {
+            shape
+                .iter()
+                .map(u32::to_string)
+                .collect::<Vec<_>>()
+                .join(",")
+        };
         return Err(CommandError::Input(format!(
             "--model {file}: it has {} points, and --shape says {}; leave --shape out",
             text(&shape),

@@ -2,6 +2,7 @@
 
 use clap::Args;
 use host::wave2d::{LAB, Wave2d};
+use kernels_gpu::wave2d::Scene;
 use lab::Lab;
 
 use select::catalogue::Submitted;
@@ -104,11 +105,7 @@ fn chunks(args: &Wave2dArgs, steps: u32) -> impl ExactSizeIterator<Item = u32> +
 }
 
 /// The files that are asked for.
-fn records(
-    problem: &Wave2d,
-    args: &Wave2dArgs,
-    frames: usize,
-) -> Result<Records, CommandError> {
+fn records(problem: &Wave2d, args: &Wave2dArgs, frames: usize) -> Result<Records, CommandError> {
     let folder = args.out.as_ref();
     let series = folder.map(|folder| {
         let lattice = Lattice::of(problem, "u1", 0.0, 1.0);

@@ -22,7 +22,7 @@ use crate::tuned::{Place, Shape, ShapeBy, Table};
 /// The devices on which a case is computed.
 #[derive(Debug, Clone, Copy)]
 pub struct On<'d> {
-    /// What each of them is.
+    /// One of them: all are alike.
     pub info: &'d DeviceInfo,
     /// The machine as plans are recorded for it.
     pub target: Target,
@@ -73,7 +73,7 @@ impl<'d> On<'d> {
     }
 }
 
-/// What was chosen.
+/// The choice.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Choice {
     /// The variant, as `harness list` has it.
@@ -189,7 +189,7 @@ fn leave_requests_out(chosen: &mut [OfLab], names: &[String]) {
     }
 }
 
-/// The variants on request that are measured with a case on one device although nobody named them,
+/// The variants on request that are measured with a case on one device without being named,
 /// since they win it.
 pub fn winners_on_request(
     lab: &'static Lab,
@@ -231,7 +231,9 @@ pub fn explain(lab: &'static Lab, case: &dyn LabCase, on: On<'_>, choice: &Choic
         ));
     }
     let unable = unable.iter();
-    lines.extend(unable.map(|(reason, names)| format!("{} cannot run this: {reason}", names.join(", "))));
+    lines.extend(
+        unable.map(|(reason, names)| format!("{} cannot run this: {reason}", names.join(", "))),
+    );
     lines
 }
 
@@ -266,7 +268,7 @@ fn of_shape(Shape { launched, by }: &Shape) -> String {
         ShapeBy::Only => "launch shape: it has one".to_owned(),
         ShapeBy::Named => format!("launch shape {label}: the command line names it"),
         ShapeBy::NoGpu => {
-            "launch shape: the default one; shapes differ in speed, and this device is no GPU".to_owned()
+            "launch shape: the default one; shapes differ in speed, and this device has none that counts".to_owned()
         }
         ShapeBy::Measured(place) => format!(
             "launch shape {label}: tuned.toml has it as the fastest of this case, timed on {}",

@@ -1,10 +1,10 @@
-//! What a command is about: which labs, variants, cases and devices, and why.
+//! The labs, variants, cases and devices that a command is about, and why.
 //!
 //! # Purpose
 //!
 //! A command line names little. `harness run wave3d` names no variant, no shape, no device; `perf`
-//! measures "all" variants. What stands for what is not named is decided here and nowhere else, so
-//! that `run`, `perf`, `tune` and `test` mean the same thing.
+//! measures "all" variants. The rest is decided here and nowhere else, so that `run`, `perf`, `tune`
+//! and `test` mean the same.
 //!
 //! # Contract
 //!

@@ -59,7 +59,7 @@ pub struct Entry {
     pub shape: Option<String>,
     /// The unit of `step` and `default_step`.
     pub unit: String,
-    /// What a timestep takes in the best shape, timed in turns with the default one.
+    /// The time of a timestep in the best shape, timed in turns with the default one.
     pub step: Option<f64>,
     /// That of the default shape.
     pub default_step: Option<f64>,
@@ -67,7 +67,7 @@ pub struct Entry {
     pub date: String,
     /// The driver's version.
     pub driver: String,
-    /// What was tried, in order.
+    /// The shapes that were tried, in order.
     #[serde(default)]
     pub tried: Vec<Tried>,
 }
@@ -331,7 +331,7 @@ pub enum ShapeBy {
     Only,
     /// The shape was named.
     Named,
-    /// The default one, since the device is no GPU: it has no times.
+    /// The default one, since the device has no times that count: it emulates a GPU.
     NoGpu,
     /// It was the fastest of this case.
     Measured(Place),

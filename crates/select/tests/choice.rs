@@ -132,7 +132,7 @@ fn those_on_request_are_measured_and_tuned_where_they_win() {
     assert!(!is_tuned_for(resident, case(20).as_ref()));
 }
 
-/// What is said of the choice for so many numbers.
+/// The text that explains the choice for `n` numbers.
 fn explained(n: u32, on: On<'_>, table: &str, named: Option<&'static Variant>) -> String {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("tuned.toml");

@@ -13,7 +13,10 @@ use crate::kernels::kernels_of;
 use crate::random;
 use device::buffer::{NamedBuffers, named, take};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, advance_copies, boxed};
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
+    advance_copies, boxed,
+};
 use plan::Interface as _;
 use terminal::progress::Progress;
 

@@ -18,7 +18,9 @@ use crate::kernels::kernels_of;
 use crate::random;
 use device::buffer::{BufferError, NamedBuffers, elements, named};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, boxed};
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work, boxed,
+};
 use plan::Interface as _;
 use terminal::progress::Progress;
 

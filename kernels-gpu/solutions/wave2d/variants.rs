@@ -123,7 +123,10 @@ fn of_script(plan: &Plan) -> Result<serde_json::Value, String> {
         Arg::U32(first_step),
     ] = first.args
     else {
-        return Err(format!("`{}` has other arguments than the script", first.kernel));
+        return Err(format!(
+            "`{}` has other arguments than the script",
+            first.kernel
+        ));
     };
     Ok(serde_json::json!({
         "n_x": n_x,

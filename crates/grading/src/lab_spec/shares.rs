@@ -89,10 +89,12 @@ fn has_steps(lab: &lab::Lab, _: &LabSpec) -> bool {
     lab.steps_parameter().is_some()
 }
 
-/// Whether the file draws this parameter, from a range that reaches so far.
+/// Whether the file draws this parameter, from a range that reaches this value.
 fn reaches(spec: &LabSpec, name: &str, far: u64) -> bool {
     let ranges = spec.cases.iter().filter_map(|case| case.ranges.as_ref());
-    let mut own = ranges.flat_map(|ranges| &ranges.of).filter(|of| of.0 == name);
+    let mut own = ranges
+        .flat_map(|ranges| &ranges.of)
+        .filter(|of| of.0 == name);
     own.any(|(_, range)| match range {
         Range::Whole { to, .. } => *to >= far,
         Range::Real { to, .. } => *to >= far as f64,

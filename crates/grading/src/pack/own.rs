@@ -287,9 +287,9 @@ impl Submitted {
     }
 }
 
-/// Builds the submissions in these folders, as variants of their lab. They are called as the folders
-/// are written. They work for as long as the returned folders are there. A file is a bundle, which
-/// needs no compiler; `course_root` is asked for where there are folders.
+/// Builds the submissions in these folders, as variants of their lab. They are called as the
+/// folders are written. They work for as long as the returned folders are there. A file is a
+/// bundle, which needs no compiler; `course_root` is asked for where there are folders.
 ///
 /// # Errors
 ///

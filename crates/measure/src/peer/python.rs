@@ -250,10 +250,7 @@ impl Session for PythonSession {
     }
 
     fn fill(&mut self, _: BufferId, _: u8) -> Result<(), Error> {
-        Err(PeerFailure(format!(
-            "{} has no field that is not an input",
-            self.script
-        )).into())
+        Err(PeerFailure(format!("{} has no field that is not an input", self.script)).into())
     }
 
     /// Makes all fields the inputs.

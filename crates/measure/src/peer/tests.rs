@@ -269,7 +269,7 @@ fn case(steps: u32) -> Box<dyn LabCase> {
 }
 
 /// The naive variant with the toolkit of this Python.
-fn peer(python: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
+fn peer_of(python: PathBuf, toolkit: Toolkit) -> Result<PythonPeer, String> {
     let with = toolkit.find(python)?;
     Ok(peers(host::labs(), &with).remove(0))
 }
@@ -304,7 +304,7 @@ done
 #[test]
 fn python_is_asked_and_understood() {
     let (_folder, python) = program(SWAPS);
-    let peer = peer(python, CUPY).unwrap();
+    let peer = peer_of(python, CUPY).unwrap();
     assert_eq!(peer.about().built_by, "cupy 1.2.3");
     let case = case(3);
     let inputs = case.inputs().unwrap();
@@ -337,7 +337,7 @@ fn python_is_asked_and_understood() {
 #[test]
 fn python_that_fails_is_told() {
     let (_folder, python) = program(SWAPS);
-    let peer = peer(python, NUMBA).unwrap();
+    let peer = peer_of(python, NUMBA).unwrap();
     let error = |peer, steps| {
         let case = case(steps);
         let inputs = case.inputs().unwrap();
@@ -345,22 +345,22 @@ fn python_that_fails_is_told() {
     };
     let text = "#!/bin/sh\n[ \"$1\" = -c ] && exit 0\necho 'Traceback' >&2\necho 'ImportError: libcuda' >&2\n";
     let (_other, python) = program(text);
-    let ends = peer(python, NUMBA).unwrap();
+    let ends = peer_of(python, NUMBA).unwrap();
     insta::assert_snapshot!(error(&ends, 3), @"python3 ended: ImportError: libcuda");
     // The stand-in knows cases of three timesteps only.
     insta::assert_snapshot!(error(&peer, 1), @"wave2d.py answered `no idea`");
     let (_folder, python) =
         program("#!/bin/sh\necho \"ModuleNotFoundError: No module named 'numba'\" >&2\nexit 1\n");
-    let reason = peer(python, NUMBA).unwrap_err();
+    let reason = peer_of(python, NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"ModuleNotFoundError: No module named 'numba'");
-    let reason = peer("/no/such/python3".into(), NUMBA).unwrap_err();
+    let reason = peer_of("/no/such/python3".into(), NUMBA).unwrap_err();
     insta::assert_snapshot!(reason, @"/no/such/python3 does not start: No such file or directory (os error 2)");
 }
 
 #[test]
 fn python_needs_a_gpu() {
     let (_folder, python) = program(SWAPS);
-    let peer = peer(python, NUMBA).unwrap();
+    let peer = peer_of(python, NUMBA).unwrap();
     let (case, device) = (case(3), EmulatedDevice::default());
     let inputs = case.inputs().unwrap();
     let memory = BufferPool::default();
@@ -373,7 +373,7 @@ fn python_needs_a_gpu() {
 #[test]
 fn numba_is_equal_to_the_last_bit() {
     let (_folder, python) = program("#!/bin/sh\nNUMBA_ENABLE_CUDASIM=1 exec python3 \"$@\"\n");
-    let peer = match peer(python, NUMBA) {
+    let peer = match peer_of(python, NUMBA) {
         Ok(peer) => peer,
         Err(reason) => return skip(Need::Peers, reason),
     };

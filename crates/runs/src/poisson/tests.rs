@@ -169,7 +169,7 @@ fn the_choice_is_explained_and_nothing_computed() {
     insta::assert_snapshot!(explained(&["--device=emulated"]), @r"
     poisson  12^3, 1000 iterations
       computes_source runs: poisson takes it where no variant is named
-      launch shape: the default one; shapes differ in speed, and this device is no GPU
+      launch shape: the default one; shapes differ in speed, and this device has none that counts
       reads_source, no_branches, layer_by_layer, shared_tile, fast_single, fast, fast_at_once, resident,
         resident_grid, dual, split_single can run this, too: `--variant NAME` takes one, and `harness
         list poisson` says what each does

@@ -1,6 +1,6 @@
 use super::*;
-use crate::npy;
 use crate::flags::Extents;
+use crate::npy;
 use crate::test_command::{parse, printed, unprinted};
 use lab::{Cpu, LabCase};
 use terminal::progress::NoProgress;

@@ -405,7 +405,10 @@ mod tests {
             let sizes: Vec<String> = sizes.iter().map(u32::to_string).collect();
             sizes.join(", ")
         };
-        for lab in host::labs().iter().filter(|lab| lab.usual_on_several().is_some()) {
+        for lab in host::labs()
+            .iter()
+            .filter(|lab| lab.usual_on_several().is_some())
+        {
             let what = match lab.extents.len() {
                 1 => "N =",
                 2 => "squares of",
