@@ -1,6 +1,6 @@
 //! The command line: tests and shows the labs. Crate [`runs`] runs their problems, crate
-//! [`measure`] times them, crate [`inspect`] counts what their kernels do, and crate [`grading`] grades
-//! submissions.
+//! [`measure`] times them, crate [`inspect`] counts what their kernels do, and crate [`grading`]
+//! grades submissions.
 //!
 //! | module        | what it holds                                             |
 //! |---------------|-----------------------------------------------------------|

@@ -3,8 +3,8 @@
 //! # Purpose
 //!
 //! A command line names little. `harness run wave3d` names no variant, no shape, no device; `perf`
-//! measures "all" variants. The rest is decided here and nowhere else, so that `run`, `perf`, `tune`
-//! and `test` mean the same.
+//! measures "all" variants. The rest is decided here and nowhere else, so that `run`, `perf`,
+//! `tune` and `test` mean the same.
 //!
 //! # Contract
 //!
