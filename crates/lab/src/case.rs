@@ -10,6 +10,8 @@ use device::error::Error;
 use plan::Interface;
 use terminal::progress::{NoProgress, Progress};
 
+use crate::view::View;
+
 /// How a CPU reference runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Cpu {
@@ -194,6 +196,11 @@ pub trait LabCase: Any + Display + Send + Sync {
         }
         place.sort_unstable();
         (!place.is_empty()).then(|| place.join(", "))
+    }
+
+    /// The field as files and pictures have it, where there is something to see.
+    fn view(&self) -> Option<View> {
+        None
     }
 
     /// The bytes of a run from which rates are usually quoted, where they are quoted in bytes: see

@@ -26,7 +26,8 @@
 //! 4. `lab`: a lab, and lookups by name;
 //! 5. `peer`: programs in other languages beside a variant;
 //! 6. `params`: parameters as `key=value`; `seed`: what random inputs follow from;
-//! 7. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
+//! 7. `view`: the parts of a case that are drawn and saved;
+//! 8. [`run`]: a variant's case on a device; `counted`: the case that is counted without a GPU.
 //!
 //! # Limits
 //!
@@ -42,6 +43,7 @@ mod peer;
 pub mod run;
 mod seed;
 mod variant;
+mod view;
 
 pub use case::{Cpu, InterfaceCase, LabCase, Work, advance_copies};
 pub use counted::counted_instead;
@@ -50,4 +52,5 @@ pub use lab::{Lab, Series, boxed, find_lab, find_variant};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use seed::Seed;
+pub use view::{Lattice, Line, Slice, View};
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};

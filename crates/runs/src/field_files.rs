@@ -8,7 +8,7 @@ use std::path::Path;
 
 use clap::ValueEnum;
 use device::{HostBuffer, NamedBuffers};
-use lab::LabCase;
+use lab::{LabCase, Lattice, View};
 use plan::Element;
 
 use exit::CommandError;
@@ -84,45 +84,8 @@ fn write_npy_header(writer: &mut impl Write, shape: &[usize], element: Element) 
     writer.write_all(header.as_bytes())
 }
 
-/// A regular grid of up to three dimensions, on which a buffer holds values.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Lattice {
-    /// The buffer's name.
-    pub name: &'static str,
-    /// The element of the first point.
-    pub first: usize,
-    /// Points along x, y, z, and how many elements of the buffer lie from one to the next.
-    pub axes: [(u32, usize); 3],
-    /// Where the first point is.
-    pub origin: [f64; 3],
-    /// From point to point.
-    pub spacing: [f64; 3],
-}
-
-impl Lattice {
-    /// The grid of a case's buffer, with points as [`Case::axes`] has them: named in alphabetical
-    /// order along x, y, z.
-    pub fn of(case: &dyn LabCase, name: &'static str, origin: f64, spacing: f64) -> Lattice {
-        let mut stride = 1;
-        let mut named = Vec::new();
-        for (axis, points) in case.axes(name) {
-            named.push((axis, (points as u32, stride)));
-            stride *= points as usize;
-        }
-        named.sort_unstable();
-        let mut axes = [(1, stride); 3];
-        for (axis, (_, points)) in axes.iter_mut().zip(named) {
-            *axis = points;
-        }
-        Lattice {
-            name,
-            first: 0,
-            axes,
-            origin: [origin; 3],
-            spacing: [spacing; 3],
-        }
-    }
-
+/// Files of a field on a grid.
+pub trait WriteField {
     /// Writes the values at the points, x running fastest.
     ///
     /// # Errors
@@ -132,38 +95,48 @@ impl Lattice {
     /// # Panics
     ///
     /// If `values` has fewer elements than the grid has points.
-    pub fn write(
+    fn write(
+        &self,
+        format: FieldFormat,
+        writer: &mut impl Write,
+        values: &HostBuffer,
+    ) -> io::Result<()>;
+}
+
+impl WriteField for Lattice {
+    fn write(
         &self,
         format: FieldFormat,
         writer: &mut impl Write,
         values: &HostBuffer,
     ) -> io::Result<()> {
         match format {
-            FieldFormat::Vti => self.write_vti(writer, values),
+            FieldFormat::Vti => write_vti(self, writer, values),
             FieldFormat::Npy => {
                 // Fewer dimensions give fewer axes.
                 let extents = self.axes.map(|(points, _)| points as usize);
                 let axes = extents.iter().rposition(|points| *points > 1).unwrap_or(0);
                 let shape: Vec<usize> = extents[..=axes].iter().rev().copied().collect();
                 write_npy_header(writer, &shape, values.element())?;
-                self.write_points(writer, values)?;
+                write_points(self, writer, values)?;
                 writer.flush()
             }
         }
     }
+}
 
-    /// Image data:
-    /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
-    /// values appended in binary.
-    fn write_vti(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
-        let extent = self.axes.map(|(points, _)| format!("0 {}", points - 1));
-        let extent = extent.join(" ");
-        let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
-        let (name, origin, spacing) = (self.name, triple(self.origin), triple(self.spacing));
-        let vtk_type = type_names(values.element())[1];
-        write!(
-            writer,
-            r#"<?xml version="1.0"?>
+/// Image data:
+/// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
+/// values appended in binary.
+fn write_vti(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
+    let extent = lattice.axes.map(|(points, _)| format!("0 {}", points - 1));
+    let extent = extent.join(" ");
+    let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
+    let (name, origin, spacing) = (lattice.name, triple(lattice.origin), triple(lattice.spacing));
+    let vtk_type = type_names(values.element())[1];
+    write!(
+        writer,
+        r#"<?xml version="1.0"?>
 <VTKFile type="ImageData" version="1.0" byte_order="LittleEndian" header_type="UInt64">
   <ImageData WholeExtent="{extent}" Origin="{origin}" Spacing="{spacing}">
     <Piece Extent="{extent}">
@@ -174,31 +147,30 @@ impl Lattice {
   </ImageData>
   <AppendedData encoding="raw">
 _"#
-        )?;
-        let points = self.axes.map(|(points, _)| u64::from(points));
-        let bytes = values.element().size() as u64 * points.iter().product::<u64>();
-        writer.write_all(&bytes.to_le_bytes())?;
-        self.write_points(writer, values)?;
-        writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
-        writer.flush()
-    }
+    )?;
+    let points = lattice.axes.map(|(points, _)| u64::from(points));
+    let bytes = values.element().size() as u64 * points.iter().product::<u64>();
+    writer.write_all(&bytes.to_le_bytes())?;
+    write_points(lattice, writer, values)?;
+    writer.write_all(b"\n  </AppendedData>\n</VTKFile>\n")?;
+    writer.flush()
+}
 
-    fn write_points(&self, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
-        let size = values.element().size();
-        let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] =
-            self.axes.map(|(points, stride)| (points as usize, stride));
-        let mut row = vec![0; size * n_x];
-        for z in 0..n_z {
-            for y in 0..n_y {
-                for (x, value) in row.chunks_exact_mut(size).enumerate() {
-                    let first = size * (self.first + x * to_x + y * to_y + z * to_z);
-                    value.copy_from_slice(&values.bytes()[first..][..size]);
-                }
-                writer.write_all(&row)?;
+fn write_points(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
+    let size = values.element().size();
+    let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] =
+        lattice.axes.map(|(points, stride)| (points as usize, stride));
+    let mut row = vec![0; size * n_x];
+    for z in 0..n_z {
+        for y in 0..n_y {
+            for (x, value) in row.chunks_exact_mut(size).enumerate() {
+                let first = size * (lattice.first + x * to_x + y * to_y + z * to_z);
+                value.copy_from_slice(&values.bytes()[first..][..size]);
             }
+            writer.write_all(&row)?;
         }
-        Ok(())
     }
+    Ok(())
 }
 
 /// A folder with a file of each recorded field, and beside `.vti` files a `.pvd` that names them
@@ -215,7 +187,30 @@ pub struct FieldSeries {
     files: Vec<(f64, String)>,
 }
 
+/// The view of a case that is drawn.
+pub fn view(case: &dyn LabCase) -> Result<View, CommandError> {
+    let view = case.view();
+    view.ok_or_else(|| CommandError::Bug(format!("nothing to see of {case}")))
+}
+
 impl FieldSeries {
+    /// [`FieldSeries::create`] for the field that is seen of a case.
+    ///
+    /// # Errors
+    ///
+    /// As there; [`CommandError::Bug`] for a case of which nothing is seen.
+    pub fn of(
+        case: &dyn LabCase,
+        folder: &Path,
+        name: &'static str,
+        format: FieldFormat,
+    ) -> Result<FieldSeries, CommandError> {
+        let View {
+            lattice, timestep, ..
+        } = view(case)?;
+        FieldSeries::create(folder, name, lattice, format, timestep)
+    }
+
     /// Prepares the folder, which `--out` named. From field to field, time advances by `timestep` a
     /// step, in seconds where the problem has a unit.
     ///

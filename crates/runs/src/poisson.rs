@@ -12,7 +12,7 @@ use lab::{Cpu, Lab, LabCase};
 
 use select::catalogue::Submitted;
 
-use super::field_files::{FieldFormat, Lattice};
+use super::field_files::{FieldFormat, WriteField as _, view};
 use super::flags::{at_least_1, create_folder, of_flag};
 use super::parameters::{Parameters, RunProblem};
 use super::processor::{DeviceArg, Processor};
@@ -284,8 +284,8 @@ fn write(
     let bar = Bar::spinner(format!("writing {}", file.target().display()));
     let u = find(&solved.fields, "u");
     let u = u.ok_or_else(|| CommandError::Bug("the solution has no field u".to_owned()))?;
-    let spacing = 2.0 / f64::from(solved.problem.n() - 1);
-    Lattice::of(&solved.problem, "u", -1.0, spacing)
+    let lattice = view(&solved.problem)?.lattice;
+    lattice
         .write(format, file.writer(), u)
         .map_err(|error| CommandError::not_written(file.target(), &error))?;
     drop(bar);

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 
 use device::{BufferError, Error, NamedBuffers};
-use lab::{LabCase, Variant};
+use exit::CommandError;
+use lab::{LabCase, Line, Variant};
 use plan::{BufferId, LaunchConfig, Plan, args};
 use plan::{Command, Element, PlanError, Role};
 
@@ -50,6 +51,33 @@ pub struct Piece {
 }
 
 impl Receivers {
+    /// Receivers along a line of this buffer, which record every so many timesteps.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for a depth that there is not.
+    pub fn along(
+        line: Line,
+        field: &'static str,
+        depth: Option<u32>,
+        every: u32,
+    ) -> Result<Receivers, CommandError> {
+        let (depth, (depths, down)) = (depth.unwrap_or(line.depth), line.depths);
+        if depth >= depths {
+            return Err(CommandError::Input(format!(
+                "--receiver-depth {depth}: there are {depths} points along z, numbered from 0"
+            )));
+        }
+        Ok(Receivers {
+            field,
+            first: line.first + depth * down,
+            stride: line.stride,
+            len: line.len,
+            every,
+            samples: Vec::new(),
+        })
+    }
+
     /// The timesteps from number `first` on, cut after those with a sample.
     pub fn pieces(&self, first: u32, steps: u32) -> Vec<Piece> {
         let (mut at, end) = (first, first + steps);

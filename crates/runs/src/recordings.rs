@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use device::buffer::elements;
 use device::{Error, HostBuffer, NamedBuffers};
+use lab::Slice;
 use units::grouped;
 
 use super::field_files::write_npy;
@@ -11,46 +12,58 @@ use super::pictures::film::Film;
 use super::pictures::{Animation, write_png};
 use super::receivers::Receivers;
 use exit::CommandError;
-use output_files::OutputFile;
+use output_files::{OutputFile, OutputPath};
 
 /// No side of a seismogram's picture has more pixels.
 const MAX_PIXELS: usize = 800;
 
-/// A plane of points of a buffer of `f32`.
-#[derive(Debug, Clone, Copy)]
-pub struct Plane {
-    /// The buffer.
-    pub field: &'static str,
-    /// The element of its first point.
-    pub first: usize,
-    /// Points from left to right, and elements from one to the next.
-    pub across: (u32, usize),
-    /// The same from top to bottom.
-    pub down: (u32, usize),
-}
-
-/// A film of a plane.
+/// A film of a slice.
 pub struct Slices {
+    /// The buffer that has them.
+    pub field: &'static str,
     /// The points that a frame shows.
-    pub plane: Plane,
-    /// The frames, each of the plane's size, and where they go.
+    pub slice: Slice,
+    /// The frames, each of the slice's size, and where they go.
     pub animation: Animation,
 }
 
 impl Slices {
+    /// Prepares a film of so many frames of a slice of this buffer, at the path that `flag` named.
+    ///
+    /// # Errors
+    ///
+    /// [`CommandError::Input`] for too many frames, and for a path that cannot be written.
+    pub fn create(
+        flag: &str,
+        path: &OutputPath,
+        fps: u16,
+        (field, slice): (&'static str, Slice),
+        frames: usize,
+    ) -> Result<Slices, CommandError> {
+        let size = [slice.across.0, slice.down.0];
+        let film = Film::new(size, |x, y| (slice.is_wall)(x, y), frames)
+            .map_err(|failure| failure.context(flag))?;
+        let animation = Animation::create(flag, path, fps, film)?;
+        Ok(Slices {
+            field,
+            slice,
+            animation,
+        })
+    }
+
     /// Adds a frame.
     ///
     /// # Errors
     ///
-    /// [`CommandError::Bug`] for fields without the plane's.
+    /// [`CommandError::Bug`] for fields without the slice's.
     pub fn record(&mut self, fields: &NamedBuffers) -> Result<(), CommandError> {
-        let Plane {
-            field,
+        let Slice {
             first,
             across,
             down,
-        } = self.plane;
-        let values: &[f32] = elements(fields, field).map_err(Error::from)?;
+            ..
+        } = self.slice;
+        let values: &[f32] = elements(fields, self.field).map_err(Error::from)?;
         let row = |y: usize| (0..across.0 as usize).map(move |x| first + y * down.1 + x * across.1);
         let picture = (0..down.0 as usize).flat_map(row).map(|at| values[at]);
         self.animation.film.push(&picture.collect::<Vec<f32>>());

@@ -10,15 +10,13 @@ use lab::{CaseError, Lab};
 
 use select::catalogue::Submitted;
 
-use super::field_files::{FieldFormat, FieldSeries, Lattice};
+use super::field_files::{FieldFormat, FieldSeries, view};
 use super::flags::at_least_1;
 use super::npy;
 use super::parameters::{Parameters, RunProblem, of_flag};
-use super::pictures::Animation;
-use super::pictures::film::Film;
 use super::processor::DeviceArg;
 use super::receivers::Receivers;
-use super::recordings::{Plane, Seismogram, Slices};
+use super::recordings::{Seismogram, Slices};
 use super::records::Records;
 use super::timesteps;
 use exit::{CommandError, Ending};
@@ -231,23 +229,11 @@ fn of_spacing(error: CaseError) -> CommandError {
 
 /// The receivers, if there are any: from shell to shell along x, beside the source along y.
 fn receivers(problem: &Stencil25, args: &Stencil25Args) -> Result<Option<Receivers>, CommandError> {
-    let (grid, shell) = (problem.grid(), problem.shell());
-    let depth = args.receiver_depth.unwrap_or(shell);
-    if depth >= grid.n_z {
-        return Err(CommandError::Input(format!(
-            "--receiver-depth {depth}: there are {} points along z, numbered from 0",
-            grid.n_z
-        )));
-    }
-    let [_, y, _] = problem.source_point();
-    Ok(args.receivers.as_ref().map(|_| Receivers {
-        field: "u",
-        first: grid.index(shell, y, depth),
-        stride: grid.stride_x(),
-        len: grid.n_x - 2 * shell,
-        every: args.receiver_period,
-        samples: Vec::new(),
-    }))
+    let view = view(problem)?;
+    let (field, depth) = (view.lattice.name, args.receiver_depth);
+    let line = view.line.filter(|_| args.receivers.is_some());
+    let receivers = line.map(|line| Receivers::along(line, field, depth, args.receiver_period));
+    receivers.transpose()
 }
 
 /// The files that are asked for.
@@ -257,38 +243,13 @@ fn records(
     period: u32,
     receivers: Option<Receivers>,
 ) -> Result<Records, CommandError> {
-    let grid = problem.grid();
-    let (to_x, to_y) = (grid.stride_x() as usize, grid.stride_y() as usize);
-    let lattice = || Lattice {
-        name: "u",
-        first: grid.index(0, 0, 0) as usize,
-        axes: [(grid.n_x, to_x), (grid.n_y, to_y), (grid.n_z, 1)],
-        origin: [0.0; 3],
-        spacing: problem.spacing_m(),
-    };
-    let [_, y, _] = problem.source_point();
-    let plane = Plane {
-        field: "u",
-        first: grid.index(0, y, 0) as usize,
-        across: (grid.n_x, to_x),
-        down: (grid.n_z, 1),
-    };
     let frames = problem.steps().div_ceil(period) as usize;
-    let series = args.out.as_ref().map(|folder| {
-        FieldSeries::create(
-            folder,
-            "stencil25",
-            lattice(),
-            FieldFormat::Vti,
-            problem.dt_s(),
-        )
-    });
-    let gif = args.gif.as_ref();
-    let slices = gif.map(|path| {
-        let film = Film::new([grid.n_x, grid.n_z], |_, _| false, frames)
-            .map_err(|failure| failure.context("--gif"))?;
-        let animation = Animation::create("--gif", path, FPS, film)?;
-        Ok::<_, CommandError>(Slices { plane, animation })
+    let folder = args.out.as_ref();
+    let series = folder.map(|folder| FieldSeries::of(problem, folder, LAB.name, FieldFormat::Vti));
+    let view = view(problem)?;
+    let slices = args.gif.as_ref().zip(view.slice).map(|(path, slice)| {
+        let slice = (view.lattice.name, slice);
+        Slices::create("--gif", path, FPS, slice, frames)
     });
     let seismogram = args.receivers.as_ref().zip(receivers);
     let seismogram =

@@ -2,18 +2,15 @@
 
 use clap::Args;
 use host::wave2d::{LAB, Wave2d};
-use kernels_gpu::wave2d::Scene;
 use lab::Lab;
 
 use select::catalogue::Submitted;
 
-use super::field_files::{FieldFormat, FieldSeries, Lattice};
+use super::field_files::{FieldFormat, FieldSeries, view};
 use super::flags::at_least_1;
 use super::parameters::{Parameters, RunProblem};
-use super::pictures::Animation;
-use super::pictures::film::Film;
 use super::processor::DeviceArg;
-use super::recordings::{Plane, Slices};
+use super::recordings::Slices;
 use super::records::Records;
 use super::timesteps;
 use exit::{CommandError, Ending};
@@ -107,24 +104,11 @@ fn chunks(args: &Wave2dArgs, steps: u32) -> impl ExactSizeIterator<Item = u32> +
 /// The files that are asked for.
 fn records(problem: &Wave2d, args: &Wave2dArgs, frames: usize) -> Result<Records, CommandError> {
     let folder = args.out.as_ref();
-    let series = folder.map(|folder| {
-        let lattice = Lattice::of(problem, "u1", 0.0, 1.0);
-        FieldSeries::create(folder, "wave2d", lattice, args.output, 1.0)
-    });
-    let gif = args.gif.as_ref();
-    let slices = gif.map(|path| {
-        let (domain, scene) = (problem.domain(), problem.scene());
-        let plane = Plane {
-            field: "u1",
-            first: 0,
-            across: (domain.n_x, 1),
-            down: (domain.n_y, domain.n_x as usize),
-        };
-        let size = [domain.n_x, domain.n_y];
-        let film = Film::new(size, |x, y| scene.is_wall(x, y), frames)
-            .map_err(|failure| failure.context("--gif"))?;
-        let animation = Animation::create("--gif", path, args.fps, film)?;
-        Ok::<_, CommandError>(Slices { plane, animation })
+    let series = folder.map(|folder| FieldSeries::of(problem, folder, LAB.name, args.output));
+    let view = view(problem)?;
+    let slices = args.gif.as_ref().zip(view.slice).map(|(path, slice)| {
+        let slice = (view.lattice.name, slice);
+        Slices::create("--gif", path, args.fps, slice, frames)
     });
     Ok(Records {
         series: series.transpose()?,

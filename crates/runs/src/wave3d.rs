@@ -8,7 +8,7 @@ use lab::Lab;
 
 use select::catalogue::Submitted;
 
-use super::field_files::{FieldFormat, FieldSeries, Lattice};
+use super::field_files::{FieldFormat, FieldSeries};
 use super::flags::at_least_1;
 use super::parameters::{Parameters, RunProblem};
 use super::processor::{DeviceArg, Processor};
@@ -72,10 +72,7 @@ fn compute(
     out: &mut Out<'_>,
 ) -> Result<Ending, CommandError> {
     let folder = args.out.as_ref().filter(|_| processor.is_first());
-    let series = folder.map(|folder| {
-        let lattice = Lattice::of(problem, "u", 0.0, problem.dx_m());
-        FieldSeries::create(folder, "wave3d", lattice, FieldFormat::Vti, problem.dt_s())
-    });
+    let series = folder.map(|folder| FieldSeries::of(problem, folder, LAB.name, FieldFormat::Vti));
     let records = Records {
         series: series.transpose()?,
         ..Records::default()

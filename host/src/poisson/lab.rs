@@ -8,10 +8,7 @@ use super::reference::{Box3, Jacobi, oracle};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -187,6 +184,16 @@ impl LabCase for Poisson {
         let time = began.elapsed();
         buffers.extend(named([("u", jacobi.into_u().into())]));
         Ok(time)
+    }
+
+    fn view(&self) -> Option<View> {
+        let spacing = 2.0 / f64::from(self.n() - 1);
+        Some(View {
+            lattice: Lattice::of(self, "u", -1.0, spacing),
+            timestep: 1.0,
+            slice: None,
+            line: None,
+        })
     }
 
     fn quoted_bytes(&self) -> Option<u64> {

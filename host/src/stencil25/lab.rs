@@ -13,10 +13,7 @@ use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Line, Parameter, Seed, Series, Slice, Values, View, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -272,6 +269,36 @@ impl LabCase for Stencil25 {
         let time = began.elapsed();
         buffers.extend(outputs(fields));
         Ok(time)
+    }
+
+    fn view(&self) -> Option<View> {
+        let (grid, shell) = (self.grid(), self.shell());
+        let (to_x, to_y) = (grid.stride_x() as usize, grid.stride_y() as usize);
+        // Film and receivers pass through the source.
+        let [_, y, _] = self.source_point();
+        Some(View {
+            lattice: Lattice {
+                name: "u",
+                first: grid.index(0, 0, 0) as usize,
+                axes: [(grid.n_x, to_x), (grid.n_y, to_y), (grid.n_z, 1)],
+                origin: [0.0; 3],
+                spacing: self.spacing_m(),
+            },
+            timestep: self.dt_s(),
+            slice: Some(Slice {
+                first: grid.index(0, y, 0) as usize,
+                across: (grid.n_x, to_x),
+                down: (grid.n_z, 1),
+                is_wall: Box::new(|_, _| false),
+            }),
+            line: Some(Line {
+                first: grid.index(shell, y, 0),
+                stride: grid.stride_x(),
+                len: grid.n_x - 2 * shell,
+                depths: (grid.n_z, 1),
+                depth: shell,
+            }),
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {

@@ -3,17 +3,14 @@
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
-use kernels_gpu::wave2d::AnyScene;
+use kernels_gpu::wave2d::{AnyScene, Domain, Scene as _};
 
 use super::problem::{Fields, Start, Wave2d};
 use super::reference::{advance, advance_fused};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Slice, Values, View, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -192,6 +189,21 @@ impl LabCase for Wave2d {
         let time = began.elapsed();
         buffers.extend(named([("u0", fields.u0.into()), ("u1", fields.u1.into())]));
         Ok(time)
+    }
+
+    fn view(&self) -> Option<View> {
+        let (Domain { n_x, n_y }, scene) = (self.domain(), self.scene());
+        Some(View {
+            lattice: Lattice::of(self, "u1", 0.0, 1.0),
+            timestep: 1.0,
+            slice: Some(Slice {
+                first: 0,
+                across: (n_x, 1),
+                down: (n_y, n_x as usize),
+                is_wall: Box::new(move |x, y| scene.is_wall(x, y)),
+            }),
+            line: None,
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {

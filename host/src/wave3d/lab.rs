@@ -13,10 +13,7 @@ use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{
-    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Parameter, Seed, Series, Values, Work,
-    advance_copies, boxed,
-};
+use lab::{CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View, Work, advance_copies, boxed};
 use plan::Interface as _;
 use terminal::progress::Progress;
 
@@ -288,6 +285,15 @@ impl LabCase for Wave3d {
             ("d", coefficients.d.into()),
         ]));
         Ok(time)
+    }
+
+    fn view(&self) -> Option<View> {
+        Some(View {
+            lattice: Lattice::of(self, "u", 0.0, self.dx_m()),
+            timestep: self.dt_s(),
+            slice: None,
+            line: None,
+        })
     }
 
     fn timesteps(&self) -> Option<u64> {
