@@ -198,7 +198,7 @@ impl FieldSeries {
     ///
     /// # Errors
     ///
-    /// As there; [`CommandError::Bug`] for a case of which nothing is seen.
+    /// As there; [`CommandError::Bug`] for a case without a view.
     pub fn of(
         case: &dyn LabCase,
         folder: &Path,

@@ -51,7 +51,7 @@ pub struct Piece {
 }
 
 impl Receivers {
-    /// Receivers along a line of this buffer, which record every so many timesteps.
+    /// Receivers along a line of this buffer, which record every `every` timesteps.
     ///
     /// # Errors
     ///

@@ -28,7 +28,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// Prepares a film of so many frames of a slice of this buffer, at the path that `flag` named.
+    /// Prepares a film of `frames` frames of a slice of this buffer, at the path that `flag` named.
     ///
     /// # Errors
     ///
