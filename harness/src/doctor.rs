@@ -12,8 +12,8 @@ use host::labs;
 use lab::Lab;
 use serde::Serialize;
 
-use exit::{CommandError, Ending};
 use device::cpu;
+use exit::{CommandError, Ending};
 use sandbox::{InForce, Layer};
 use select::devices::{Machine, too_old};
 use terminal::json::JsonArg;

@@ -52,5 +52,5 @@ pub use lab::{Lab, Series, boxed, find_lab, find_variant};
 pub use params::{CaseError, CaseParams, Parameter, Values};
 pub use peer::{Counterpart, CudaKernels, Relaunch, Script};
 pub use seed::Seed;
-pub use view::{Lattice, Line, Slice, View};
 pub use variant::{Arithmetic, SHAPE, Variant, downcast};
+pub use view::{Lattice, Line, Slice, View};

@@ -132,7 +132,11 @@ fn write_vti(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) ->
     let extent = lattice.axes.map(|(points, _)| format!("0 {}", points - 1));
     let extent = extent.join(" ");
     let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
-    let (name, origin, spacing) = (lattice.name, triple(lattice.origin), triple(lattice.spacing));
+    let (name, origin, spacing) = (
+        lattice.name,
+        triple(lattice.origin),
+        triple(lattice.spacing),
+    );
     let vtk_type = type_names(values.element())[1];
     write!(
         writer,
@@ -158,8 +162,9 @@ _"#
 
 fn write_points(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
     let size = values.element().size();
-    let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] =
-        lattice.axes.map(|(points, stride)| (points as usize, stride));
+    let [(n_x, to_x), (n_y, to_y), (n_z, to_z)] = lattice
+        .axes
+        .map(|(points, stride)| (points as usize, stride));
     let mut row = vec![0; size * n_x];
     for z in 0..n_z {
         for y in 0..n_y {

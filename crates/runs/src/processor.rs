@@ -8,8 +8,8 @@ use device::Sanitize;
 use device::{Device, DeviceKind};
 use lab::{Lab, LabCase, Variant};
 
-use exit::{CommandError, Ending};
 use device::cpu;
+use exit::{CommandError, Ending};
 use select::catalogue::{self, SubmissionArg, Submitted};
 use select::choice::{self, On};
 use select::devices::{Gpus, Machine, Wanted};

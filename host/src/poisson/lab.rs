@@ -8,7 +8,10 @@ use super::reference::{Box3, Jacobi, oracle};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View, Work, advance_copies, boxed};
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View,
+    Work, advance_copies, boxed,
+};
 use plan::Interface as _;
 use terminal::progress::Progress;
 

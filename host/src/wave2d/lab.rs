@@ -10,7 +10,10 @@ use super::reference::{advance, advance_fused};
 use crate::kernels::kernels_of;
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Slice, Values, View, Work, advance_copies, boxed};
+use lab::{
+    CaseError, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Slice, Values,
+    View, Work, advance_copies, boxed,
+};
 use plan::Interface as _;
 use terminal::progress::Progress;
 

@@ -13,7 +13,10 @@ use crate::kernels::kernels_of;
 use crate::seismic::{Ricker, Start};
 use device::buffer::{NamedBuffers, elements, named, take};
 use device::error::Error;
-use lab::{CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series, Values, View, Work, advance_copies, boxed};
+use lab::{
+    CaseError, CaseParams, Cpu, InterfaceCase, Lab, LabCase, Lattice, Parameter, Seed, Series,
+    Values, View, Work, advance_copies, boxed,
+};
 use plan::Interface as _;
 use terminal::progress::Progress;
 

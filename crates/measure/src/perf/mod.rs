@@ -65,8 +65,8 @@ use stopwatch::Stopwatch;
 use timed_run::Peers;
 use watch::Watch;
 
-use device::cpu::CpuInfo;
 use crate::peer;
+use device::cpu::CpuInfo;
 use select::tuned::Table;
 
 /// The arguments of `harness perf`.

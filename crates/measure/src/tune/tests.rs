@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use device::telemetry::{NoTelemetry, Telemetry};
 use device::DeviceInfo;
+use device::telemetry::{NoTelemetry, Telemetry};
 use host::limits::MeasuredLimits;
 use terminal::progress::Progress;
 
