@@ -1,20 +1,24 @@
 //! The command line.
 
-use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
+use std::process::ExitCode;
 
-use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::{doctor, export, list, new_lab, new_project, own, test};
 use classroom::{check_course, grade, pack, watch};
 use exit::{CommandError, Ending};
 use grading::pack::own::Purpose;
-use guard::guard;
 use inspect::{counts, occupancy, profile};
 use measure::{perf, tune};
 use results::{compare, report};
 use select::catalogue::{self, SubmissionArg};
 use terminal::stdout::Out;
+use terminal::{command_line, program};
+
+/// Does what the command line says, and ends the program with an exit code that says how it went.
+pub fn main() -> ExitCode {
+    program::main(|out| Cli::read()?.run(out))
+}
 
 /// Tests, times and shows the labs.
 #[derive(Debug, Parser)]
@@ -66,8 +70,8 @@ enum Command {
     /// Start this program several times here, as the ranks of one run
     Launch(crate::launch::LaunchArgs),
     /// Run a GPU program, or a file of PTX, without a GPU and with every access checked
-    #[cfg(target_os = "linux")]
-    Emulate(crate::emulate::EmulateArgs),
+    #[command(after_help = emulate::help("harness emulate"))]
+    Emulate(emulate::EmulateArgs),
     /// Explain how many blocks a multiprocessor holds, what limits them, and what latency they hide
     Occupancy(occupancy::OccupancyArgs),
 }
@@ -83,22 +87,13 @@ impl Cli {
     ///
     /// An output that would replace an input.
     pub fn read() -> Result<Cli, CommandError> {
-        let mut command = saying_which_submissions(taking_negative_numbers(Cli::command()));
+        let mut command = saying_which_submissions(Cli::command());
         if !catalogue::has_solutions(host::labs()) {
             for path in FOR_INSTRUCTORS {
                 command = hidden(command, path);
             }
         }
-        let typed = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
-        if let Some(remedy) = json_with_a_space(&typed.collect::<Vec<_>>()) {
-            command.error(ErrorKind::InvalidValue, remedy).exit();
-        }
-        let matches = match command.clone().try_get_matches() {
-            Ok(matches) => matches,
-            Err(error) => refuse(error, command),
-        };
-        guard(&command, &matches)?;
-        Cli::from_arg_matches(&matches).or_else(|error| refuse(error, command))
+        command_line::read(command)
     }
 
     /// The lab, and the submissions that are to be its solutions beside the built-in ones.
@@ -122,9 +117,8 @@ impl Cli {
             | Command::Tune(_)
             | Command::Profile(_)
             | Command::Counts(_)
-            | Command::Run(_) => true,
-            #[cfg(target_os = "linux")]
-            Command::Emulate(_) => true,
+            | Command::Run(_)
+            | Command::Emulate(_) => true,
             _ => false,
         }
     }
@@ -145,7 +139,7 @@ impl Cli {
     /// Why it cannot be done.
     pub fn run(&self, out: &mut Out<'_>) -> Result<Ending, CommandError> {
         if self.computes() {
-            start_threads()?;
+            program::start_threads()?;
         }
         let (submitted, _folders) = match self.own() {
             Some((lab, named)) => own::submit(lab, named, self.purpose())?,
@@ -171,110 +165,10 @@ impl Cli {
             Command::Export(args) => export::run(args, out),
             Command::Pack(args) => pack::run(args, out),
             Command::Launch(args) => crate::launch::run(args),
-            #[cfg(target_os = "linux")]
-            Command::Emulate(args) => crate::emulate::run(args, out),
+            Command::Emulate(args) => emulate::run(args, out),
             Command::Occupancy(args) => occupancy::run(args, out),
         }
     }
-}
-
-/// Ends the program with what is wrong with the command line, and the usage of the subcommand.
-fn refuse(error: clap::Error, mut command: clap::Command) -> ! {
-    let error = without_hidden(error, &command);
-    let Some(words) = no_number(&error) else {
-        error.exit()
-    };
-    command.build();
-    let typed = std::env::args().skip(1);
-    named_by(&mut command, typed)
-        .error(error.kind(), words)
-        .exit()
-}
-
-/// The subcommand that these words name, among flags and their values.
-fn named_by(
-    command: &mut clap::Command,
-    mut typed: impl Iterator<Item = String>,
-) -> &mut clap::Command {
-    match typed.find(|word| command.find_subcommand(word).is_some()) {
-        Some(name) => {
-            let below = command.find_subcommand_mut(name);
-            named_by(below.expect("it was found"), typed)
-        }
-        None => command,
-    }
-}
-
-/// Starts the threads that compute. Where one cannot be started, the first that needs them would
-/// panic.
-fn start_threads() -> Result<(), CommandError> {
-    let started = rayon::ThreadPoolBuilder::new().build_global();
-    // Without a source, they were started before.
-    match started.as_ref().err().and_then(std::error::Error::source) {
-        Some(error) => Err(CommandError::no_threads(error)),
-        None => Ok(()),
-    }
-}
-
-/// The remedy for `--json FILE`. The flag may have no value, so FILE is an argument of its own.
-fn json_with_a_space(words: &[String]) -> Option<String> {
-    let ours = words.split(|word| word == "--").next()?;
-    let is_file = |pair: &&[String]| pair[0] == "--json" && pair[1].ends_with(".json");
-    let file = &ours.windows(2).find(is_file)?[1];
-    Some(format!("write --json={file}, with `=`"))
-}
-
-/// The same error, which proposes no command that `--help` does not show.
-fn without_hidden(mut error: clap::Error, command: &clap::Command) -> clap::Error {
-    const NAMES: ContextKind = ContextKind::SuggestedSubcommand;
-    if let Some(ContextValue::Strings(mut names)) = error.remove(NAMES) {
-        let is_hidden = |name: &str| {
-            let found = command.find_subcommand(name);
-            found.is_some_and(clap::Command::is_hide_set)
-        };
-        names.retain(|name| !is_hidden(name));
-        if !names.is_empty() {
-            error.insert(NAMES, ContextValue::Strings(names));
-        }
-    }
-    error
-}
-
-/// The error of a flag whose value is not a number.
-fn no_number(error: &clap::Error) -> Option<String> {
-    let (Some(ContextValue::String(flag)), Some(ContextValue::String(value))) = (
-        error.get(ContextKind::InvalidArg),
-        error.get(ContextKind::InvalidValue),
-    ) else {
-        return None;
-    };
-    let cause = std::error::Error::source(error)?;
-    let wanted = match cause
-        .downcast_ref::<ParseIntError>()
-        .map(ParseIntError::kind)
-    {
-        Some(IntErrorKind::PosOverflow) => "the number is too large",
-        Some(_) => "write a whole number, 0 or more",
-        None if cause.is::<ParseFloatError>() => "write a number",
-        None => return None,
-    };
-    Some(format!("invalid value '{value}' for '{flag}': {wanted}"))
-}
-
-/// The same command whose flags take `-1` and `-1,2` as values, and say what is wrong with them.
-fn taking_negative_numbers(command: clap::Command) -> clap::Command {
-    let is_list = |arg: &clap::Arg| {
-        let names = arg.get_value_names().unwrap_or_default();
-        names.iter().any(|name| name.contains(','))
-    };
-    let takes = |arg: clap::Arg| match arg.get_action().takes_values() {
-        true if is_list(&arg) => arg.allow_hyphen_values(true),
-        true => arg.allow_negative_numbers(true),
-        false => arg,
-    };
-    command
-        .mut_args(takes)
-        .mut_subcommands(taking_negative_numbers)
 }
 
 /// The same command, in which `perf` and `run` say what they take as `--submission`.
@@ -303,6 +197,5 @@ fn hidden(command: clap::Command, path: &[&str]) -> clap::Command {
     }
 }
 
-mod guard;
 #[cfg(test)]
 mod tests;

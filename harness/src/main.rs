@@ -1,5 +1,5 @@
 //! The `harness` program. See `harness --help`.
 
 fn main() -> std::process::ExitCode {
-    harness::program::main()
+    harness::cli::main()
 }

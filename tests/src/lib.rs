@@ -31,7 +31,7 @@
 pub mod differential;
 pub mod submissions;
 
-pub use harness::program::main as harness_main;
+pub use harness::cli::main as harness_main;
 
 /// The parts of grading that tests use.
 pub mod grade {

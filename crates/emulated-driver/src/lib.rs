@@ -5,7 +5,7 @@
 //! A shared library that a program finds as its `libcuda.so.1`. Programs that know nothing of
 //! this project then run without a GPU, and every access of their kernels is checked: those of
 //! `cust`, `cudarc` and other users of the driver API, and those of the CUDA runtime, which is
-//! built on the driver. `harness emulate -- PROGRAM` sets it up.
+//! built on the driver. `emulate -- PROGRAM` sets it up.
 //!
 //! # Contract
 //!

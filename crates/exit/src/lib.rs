@@ -35,7 +35,7 @@ pub enum CommandError {
     #[error("{0}")]
     Environment(String),
     /// A bug in this program.
-    #[error("bug in harness: {0}")]
+    #[error("bug in this program: {0}")]
     Bug(String),
     /// A process that this program has started failed.
     #[error("{text}")]

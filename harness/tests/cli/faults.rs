@@ -145,7 +145,7 @@ impl Case {
             DOCUMENTED.contains(&code),
             "{shown}: ends with {code}: {stderr}"
         );
-        for word in ["panicked", "bug in harness", "please report"] {
+        for word in ["panicked", "bug in this program", "please report"] {
             assert!(!stderr.contains(word), "{shown}: {stderr}");
         }
         self.check(shown, line);

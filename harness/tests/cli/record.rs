@@ -128,7 +128,7 @@ fn without_a_complete_record_there_is_no_verdict() {
     insta::assert_snapshot!(refused("endless", killed), @"emulate: no verdict: the end of a process cut off 1 of its launches, whose faults are not known");
     let removed = refused("fine", r#""$@"; rm -rf "${TMPDIR:?}"/*; "$@"; true"#);
     let (_, removed) = removed.split_once(".scratch").unwrap();
-    insta::assert_snapshot!(removed, @", and no process that began later could find its CUDA driver; give the program a folder of its own for temporary files: harness emulate -- env TMPDIR=FOLDER PROGRAM");
+    insta::assert_snapshot!(removed, @", and no process that began later could find its CUDA driver; give the program a folder of its own for temporary files, by `env TMPDIR=FOLDER PROGRAM` behind the `--`");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The harness, for the tests.
 
 fn main() -> std::process::ExitCode {
-    harness::program::main()
+    harness::cli::main()
 }

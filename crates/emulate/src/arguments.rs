@@ -110,7 +110,7 @@ enum Content {
 
 /// An argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Argument {
+pub(crate) enum Argument {
     /// The bytes of a number.
     Number(Vec<u8>),
     Buffer(Buffer),
@@ -118,10 +118,10 @@ pub(super) enum Argument {
 
 /// A buffer of elements.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Buffer {
+pub(crate) struct Buffer {
     number: Number,
     /// Elements, at least 1. Their bytes can be counted in 64 bits.
-    pub(super) count: u64,
+    pub(crate) count: u64,
     content: Content,
 }
 
@@ -131,13 +131,13 @@ const CHUNK: u64 = 1 << 16;
 
 impl Buffer {
     /// Its size.
-    pub(super) fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.count * self.number.bytes() as u64
     }
 
     /// Gives its content before the launch, if it has one, piece by piece: each with its place in
     /// the buffer, in bytes.
-    pub(super) fn fill<E>(
+    pub(crate) fn fill<E>(
         &self,
         mut write: impl FnMut(u64, &[u8]) -> Result<(), E>,
     ) -> Result<(), E> {
@@ -161,12 +161,12 @@ impl Buffer {
     }
 
     /// The bytes of its first elements, up to this many.
-    pub(super) fn first_bytes(&self, elements: u64) -> usize {
+    pub(crate) fn first_bytes(&self, elements: u64) -> usize {
         self.count.min(elements) as usize * self.number.bytes()
     }
 
     /// Elements in words.
-    pub(super) fn words(&self, bytes: &[u8]) -> Vec<String> {
+    pub(crate) fn words(&self, bytes: &[u8]) -> Vec<String> {
         let elements = bytes.chunks_exact(self.number.bytes());
         elements
             .map(|element| self.number.decode(element))

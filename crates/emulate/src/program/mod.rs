@@ -13,10 +13,13 @@ use serde::Serialize;
 use terminal::stdout::Out;
 use units::count;
 
-use super::options::EmulateArgs;
-use super::processes;
-use super::records::{RecordFile, Run};
-use super::start;
+use crate::options::EmulateArgs;
+use crate::runs::Run;
+use records::RecordFile;
+
+mod processes;
+mod records;
+mod start;
 
 /// The library's file, which cargo makes and a release has beside the program.
 const LIBRARY: &str = "libemulated_driver.so";
@@ -35,7 +38,7 @@ struct Report {
 }
 
 /// Runs the program once for each order.
-pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let json = args.json.open()?;
     let mut library = Library::place(&file_of_library()?)?;
     let program = args.program[0].to_string_lossy().into_owned();
@@ -64,8 +67,8 @@ pub(super) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         if !library.is_there() {
             run.lose(format!(
                 "the program has removed {}, and no process that began later could find its CUDA \
-                 driver; give the program a folder of its own for temporary files: \
-                 harness emulate -- env TMPDIR=FOLDER PROGRAM",
+                 driver; give the program a folder of its own for temporary files, by \
+                 `env TMPDIR=FOLDER PROGRAM` behind the `--`",
                 library.folder.path().display()
             ));
         }
@@ -323,7 +326,7 @@ mod tests {
         let fault = |run: &mut Run| {
             bug(run);
             loses(run);
-            run.faults.push(super::super::records::Fault {
+            run.faults.push(crate::runs::Fault {
                 kernel: "k".to_owned(),
                 grid: [1; 3],
                 block: [1; 3],

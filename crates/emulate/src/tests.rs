@@ -32,13 +32,14 @@ const SAXPY: &str = "
     ret;
 }";
 
+#[derive(clap::Parser)]
+struct Command {
+    #[command(flatten)]
+    args: EmulateArgs,
+}
+
 /// The command's words about a file of this text, and how it ends.
 fn emulate(ptx: &str, args: &[&str]) -> String {
-    #[derive(clap::Parser)]
-    struct Command {
-        #[command(flatten)]
-        args: EmulateArgs,
-    }
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("saxpy.ptx");
     std::fs::write(&file, ptx).unwrap();
@@ -185,7 +186,7 @@ fn arguments_that_do_not_fit() {
     insta::assert_snapshot!(refused(&["u64[2305843009213693953]", "f32[20]", "2.0f32", "20u32"]), @"error: argument u64[2305843009213693953]: no machine has as many bytes; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
     insta::assert_snapshot!(refused(&["f32[20]", "f32[4]=1e400", "2.0f32", "20u32"]), @"error: argument f32[4]=1e400: its value is not one of its type; write f32[1024]=iota, u8[64], 2.0f32 or 5i32");
     insta::assert_snapshot!(refused(&["u64[2305843009213693951]", "f32[20]", "2.0f32", "20u32"]), @"error: argument u64[2305843009213693951]: the emulated device cannot allocate 18446744073709551608 bytes for `x`: 0 of 17179869184 bytes are in use");
-    insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"error: --kernel saxpi: the file lacks this kernel; did you mean `saxpy`?");
+    insta::assert_snapshot!(emulate(SAXPY, &["--kernel=saxpi"]), @"error: --kernel saxpi: the module has no kernel `saxpi`; it has `saxpy`");
     insta::assert_snapshot!(emulate(SAXPY, &["2.0f32"]), @"error: arguments are of a kernel: name it with --kernel");
 }
 
@@ -243,4 +244,25 @@ fn orders_are_read() {
     for wrong in ["", "5..2", "x", "-1", "0..2000"] {
         assert!(orders(wrong).is_err(), "{wrong}");
     }
+}
+
+/// The page's commands are ones that the program takes.
+#[test]
+fn the_page_on_emulation_has_commands_that_there_are() {
+    let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/emulate.md");
+    let page = std::fs::read_to_string(page).unwrap();
+    let lines = page.lines().filter_map(|line| {
+        let code = line.strip_prefix("    ")?;
+        let words = code.strip_prefix("$ ").unwrap_or(code).split_whitespace();
+        words.clone().next().filter(|name| *name == "emulate")?;
+        Some(words)
+    });
+    let mut count = 0;
+    for words in lines {
+        count += 1;
+        if let Err(error) = <Command as clap::Parser>::try_parse_from(words) {
+            panic!("{error}");
+        }
+    }
+    assert!(count >= 7, "{count} commands");
 }

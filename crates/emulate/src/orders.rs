@@ -7,7 +7,7 @@ const GREATEST: u32 = 1000;
 
 /// A list of orders: `0`, `0,3`, `0..5` (both ends).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Orders(pub(super) Vec<u32>);
+pub(crate) struct Orders(pub(super) Vec<u32>);
 
 impl FromStr for Orders {
     type Err = String;

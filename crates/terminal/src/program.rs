@@ -1,21 +1,22 @@
-//! The program, except its `main`.
+//! The frame of every program here: its command runs, an error is told, and the exit code says how
+//! it went.
 
 use std::panic::catch_unwind;
 use std::process::ExitCode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread;
 
-use crate::cli::Cli;
-use exit::CommandError;
+use exit::{CommandError, Ending};
 use page::escape;
-use terminal::look::Look;
-use terminal::stdout::Out;
 
-/// Does what the command line says. The exit code says how it went.
-pub fn main() -> ExitCode {
+use crate::look::Look;
+use crate::stdout::Out;
+
+/// Runs a command, which reads its command line itself. The exit code says how it went.
+pub fn main(command: fn(&mut Out<'_>) -> Result<Ending, CommandError>) -> ExitCode {
     report_bugs_in_one_line();
     output_files::interrupt::outlive_file_size_limit();
-    let code = match catch_unwind(|| Cli::read()?.run(&mut Out::stdout())) {
+    let code = match catch_unwind(|| command(&mut Out::stdout())) {
         Ok(Ok(ending)) => ending.exit_code(),
         Ok(Err(failure)) => {
             // It may quote a submission.
@@ -51,6 +52,23 @@ fn report_bugs_in_one_line() {
             .map(ToString::to_string)
             .unwrap_or_default();
         let what = panic.payload_as_str().unwrap_or("panic");
-        eprintln!("error: bug in harness: {what} (at {place}); please report it with this line");
+        eprintln!(
+            "error: bug in this program: {what} (at {place}); please report it with this line"
+        );
     }));
+}
+
+/// Starts the threads that compute. Where one cannot be started, the first that needs them would
+/// panic.
+///
+/// # Errors
+///
+/// The machine starts no more threads.
+pub fn start_threads() -> Result<(), CommandError> {
+    let started = rayon::ThreadPoolBuilder::new().build_global();
+    // Without a source, they were started before.
+    match started.as_ref().err().and_then(std::error::Error::source) {
+        Some(error) => Err(CommandError::no_threads(error)),
+        None => Ok(()),
+    }
 }

@@ -1,39 +1,38 @@
-//! The flags of `harness emulate`.
+//! The flags.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use device::Sanitize;
 use exit::CommandError;
+use ptx_emu::Sanitize;
 use terminal::json::JsonArg;
 
-use super::orders::Orders;
+use crate::orders::Orders;
 
-/// Arguments of `harness emulate`.
+/// The arguments of the command. [`help`] goes below their list.
 #[derive(Debug, Clone, Args)]
-#[command(after_help = HELP)]
 pub struct EmulateArgs {
     /// A file of PTX: shows what it needs, and with --kernel launches one of its kernels
     #[arg(value_name = "FILE.ptx", required_unless_present = "program")]
-    pub(super) file: Option<PathBuf>,
+    pub(crate) file: Option<PathBuf>,
     /// The kernel's arguments: f32[1024]=iota, u8[64], 2.0f32, 5i32
     #[arg(value_name = "ARGUMENT", allow_hyphen_values = true)]
-    pub(super) arguments: Vec<String>,
+    pub(crate) arguments: Vec<String>,
     /// A program, with its arguments, to run without a GPU
     #[arg(last = true, value_name = "PROGRAM", conflicts_with_all = ["file", "kernel"])]
-    pub(super) program: Vec<OsString>,
+    pub(crate) program: Vec<OsString>,
     /// How many devices the program finds
     #[arg(long, value_name = "N", default_value_t = 1, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=16))]
-    pub(super) devices: u32,
+    pub(crate) devices: u32,
     /// How many multiprocessors a device has. A program that sizes its grids by it, so that they
     /// fill a GPU, runs faster on a small one
     #[arg(long, value_name = "N", default_value_t = 132, conflicts_with = "file", value_parser = clap::value_parser!(u32).range(1..=132))]
-    pub(super) multiprocessors: u32,
+    pub(crate) multiprocessors: u32,
     /// The orders in which threads run: a number, a list, or FIRST..LAST; each runs the program
     /// again. 0 is by index, others are random
     #[arg(long, value_name = "ORDERS", default_value = "0")]
-    pub(super) orders: Orders,
+    pub(crate) orders: Orders,
     /// Checks beyond those of bounds, which are always made: races, unset, barriers, or none
     #[arg(
         long,
@@ -41,44 +40,48 @@ pub struct EmulateArgs {
         value_delimiter = ',',
         default_value = CHECKS
     )]
-    pub(super) check: Vec<Check>,
+    pub(crate) check: Vec<Check>,
     /// Let volatile accesses race as plain ones do, for older code that has `volatile` where it
     /// needs fences and atomics
     #[arg(long)]
-    pub(super) volatile_is_plain: bool,
+    pub(crate) volatile_is_plain: bool,
     /// Show what each kernel has executed
     #[arg(long)]
-    pub(super) counts: bool,
+    pub(crate) counts: bool,
     #[command(flatten)]
-    pub(super) json: JsonArg,
+    pub(crate) json: JsonArg,
     /// The kernel of FILE.ptx to launch
     #[arg(long, value_name = "NAME")]
-    pub(super) kernel: Option<String>,
+    pub(crate) kernel: Option<String>,
     /// Its blocks: X, or X,Y, or X,Y,Z
     #[arg(long, value_name = "X,Y,Z", default_value = "1", requires = "kernel")]
-    pub(super) grid: Extents,
+    pub(crate) grid: Extents,
     /// The threads of a block
     #[arg(long, value_name = "X,Y,Z", default_value = "32", requires = "kernel")]
-    pub(super) block: Extents,
+    pub(crate) block: Extents,
     /// The blocks of a cluster
     #[arg(long, value_name = "X,Y,Z", default_value = "1", requires = "kernel")]
-    pub(super) cluster: Extents,
+    pub(crate) cluster: Extents,
     /// Dynamic shared memory of a block, in bytes
     #[arg(long, value_name = "BYTES", default_value_t = 0, requires = "kernel")]
-    pub(super) shared: u32,
+    pub(crate) shared: u32,
 }
 
 /// The checks that are made where `--check` is not given.
 const CHECKS: &str = "races,unset,barriers";
 
-const HELP: &str = "\
+/// The end of the command's help, with examples, where `program` is what a user types.
+#[must_use]
+pub fn help(program: &str) -> String {
+    format!(
+        "\
 A program is run as it is: it finds a library instead of the GPU's driver, by LD_LIBRARY_PATH. Its kernels must be in it \
 as PTX: nvcc -gencode arch=compute_90,code=compute_90.
 
-    harness emulate -- ./saxpy 1000
-    harness emulate --orders 0..5 --counts -- ./saxpy 1000
-    harness emulate saxpy.ptx
-    harness emulate saxpy.ptx --kernel saxpy --grid 4 --block 256 f32[1024]=iota f32[1024]=0 2.0f32 1024u32
+    {program} -- ./saxpy 1000
+    {program} --orders 0..5 --counts -- ./saxpy 1000
+    {program} saxpy.ptx
+    {program} saxpy.ptx --kernel saxpy --grid 4 --block 256 f32[1024]=iota f32[1024]=0 2.0f32 1024u32
 
 Arguments of a kernel, in its order:
   TYPE[COUNT]         a buffer that nothing has written; TYPE is u8 to u64, i8 to i64, f32, f64
@@ -88,11 +91,13 @@ Arguments of a kernel, in its order:
 Buffers are shown after the launch.
 
 Exit code: 1 if a kernel broke a rule, 3 if something is not supported or a fault may be missing, 4 if the emulated driver has a \
-bug; else the program's own.";
+bug; else the program's own."
+    )
+}
 
 /// A check of the emulator.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(super) enum Check {
+pub(crate) enum Check {
     /// Data races.
     Races,
     /// Reads of what nothing has written or set.
@@ -107,7 +112,7 @@ pub(super) enum Check {
 
 impl EmulateArgs {
     /// Refuses flags that would do nothing.
-    pub(super) fn refuse_idle_flags(&self) -> Result<(), CommandError> {
+    pub(crate) fn refuse_idle_flags(&self) -> Result<(), CommandError> {
         if self.check.len() > 1 && self.check.contains(&Check::None) {
             return Err(CommandError::Input(
                 "--check: `none` stands alone; leave it out, or leave the others out".to_owned(),
@@ -136,7 +141,7 @@ impl EmulateArgs {
 }
 
 /// The checks of a list.
-pub(super) fn sanitize(checks: &[Check]) -> Sanitize {
+pub(crate) fn sanitize(checks: &[Check]) -> Sanitize {
     Sanitize {
         races: checks.contains(&Check::Races),
         uninitialized: checks.contains(&Check::Unset),
@@ -146,7 +151,7 @@ pub(super) fn sanitize(checks: &[Check]) -> Sanitize {
 
 /// Up to three extents; the others are 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Extents(pub(super) [u32; 3]);
+pub(crate) struct Extents(pub(super) [u32; 3]);
 
 impl std::str::FromStr for Extents {
     type Err = String;

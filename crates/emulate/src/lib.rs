@@ -1,0 +1,84 @@
+//! GPU programs without a GPU: the program `emulate`, which `harness emulate` is too.
+//!
+//! `emulate -- PROGRAM` starts a program that finds [`emulated-driver`](../emulated_driver) as its
+//! `libcuda.so.1`, and says what rules its kernels broke. `emulate FILE.ptx` shows what a file of
+//! PTX needs, and launches its kernels. Programs need Linux; files run on every system.
+//!
+//! # Contract
+//!
+//! - A program runs as it is, and its exit code is the command's, unless a kernel broke a rule or a
+//!   fault may be missing. "No fault" is said of a complete record only.
+//! - Nothing here knows of labs, plans or devices: the emulator, its driver and the base are all
+//!   that is used, so that the program can be given away alone.
+//!
+//! # Spine
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options.rs` | the flags |
+//! | `arguments.rs` | the arguments of a kernel, as they are written on the command line |
+//! | `orders.rs` | the orders of threads |
+//! | `file.rs` | a PTX file: what it needs |
+//! | `launch.rs` | a launch of one of its kernels |
+//! | `program/mod.rs` | a program that finds the emulated driver |
+//! | `program/processes.rs` | its processes, from the first one's start to the last one's end |
+//! | `program/start.rs` | why a program cannot be started |
+//! | `program/records.rs` | the records of the driver about it |
+//! | `runs.rs` | the findings of a run, of a program or a kernel |
+//!
+//! # Limits
+//!
+//! A file's kernel is launched once per order, on arguments of simple content. What takes several
+//! launches or streams is a program's.
+
+mod arguments;
+mod file;
+mod launch;
+mod options;
+mod orders;
+#[cfg(target_os = "linux")]
+mod program;
+mod runs;
+#[cfg(test)]
+mod tests;
+
+use exit::{CommandError, Ending};
+use terminal::look::Look;
+use terminal::stdout::Out;
+
+pub use options::{EmulateArgs, help};
+
+/// Runs a program, or looks at a file. Notes about a file's kernels go to standard error.
+///
+/// # Errors
+///
+/// Arguments that make no sense, files that cannot be read or written, a library that is not found,
+/// and the program's own exit code where nothing else is wrong.
+pub fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
+    run_noting(args, out, &mut |note| {
+        eprintln!("{}", Look::of_stderr().message("note:", note));
+    })
+}
+
+/// As [`run`], where notes go to `note`.
+///
+/// # Errors
+///
+/// Those of [`run`].
+pub fn run_noting(
+    args: &EmulateArgs,
+    out: &mut Out<'_>,
+    note: &mut dyn FnMut(&str),
+) -> Result<Ending, CommandError> {
+    args.refuse_idle_flags()?;
+    match &args.file {
+        Some(file) => file::run(args, file, out, note),
+        #[cfg(target_os = "linux")]
+        None => program::run(args, out),
+        #[cfg(not(target_os = "linux"))]
+        None => Err(CommandError::Environment(
+            "a program finds the emulated driver on Linux alone; on this system, name a file of PTX"
+                .to_owned(),
+        )),
+    }
+}

@@ -1,0 +1,91 @@
+//! The findings of runs: of a program, or of a kernel that was launched.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use terminal::look::Look;
+use terminal::table::{Align, Columns};
+use units::grouped;
+
+/// A rule that a kernel broke.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Fault {
+    pub(crate) kernel: String,
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) kind: String,
+    pub(crate) text: String,
+}
+
+/// The work of a kernel's launches.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Counts {
+    #[serde(default)]
+    pub(crate) launches: u64,
+    pub(crate) instructions: u64,
+    pub(crate) warp_instructions: u64,
+    pub(crate) sectors: u64,
+    pub(crate) bank_conflicts: u64,
+    pub(crate) barriers: u64,
+    pub(crate) local_bytes: u64,
+}
+
+/// A run of a program, or a launch, in one order.
+#[derive(Debug, Default, Serialize)]
+pub(crate) struct Run {
+    pub(crate) order: u32,
+    /// The program's exit code, or 128 and the number of the signal that ended it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) exit_code: Option<i32>,
+    /// Whether the program has used the driver.
+    pub(crate) started: bool,
+    pub(crate) faults: Vec<Fault>,
+    pub(crate) unsupported: Vec<String>,
+    /// Why faults may be missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) incomplete: Option<String>,
+    /// Where the driver panicked.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) bugs: Vec<String>,
+    /// Things to know, beside faults.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) notes: Vec<String>,
+    /// Whether a module or a kernel could not be run.
+    #[serde(skip)]
+    pub(crate) needs_more: bool,
+    /// By kernel, if asked for.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) counts: BTreeMap<String, Counts>,
+}
+
+impl Run {
+    /// The kernels and what they have executed.
+    pub(crate) fn table(&self, look: Look) -> String {
+        let right = |text| (text, Align::Right);
+        let mut columns = Columns::with_header(
+            look,
+            &[
+                ("kernel", Align::Left),
+                right("launches"),
+                right("instructions"),
+                right("sectors"),
+                right("bank\nconflicts"),
+                right("barriers"),
+                right("local\nbytes"),
+            ],
+        );
+        for (kernel, counts) in &self.counts {
+            let numbers = [
+                counts.launches,
+                counts.instructions,
+                counts.sectors,
+                counts.bank_conflicts,
+                counts.barriers,
+                counts.local_bytes,
+            ];
+            let cells = std::iter::once(kernel.clone()).chain(numbers.map(grouped));
+            columns.row(cells);
+        }
+        columns.render(0)
+    }
+}
