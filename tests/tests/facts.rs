@@ -151,6 +151,21 @@ fn masked(text: &str) -> String {
     words.join(" ")
 }
 
+/// The files of a folder and of those in it.
+fn texts(folder: &Path) -> String {
+    let entries = std::fs::read_dir(folder).unwrap();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    paths
+        .map(|path| {
+            if path.is_dir() {
+                texts(&path)
+            } else {
+                std::fs::read_to_string(path).unwrap()
+            }
+        })
+        .collect()
+}
+
 /// The twelve faults that the page explains are messages that tests of the program hold.
 #[test]
 fn the_messages_of_the_page_on_faults_are_the_programs() {
@@ -158,13 +173,8 @@ fn the_messages_of_the_page_on_faults_are_the_programs() {
     let (_, faults) = page.split_once("## Twelve faults").unwrap();
     let (faults, _) = faults.split_once("\n## ").unwrap();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
-    let mut held = String::new();
-    for folder in ["tests/tests/kernels", "crates/ptx-emu/tests/faults"] {
-        for entry in std::fs::read_dir(root.join(folder)).unwrap() {
-            held += &std::fs::read_to_string(entry.unwrap().path()).unwrap();
-        }
-    }
-    let held = masked(&held);
+    let held = ["tests/tests/kernels", "crates/ptx-emu/tests"].map(|it| texts(&root.join(it)));
+    let held = masked(&held.concat());
     let mut count = 0;
     for line in faults.lines() {
         // Further lines of a message are indented more.

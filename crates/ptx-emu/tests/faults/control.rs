@@ -1,4 +1,4 @@
-//! Code that does not end, cannot go on, or goes nowhere.
+//! Code that does not end, within limits of the device.
 
 use insta::assert_snapshot;
 
@@ -74,39 +74,4 @@ fn a_block_that_spins_in_vain() {
     deadlock: the block waits for something that none of its threads does: its threads poll memory in which nothing changes any more
       in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
     ");
-}
-
-#[test]
-fn a_trap() {
-    let body = ".loc 1 90 1\nsetp.eq.u32 %p1, %r2, 5;\n@%p1 trap;";
-    assert_snapshot!(launch(body).fault(), @r"
-    trap: the kernel executed `trap`: a panic, for example from an index out of range, a division by zero or an `unwrap` of `None`
-      in kernel `k` at src/lab.rs:90 (PTX line 27), block (0, 0, 0), thread (5, 0, 0)
-    ");
-    launch(body).block(5).report();
-    assert_snapshot!(launch("brkpt;").fault(), @r"
-    breakpoint: the kernel executed `brkpt`
-      in kernel `k` at src/lab.rs:1 (PTX line 25), block (0, 0, 0), thread (0, 0, 0)
-    ");
-}
-
-#[test]
-fn an_invalid_call_and_branch() {
-    let table = "ts: .branchtargets $a, $b;\nbrx.idx %r2, ts;\n$a:\nret;\n$b:";
-    assert_snapshot!(launch(table).fault(), @r"
-    invalid branch: branch to entry 2 of a table of 2
-      in kernel `k` at src/lab.rs:1 (PTX line 26), block (0, 0, 0), thread (2, 0, 0)
-    ");
-    launch(table).block(2).report();
-}
-
-#[test]
-fn what_is_not_modelled() {
-    let body = ".loc 1 95 1\nwgmma.fence.sync.aligned;";
-    assert_snapshot!(launch(body).fault(), @r"
-    not supported by the emulated device: instruction `wgmma` (in `wgmma.fence.sync.aligned`)
-      in kernel `k` at src/lab.rs:95 (PTX line 26), block (0, 0, 0), thread (0, 0, 0)
-    ");
-    // Only where it is reached.
-    launch(&format!("bra $past;\n{body}\n$past:")).report();
 }

@@ -11,7 +11,6 @@ mod control;
 mod copies;
 mod idioms;
 mod launches;
-mod places;
 mod races;
 mod reach;
 mod unwritten;
