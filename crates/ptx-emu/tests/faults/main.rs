@@ -1,7 +1,6 @@
 //! Every check: a kernel that trips it with the exact message, and one that does the same
 //! correctly.
 
-mod arrays;
 mod barriers;
 mod bounds;
 mod clusters;
@@ -12,6 +11,5 @@ mod copies;
 mod idioms;
 mod launches;
 mod races;
-mod reach;
 mod unwritten;
 mod unwritten_global;
