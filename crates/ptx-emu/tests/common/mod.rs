@@ -118,11 +118,6 @@ impl Launch {
         self
     }
 
-    pub fn n(mut self, n: u32) -> Self {
-        self.n = n;
-        self
-    }
-
     pub fn text(&self) -> String {
         format!(
             r#".version 8.0

@@ -1,5 +1,6 @@
-//! Every check: a kernel that trips it with the exact message, and one that does the same
-//! correctly.
+//! Checks that a file of `tests/ui` cannot state: several launches, limits and answers of the API,
+//! programs made from parts, values of many threads. All others are there, each a kernel that trips
+//! the check and one that does it correctly; `cargo test -p emulate --test ui` runs them.
 
 mod barriers;
 mod bounds;
