@@ -15,8 +15,6 @@ ASKS = re.compile(rf"#!?\[cfg(?:_attr)?\([^\n]*{SYSTEM}|\bcfg!\([^\n]*{SYSTEM}")
 # Behind the attribute: others, then the declaration.
 DECLARES = re.compile(r"[^\n]*\]\s*(?:#\[[^\n]*\]\s*)*(?:pub(?:\([^)]*\))?\s+)?mod\s+(\w+)\s*;")
 ROOTS = ("lib.rs", "main.rs")
-# Crates that may ask in several modules, and why.
-SEVERAL = {"harness": "`emulate` is about to be a crate"}
 
 
 def module(path):
@@ -63,8 +61,6 @@ def scattered(texts, crates):
         places = sorted(os.path.relpath(home, crate + "/src") for home in homes(own))
         if places:
             listed.append(f"{crate}: {', '.join(places)}")
-        if crate in SEVERAL:
-            continue
         if len(places) > 1:
             wrong.append(
                 f"{crate}: {', '.join(places)} ask which system it is, or call one; put it into one module, named for what it does, with a twin "
