@@ -74,6 +74,8 @@ fn modules() {
         ".version 8.3 .entry k .frobnicate { ret; }",
         ".version 8.3 .entry k { ret;",
         ".version 8.3 .func f(.reg .b128 q) { ret; }",
+        ".version 8.3 .entry k(.reg .u64 a) { ret; }",
+        ".version 8.3 .entry (.param .b32 r) k() { ret; }",
         ".version 8.3 /* no end",
         ".version 8.3 .file 1 \"no end",
         ".version 8.3 #define",

@@ -190,8 +190,34 @@ pub(super) fn place(top: &mut u32, size: u32, align: u32, pos: Pos) -> Result<u3
     byte_count(pos, "an offset in bytes", offset)
 }
 
+/// PTX ISA, Kernel Function Parameters: they are in `.param`, and a kernel returns nothing.
+fn refuse_what_no_launch_gives(f: &syntax::Function<'_>) -> Result<(), Problem> {
+    let registers = f.params.iter().find(|v| v.storage == Storage::Reg);
+    let name = |v: &syntax::Variable<'_>| v.name.text.to_string();
+    match (registers, f.returns.first()) {
+        (Some(v), _) => Err(Problem::invalid(
+            v.name.pos,
+            format!(
+                "parameter `{}` of a kernel is a register: write `.param`",
+                name(v)
+            ),
+        )),
+        (None, Some(v)) => Err(Problem::invalid(
+            v.name.pos,
+            format!(
+                "`{}` is to be returned by a kernel, which returns nothing",
+                name(v)
+            ),
+        )),
+        (None, None) => Ok(()),
+    }
+}
+
 /// A function without its body.
 pub(super) fn function(f: &syntax::Function<'_>) -> Result<Function, Problem> {
+    if f.is_kernel {
+        refuse_what_no_launch_gives(f)?;
+    }
     let signature = signature(&f.params, &f.returns)?;
     Ok(Function {
         name: f.name.text.to_string(),
