@@ -177,9 +177,12 @@ fn saying_which_submissions(command: clap::Command) -> clap::Command {
                             which needs no compiler; may be repeated";
     const FOR_RUN: &str = "A submission of your own: a folder with kernels.rs and launch.rs";
     let say = |text: &'static str| {
-        move |arg: clap::Arg| match arg.get_id() == "submission" {
-            true => arg.help(text),
-            false => arg,
+        move |arg: clap::Arg| {
+            if arg.get_id() == "submission" {
+                arg.help(text)
+            } else {
+                arg
+            }
         }
     };
     command

@@ -204,13 +204,15 @@ fn sandbox(available: std::io::Result<InForce>) -> Item {
         Ok(available) => available,
         Err(error) => return Item::missing(NAME, error.to_string(), UNPROTECTED),
     };
-    let lacking: Vec<_> = { Layer::ALL.into_iter() }
+    let lacking: Vec<_> = Layer::ALL
+        .into_iter()
         .filter(|&layer| !available.has(layer))
         .map(|layer| format!("{} ({})", layer.name(), layer.absence()))
         .collect();
-    match lacking.is_empty() {
-        true => Item::ok(NAME, format!("all {} protections", Layer::ALL.len())),
-        false => Item::missing(NAME, lacking.join("; "), UNPROTECTED),
+    if lacking.is_empty() {
+        Item::ok(NAME, format!("all {} protections", Layer::ALL.len()))
+    } else {
+        Item::missing(NAME, lacking.join("; "), UNPROTECTED)
     }
 }
 

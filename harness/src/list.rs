@@ -124,8 +124,7 @@ impl LabEntry {
             let cases = count(self.cases.small.len(), "case");
             vec![format!("{cases}: see `harness list {}`", self.name)]
         };
-        let variants = self.variants.iter();
-        let variants = variants.map(|variant| {
+        let variants = self.variants.iter().map(|variant| {
             let lines = variant.code_lines.filter(|_| all);
             let lines = lines.map_or(String::new(), |lines| {
                 format!(
@@ -133,9 +132,10 @@ impl LabEntry {
                     lines.kernels, lines.launch
                 )
             });
-            let on_request = match variant.on_request {
-                true => "; on request",
-                false => "",
+            let on_request = if variant.on_request {
+                "; on request"
+            } else {
+                ""
             };
             [
                 variant.name.to_owned(),

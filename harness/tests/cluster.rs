@@ -69,8 +69,9 @@ fn words_from(command: &str, is_first: impl Fn(&str) -> bool) -> Option<Vec<Stri
             c => text.push(c),
         }
     }
-    let words = text.split_whitespace().skip_while(|word| !is_first(word));
-    let words: Vec<String> = words
+    let words: Vec<String> = text
+        .split_whitespace()
+        .skip_while(|word| !is_first(word))
         .take_while(|word| *word != ";")
         .map(str::to_owned)
         .collect();
@@ -94,8 +95,12 @@ fn refusal(call: &[String]) -> Option<String> {
 
 /// An option of sbatch: `--name` or `--name=value`.
 fn is_of_sbatch(option: &str) -> bool {
-    let name = option.strip_prefix("--").unwrap_or_default();
-    let name = name.split('=').next().unwrap_or_default();
+    let name = option
+        .strip_prefix("--")
+        .unwrap_or_default()
+        .split('=')
+        .next()
+        .unwrap_or_default();
     OF_SBATCH.split_whitespace().any(|known| known == name)
 }
 
@@ -171,8 +176,10 @@ fn this_program_has_every_flag() {
         assert_eq!(refusal(&calls[0]), None, "{name}: {:?}", calls[0]);
     }
     let page = pages();
-    let in_blocks = page.lines().filter(|line| line.starts_with("    "));
-    let in_blocks: Vec<&str> = in_blocks.collect();
+    let in_blocks: Vec<&str> = page
+        .lines()
+        .filter(|line| line.starts_with("    "))
+        .collect();
     let calls = calls(&in_blocks.join("\n"));
     assert!(!calls.is_empty());
     for call in calls {

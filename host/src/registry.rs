@@ -103,11 +103,16 @@ mod tests {
             assert!(!usual.on_request, "{}", usual.name);
             let several = lab.usual_on_several();
             if let Some(several) = several {
-                let uses_two = |case: &Box<dyn LabCase>| {
-                    let plan = several.record_for(case.as_ref(), 2);
+                let uses_two = |case: &dyn LabCase| {
+                    let plan = several.record_for(case, 2);
                     plan.is_ok_and(|plan| plan.devices() == 2)
                 };
-                assert!(lab.small_cases().iter().any(uses_two), "{}", several.name);
+                let cases = lab.small_cases();
+                assert!(
+                    cases.iter().any(|case| uses_two(case.as_ref())),
+                    "{}",
+                    several.name
+                );
             }
             let several = several.map_or("none", |variant| &variant.name);
             used += &format!("{}: {}, on several {several}\n", lab.name, usual.name);

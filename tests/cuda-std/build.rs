@@ -92,7 +92,8 @@ fn without_optimisation(arch: NvvmArch, ir: &Path, optimised: &Path, ptx: &Path)
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{}: {said}", ir.display());
     let optimised = std::fs::read_to_string(optimised).expect("the builder has written it");
-    let (conditions, parameters): (Vec<&str>, Vec<&str>) = { optimised.lines() }
+    let (conditions, parameters): (Vec<&str>, Vec<&str>) = optimised
+        .lines()
         .filter(|line| line.starts_with("// cuda_std."))
         .partition(|line| line.starts_with("// cuda_std.requires "));
     let code = String::from_utf8(output.stdout).expect("PTX is text");

@@ -209,10 +209,12 @@ impl CudaBuilder {
         // Files are named by the architecture, so neither waits for the other.
         std::thread::scope(|scope| {
             let build = &build;
-            let threads: Vec<_> = { archs.iter() }
+            let threads: Vec<_> = archs
+                .iter()
                 .map(|&arch| scope.spawn(move || build(arch)))
                 .collect();
-            { threads.into_iter() }
+            threads
+                .into_iter()
                 .map(|thread| thread.join().expect("no panic"))
                 .collect()
         })

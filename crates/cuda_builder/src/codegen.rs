@@ -214,11 +214,15 @@ impl Codegen<'_> {
         let ptx = read(&ptx_file)?;
         let functions = unresolved(&ptx);
         if functions.is_empty() {
-            let requires: String = { prepared.requires.iter() }
+            let requires: String = prepared
+                .requires
+                .iter()
                 .map(|(kernel, condition)| format!("// cuda_std.requires {kernel};{condition}\n"))
                 .collect();
             // At the end, so that lines keep their numbers.
-            let parameters: String = { prepared.parameters.iter() }
+            let parameters: String = prepared
+                .parameters
+                .iter()
                 .map(|(kernel, all)| format!("// cuda_std.parameters {kernel}~{all}\n"))
                 .collect();
             let ptx = within(MAX_WITH_CALLERS, relocate(&ptx, &self.places));

@@ -541,7 +541,8 @@ mod tests {
         let text = "define float @f(float %a) !dbg !8 {\n  %r = frem float %a, %a\n  %s = frem float %a, %r, !dbg !4\n}\n\
                     define float @g(float %a) {\n  %r = frem float %a, %a\n}\n";
         let prepared = prepare(text).unwrap().text;
-        let calls: Vec<&str> = { prepared.lines() }
+        let calls: Vec<&str> = prepared
+            .lines()
             .filter_map(|line| line.split_once("(float %a, ")?.1.split_once(')'))
             .map(|(_, metadata)| metadata)
             .collect();

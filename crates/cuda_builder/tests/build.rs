@@ -1057,9 +1057,11 @@ fn one_compile_serves_several_architectures() {
     let built = build_groups(&folder).unwrap();
     let [older, newer] = archs.map(|arch| std::fs::read_to_string(&built[&arch]["all"]).unwrap());
     let heads = |ptx: &str| -> Vec<String> {
-        let lines = { ptx.lines() }
-            .filter(|line| line.starts_with(".target") || line.starts_with(".visible .entry"));
-        let mut lines: Vec<_> = lines.map(str::to_owned).collect();
+        let mut lines: Vec<_> = ptx
+            .lines()
+            .filter(|line| line.starts_with(".target") || line.starts_with(".visible .entry"))
+            .map(str::to_owned)
+            .collect();
         lines.sort();
         lines
     };

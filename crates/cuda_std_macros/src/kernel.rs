@@ -114,7 +114,8 @@ impl LaunchBounds {
             .capability
             .map(|feature| format!(".{feature}"))
             .unwrap_or_default();
-        let written: String = { parameters.iter() }
+        let written: String = parameters
+            .iter()
             .map(|parameter| format!("~{parameter}"))
             .collect();
         let conditions: String = conditions
@@ -210,7 +211,9 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
             named.push((&*typed.pat, &*typed.ty, parameters.len() - 1));
         }
     }
-    let conditions = { bounds.requires.iter() }
+    let conditions = bounds
+        .requires
+        .iter()
         .map(|condition| Condition::new(condition, &named))
         .collect::<Result<Vec<_>>>()?;
     for Condition { on_device, .. } in &conditions {
@@ -225,7 +228,8 @@ pub fn expand(attribute: TokenStream, item: TokenStream) -> Result<TokenStream> 
     let visibility = &function.vis;
     // The statements, not the block: rustc would call its braces within another block unnecessary.
     let body = &function.block.stmts;
-    let written: Vec<String> = { named.iter() }
+    let written: Vec<String> = named
+        .iter()
         .map(|(pattern, ty, _)| format!("{}: {}", text(pattern), text(ty)))
         .collect();
     let section = bounds

@@ -114,7 +114,11 @@ mod tests {
         let function: syn::ItemFn =
             syn::parse_str("fn k(n: u32, x: &[f32], y: *mut f32) {}").unwrap();
         let indices = [0, 2, 3];
-        let parameters: Vec<_> = { function.sig.inputs.iter().zip(indices) }
+        let parameters: Vec<_> = function
+            .sig
+            .inputs
+            .iter()
+            .zip(indices)
             .map(|(input, index)| match input {
                 syn::FnArg::Typed(typed) => (&*typed.pat, &*typed.ty, index),
                 syn::FnArg::Receiver(_) => unreachable!(),

@@ -48,10 +48,12 @@ pub fn elements<'b, T: Scalar>(
 ///
 /// [`BufferError::Missing`].
 pub fn take(buffers: &mut NamedBuffers, name: &str) -> Result<HostBuffer, BufferError> {
-    let position = buffers.iter().position(|(other, _)| other == name);
-    let position = position.ok_or_else(|| BufferError::Missing {
-        name: name.to_owned(),
-    })?;
+    let position = buffers
+        .iter()
+        .position(|(other, _)| other == name)
+        .ok_or_else(|| BufferError::Missing {
+            name: name.to_owned(),
+        })?;
     Ok(buffers.swap_remove(position).1)
 }
 

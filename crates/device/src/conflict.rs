@@ -79,7 +79,10 @@ impl Group {
             if known.writer != 0 && known.writer != me {
                 return Err(conflict(element, true, known.writer, true));
             }
-            let reader = { known.readers.into_iter() }.find(|&reader| reader != 0 && reader != me);
+            let reader = known
+                .readers
+                .into_iter()
+                .find(|&reader| reader != 0 && reader != me);
             if let Some(reader) = reader {
                 return Err(conflict(element, true, reader, false));
             }

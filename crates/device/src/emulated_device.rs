@@ -242,8 +242,10 @@ impl<'d> EmulatedSession<'d> {
             return Err(out_of_memory(free_bytes).into());
         }
         let refused = |error: OutOfMemory| out_of_memory(error.capacity - error.used);
-        let modules = (0..plan.devices()).map(|_| machine.load(Arc::clone(&executable)));
-        let modules = modules.collect::<Result<_, _>>().map_err(refused)?;
+        let modules = (0..plan.devices())
+            .map(|_| machine.load(Arc::clone(&executable)))
+            .collect::<Result<_, _>>()
+            .map_err(refused)?;
         let mut addresses = vec![0; plan.buffers().len()];
         for id in plan.in_memory().filter(|&id| device.share.holds(plan, id)) {
             let buffer = &plan.buffers()[id.index()];
@@ -384,11 +386,13 @@ impl<'d> EmulatedSession<'d> {
                     })
                 });
                 if let Some(element) = outside {
-                    let stated = stated.iter().map(|(_, range, may_write)| {
-                        let use_of = if *may_write { "pointer to" } else { "slice of" };
-                        format!("{use_of} {}..{}", range.start, range.end)
-                    });
-                    let stated: Vec<String> = stated.collect();
+                    let stated: Vec<String> = stated
+                        .iter()
+                        .map(|(_, range, may_write)| {
+                            let use_of = if *may_write { "pointer to" } else { "slice of" };
+                            format!("{use_of} {}..{}", range.start, range.end)
+                        })
+                        .collect();
                     return Err(DeviceError::Unstated {
                         place: self
                             .plan
@@ -467,9 +471,10 @@ impl<'d> EmulatedSession<'d> {
         moved.map(|(id, elements, writes)| {
             let size = self.plan.buffers()[id.index()].element.size() as u64;
             let mut accessed = Accessed::default();
-            let ranges = match writes {
-                true => &mut accessed.written,
-                false => &mut accessed.read,
+            let ranges = if writes {
+                &mut accessed.written
+            } else {
+                &mut accessed.read
             };
             ranges.push(elements.start * size..elements.end * size);
             (self.addresses[id.index()], accessed)
@@ -536,14 +541,16 @@ impl<'d> EmulatedSession<'d> {
         let (position, command) = commands[0];
         match command {
             Command::Launch(first) => {
-                let launches = commands.iter().filter_map(|(_, command)| match command {
-                    Command::Launch(launch) => {
-                        let device = command.device(self.plan.buffers()) as usize;
-                        Some((self.modules[device].clone(), self.params(launch)))
-                    }
-                    _ => None,
-                });
-                let launches: Vec<_> = launches.collect();
+                let launches: Vec<_> = commands
+                    .iter()
+                    .filter_map(|(_, command)| match command {
+                        Command::Launch(launch) => {
+                            let device = command.device(self.plan.buffers()) as usize;
+                            Some((self.modules[device].clone(), self.params(launch)))
+                        }
+                        _ => None,
+                    })
+                    .collect();
                 let config = ptx_emu::LaunchConfig {
                     grid: first.config.grid,
                     block: first.config.block,

@@ -96,8 +96,10 @@ impl Module {
 
     /// The compute capability of that architecture, major and minor.
     pub fn capability(&self) -> Option<(u32, u32)> {
-        let digits = self.target()?.strip_prefix("sm_")?;
-        let digits = digits.trim_end_matches(|c: char| !c.is_ascii_digit());
+        let digits = self
+            .target()?
+            .strip_prefix("sm_")?
+            .trim_end_matches(|c: char| !c.is_ascii_digit());
         let number: u32 = digits.parse().ok()?;
         Some((number / 10, number % 10))
     }

@@ -127,9 +127,10 @@ impl RankedSession<'_> {
             while start < bytes.end {
                 let piece = start..bytes.end.min(start + MAX_AT_ONCE);
                 start = piece.end;
-                let mine: &[u8] = match owner == self.ranks.rank() {
-                    true => &whole.bytes()[piece.clone()],
-                    false => &[],
+                let mine: &[u8] = if owner == self.ranks.rank() {
+                    &whole.bytes()[piece.clone()]
+                } else {
+                    &[]
                 };
                 let all = self.ranks.gather(mine)?;
                 let theirs = all.map_or(Vec::new(), |mut all| all.swap_remove(owner));

@@ -72,7 +72,10 @@ fn write(
         is_input[id.index()] = true;
     }
     // Parts are written, and poisoned, with their whole.
-    let parts = { plan.all_scattered().iter() }.flat_map(|scattered| &scattered.parts);
+    let parts = plan
+        .all_scattered()
+        .iter()
+        .flat_map(|scattered| &scattered.parts);
     for (id, _) in parts {
         is_input[id.index()] = true;
     }

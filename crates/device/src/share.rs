@@ -64,9 +64,10 @@ impl Share {
     pub fn role(&self, plan: &Plan, command: &Command<'_>) -> Role {
         let device = command.device(plan.buffers());
         let Command::Copy(copy) = command else {
-            return match self.has(device) {
-                true => Role::Execute(device),
-                false => Role::Nothing,
+            return if self.has(device) {
+                Role::Execute(device)
+            } else {
+                Role::Nothing
             };
         };
         let (from, to) = (device, plan.buffers()[copy.dst.index()].device);

@@ -154,8 +154,9 @@ impl<'a> Launch<'a> {
             let bytes = match argument {
                 Argument::Number(bytes) => bytes.clone(),
                 Argument::Buffer(buffer) => {
-                    let address = machine.allocate(buffer.bytes(), &parameter.name);
-                    let address = address.map_err(|error| no_memory(text, &error))?;
+                    let address = machine
+                        .allocate(buffer.bytes(), &parameter.name)
+                        .map_err(|error| no_memory(text, &error))?;
                     buffer
                         .fill(|start, content| machine.write(address + start, content))
                         .map_err(lacking)?;

@@ -50,8 +50,9 @@ fn emulate(ptx: &str, args: &[&str]) -> String {
         &command.args,
         &mut Out::new(&mut said, terminal::Look::PLAIN),
     );
-    let said = String::from_utf8(said).unwrap();
-    let said = said.replace(folder.path().to_str().unwrap(), "FOLDER");
+    let said = String::from_utf8(said)
+        .unwrap()
+        .replace(folder.path().to_str().unwrap(), "FOLDER");
     match ending {
         Ok(ending) => format!("{said}{ending:?}"),
         Err(error) => format!("{said}error: {error}"),

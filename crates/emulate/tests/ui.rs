@@ -33,8 +33,12 @@ fn main() -> ExitCode {
     find(&root, &mut files);
     files.sort();
     let trials = files.into_iter().map(|file| {
-        let name = file.strip_prefix(&root).expect("it is below").display();
-        let name = name.to_string().replace('\\', "/");
+        let name = file
+            .strip_prefix(&root)
+            .expect("it is below")
+            .display()
+            .to_string()
+            .replace('\\', "/");
         Trial::test(name, move || check(&file))
     });
     libtest_mimic::run(&Arguments::from_args(), trials.collect()).exit_code()
@@ -90,8 +94,10 @@ fn check(file: &Path) -> Result<(), Failed> {
 /// The words of the program, for a command about the file.
 fn said(file: &Path, command: &str) -> Result<String, Failed> {
     let name = file.file_name().and_then(|name| name.to_str());
-    let words = command.trim_start_matches("$ ").split_whitespace();
-    let mut words: Vec<&str> = words.collect();
+    let mut words: Vec<&str> = command
+        .trim_start_matches("$ ")
+        .split_whitespace()
+        .collect();
     if words.get(..2) != Some(&["emulate", name.unwrap_or_default()]) {
         return Err(
             format!("`{command}` does not begin with `emulate` and the file's name").into(),

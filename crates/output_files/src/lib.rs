@@ -124,7 +124,8 @@ impl OutputFile {
 
     /// Writes all of it, and keeps the temporary name.
     fn put(&mut self, bytes: &[u8]) -> Result<(), OutputError> {
-        { self.writer.write_all(bytes) }
+        self.writer
+            .write_all(bytes)
             .and_then(|()| self.writer.flush())
             .map_err(|error| not_written(&self.target, error))
     }

@@ -119,17 +119,18 @@ impl Plan {
         let mut dependencies = vec![Vec::new(); self.commands.len()];
         let mut commands = self.commands();
         for stage in self.stages() {
-            let bounds: Vec<(usize, BufferId, Range<u64>, bool)> =
-                { stage.clone().zip(commands.by_ref().take(stage.len())) }
-                    .flat_map(|(position, command)| {
-                        let bounds = command
-                            .bounds(&self.buffers)
-                            .filter(|(_, elements, _)| !elements.is_empty());
-                        bounds
-                            .map(|(id, elements, writes)| (position, id, elements, writes))
-                            .collect::<Vec<_>>()
-                    })
-                    .collect();
+            let bounds: Vec<(usize, BufferId, Range<u64>, bool)> = stage
+                .clone()
+                .zip(commands.by_ref().take(stage.len()))
+                .flat_map(|(position, command)| {
+                    let bounds = command
+                        .bounds(&self.buffers)
+                        .filter(|(_, elements, _)| !elements.is_empty());
+                    bounds
+                        .map(|(id, elements, writes)| (position, id, elements, writes))
+                        .collect::<Vec<_>>()
+                })
+                .collect();
             for (position, id, elements, writes) in &bounds {
                 for span in known[id.index()].spans(elements) {
                     dependencies[*position].extend(span.before(*writes));

@@ -15,7 +15,7 @@ pub struct Address {
 impl Address {
     /// Whether only ranks of the same machine can come.
     pub(super) fn is_loopback(&self) -> bool {
-        self.host == "localhost" || { self.host.parse() }.is_ok_and(|ip: IpAddr| ip.is_loopback())
+        self.host == "localhost" || self.host.parse().is_ok_and(|ip: IpAddr| ip.is_loopback())
     }
 }
 

@@ -302,7 +302,7 @@ impl Peer {
 
     /// Writes a message. If the connection is gone, or takes nothing, its reader says so.
     fn send(&self, message: &Message) {
-        let _writing = { self.writing.lock() }.unwrap_or_else(PoisonError::into_inner);
+        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         if message.write(&mut &self.stream).is_err() {
             // Half of a message may be out: nothing can follow it.
             self.close();

@@ -104,8 +104,8 @@ fn doubling(variants: Vec<Variant>) -> Lab {
 
 fn variants() -> Vec<Variant> {
     // Up to four steps per launch, three wrong or bad ways, and one that takes long.
-    let shapes = ["x2", "x1", "wrong", "small", "trap", "slow", "x4"];
-    let shapes = shapes.map(|label| twofold(&format!("twofold@{label}"), ""));
+    let shapes = ["x2", "x1", "wrong", "small", "trap", "slow", "x4"]
+        .map(|label| twofold(&format!("twofold@{label}"), ""));
     let mut tuned = twofold("twofold", "two steps a launch");
     tuned.shapes = shapes.into();
     vec![

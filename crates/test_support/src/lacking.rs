@@ -49,8 +49,10 @@ pub fn lacking(command: &mut Command, means: &[Means]) {
 /// If it cannot be run, if one of its tests fails, and as [`lacking`].
 pub fn passed_lacking(tests: &mut Command, means: &[Means]) -> String {
     lacking(tests, means);
-    let output = tests.env_remove("REQUIRE_SANDBOX").output();
-    let output = output.expect("a test program can be run");
+    let output = tests
+        .env_remove("REQUIRE_SANDBOX")
+        .output()
+        .expect("a test program can be run");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let errors = String::from_utf8_lossy(&output.stderr);
     assert!(
@@ -75,8 +77,8 @@ fn filters(means: Means) -> Vec<BpfProgram> {
                 SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64),
                 libc::CLONE_THREAD as u64,
             );
-            let rule = SeccompRule::new(vec![is_thread.expect("0 is an argument")]);
-            let rule = rule.expect("there is a condition");
+            let rule = SeccompRule::new(vec![is_thread.expect("0 is an argument")])
+                .expect("there is a condition");
             // The flags of `clone3` are in memory, where no filter looks: without it, libc takes
             // `clone`.
             return vec![
@@ -91,8 +93,8 @@ fn filters(means: Means) -> Vec<BpfProgram> {
                 SeccompCmpOp::Eq,
                 libc::PR_SET_SECCOMP as u64,
             );
-            let rule = SeccompRule::new(vec![sets_filter.expect("0 is an argument")]);
-            let rule = rule.expect("there is a condition");
+            let rule = SeccompRule::new(vec![sets_filter.expect("0 is an argument")])
+                .expect("there is a condition");
             (
                 vec![(libc::SYS_seccomp, always), (libc::SYS_prctl, vec![rule])],
                 libc::EINVAL,

@@ -34,8 +34,9 @@ impl Terminal {
             checked(libc::unlockpt(number))?;
             let mut name = [0; 128];
             checked(libc::ptsname_r(number, name.as_mut_ptr(), name.len()))?;
-            let name = std::ffi::CStr::from_ptr(name.as_ptr());
-            let name = name.to_str().map_err(io::Error::other)?;
+            let name = std::ffi::CStr::from_ptr(name.as_ptr())
+                .to_str()
+                .map_err(io::Error::other)?;
             let mut options = OpenOptions::new();
             options.read(true).write(true);
             std::os::unix::fs::OpenOptionsExt::custom_flags(&mut options, libc::O_NOCTTY);

@@ -119,8 +119,10 @@ fn parts<'l>(lines: &mut impl Iterator<Item = &'l str>, depth: usize) -> Vec<Par
         } else if let Some((name, fields)) = code.split_once(" { ") {
             // A variant on one line.
             part.name = name.to_owned();
-            let fields = fields.trim_end_matches(" },").split(", ");
-            let fields = fields.filter_map(|field| field.split_once(": "));
+            let fields = fields
+                .trim_end_matches(" },")
+                .split(", ")
+                .filter_map(|field| field.split_once(": "));
             part.fields = fields
                 .map(|(name, ty)| Part {
                     name: name.to_owned(),
@@ -211,8 +213,11 @@ impl Pages {
             return format!("{count} of: {}", self.json(page, ty));
         }
         if let Some(pair) = ty.strip_prefix('(') {
-            let types = pair.trim_end_matches(')').split(", ");
-            let types: Vec<String> = types.map(|ty| self.json(page, ty)).collect();
+            let types: Vec<String> = pair
+                .trim_end_matches(')')
+                .split(", ")
+                .map(|ty| self.json(page, ty))
+                .collect();
             return format!("list: {}", types.join(", "));
         }
         match ty {
@@ -226,7 +231,9 @@ impl Pages {
         if let Some((_, words)) = KNOWN.iter().find(|(name, _)| *name == ty) {
             return (*words).to_owned();
         }
-        let of_type: Vec<&str> = { self.types.iter() }
+        let of_type: Vec<&str> = self
+            .types
+            .iter()
             .filter(|(_, name)| name == ty)
             .map(|(page, _)| *page)
             .collect();

@@ -12,19 +12,28 @@ fn parsed<'w>(words: impl Iterator<Item = &'w str>) -> Result<Cli, clap::Error> 
 /// is said beside it. Of `[--device cuda|emulated]` remains `--device cuda`.
 fn mentions(markdown: &str) -> Vec<String> {
     let is_code = |line: &&str| !line.contains('`');
-    let code = markdown.lines().filter(is_code);
-    let code = code.filter_map(|line| line.trim().split("  ").next());
+    let code = markdown
+        .lines()
+        .filter(is_code)
+        .filter_map(|line| line.trim().split("  ").next());
     let between_backticks = markdown.split('`').skip(1).step_by(2);
     let named = |text: &str| {
         let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
         // A shell puts the class's number there.
-        let plain = plain.replace("$(cat results/draw)", "1");
-        let plain = plain.split(" || ").next()?.rsplit("&& ").next()?;
+        let plain = plain
+            .replace("$(cat results/draw)", "1")
+            .split(" || ")
+            .next()?
+            .rsplit("&& ")
+            .next()?;
         let ours = PROGRAM
             .iter()
             .find_map(|program| plain.strip_prefix(program))?;
-        let words = ours.split(" #").next()?.split(' ');
-        let words = words.filter_map(|word| word.trim_matches(['[', ']']).split('|').next());
+        let words = ours
+            .split(" #")
+            .next()?
+            .split(' ')
+            .filter_map(|word| word.trim_matches(['[', ']']).split('|').next());
         Some(words.collect::<Vec<_>>().join(" "))
     };
     code.chain(between_backticks).filter_map(named).collect()

@@ -23,8 +23,12 @@ pub fn with_members(text: &str, members: &[PathBuf]) -> Result<String, CommandEr
     }
     all.set_trailing("\n");
     all.set_trailing_comma(true);
-    let last = members.last().map(|member| member.to_string_lossy());
-    let last: Array = last.map(|name| name.into_owned()).into_iter().collect();
+    let last: Array = members
+        .last()
+        .map(|member| member.to_string_lossy())
+        .map(|name| name.into_owned())
+        .into_iter()
+        .collect();
     manifest["workspace"]["members"] = all.into();
     manifest["workspace"]["default-members"] = last.into();
     let workspace = manifest["workspace"].as_table_mut();

@@ -252,8 +252,9 @@ impl Copy<'_> {
     /// The entries of a folder of the course, sorted, without hidden files and build folders.
     fn entries(&self, folder: &Path) -> Result<Vec<PathBuf>, CommandError> {
         let from = self.root.join(folder);
-        let entries = fs::read_dir(&from).and_then(Iterator::collect::<Result<Vec<_>, _>>);
-        let entries = entries.map_err(|error| unreadable(&from, &error))?;
+        let entries = fs::read_dir(&from)
+            .and_then(Iterator::collect::<Result<Vec<_>, _>>)
+            .map_err(|error| unreadable(&from, &error))?;
         let names = entries.into_iter().map(|entry| entry.file_name());
         let is_of_course = |name: &std::ffi::OsString| {
             let name = name.to_string_lossy();

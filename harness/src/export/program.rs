@@ -118,8 +118,10 @@ fn case_names(bytes: &[u8]) -> impl Iterator<Item = &str> {
     let windows = bytes.windows(KEY.len()).enumerate();
     let keys = windows.filter(|(_, window)| *window == KEY);
     keys.filter_map(move |(at, _)| {
-        let rest = bytes[at + KEY.len()..].trim_ascii_start();
-        let rest = rest.strip_prefix(b"=")?.trim_ascii_start();
+        let rest = bytes[at + KEY.len()..]
+            .trim_ascii_start()
+            .strip_prefix(b"=")?
+            .trim_ascii_start();
         let (quote, rest) = rest.split_first()?;
         let is_end = |byte: &u8| byte == quote || *byte == b'\n';
         let end = rest

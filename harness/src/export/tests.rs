@@ -57,8 +57,10 @@ fn nothing_of_a_solution_is_in_the_copy() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let files_of_labs = program::lab_files(&root).unwrap();
     let cases = files_of_labs.iter().flat_map(|file| &file.cases);
-    let hidden = cases.filter(|case| case.group == Group::Hidden);
-    let hidden: Vec<String> = hidden.map(|case| format!("\"{}\"", case.name)).collect();
+    let hidden: Vec<String> = cases
+        .filter(|case| case.group == Group::Hidden)
+        .map(|case| format!("\"{}\"", case.name))
+        .collect();
     assert!(!hidden.is_empty());
     let mut found = Vec::new();
     for file in files(&copy) {
@@ -132,8 +134,10 @@ fn a_student_finds_what_the_handouts_name() {
             assert_eq!(mode & 0o111, 0o111, "{name} can be run");
         }
     }
-    let manifest = fs::read_to_string(copy.join("Cargo.toml")).unwrap();
-    let manifest: toml::Table = manifest.parse().unwrap();
+    let manifest: toml::Table = fs::read_to_string(copy.join("Cargo.toml"))
+        .unwrap()
+        .parse()
+        .unwrap();
     for member in manifest["workspace"]["members"].as_array().unwrap() {
         let manifest = copy.join(member.as_str().unwrap()).join("Cargo.toml");
         let manifest: toml::Table = fs::read_to_string(manifest).unwrap().parse().unwrap();
@@ -243,8 +247,8 @@ fn links_and_paths_lead_somewhere() {
         "host",
         "harness",
         "tests",
-    ];
-    let folders = folders.map(str::to_owned);
+    ]
+    .map(str::to_owned);
     let mut broken = Vec::new();
     for file in files(&copy) {
         let is = |extension: &str| file.extension().is_some_and(|e| e == extension);
@@ -321,8 +325,10 @@ fn given_kernels_are_in_the_copy() {
     let folder = tempfile::tempdir().unwrap();
     let copy = folder.path().join("copy");
     exported(&copy).unwrap();
-    let text = files(&copy.join("kernels-gpu/src")).into_iter();
-    let text: String = text.map(|file| fs::read_to_string(file).unwrap()).collect();
+    let text: String = files(&copy.join("kernels-gpu/src"))
+        .into_iter()
+        .map(|file| fs::read_to_string(file).unwrap())
+        .collect();
     let is_of_name = |c: char| c.is_alphanumeric() || c == '_';
     let words: BTreeSet<&str> = text.split(|c| !is_of_name(c)).collect();
     for kernel in program::GIVEN {
@@ -345,8 +351,10 @@ fn what_leads_nowhere_is_found() {
 fn a_folder_with_something_in_it_is_left_alone() {
     let folder = tempfile::tempdir().unwrap();
     fs::write(folder.path().join("mine"), "1").unwrap();
-    let failure = exported(folder.path()).unwrap_err().to_string();
-    let failure = failure.replace(&folder.path().display().to_string(), "DIR");
+    let failure = exported(folder.path())
+        .unwrap_err()
+        .to_string()
+        .replace(&folder.path().display().to_string(), "DIR");
     insta::assert_snapshot!(failure, @"--out DIR: the folder is not empty; remove it, or name another");
     assert_eq!(files(folder.path()).len(), 1);
 }

@@ -170,9 +170,10 @@ fn end_with_this_process(command: &mut Command) {
     let set = move || {
         set_parent_process_death_signal(Some(Signal::TERM))?;
         // It may be gone already.
-        match getppid() == Some(parent) {
-            true => Ok(()),
-            false => Err(io::ErrorKind::NotFound.into()),
+        if getppid() == Some(parent) {
+            Ok(())
+        } else {
+            Err(io::ErrorKind::NotFound.into())
         }
     };
     // SAFETY: between fork and exec, the closure makes only system calls, and allocates nothing.

@@ -193,7 +193,8 @@ fn taken(root: &Path, name: &str, path: &Path) -> CommandError {
         ));
     }
     let places = PLACES.map(|place| place.replace("heat1d", name));
-    let mut parts: Vec<String> = { places.into_iter() }
+    let mut parts: Vec<String> = places
+        .into_iter()
         .filter(|place| root.join(place).exists())
         .collect();
     parts.extend(with_line.iter().map(|list| format!("its line in {list}")));

@@ -33,9 +33,10 @@ fn files(folder: &Path) -> BTreeMap<PathBuf, String> {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => drop(files.insert(path.clone(), fs::read_to_string(path).unwrap())),
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                drop(files.insert(path.clone(), fs::read_to_string(path).unwrap()))
             }
         }
     }
@@ -66,13 +67,16 @@ fn a_lab_is_made_of_files_and_lines() {
     }
     assert_eq!(marked, FILES.len());
     assert_eq!(after.len(), before.len() + FILES.len());
-    let lines = before.iter().filter_map(|(path, old)| {
-        let new = &after[path];
-        let added: Vec<&str> = new.lines().filter(|line| !old.contains(line)).collect();
-        assert!(new.len() >= old.len());
-        (new != old).then(|| (path.file_name().unwrap().to_owned(), added.join("|")))
-    });
-    let lines: Vec<_> = lines.map(|(_, line)| line.trim().to_owned()).collect();
+    let lines: Vec<_> = before
+        .iter()
+        .filter_map(|(path, old)| {
+            let new = &after[path];
+            let added: Vec<&str> = new.lines().filter(|line| !old.contains(line)).collect();
+            assert!(new.len() >= old.len());
+            (new != old).then(|| (path.file_name().unwrap().to_owned(), added.join("|")))
+        })
+        .map(|(_, line)| line.trim().to_owned())
+        .collect();
     assert_eq!(
         lines,
         ["rod::Rod,", "pub mod rod;", "pub mod rod;", "pub mod rod;"]

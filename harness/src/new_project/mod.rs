@@ -75,8 +75,8 @@ pub fn run(args: &NewArgs, out: &mut Out<'_>) -> Result<Ending, CommandError> {
     let files = files(name, &source);
     for (file, text) in &files {
         let path = folder.path().join(file);
-        let written = fs::create_dir_all(path.parent().unwrap_or(folder.path()));
-        let written = written.and_then(|()| fs::write(&path, text));
+        let written = fs::create_dir_all(path.parent().unwrap_or(folder.path()))
+            .and_then(|()| fs::write(&path, text));
         written.map_err(|error| CommandError::not_written(&args.folder.join(file), &error))?;
     }
     let folder = folder.finish()?;
@@ -131,12 +131,13 @@ impl Source {
                 });
         };
         let root = std::path::absolute(folder).unwrap_or_else(|_| folder.clone());
-        match root.join("crates/cuda_std/Cargo.toml").is_file() {
-            true => Ok(Source::Path(root)),
-            false => Err(CommandError::Input(format!(
+        if root.join("crates/cuda_std/Cargo.toml").is_file() {
+            Ok(Source::Path(root))
+        } else {
+            Err(CommandError::Input(format!(
                 "--path {}: is not a copy of the course's repository: it has no crates/cuda_std",
                 folder.display()
-            ))),
+            )))
         }
     }
 
@@ -152,8 +153,10 @@ impl Source {
 
 /// The crate's name, if it may be one.
 fn name(folder: &Path) -> Result<&str, CommandError> {
-    let name = folder.file_name().and_then(|name| name.to_str());
-    let name = name.unwrap_or_default();
+    let name = folder
+        .file_name()
+        .and_then(|name| name.to_str())
+        .unwrap_or_default();
     let is_word = name.starts_with(|c: char| c.is_ascii_lowercase())
         && name
             .chars()

@@ -31,9 +31,10 @@ fn the_template_is_the_example() {
     while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(folder).unwrap() {
             let path = entry.unwrap().path();
-            match path.is_dir() {
-                true => folders.push(path),
-                false => names.push(path.strip_prefix(&root).unwrap().to_owned()),
+            if path.is_dir() {
+                folders.push(path)
+            } else {
+                names.push(path.strip_prefix(&root).unwrap().to_owned())
             }
         }
     }
@@ -77,8 +78,9 @@ fn a_crate_on_a_copy_of_the_repository() {
             manifest
                 .get("patch")
                 .and_then(|patch| patch.get("crates-io")),
-        ];
-        let tables = tables.into_iter().flatten();
+        ]
+        .into_iter()
+        .flatten();
         for (_, dependency) in tables.flat_map(|table| table.as_table_like().unwrap().iter()) {
             let Some(path) = dependency.get("path").and_then(|path| path.as_str()) else {
                 continue;

@@ -110,8 +110,11 @@ impl<'c> Grid<'c> {
         let first_width = self.first_width;
         let mut line = format!("{label:first_width$}");
         for (group, results) in self.groups.iter().zip(self.split(results)) {
-            let worst = results.iter().map(|result| result.status).max();
-            let worst = worst.unwrap_or(Status::Ok);
+            let worst = results
+                .iter()
+                .map(|result| result.status)
+                .max()
+                .unwrap_or(Status::Ok);
             let as_bad = results.iter().filter(|result| result.status == worst);
             let count = match as_bad.count() {
                 all if all == results.len() => String::new(),

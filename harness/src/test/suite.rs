@@ -131,8 +131,9 @@ pub fn run(
         let lacking =
             |error| memory_advice::failure(error, lab, lab.variants.first()).context(&label);
         let inputs = case.inputs().map_err(lacking)?;
-        let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
-        let expected = expected.map_err(lacking)?;
+        let expected = case
+            .reference_from(&inputs, Cpu::Serial, &NoProgress)
+            .map_err(lacking)?;
         let mut row = Vec::new();
         for column in columns {
             let (status, message) = test(lab, case.as_ref(), column, tuned, &inputs, &expected)

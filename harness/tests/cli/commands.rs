@@ -30,16 +30,20 @@ fn colours_only_where_they_are_wanted() {
 
 #[test]
 fn a_case_of_ones_own_on_the_cpu_and_the_emulated_device() {
-    let args = "test wave2d --device cpu,emulated --param n_x=37 --param n_y=53 --param steps=9";
-    let args: Vec<&str> = args.split(' ').collect();
+    let args: Vec<&str> =
+        "test wave2d --device cpu,emulated --param n_x=37 --param n_y=53 --param steps=9"
+            .split(' ')
+            .collect();
     insta::assert_snapshot!(run(&args));
 }
 
 #[test]
 fn without_a_gpu_tests_run_on_the_emulated_device() {
     for sanitize in ["--sanitize=on", "--sanitize=off"] {
-        let args = "test wave2d --param n_x=37 --param n_y=53 --param steps=9 --json";
-        let args: Vec<&str> = args.split(' ').chain([sanitize]).collect();
+        let args: Vec<&str> = "test wave2d --param n_x=37 --param n_y=53 --param steps=9 --json"
+            .split(' ')
+            .chain([sanitize])
+            .collect();
         let folder = tempfile::tempdir().unwrap();
         let output = harness(folder.path(), &args).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
@@ -206,8 +210,7 @@ fn scaling_on_emulated_devices_compares_results() {
 fn tune_explores_without_a_gpu_and_goes_on_where_it_was_cut_off() {
     let folder = tempfile::tempdir().unwrap();
     let tune = || {
-        let args = "tune wave2d shmem --device emulated --param n_x=130 --param n_y=70 --param steps=12 --table t.toml";
-        let args: Vec<&str> = args.split(' ').collect();
+        let args: Vec<&str> = "tune wave2d shmem --device emulated --param n_x=130 --param n_y=70 --param steps=12 --table t.toml".split(' ').collect();
         describe(&harness(folder.path(), &args).output().unwrap())
     };
     let file = folder.path().join("t.toml");

@@ -63,9 +63,10 @@ impl Case {
             case.before = fixture::digests(case.folder.path());
             return case;
         }
-        match path.is_dir() {
-            true => fs::remove_dir_all(&path).unwrap(),
-            false => fs::remove_file(&path).unwrap(),
+        if path.is_dir() {
+            fs::remove_dir_all(&path).unwrap()
+        } else {
+            fs::remove_file(&path).unwrap()
         }
         match by {
             Odd::Folder => fs::create_dir(&path).unwrap(),
@@ -95,7 +96,11 @@ impl Case {
             .arg(program.get_program())
             .args(line)
             .current_dir(self.folder.path())
-            .envs({ program.get_envs() }.filter_map(|(key, value)| Some((key, value?))))
+            .envs(
+                program
+                    .get_envs()
+                    .filter_map(|(key, value)| Some((key, value?))),
+            )
             .env("TMPDIR", self.folder.path().join("tmp"))
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -139,8 +144,10 @@ impl Case {
         }
 
         let stderr = reader.join().unwrap();
-        let code = status.code().or(status.signal().map(|signal| 128 + signal));
-        let code = code.unwrap();
+        let code = status
+            .code()
+            .or(status.signal().map(|signal| 128 + signal))
+            .unwrap();
         assert!(
             DOCUMENTED.contains(&code),
             "{shown}: ends with {code}: {stderr}"
@@ -271,7 +278,9 @@ fn every_command_and_every_path_has_a_row() {
 fn no_output_replaces_an_input() {
     let case = Case::new();
     for row in TABLE {
-        let inputs: Vec<&str> = { row.words().into_iter() }
+        let inputs: Vec<&str> = row
+            .words()
+            .into_iter()
             .flat_map(|word| match word {
                 Word::Input(_, "sub") => vec!["sub/kernels.rs", "sub/launch.rs"],
                 Word::Input(_, "class") => vec!["class/ada/kernels.rs"],

@@ -147,11 +147,12 @@ fn a_bundle_is_timed_without_compilers() {
     let output = elsewhere(&[&timed[..], &own].concat());
     assert_eq!(output.status.code(), Some(0), "{}", describe(&output));
     let text = String::from_utf8_lossy(&output.stdout);
-    let row = text.lines().find(|line| line.contains("./own.bundle"));
-    let row = row.unwrap_or_else(|| panic!("{text}"));
+    let row = text
+        .lines()
+        .find(|line| line.contains("./own.bundle"))
+        .unwrap_or_else(|| panic!("{text}"));
     // Without a GPU it is counted: launches, instructions, lanes, sectors, coalesced.
-    let figures = row.split_whitespace().skip(1);
-    let figures: Result<Vec<f64>, _> = figures.map(str::parse).collect();
+    let figures: Result<Vec<f64>, _> = row.split_whitespace().skip(1).map(str::parse).collect();
     assert_eq!(figures.map(|figures| figures.len()), Ok(5), "{text}");
 
     let said = |args: &[&str]| describe(&elsewhere(&[args, &own].concat()));

@@ -28,8 +28,9 @@ fn ends(kernel: &str, script: &str) -> (i32, String) {
     let text = describe(&output);
     let said = String::from_utf8(output.stdout).unwrap();
     let verdict = said.lines().rfind(|line| line.starts_with("emulate: "));
-    let verdict = verdict.unwrap_or_else(|| panic!("no verdict: {text}"));
-    let verdict = verdict.replace(folder.path().to_str().unwrap(), "FOLDER");
+    let verdict = verdict
+        .unwrap_or_else(|| panic!("no verdict: {text}"))
+        .replace(folder.path().to_str().unwrap(), "FOLDER");
     (output.status.code().unwrap(), verdict)
 }
 

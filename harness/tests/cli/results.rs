@@ -114,7 +114,8 @@ fn table(cases: &[Value]) -> String {
          |---|---|---:|---:|---:|---:|\n",
     );
     for (lab, case, name, variants) in ROWS {
-        let found = { cases.iter() }
+        let found = cases
+            .iter()
             .rfind(|one| one["lab"] == lab && one["case"] == case)
             .unwrap_or_else(|| panic!("{lab}: no case {case}"));
         let rows = || {

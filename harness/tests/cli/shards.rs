@@ -97,8 +97,9 @@ fn a_machine_without_the_device_writes_the_summary() {
     let kept = run_words(&words(&name));
     assert_eq!(kept.replace("  (kept)", ""), whole.replace("  (kept)", ""));
     let path = folder.path("results");
-    let none = run_words(&words("H100")).replace(path.to_str().unwrap(), "DIR/results");
-    let none = none.replace(&name, "NAME");
+    let none = run_words(&words("H100"))
+        .replace(path.to_str().unwrap(), "DIR/results")
+        .replace(&name, "NAME");
     insta::assert_snapshot!(none, @r"
 exit code: 2
 --- stderr ---

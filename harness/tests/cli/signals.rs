@@ -79,8 +79,7 @@ fn a_signal_leaves_nothing_of_an_unfinished_file() {
 fn a_signal_before_the_first_result_leaves_a_document_without() {
     let folder = tempfile::tempdir().unwrap();
     // Far too large to finish.
-    let args = "perf wave2d --device cpu --param n_x=3000 --param n_y=3000 --param steps=4000000 --json=p.json";
-    let args: Vec<&str> = args.split(' ').collect();
+    let args: Vec<&str> = "perf wave2d --device cpu --param n_x=3000 --param n_y=3000 --param steps=4000000 --json=p.json".split(' ').collect();
     let mut command = harness(folder.path(), &args);
     let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
     // Its first words say that the measurement has begun, and what a signal finds.

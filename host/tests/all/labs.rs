@@ -10,9 +10,6 @@ use lab::{CaseParams, Cpu, Lab};
 use rayon::prelude::*;
 use terminal::progress::NoProgress;
 
-#[path = "../../crates/cuda/tests/gpu/mod.rs"]
-mod gpu;
-
 #[test]
 fn every_variant_passes_on_the_emulated_device() {
     cases().into_par_iter().for_each(|(lab, number)| {
@@ -22,7 +19,7 @@ fn every_variant_passes_on_the_emulated_device() {
 
 #[test]
 fn every_variant_passes_on_cuda() {
-    if let Some(device) = gpu::device() {
+    if let Some(device) = crate::gpu::device() {
         for (lab, number) in cases() {
             pass(device, lab, number);
         }

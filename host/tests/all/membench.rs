@@ -3,9 +3,6 @@
 
 use host::membench::LAB;
 
-#[path = "../../crates/cuda/tests/gpu/mod.rs"]
-mod gpu;
-
 mod on_a_gpu {
     use device::Device;
     use host::matadd;
@@ -17,11 +14,11 @@ mod on_a_gpu {
     use terminal::progress::NoProgress;
     use test_support::{Need, skip};
 
-    use super::gpu;
-
     #[test]
     fn latencies_rise_from_level_to_level() {
-        let Some(device) = gpu::device() else { return };
+        let Some(device) = crate::gpu::device() else {
+            return;
+        };
         let options = LatencyOptions {
             footprints_bytes: (0..=8).map(|step| 1024 << (2 * step)).collect(),
             loads: 1 << 12,
@@ -46,7 +43,9 @@ mod on_a_gpu {
 
     #[test]
     fn bandwidths_are_measured() {
-        let Some(device) = gpu::device() else { return };
+        let Some(device) = crate::gpu::device() else {
+            return;
+        };
         let options = BandwidthOptions {
             device_bytes: 1 << 26,
             passes: 64,
@@ -60,7 +59,9 @@ mod on_a_gpu {
 
     #[test]
     fn the_driver_computes_the_same_occupancy() {
-        let Some(device) = gpu::device() else { return };
+        let Some(device) = crate::gpu::device() else {
+            return;
+        };
         let capability = device.info().compute_capability.unwrap();
         let Some(known) = Gpu::of_capability(capability) else {
             return skip(
@@ -94,7 +95,9 @@ mod on_a_gpu {
 
     #[test]
     fn threads_own_the_same_elements_as_on_the_emulated_device() {
-        let Some(device) = gpu::device() else { return };
+        let Some(device) = crate::gpu::device() else {
+            return;
+        };
         let emulated = device::EmulatedDevice::default();
         for variant in &matadd::LAB.variants {
             let map = |device: &dyn Device| matadd::check_index(device, variant, 67, 41).unwrap();

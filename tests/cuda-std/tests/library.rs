@@ -243,7 +243,9 @@ fn floats_of_16_bits_have_the_same_bits_everywhere() {
             }
         })
         .collect();
-    let expected: Vec<u32> = { y.iter().enumerate() }
+    let expected: Vec<u32> = y
+        .iter()
+        .enumerate()
         .flat_map(|(x, y)| halves(x as u32, *y))
         .collect();
     let mut launch = Launch::new();

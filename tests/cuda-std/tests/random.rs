@@ -47,10 +47,11 @@ fn random_functions_give_the_same_everywhere() {
         let optimised = Module::from_static("std_random", optimised);
         let unoptimised = Module::from_static("std_random", unoptimised);
         // A GPU's driver would take minutes for the PTX of -O0.
-        let runs = { devices.iter() }
+        let runs: Vec<_> = devices
+            .iter()
             .map(|device| (device.as_ref(), "-O3", &optimised))
-            .chain([(&emulated as &dyn Device, "-O0", &unoptimised)]);
-        let runs: Vec<_> = runs.collect();
+            .chain([(&emulated as &dyn Device, "-O0", &unoptimised)])
+            .collect();
         let (functions, on_host) = ON_HOST[number];
         for &function in functions {
             let pairs = numbers.a.iter().zip(&numbers.b);

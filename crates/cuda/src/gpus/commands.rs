@@ -245,9 +245,13 @@ impl<'d> Commands<'d> {
                         param.map_or(self.values.len(), |param| value_of(*param))
                     };
                     let values = &self.values[value(params)..value(end)];
-                    let shape = config.grid.into_iter().chain(config.block);
-                    let shape = shape.chain(config.cluster);
-                    let shape = shape.chain([config.shared_mem_bytes]).map(u64::from);
+                    let shape = config
+                        .grid
+                        .into_iter()
+                        .chain(config.block)
+                        .chain(config.cluster)
+                        .chain([config.shared_mem_bytes])
+                        .map(u64::from);
                     let head = [0, function as u64].into_iter().chain(shape);
                     head.chain(values.iter().copied()).collect()
                 }

@@ -61,8 +61,8 @@ impl Digesting {
             &raw mut count,
             &raw mut key,
             &raw mut sums,
-        ];
-        let params = params.map(|param| param.cast::<c_void>());
+        ]
+        .map(|param| param.cast::<c_void>());
         let kernel = self.module.kernel("digest")?;
         // SAFETY: the kernel has these four parameters, of 8 bytes each. It reads this number of
         // words of `memory`, and adds to two numbers in `sums`. Both live until the stream has

@@ -90,9 +90,10 @@ impl CudaDevice {
 
     /// Its name for messages, with its number where there are several.
     pub(super) fn named(&self, are_several: bool) -> String {
-        match are_several {
-            true => format!("cuda:{} ({})", self.info.ordinal, self.info.name),
-            false => self.info.name.clone(),
+        if are_several {
+            format!("cuda:{} ({})", self.info.ordinal, self.info.name)
+        } else {
+            self.info.name.clone()
         }
     }
 

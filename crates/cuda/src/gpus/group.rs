@@ -56,8 +56,9 @@ impl CudaGroup {
             });
             reaches.collect::<Result<Vec<bool>, DriverError>>()
         };
-        let reaches = (0..gpus.len()).map(of);
-        let reaches = reaches.collect::<Result<_, DriverError>>()?;
+        let reaches = (0..gpus.len())
+            .map(of)
+            .collect::<Result<_, DriverError>>()?;
         Ok(CudaGroup {
             share: Share::whole(gpus.len() as u32),
             gpus,
@@ -84,7 +85,9 @@ impl CudaGroup {
         for gpu in &self.gpus {
             gpu.enter()?;
         }
-        let mut enters: Vec<_> = { self.gpus.iter() }
+        let mut enters: Vec<_> = self
+            .gpus
+            .iter()
             .map(|gpu| {
                 move || {
                     // A context that was current can be made so again.
@@ -92,12 +95,15 @@ impl CudaGroup {
                 }
             })
             .collect();
-        let members = share.own.clone().zip(&mut enters);
-        let members = members.map(|(rank, enter)| Member {
-            rank: rank as usize,
-            enter,
-        });
-        let mut members: Vec<Member<'_>> = members.collect();
+        let mut members: Vec<Member<'_>> = share
+            .own
+            .clone()
+            .zip(&mut enters)
+            .map(|(rank, enter)| Member {
+                rank: rank as usize,
+                enter,
+            })
+            .collect();
         let comms = Comm::init_several(&nccl, share.all as usize, &id, &mut members, LONGEST)?;
         let comms = Arc::new(comms);
         let to_abort = Arc::downgrade(&comms);

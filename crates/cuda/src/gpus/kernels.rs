@@ -25,8 +25,11 @@ impl<'d> Gpu<'d> {
         module: Arc<LoadedModule>,
         plan: &Plan,
     ) -> Result<Gpu<'d>, DeviceError> {
-        let kernels = plan.kernels().iter().map(|kernel| module.kernel(kernel));
-        let kernels = kernels.collect::<Result<Vec<Kernel>, DriverError>>()?;
+        let kernels = plan
+            .kernels()
+            .iter()
+            .map(|kernel| module.kernel(kernel))
+            .collect::<Result<Vec<Kernel>, DriverError>>()?;
         allow_shared_memory(plan, &kernels)?;
         allow_clusters(plan, &kernels)?;
         Ok(Gpu {

@@ -201,8 +201,10 @@ pub fn check_target(module: &Module, device: &DeviceInfo) -> Result<(), DeviceEr
     let (Some(capability), Some(target)) = (device.compute_capability, module.target()) else {
         return Ok(());
     };
-    let needs = target["sm_".len()..].trim_end_matches(|c: char| !c.is_ascii_digit());
-    let needs: u32 = needs.parse().unwrap_or(0);
+    let needs: u32 = target["sm_".len()..]
+        .trim_end_matches(|c: char| !c.is_ascii_digit())
+        .parse()
+        .unwrap_or(0);
     let has = capability.0 * 10 + capability.1;
     let runs = match target.chars().last() {
         // Code for exactly this architecture, or for its family.

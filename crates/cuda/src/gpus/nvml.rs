@@ -165,8 +165,9 @@ mod tests {
 
     #[test]
     fn absence_is_an_ordinary_answer() {
-        let none = open_first(&["libno-such-nvml.so.1", "/no/such/libnvidia-ml.so.1"]);
-        let none = none.err().unwrap();
+        let none = open_first(&["libno-such-nvml.so.1", "/no/such/libnvidia-ml.so.1"])
+            .err()
+            .unwrap();
         insta::assert_snapshot!(none, @"no telemetry: libnvidia-ml.so.1 not found");
     }
 

@@ -70,8 +70,9 @@ impl Mailbox {
         // device writes them no more, but the compiler must not know what they were before.
         let word = |at: usize| unsafe { self.0.as_ptr().add(at).read_volatile() };
         let words = |at: usize| [word(at), word(at + 1), word(at + 2)];
-        let text = (TEXT..self.0.len()).flat_map(|at| word(at).to_le_bytes());
-        let text: Vec<u8> = text.collect();
+        let text: Vec<u8> = (TEXT..self.0.len())
+            .flat_map(|at| word(at).to_le_bytes())
+            .collect();
         let mut texts = text.split(|byte| *byte == 0).map(|text| {
             // A terminal obeys some characters.
             String::from_utf8_lossy(text).replace(char::is_control, " ")
@@ -141,9 +142,10 @@ impl Panic {
             have_it.collect()
         };
         let own = with_line(&|kernel| body(executable, kernel));
-        match own.is_empty() {
-            true => with_line(&|kernel| executable.positions(kernel)),
-            false => own,
+        if own.is_empty() {
+            with_line(&|kernel| executable.positions(kernel))
+        } else {
+            own
         }
     }
 }

@@ -54,7 +54,8 @@ impl Placement {
     /// Puts this process's commands on streams.
     pub fn new(plan: &Plan, share: &Share) -> Placement {
         let dependencies = plan.dependencies();
-        let devices: Vec<u32> = { plan.commands() }
+        let devices: Vec<u32> = plan
+            .commands()
             .map(|command| command.device(plan.buffers()))
             .collect();
         let is_urgent = urgent(plan, &dependencies, &devices);
@@ -127,7 +128,9 @@ impl Placement {
 /// Which commands another device waits for: copies to one, and what such a command, or one on
 /// another device, waits for directly.
 fn urgent(plan: &Plan, dependencies: &[Vec<u32>], devices: &[u32]) -> Vec<bool> {
-    let mut is_urgent: Vec<bool> = { plan.commands().zip(devices) }
+    let mut is_urgent: Vec<bool> = plan
+        .commands()
+        .zip(devices)
         .map(|(command, &device)| match command {
             Command::Copy(copy) => plan.buffers()[copy.dst.index()].device != device,
             _ => false,
@@ -221,10 +224,14 @@ impl Placing {
     /// The stream whose last command is the latest that the new one follows anyway; else a new one,
     /// or the one that has been still for longest.
     fn choose(&self, wanted: SideStreamUse, clock: &[u32], waits: &[u32]) -> usize {
-        let fitting = { self.placement.streams.iter().enumerate() }
+        let fitting: Vec<usize> = self
+            .placement
+            .streams
+            .iter()
+            .enumerate()
             .filter(|(_, stream)| **stream == wanted)
-            .map(|(stream, _)| stream);
-        let fitting: Vec<usize> = fitting.collect();
+            .map(|(stream, _)| stream)
+            .collect();
         let most = if wanted.is_wire { 1 } else { self.most };
         let followed = fitting.iter().copied().filter(|&stream| {
             let tail = self.tails[stream];

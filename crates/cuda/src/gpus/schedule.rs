@@ -142,11 +142,13 @@ impl Schedule {
             events,
         } = placement;
         for stage in plan.stages() {
-            let placed = stage.clone().filter_map(|position| {
-                let slot = slots[position].as_ref()?;
-                Some((position, slot))
-            });
-            let placed: Vec<(usize, &Slot)> = placed.collect();
+            let placed: Vec<(usize, &Slot)> = stage
+                .clone()
+                .filter_map(|position| {
+                    let slot = slots[position].as_ref()?;
+                    Some((position, slot))
+                })
+                .collect();
             let is_wire = |(_, slot): &&(usize, &Slot)| streams[slot.stream].is_wire;
             let wires: Vec<(usize, &Slot)> = placed.iter().filter(is_wire).copied().collect();
             for (position, slot) in &placed {

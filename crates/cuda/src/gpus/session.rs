@@ -225,9 +225,10 @@ impl Session for CudaSession<'_> {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, from) = (piece.offset as usize, &from.bytes()[piece.whole]);
             let stream = StreamRef::from(opened.stream());
-            let written = match is_large(from.len()) {
-                true => opened.staged(|staging| staging.write(buffer, offset, from, stream)),
-                false => buffer.write(offset, from),
+            let written = if is_large(from.len()) {
+                opened.staged(|staging| staging.write(buffer, offset, from, stream))
+            } else {
+                buffer.write(offset, from)
             };
             self.check(written)?;
         }
@@ -293,9 +294,10 @@ impl Session for CudaSession<'_> {
             let (buffer, opened) = self.enter_memory(piece.part)?;
             let (offset, to) = (piece.offset as usize, &mut to.bytes_mut()[piece.whole]);
             let stream = StreamRef::from(opened.stream());
-            let read = match is_large(to.len()) {
-                true => opened.staged(|staging| staging.read(to, buffer, offset, stream)),
-                false => buffer.read(offset, to),
+            let read = if is_large(to.len()) {
+                opened.staged(|staging| staging.read(to, buffer, offset, stream))
+            } else {
+                buffer.read(offset, to)
             };
             self.check(read)?;
         }
@@ -515,7 +517,8 @@ impl Session for CudaSession<'_> {
             })
             .ok_or_else(|| ValidationError::not_launched(&self.plan, kernel))?;
         // All GPUs have all kernels, not only the one that launches this one first.
-        let gpu = { device.checked_sub(self.share.own.start) }
+        let gpu = device
+            .checked_sub(self.share.own.start)
             .and_then(|device| self.gpus.get(device as usize))
             .unwrap_or(&self.gpus[0]);
         gpu.device.enter()?;

@@ -102,8 +102,9 @@ impl Staging {
         let mut before: Option<(usize, Range<usize>)> = None;
         let mut starts = (0..len).step_by(PIECE).enumerate();
         loop {
-            let next = starts.next();
-            let next = next.map(|(number, start)| (number, start..len.min(start + PIECE)));
+            let next = starts
+                .next()
+                .map(|(number, start)| (number, start..len.min(start + PIECE)));
             if let Some((number, at)) = &next {
                 let piece = &mut self.pieces[number % 2][..at.len()];
                 let from = memory.address_of(offset + at.start, at.len());

@@ -135,8 +135,10 @@ impl<'d> StreamSet<'d> {
                     enqueue(Work::Commands(first..commands.end.min(range.end), stream))?;
                 }
                 Action::Transfers(wires) => {
-                    let streams = wires.iter().map(|&(command, id)| (command, get(id).0));
-                    let streams: Vec<(usize, StreamRef<'_>)> = streams.collect();
+                    let streams: Vec<(usize, StreamRef<'_>)> = wires
+                        .iter()
+                        .map(|&(command, id)| (command, get(id).0))
+                        .collect();
                     enqueue(Work::Transfers(&streams))?;
                     // NCCL may have changed the context.
                     progress.device = None;

@@ -42,8 +42,8 @@ impl Expected {
         let mut outputs = Vec::new();
         let mut noise = Vec::new();
         for (name, reference) in reference {
-            let exact = find(oracle, name).expect("an oracle has the reference's outputs");
-            let exact = exact
+            let exact = find(oracle, name)
+                .expect("an oracle has the reference's outputs")
                 .as_slice::<f64>()
                 .expect("an oracle's outputs are f64");
             let exact_at = exact.par_iter().enumerate();

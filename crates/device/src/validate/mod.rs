@@ -156,9 +156,10 @@ fn check_shape(
         threads_per_block: limits.threads_per_block,
         static_shared_bytes: MAX_STATIC_SHARED_BYTES,
         shared_bytes: limits.shared_mem_per_block_bytes,
-        cluster_blocks: match config.non_portable_cluster {
-            true => LaunchLimits::MAX_CLUSTER_BLOCKS,
-            false => PORTABLE_CLUSTER_BLOCKS,
+        cluster_blocks: if config.non_portable_cluster {
+            LaunchLimits::MAX_CLUSTER_BLOCKS
+        } else {
+            PORTABLE_CLUSTER_BLOCKS
         },
         is_portable: !config.non_portable_cluster,
     };

@@ -15,7 +15,9 @@ const MARK: &str = "// cuda_std.requires ";
 
 /// Checks the conditions in the PTX that are `kernel`'s.
 pub(super) fn check(ptx: &str, kernel: &str, args: &[Arg], plan: &Plan) -> Result<(), LaunchFault> {
-    let conditions = { ptx.lines().take_while(|line| line.starts_with("//")) }
+    let conditions = ptx
+        .lines()
+        .take_while(|line| line.starts_with("//"))
         .filter_map(|line| {
             line.strip_prefix(MARK)?
                 .strip_prefix(kernel)?

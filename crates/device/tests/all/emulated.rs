@@ -2,6 +2,7 @@
 //! the line of a fault, and count.
 
 #[macro_use]
+#[path = "../suite/mod.rs"]
 mod suite;
 
 use device::run::reset;
@@ -11,7 +12,7 @@ use exit::ErrorKind;
 use plan::PlanError;
 use plan::{Arg, BufferId, LaunchConfig, Plan, args};
 
-static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
+static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));
 
 mod on_emulated {
     use device::EmulatedDevice;
@@ -109,9 +110,10 @@ fn dependence(
         let u = plan.buffer("u", Element::U32, 4);
         plan.fill(u, 0).unwrap();
         plan.fill(f, 0).unwrap();
-        match as_independent {
-            true => plan.independent(|plan| record(plan, f, u)).unwrap(),
-            false => record(&mut plan, f, u).unwrap(),
+        if as_independent {
+            plan.independent(|plan| record(plan, f, u)).unwrap()
+        } else {
+            record(&mut plan, f, u).unwrap()
         }
         plan
     };

@@ -1,5 +1,6 @@
 //! Plans over several devices, on emulated ones.
 
+#[path = "../several/mod.rs"]
 mod several;
 
 use std::sync::Arc;
@@ -148,8 +149,11 @@ fn processes_that_share_the_devices_have_the_results_of_one() {
         let results: Vec<Vec<u32>> = std::thread::scope(|scope| {
             let rank = |rank: usize| {
                 let own = rank * each..(rank + 1) * each;
-                let links = links[own.clone()].iter().cloned();
-                let links = links.map(|link| Arc::new(link) as Arc<dyn Link>).collect();
+                let links = links[own.clone()]
+                    .iter()
+                    .cloned()
+                    .map(|link| Arc::new(link) as Arc<dyn Link>)
+                    .collect();
                 let share = Share {
                     own: own.start as u32..own.end as u32,
                     all: devices as u32,

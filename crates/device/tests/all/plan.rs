@@ -223,18 +223,19 @@ fn independent_commands_are_a_group() {
     // Commands kept, replaced by one or left out stay independent; several that replace one may
     // not be.
     let mut left_out = 0;
-    let fewer = plan.map(|new, command| match command {
-        Command::Copy(_) => {
-            left_out += 1;
-            Ok(())
-        }
-        Command::Launch(launch) if launch.kernel == "next" => {
-            new.push(command)?;
-            new.push(command)
-        }
-        _ => new.push(command),
-    });
-    let fewer = fewer.unwrap();
+    let fewer = plan
+        .map(|new, command| match command {
+            Command::Copy(_) => {
+                left_out += 1;
+                Ok(())
+            }
+            Command::Launch(launch) if launch.kernel == "next" => {
+                new.push(command)?;
+                new.push(command)
+            }
+            _ => new.push(command),
+        })
+        .unwrap();
     assert_eq!((left_out, fewer.groups()), (4, &[1..3, 5..7][..]));
     let more = plan.map(|new, command| match command {
         Command::Launch(launch) if launch.kernel == "inner" => {
@@ -431,8 +432,7 @@ proptest! {
             .map(|arg| arg.with_buffer(own))
             .collect();
         for (grid, block, shared_mem_bytes) in extents {
-            let config = LaunchConfig::new((grid, block), block).with_shared_mem_bytes(shared_mem_bytes);
-            let config = config.with_cluster((block, 1 + block % 3));
+            let config = LaunchConfig::new((grid, block), block).with_shared_mem_bytes(shared_mem_bytes).with_cluster((block, 1 + block % 3));
             plan.launch(&format!("k{name}"), config, args.clone()).unwrap();
         }
         plan.copy_range(u, 3, u, 0, 3).unwrap();

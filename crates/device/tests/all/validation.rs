@@ -6,7 +6,7 @@ use device::{Element, Error, Module};
 use exit::ErrorKind;
 use plan::{Arg, LaunchConfig, Plan, args};
 
-static KERNELS: Module = Module::from_static("kernels", include_str!("kernels.ptx"));
+static KERNELS: Module = Module::from_static("kernels", include_str!("../kernels.ptx"));
 
 /// The message about a plan with one launch; `u` is a buffer of 8 u32.
 fn refusal(

@@ -1,4 +1,4 @@
-//! Duties of a device that is several of them: `groups.rs` of this crate tries them on emulated
+//! Duties of a device that is several of them: `all/groups.rs` of this crate tries them on emulated
 //! devices, `devices.rs` of the crate `cuda` on GPUs.
 #![allow(dead_code)] // Each test program uses a part of it.
 
@@ -26,7 +26,8 @@ pub fn slabs(plan: &mut Plan, devices: u64, len: u64) -> Slabs {
         rows,
         columns: 0..1,
     };
-    let parts: Vec<Part> = { (0..).zip(&shares) }
+    let parts: Vec<Part> = (0..)
+        .zip(&shares)
         .map(|(device, share)| Part {
             device,
             holds: rect(share.start - 1..share.end + 1),

@@ -1,4 +1,4 @@
-//! One suite of duties of every device: `emulated.rs` of this crate tries it on the emulated
+//! One suite of duties of every device: `all/emulated.rs` of this crate tries it on the emulated
 //! device, `devices.rs` of the crate `cuda` on a GPU.
 
 // No snapshots here: each would be taken twice, once on each device.

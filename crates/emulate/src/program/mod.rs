@@ -50,8 +50,8 @@ pub(crate) fn run(args: &EmulateArgs, out: &mut Out<'_>) -> Result<Ending, Comma
         let record = RecordFile::new().map_err(unrecorded)?;
         let name = record.name().map_err(unrecorded)?;
         library.set(settings(args, name, *order))?;
-        let ended = processes::run(&mut command(args, &library));
-        let ended = ended.map_err(|error| start::failed(&args.program[0], &error))?;
+        let ended = processes::run(&mut command(args, &library))
+            .map_err(|error| start::failed(&args.program[0], &error))?;
         let mut run = Run {
             order: *order,
             exit_code: Some(ended.code),
@@ -186,8 +186,12 @@ impl Drop for Library {
 /// The driver's settings for a run with this record and order.
 fn settings(args: &EmulateArgs, record: String, order: u32) -> Vec<Setting> {
     // The driver knows checks by the names that they have on the command line.
-    let checks = { args.check.iter() }.filter_map(ValueEnum::to_possible_value);
-    let checks: Vec<String> = checks.map(|check| check.get_name().to_owned()).collect();
+    let checks: Vec<String> = args
+        .check
+        .iter()
+        .filter_map(ValueEnum::to_possible_value)
+        .map(|check| check.get_name().to_owned())
+        .collect();
     let flag = |is_on: bool| u8::from(is_on).to_string();
     vec![
         ("EMULATED_DRIVER_DEVICES", args.devices.to_string()),
@@ -218,7 +222,7 @@ fn command(args: &EmulateArgs, library: &Library) -> Command {
         .env("LD_LIBRARY_PATH", path)
         // It would hide devices.
         .env_remove("CUDA_VISIBLE_DEVICES")
-        .envs({ library.settings.iter() }.map(|(name, value)| (name, value)));
+        .envs(library.settings.iter().map(|(name, value)| (name, value)));
     command
 }
 
@@ -297,10 +301,10 @@ mod tests {
     #[test]
     fn both_names_are_one_file_where_the_library_must_be_copied() {
         let library = Library::place(Path::new("/proc/version")).expect("it is placed");
-        let files = library
+        let files: std::collections::BTreeSet<PathBuf> = library
             .files()
-            .map(|file| std::fs::canonicalize(file).expect("it is there"));
-        let files: std::collections::BTreeSet<PathBuf> = files.collect();
+            .map(|file| std::fs::canonicalize(file).expect("it is there"))
+            .collect();
         assert_eq!(files.len(), 1, "{files:?}");
     }
 

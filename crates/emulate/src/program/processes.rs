@@ -49,10 +49,11 @@ pub(super) fn run(command: &mut Command) -> io::Result<Ended> {
     set_child_subreaper(Some(parent))?;
     let bind = move || {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        match getppid() == Some(parent) {
-            true => Ok(()),
+        if getppid() == Some(parent) {
+            Ok(())
+        } else {
             // The parent has ended before it could be told of.
-            false => Err(Errno::SRCH.into()),
+            Err(Errno::SRCH.into())
         }
     };
     // SAFETY: the child makes two system calls, and neither allocates nor locks.

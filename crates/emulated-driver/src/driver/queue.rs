@@ -64,7 +64,8 @@ impl Driver {
     }
 
     pub(crate) fn event(&mut self, event: Handle) -> Outcome<&mut Event> {
-        { self.events.get_mut(&event) }
+        self.events
+            .get_mut(&event)
             .filter(|known| !known.is_destroyed)
             .ok_or(Code::INVALID_HANDLE)
     }

@@ -206,7 +206,8 @@ fn of_variant(
     let mut session = device.prepare(&variant.module, &plan)?;
     run_once(session.as_mut(), &plan, &case.inputs()?)?;
     let reports = session.reports();
-    let names: Vec<&str> = { reports.iter() }
+    let names: Vec<&str> = reports
+        .iter()
         .map(|report| report.total.kernel.as_str())
         .collect();
     let (resources, reason) = resources(&variant.module, &names, toolkit);

@@ -73,9 +73,10 @@ pub fn compile(
     for &(variant, kernels) in &source.kernels {
         let peer = |ptx: &str, fuses: bool| CudaPeer {
             about: About {
-                language: match fuses {
-                    false => kernels.language.to_owned(),
-                    true => format!("{}, FMA", kernels.language),
+                language: if fuses {
+                    format!("{}, FMA", kernels.language)
+                } else {
+                    kernels.language.to_owned()
                 },
                 built_by: nvcc.names(build(fuses)),
                 lab: source.lab.name,

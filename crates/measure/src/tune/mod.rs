@@ -164,7 +164,10 @@ fn run_on(
             other => other,
         })?;
     let device = chosen.devices[0].device;
-    let path = { args.table.as_deref() }.map_or_else(tuned::path, Path::to_owned);
+    let path = args
+        .table
+        .as_deref()
+        .map_or_else(tuned::path, Path::to_owned);
     // An emulated device's counts, and a submission that changes, are of use where they were asked
     // for.
     let is_kept = args.table.is_some() || !is_emulated && !is_own;
@@ -268,8 +271,11 @@ impl Tuning<'_> {
         let title = format!("{} {}, {}", self.lab.name, variant.name, case.label());
         out.line(format!("{} on {gpu}", out.look().title(&title)))?;
         let entry = &self.table.entries[at];
-        let known = { variant.shapes.iter() }.filter(|shape| entry.has(shape));
-        let known = known.count();
+        let known = variant
+            .shapes
+            .iter()
+            .filter(|shape| entry.has(shape))
+            .count();
         let all = variant.shapes.len();
         if known > 0 {
             out.line(if known == all {

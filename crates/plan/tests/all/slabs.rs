@@ -62,7 +62,8 @@ fn run(plan: &Plan, slabs: &Slabs, start: &[u64], halo: u64) -> Vec<u64> {
     // Both fields hold the same in planes that are not computed.
     let is_split = slabs.devices().end > 1;
     let fields: Vec<Vec<usize>> = if is_split {
-        { plan.all_scattered().iter() }
+        plan.all_scattered()
+            .iter()
             .map(|scattered| scattered.parts.iter().map(|(id, _)| id.index()).collect())
             .collect()
     } else {

@@ -285,7 +285,7 @@ impl GlobalMemory {
         name: &str,
         map: impl FnOnce(u64) -> Option<&'static [AtomicU32]>,
     ) -> Option<u64> {
-        let base = { self.next }.next_multiple_of(alignment(bytes).max(PAGE_BYTES));
+        let base = self.next.next_multiple_of(alignment(bytes).max(PAGE_BYTES));
         let words = map(base).filter(|words| 4 * words.len() as u64 >= bytes)?;
         // The gap behind a buffer is at least a page.
         self.skip(base + bytes);

@@ -137,8 +137,10 @@ fn a_buffer_is_named_by_its_line() {
     let x = machine.buffer(&[1.0f32; 2]).unwrap();
     let y = machine.uninitialized::<f32>(2).unwrap();
     let arguments = args![1.0f32, x.slice(), &y];
-    let fault = machine.launch(&module, "axpy", &one(), arguments);
-    let fault = fault.unwrap_err().to_string();
+    let fault = machine
+        .launch(&module, "axpy", &one(), arguments)
+        .unwrap_err()
+        .to_string();
     let named = format!("buffer `2 x f32 of {}:", file!());
     assert!(fault.starts_with("uninitialized read"), "{fault}");
     assert!(fault.contains(&named), "{fault}");

@@ -354,8 +354,8 @@ fn types_that_no_driver_loads() {
     ];
     for (wrong, right) in pairs {
         let error = read(sm_90, "", wrong).expect_err(wrong);
-        let is_told = ["PTX has no `", "`mad` lacks its rounding"];
-        let is_told = is_told.map(|told| error.starts_with(&format!("8:1: {told}")));
+        let is_told = ["PTX has no `", "`mad` lacks its rounding"]
+            .map(|told| error.starts_with(&format!("8:1: {told}")));
         assert!(is_told.contains(&true), "{wrong}: {error}");
         let unsupported = read(sm_90, "", right).map(|read| read.unsupported().to_vec());
         assert_eq!(unsupported, Ok(vec![]), "{right}");

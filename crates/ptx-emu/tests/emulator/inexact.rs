@@ -109,8 +109,11 @@ fn errors_are_within_what_the_isa_states_and_follow_from_the_seed() {
 
 #[test]
 fn zero_infinity_and_nan_stay() {
-    let operands = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40];
-    let operands: Vec<f32> = operands.into_iter().cycle().take(64).collect();
+    let operands: Vec<f32> = [0.0, -0.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN, 1e-40]
+        .into_iter()
+        .cycle()
+        .take(64)
+        .collect();
     for instruction in [
         "rcp.approx.ftz.f32 %f2, %f1;",
         "lg2.approx.ftz.f32 %f2, %f1;",

@@ -101,9 +101,12 @@ fn each_lane_s_own_operands_count() {
         "add.u32 %r6, %r2, 200;\nshfl.sync.bfly.b32 %r10, %r6, 24, 31, -1;",
     );
     let out = in_every_order(|| launch(&body));
-    let expected = (0..32).map(|lane| match lane < 16 {
-        true => (lane ^ 16) + 200,
-        false => (lane ^ 24) + 100,
+    let expected = (0..32).map(|lane| {
+        if lane < 16 {
+            (lane ^ 16) + 200
+        } else {
+            (lane ^ 24) + 100
+        }
     });
     assert_eq!(out[..32], Vec::from_iter(expected));
     // Segments of eight below, the whole warp above.

@@ -230,8 +230,8 @@ fn a_wrong_body_costs_its_kernel_only() {
         machine.launch(&module, "good", &config, [0_u8; 0]).unwrap();
         let fault = machine
             .launch(&module, "bad", &config, [0_u8; 0])
-            .unwrap_err();
-        let fault = fault.to_string();
+            .unwrap_err()
+            .to_string();
         let expected = format!("kernel `bad` cannot run: {message}");
         assert!(fault.starts_with(&expected), "{fault}");
         let alone = two(body).replacen("good()\n{\nret;", "good()\n{\n= ;", 1);

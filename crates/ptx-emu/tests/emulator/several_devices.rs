@@ -53,26 +53,28 @@ fn sent(ptx: &str, devices: usize, schedule: Schedule) -> Result<(Vec<u32>, Vec<
     for &mail in &mail {
         machine.write(mail, &vec![0; bytes as usize]).unwrap();
     }
-    let launches = (0..devices).map(|device| {
-        let params = [
-            mail[device].to_le_bytes(),
-            mail[(device + 1) % 3].to_le_bytes(),
-        ];
-        let number = (10 + device as u32).to_le_bytes();
-        (
-            modules[device].clone(),
-            [&params.concat(), &number[..]].concat(),
-        )
-    });
-    let launches: Vec<_> = launches.collect();
+    let launches: Vec<_> = (0..devices)
+        .map(|device| {
+            let params = [
+                mail[device].to_le_bytes(),
+                mail[(device + 1) % 3].to_le_bytes(),
+            ];
+            let number = (10 + device as u32).to_le_bytes();
+            (
+                modules[device].clone(),
+                [&params.concat(), &number[..]].concat(),
+            )
+        })
+        .collect();
     let config = LaunchConfig {
         grid: [BLOCKS, 1, 1],
         block: [1; 3],
         shared_mem_bytes: 0,
         cluster: [1; 3],
     };
-    let report = machine.launch_together(&launches, "send", &config);
-    let report = report.map_err(|fault| fault.to_string())?;
+    let report = machine
+        .launch_together(&launches, "send", &config)
+        .map_err(|fault| fault.to_string())?;
     assert_eq!(report.blocks, devices as u64 * u64::from(BLOCKS));
     let word = |address: u64| {
         let mut word = [0; 4];

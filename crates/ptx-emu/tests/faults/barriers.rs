@@ -40,12 +40,13 @@ fn a_barrier_that_threads_return_before() {
 #[test]
 fn threads_that_exit_before_a_barrier_are_noted() {
     let body = "setp.ge.u32 %p1, %r2, 50;\n@%p1 ret;\n.loc 1 40 1\nbar.sync 0;\nbar.sync 0;";
-    let notes = (0..8).map(|seed| {
-        let kernel = launch(body).block(128).grid(3);
-        let report = kernel.schedule(Schedule::Random { seed }).report();
-        report.early_exit.expect("78 threads exit").to_string()
-    });
-    let mut notes: Vec<_> = notes.collect();
+    let mut notes: Vec<_> = (0..8)
+        .map(|seed| {
+            let kernel = launch(body).block(128).grid(3);
+            let report = kernel.schedule(Schedule::Random { seed }).report();
+            report.early_exit.expect("78 threads exit").to_string()
+        })
+        .collect();
     notes.dedup();
     assert_snapshot!(notes.join("\n"), @"kernel `k`: 78 threads of 128 had exited in block (0, 0, 0) when the others waited at the barrier at src/lab.rs:40 (PTX line 28). Exited threads count as arrived. Where that is not meant, put their work under a condition, and let all threads reach the barrier.");
     // All come; a number of threads is named; none waits; the check is off.

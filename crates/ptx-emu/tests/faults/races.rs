@@ -180,9 +180,12 @@ fn a_fence_of_another_warp() {
     ");
     // The thread that adds up learns of the count by a flag, without a fence of its own.
     let all = [(0, STORE), (0, FENCE), (0, COUNT), (0, FENCE), (1, SUM)];
-    let between = |from, to, step| match from == to {
-        true => "bar.sync 0;\n".to_owned(),
-        false => plain(from, to, step),
+    let between = |from, to, step| {
+        if from == to {
+            "bar.sync 0;\n".to_owned()
+        } else {
+            plain(from, to, step)
+        }
     };
     let fault = two_warps(&all, between).fault();
     assert!(fault.starts_with("race"), "{fault}");

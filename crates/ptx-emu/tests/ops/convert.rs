@@ -42,9 +42,10 @@ fn conversions() {
     check64("cvt.f64.f32 d, a32;", |a, _, _| {
         let bits = a as u32;
         let x = f32::from_bits(bits);
-        match x.is_nan() {
-            true => u64::from(bits >> 31) << 63 | 0x7ff8 << 48 | u64::from(bits & 0x7f_ffff) << 29,
-            false => f64::from(x).to_bits(),
+        if x.is_nan() {
+            u64::from(bits >> 31) << 63 | 0x7ff8 << 48 | u64::from(bits & 0x7f_ffff) << 29
+        } else {
+            f64::from(x).to_bits()
         }
     });
     check64("cvt.rn.f32.f64 d32, a; cvt.u64.u32 d, d32;", |a, _, _| {

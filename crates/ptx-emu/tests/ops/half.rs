@@ -40,9 +40,10 @@ fn nearest(x: f64, exponent_bits: u32) -> u32 {
     }
     let below = x.abs() - value(low, exponent_bits);
     // Infinity stands where the next number would.
-    let step = match high == infinity {
-        true => value(low, exponent_bits) - value(low - 1, exponent_bits),
-        false => value(high, exponent_bits) - value(low, exponent_bits),
+    let step = if high == infinity {
+        value(low, exponent_bits) - value(low - 1, exponent_bits)
+    } else {
+        value(high, exponent_bits) - value(low, exponent_bits)
     };
     let up = below > step / 2.0 || below == step / 2.0 && low & 1 == 1;
     (low + u32::from(up)) | if x.is_sign_negative() { 0x8000 } else { 0 }

@@ -181,7 +181,8 @@ mod tests {
     /// Names and numbers of instructions.
     fn counted(text: &str) -> Vec<(&str, u64)> {
         let kernels = kernels(text).unwrap_or_else(|error| panic!("{error}"));
-        { kernels.iter() }
+        kernels
+            .iter()
             .map(|kernel| (kernel.name, kernel.instructions))
             .collect()
     }

@@ -3,17 +3,15 @@
 //! `llc_*.ptx` come from the kernels in `llc.rs` by LLVM 22; `nvcc.ptx` is written by hand in the
 //! style of the CUDA compiler, and assembles with ptxas 13.5.
 
-mod common;
-
-use common::{Line, Listing};
+use crate::common::{Line, Listing};
 use ptx::*;
 
 fn llc_listing() -> Listing {
-    common::read(include_str!("data/llc_sm_80.ptx"))
+    crate::common::read(include_str!("../data/llc_sm_80.ptx"))
 }
 
 fn nvcc_listing() -> Listing {
-    common::read(include_str!("data/nvcc.ptx"))
+    crate::common::read(include_str!("../data/nvcc.ptx"))
 }
 
 fn llc() -> Program {
@@ -212,7 +210,7 @@ fn statics_have_their_bytes() {
 
 #[test]
 fn source_positions_lead_to_the_students_line() {
-    let listing = common::read(include_str!("data/llc_sm_90_lines.ptx"));
+    let listing = crate::common::read(include_str!("../data/llc_sm_90_lines.ptx"));
     let (program, body) = (&listing.program, listing.body("shared_shift"));
     let mut barriers = body.iter().filter(|line| line.text.starts_with("bar"));
     let barrier = barriers.next().unwrap();
@@ -328,12 +326,12 @@ fn undefined_functions_can_be_called() {
 #[test]
 fn the_outline_has_the_kernels_and_instructions_of_the_program() {
     for text in [
-        include_str!("data/llc_sm_80.ptx"),
-        include_str!("data/llc_sm_90_lines.ptx"),
-        include_str!("data/nvcc.ptx"),
-        include_str!("data/forms.ptx"),
+        include_str!("../data/llc_sm_80.ptx"),
+        include_str!("../data/llc_sm_90_lines.ptx"),
+        include_str!("../data/nvcc.ptx"),
+        include_str!("../data/forms.ptx"),
     ] {
-        let listing = common::read(text);
+        let listing = crate::common::read(text);
         let read: Vec<(String, u64)> = listing
             .program
             .kernels()

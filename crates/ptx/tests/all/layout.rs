@@ -1,14 +1,12 @@
 //! Names to slots, offsets and positions.
 
-mod common;
-
-use common::Listing;
+use crate::common::Listing;
 use ptx::*;
 
 const HEAD: &str = ".version 8.3\n.target sm_90\n.address_size 64\n";
 
 fn list(body: &str) -> Listing {
-    common::read(&format!("{HEAD}{body}"))
+    crate::common::read(&format!("{HEAD}{body}"))
 }
 
 fn parse(body: &str) -> Program {

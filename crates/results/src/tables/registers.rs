@@ -92,7 +92,9 @@ pub fn columns<'t, 'c>(table: Table<'t, Line<'c>>, us: &str) -> Table<'t, Line<'
 pub fn lines<'c>(rows: impl Iterator<Item = RowView<'c>>) -> Vec<Line<'c>> {
     let has_caps = |of: &RowView<'_>| {
         let same = |row: &&Row| row.device == of.row.device && variant(row) == variant(of.row);
-        { of.case.rows.iter() }
+        of.case
+            .rows
+            .iter()
             .filter(same)
             .any(|row| row.capped.is_some())
     };

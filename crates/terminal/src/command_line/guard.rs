@@ -32,8 +32,12 @@ pub fn guard(command: &Command, matches: &ArgMatches) -> Result<(), CommandError
 /// Claims the inputs, and finds the outputs, each with its flag.
 fn claim(command: &Command, matches: &ArgMatches, outputs: &mut Vec<(String, OutputPath)>) {
     for arg in command.get_arguments() {
-        let values = matches.try_get_raw(arg.get_id().as_str());
-        let values = values.ok().flatten().into_iter().flatten();
+        let values = matches
+            .try_get_raw(arg.get_id().as_str())
+            .ok()
+            .flatten()
+            .into_iter()
+            .flatten();
         let holds = arg.get_value_parser().type_id();
         if holds == TypeId::of::<OutputPath>() {
             // `-` is standard output.

@@ -32,7 +32,8 @@ fn main() {
         source += &writer.source;
         alike.entry(writer.large).or_default().push(function);
     }
-    let kernels: Vec<&[u64]> = { alike.values() }
+    let kernels: Vec<&[u64]> = alike
+        .values()
         .flat_map(|functions| functions.chunks(per_kernel(count)))
         .collect();
     let mut on_host = String::new();
@@ -60,7 +61,8 @@ fn per_kernel(count: u64) -> usize {
 
 /// A kernel of these functions, and the function that calls one of them.
 fn kernel(number: usize, functions: &[u64]) -> String {
-    let arms: String = { functions.iter() }
+    let arms: String = functions
+        .iter()
         .map(|function| format!("        {function} => f{function}(a, b),\n"))
         .collect();
     format!(

@@ -109,8 +109,12 @@ fn hash_arrays(hash: u64, (longs, words, bytes, floats): &Arrays, text: &Text) -
     longs.iter().for_each(|&long| hash.add(u128::from(long)));
     words.iter().for_each(|&word| hash.add(u128::from(word)));
     bytes.iter().for_each(|&byte| hash.add(byte as u128));
-    { floats.iter() }.for_each(|&float| hash.add(u128::from(bits_f32(float))));
-    { text.bytes().iter() }.for_each(|&byte| hash.add(u128::from(byte)));
+    floats
+        .iter()
+        .for_each(|&float| hash.add(u128::from(bits_f32(float))));
+    text.bytes()
+        .iter()
+        .for_each(|&byte| hash.add(u128::from(byte)));
     hash.0
 }
 

@@ -32,7 +32,9 @@ fn results(
 ) -> Vec<(String, HostBuffer)> {
     let mut launch = Launch::new();
     let threads = inputs[0].len();
-    let buffers: Vec<BufferId> = { inputs.iter().enumerate() }
+    let buffers: Vec<BufferId> = inputs
+        .iter()
+        .enumerate()
         .map(|(i, values)| launch.input(&format!("input{i}"), values.clone()))
         .collect();
     let out = launch.output("out", element, threads * per_thread);

@@ -38,8 +38,8 @@ fn slabs(steps: u32) -> Plan {
 fn the_seam_is_urgent_and_the_rest_is_not() {
     let placement = Placement::new(&slabs(50), &Share::whole(2));
     let slots = placement.slots[..6].iter().flatten();
-    let streams = slots.map(|slot| placement.streams[slot.stream]);
-    let streams: Vec<_> = streams
+    let streams: Vec<_> = slots
+        .map(|slot| placement.streams[slot.stream])
         .map(|stream| (stream.device, stream.is_urgent))
         .collect();
     assert_eq!(
@@ -96,7 +96,8 @@ fn check(
         .then_some(Action::Fork(side_streams));
     let join = schedule.forks_at_start.then_some(Action::Join);
     let mut forked = 0;
-    let actions = { fork.iter() }
+    let actions = fork
+        .iter()
         .chain(schedule.actions(range.clone()))
         .chain(&join);
     for action in actions {
@@ -224,7 +225,8 @@ fn one_device_has_one_stream_except_for_groups() {
     let plan = |lens: &[usize]| {
         let plan = groups(lens);
         let schedule = Schedule::new(&plan, &Share::whole(1));
-        let actions: Vec<Action> = { schedule.actions(0..plan.commands().len()) }
+        let actions: Vec<Action> = schedule
+            .actions(0..plan.commands().len())
             .cloned()
             .collect();
         (schedule, actions)

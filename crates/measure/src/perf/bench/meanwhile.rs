@@ -47,7 +47,9 @@ impl Bench<'_> {
         known: Option<NamedBuffers>,
     ) -> Meanwhile<'s> {
         let is_checked = self.check != CheckArg::None && !self.variants.is_empty();
-        let inputs_bytes = { inputs.into_iter().flatten() }
+        let inputs_bytes = inputs
+            .into_iter()
+            .flatten()
             .map(|(_, buffer)| buffer.bytes().len() as u64)
             .sum::<u64>();
         let cores = available_parallelism().map_or(1, usize::from);

@@ -105,7 +105,8 @@ impl Bench<'_> {
                 let judgements = place.stopwatch.time(Phase::Checks, || {
                     self.judge_by_fewer(&contenders, &firsts, device, &mut fields)
                 });
-                { judgements.into_iter() }
+                judgements
+                    .into_iter()
                     .map(|judgement| Ok(Judgement::of(judgement?)))
                     .collect()
             }

@@ -72,8 +72,9 @@ pub fn run(
     let outputs = Outputs::open(&args.json, args.html.as_deref(), results::report::of)?;
 
     let telemetry = joined.gpus.iter().map(|gpu| cuda::telemetry(gpu).ok());
-    let watches = telemetry.map(|opened| Watch::new(opened.map(Into::into)));
-    let watches: Vec<Watch> = watches.collect();
+    let watches: Vec<Watch> = telemetry
+        .map(|opened| Watch::new(opened.map(Into::into)))
+        .collect();
     let about = watches.first().and_then(Watch::about);
     let most = benches.iter().filter_map(|bench| bench.gpus.last());
     let smallest = most.min_by_key(|on| on.case.work().updates);

@@ -211,7 +211,9 @@ fn a_shape_that_was_found_is_used_and_said() {
     };
     let found = run("naive,twofold");
     assert_eq!(found.ending, Ok(Ending::Fine));
-    let shapes: Vec<Option<&str>> = { found.rows().iter() }
+    let shapes: Vec<Option<&str>> = found
+        .rows()
+        .iter()
         .map(|row| row.shape.as_deref())
         .collect();
     assert_eq!(shapes, [None, Some("x4")]);
@@ -222,7 +224,9 @@ fn a_shape_that_was_found_is_used_and_said() {
     assert!(found.text.contains(note), "{}", found.text);
     // The variant that was named is the one that is timed.
     let named = run("twofold@x1,twofold@x2");
-    let rows: Vec<(&str, Option<&str>)> = { named.rows().iter() }
+    let rows: Vec<(&str, Option<&str>)> = named
+        .rows()
+        .iter()
         .map(|row| (row.variant.as_str(), row.shape.as_deref()))
         .collect();
     assert_eq!(rows, [("twofold@x2", None), ("twofold@x1", None)]);

@@ -1,0 +1,6 @@
+//! All tests of the crate in one program, which is linked once.
+
+mod common;
+mod compilers;
+mod errors;
+mod layout;

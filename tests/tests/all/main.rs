@@ -1,0 +1,7 @@
+//! Tests of the project as a whole, in one program, which is linked once.
+
+mod container;
+mod facts;
+mod links;
+mod release;
+mod wave2d;
