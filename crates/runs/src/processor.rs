@@ -64,7 +64,7 @@ impl DeviceArg {
     }
 
     /// The device that is named, else the first GPU, else the CPU, or several GPUs; and the variant
-    /// that [`choose`] takes for the case there.
+    /// that [`choice::choose`] takes for the case there.
     ///
     /// # Errors
     ///
