@@ -108,11 +108,8 @@ mod tests {
                     plan.is_ok_and(|plan| plan.devices() == 2)
                 };
                 let cases = lab.small_cases();
-                assert!(
-                    cases.iter().any(|case| uses_two(case.as_ref())),
-                    "{}",
-                    several.name
-                );
+                let is_used = cases.iter().any(|case| uses_two(case.as_ref()));
+                assert!(is_used, "{}", several.name);
             }
             let several = several.map_or("none", |variant| &variant.name);
             used += &format!("{}: {}, on several {several}\n", lab.name, usual.name);

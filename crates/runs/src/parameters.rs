@@ -104,6 +104,15 @@ fn kept(name: String) -> &'static str {
     Box::leak(name.into_boxed_str())
 }
 
+/// A summary as texts of help begin.
+fn sentence(summary: &str) -> String {
+    let mut chars = summary.chars();
+    let first = chars.next();
+    first.map_or(String::new(), |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
 fn has_shape(lab: &Lab) -> bool {
     lab.extents.len() > 1
 }
@@ -143,7 +152,7 @@ impl<P: RunProblem> Args for Parameters<P> {
                 .value_parser(move |text: &str| extents(text, axes))
                 .help(format!(
                     "{} [default: {}]",
-                    summaries.join("; "),
+                    sentence(&summaries.join("; ")),
                     defaults.join(",")
                 ))
         });
@@ -151,7 +160,7 @@ impl<P: RunProblem> Args for Parameters<P> {
             Arg::new(parameter.name)
                 .long(kept(parameter.name.replace('_', "-")))
                 .value_name(kept(parameter.name.to_uppercase()))
-                .help(parameter.summary)
+                .help(sentence(parameter.summary))
                 .default_value(default::<P>(parameter))
         });
         command.args(shape).args(flags)

@@ -3,8 +3,6 @@
 
 use std::fmt::Write;
 
-use plan::Command;
-
 use super::draw::{Range, TILES};
 use super::{CaseSpec, LabSpec, embedded, embedded_files};
 
@@ -61,27 +59,12 @@ impl Drawn {
         extents.len() > 1 && extents.iter().all(|n| *n == extents[0])
     }
 
-    /// Whether a launch of the lab's first variant has several blocks along each axis, for many
-    /// steps.
+    /// Whether each axis has more than one block of a plain launch, for many steps: a warp's lanes
+    /// along one axis, at most 8 threads along the others.
     fn is_long_in_several_blocks(&self) -> bool {
-        if self.steps() <= 25 {
-            return false;
-        }
-        // A copy of the course without solutions has no blocks to look at.
-        let Some(first) = self.lab.variants.first() else {
-            return true;
-        };
-        let case = self.lab.case(&self.spec.params).unwrap();
-        let axes = case.axes(self.lab.outputs[0]).len();
-        let step = case.part(0, 1).expect("a case with steps has parts");
-        let plan = first.record(step.as_ref()).unwrap();
-        plan.commands().any(|command| match command {
-            Command::Launch(launch) => {
-                let grid = &launch.config.grid[..axes];
-                grid.iter().all(|blocks| *blocks > 1)
-            }
-            _ => false,
-        })
+        let extents = self.extents();
+        let has_blocks = extents.iter().all(|n| *n > 8) && extents.iter().any(|n| *n > 32);
+        self.steps() > 25 && has_blocks
     }
 }
 
