@@ -24,21 +24,31 @@ const BUFFER_BYTES: u64 = 4096;
 /// Texts of PTX: those of this workspace, and those of a folder.
 fn texts() -> Vec<String> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let own = ["ptx/tests/data", "ptx-emu/tests/ptx", "device/tests"].map(|path| crates.join(path));
+    let own = ["ptx/tests/data", "ptx-emu/tests", "device/tests"].map(|path| crates.join(path));
     let given = std::env::var_os("MUTATED_FOLDER").map(PathBuf::from);
     let mut texts = Vec::new();
     for folder in own.into_iter().chain(given) {
-        let mut files: Vec<_> = std::fs::read_dir(&folder)
-            .unwrap_or_else(|error| panic!("{}: {error}", folder.display()))
-            .map(|entry| entry.unwrap().path())
-            .filter(|path| path.extension().is_some_and(|extension| extension == "ptx"))
-            .collect();
+        let mut files = Vec::new();
+        find(&folder, &mut files);
         files.sort();
         let read = |path| std::fs::read(path).ok();
         let bytes = files.into_iter().filter_map(read);
         texts.extend(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()));
     }
     texts
+}
+
+/// Adds the files of PTX of a folder and of those in it.
+fn find(folder: &Path, files: &mut Vec<PathBuf>) {
+    let entries = std::fs::read_dir(folder);
+    let entries = entries.unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            find(&path, files);
+        } else if path.extension().is_some_and(|extension| extension == "ptx") {
+            files.push(path);
+        }
+    }
 }
 
 /// One change, or several, of a text.
