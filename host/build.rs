@@ -12,11 +12,12 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 fn main() {
     let out_dir = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     const ARCHS: [NvvmArch; 2] = [NvvmArch::Compute80, NvvmArch::Compute90];
-    let built = CudaBuilder::new("../kernels-gpu").build_groups(&out_dir, &ARCHS, lab_of);
-    let built = built.unwrap_or_else(|error| {
-        eprintln!("error: {error}");
-        std::process::exit(1);
-    });
+    let built = CudaBuilder::new("../kernels-gpu")
+        .build_groups(&out_dir, &ARCHS, lab_of)
+        .unwrap_or_else(|error| {
+            eprintln!("error: {error}");
+            std::process::exit(1);
+        });
     let [older, newer] = ARCHS.map(|arch| &built[&arch]);
     let mut modules = String::new();
     for (lab, newer) in newer {

@@ -111,16 +111,16 @@ impl Cli {
 
     /// Whether this process computes on all cores.
     fn computes(&self) -> bool {
-        match &self.command {
+        matches!(
+            &self.command,
             Command::Test(_)
-            | Command::Perf(_)
-            | Command::Tune(_)
-            | Command::Profile(_)
-            | Command::Counts(_)
-            | Command::Run(_)
-            | Command::Emulate(_) => true,
-            _ => false,
-        }
+                | Command::Perf(_)
+                | Command::Tune(_)
+                | Command::Profile(_)
+                | Command::Counts(_)
+                | Command::Run(_)
+                | Command::Emulate(_)
+        )
     }
 
     /// The use that the command has for submissions.

@@ -242,8 +242,8 @@ mod tests {
         let differ = with
             .iter()
             .zip(&without)
-            .filter(|(one, other)| one != other);
-        let differ = differ.count();
+            .filter(|(one, other)| one != other)
+            .count();
         assert_eq!(differ, fresh.len());
         assert!((FRESH - 5..=FRESH).contains(&differ), "{differ}");
     }

@@ -129,8 +129,10 @@ impl WriteField for Lattice {
 /// [`.vti`](https://docs.vtk.org/en/latest/vtk_file_formats/vtkxml_file_format.html), with the
 /// values appended in binary.
 fn write_vti(lattice: &Lattice, writer: &mut impl Write, values: &HostBuffer) -> io::Result<()> {
-    let extent = lattice.axes.map(|(points, _)| format!("0 {}", points - 1));
-    let extent = extent.join(" ");
+    let extent = lattice
+        .axes
+        .map(|(points, _)| format!("0 {}", points - 1))
+        .join(" ");
     let triple = |values: [f64; 3]| values.map(|value| value.to_string()).join(" ");
     let (name, origin, spacing) = (
         lattice.name,
@@ -254,8 +256,8 @@ impl FieldSeries {
             self.format.extension()
         );
         let _bar = Bar::spinner(format!("writing {file}"));
-        let values = device::check::find(fields, self.lattice.name);
-        let values = values.ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
+        let values = device::check::find(fields, self.lattice.name)
+            .ok_or_else(|| CommandError::Bug(format!("no field for {file}")))?;
         let field = self.folder.file(&file)?;
         written(field, |writer| {
             self.lattice.write(self.format, writer, values)

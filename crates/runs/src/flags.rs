@@ -30,8 +30,10 @@ impl<const N: usize> FromStr for Extents<N> {
 
 /// So many numbers with commas between them.
 pub fn extents(text: &str, axes: usize) -> Result<Vec<u32>, String> {
-    let extents = text.split(',').map(|part| part.trim().parse().ok());
-    let extents: Option<Vec<u32>> = extents.collect();
+    let extents: Option<Vec<u32>> = text
+        .split(',')
+        .map(|part| part.trim().parse().ok())
+        .collect();
     extents
         .filter(|extents| extents.len() == axes)
         .ok_or_else(|| format!("write {axes} numbers: {}", vec!["64"; axes].join(",")))

@@ -177,9 +177,10 @@ impl Report {
         configs: &[LaunchConfig],
         elements: Vec<Option<Owner>>,
     ) -> Report {
-        let launches = configs.iter();
-        let launches = launches.map(|config| [config.grid, config.block].map(|[x, y, _]| [x, y]));
-        let launches: Vec<_> = launches.collect();
+        let launches: Vec<_> = configs
+            .iter()
+            .map(|config| [config.grid, config.block].map(|[x, y, _]| [x, y]))
+            .collect();
         let [grid, block] = launches.first().copied().unwrap_or_default();
         Report {
             variant,
@@ -200,9 +201,12 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
         extents.all(|[_, rows]| rows == 1)
     };
     let [flat_grid, flat_block] = [is_flat(|launch| launch[0]), is_flat(|launch| launch[1])];
-    let short = |[x, y]: [u32; 2], is_flat: bool, between: &str| match is_flat {
-        true => x.to_string(),
-        false => format!("{x}{between}{y}"),
+    let short = |[x, y]: [u32; 2], is_flat: bool, between: &str| {
+        if is_flat {
+            x.to_string()
+        } else {
+            format!("{x}{between}{y}")
+        }
     };
     let mut headers = vec![("y \\ x".to_owned(), Align::Right)];
     headers.extend((0..n_x).map(|x| (x.to_string(), Align::Right)));
@@ -213,9 +217,10 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
             let Some(owner) = owner else {
                 return (NOBODYS.to_owned(), Tone::Bad);
             };
-            let launch = match several {
-                true => format!("{}/", owner.launch),
-                false => String::new(),
+            let launch = if several {
+                format!("{}/", owner.launch)
+            } else {
+                String::new()
             };
             let block_idx = short(owner.block_idx, flat_grid, ",");
             let thread_idx = short(owner.thread_idx, flat_block, ",");
@@ -224,17 +229,23 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
         let y = (y.to_string(), Tone::Normal);
         table.row(std::iter::once(y).chain(threads));
     }
-    let launches = report.launches.iter().map(|&[grid, block]| {
-        let blocks = match grid {
-            [1, 1] => "1 block".to_owned(),
-            _ => format!("{} blocks", short(grid, flat_grid, " x ")),
-        };
-        format!("{blocks} of {} threads", short(block, flat_block, " x "))
-    });
-    let launches: Vec<String> = launches.collect();
-    let axes = |is_flat: bool, name: &str| match is_flat {
-        true => format!("{name}.x"),
-        false => format!("{name}.x,{name}.y"),
+    let launches: Vec<String> = report
+        .launches
+        .iter()
+        .map(|&[grid, block]| {
+            let blocks = match grid {
+                [1, 1] => "1 block".to_owned(),
+                _ => format!("{} blocks", short(grid, flat_grid, " x ")),
+            };
+            format!("{blocks} of {} threads", short(block, flat_block, " x "))
+        })
+        .collect();
+    let axes = |is_flat: bool, name: &str| {
+        if is_flat {
+            format!("{name}.x")
+        } else {
+            format!("{name}.x,{name}.y")
+        }
     };
     let launch = if several { "launch/" } else { "" };
     let legend = format!(
@@ -244,9 +255,10 @@ fn render(report: &Report, n_x: usize, look: Look) -> String {
         axes(flat_block, "threadIdx"),
     );
     let is_left_out = report.elements.contains(&None);
-    let left_out = match is_left_out {
-        true => format!("\n  {NOBODYS} no thread stores this element"),
-        false => String::new(),
+    let left_out = if is_left_out {
+        format!("\n  {NOBODYS} no thread stores this element")
+    } else {
+        String::new()
     };
     let legend = look.wrapped(&legend, 2);
     format!("{legend}{left_out}\n\n{}", table.render(2))

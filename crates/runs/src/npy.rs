@@ -71,8 +71,12 @@ fn read_from<const N: usize>(
         }
     }
     let shape = entry(&header, "shape").unwrap_or_default();
-    let extents = shape.trim_matches(['(', ')']).split(',').map(str::trim);
-    let extents: Vec<&str> = extents.filter(|extent| !extent.is_empty()).collect();
+    let extents: Vec<&str> = shape
+        .trim_matches(['(', ')'])
+        .split(',')
+        .map(str::trim)
+        .filter(|extent| !extent.is_empty())
+        .collect();
     let shape: [&str; N] = extents
         .try_into()
         .map_err(|_| format!("its shape is {shape}; an array of {N} axes is needed"))?;
@@ -124,9 +128,10 @@ fn read_from<const N: usize>(
 fn entry<'h>(header: &'h str, key: &str) -> Option<&'h str> {
     let start = header.find(&format!("'{key}'"))? + key.len() + 2;
     let value = header[start..].trim_start().strip_prefix(':')?.trim_start();
-    let end = match value.starts_with('(') {
-        true => value.find(')')? + 1,
-        false => value.find([',', '}'])?,
+    let end = if value.starts_with('(') {
+        value.find(')')? + 1
+    } else {
+        value.find([',', '}'])?
     };
     Some(value[..end].trim())
 }

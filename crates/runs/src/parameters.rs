@@ -185,8 +185,9 @@ impl<P: RunProblem> FromArgMatches for Parameters<P> {
             }
         }
         let lab = P::lab();
-        let shape = has_shape(lab).then(|| matches.get_one::<Vec<u32>>(SHAPE).cloned());
-        let shape = shape.flatten();
+        let shape = has_shape(lab)
+            .then(|| matches.get_one::<Vec<u32>>(SHAPE).cloned())
+            .flatten();
         for (name, extent) in lab.extents.iter().zip(shape.iter().flatten()) {
             given.set(*name, extent);
         }

@@ -97,8 +97,9 @@ pub fn run(
     let problem = args.problem.problem()?;
     let stop = args
         .tolerance
-        .map(|tolerance| Stop::new(tolerance, args.check_every));
-    let stop = stop.transpose().map_err(of_flag)?;
+        .map(|tolerance| Stop::new(tolerance, args.check_every))
+        .transpose()
+        .map_err(of_flag)?;
     let processor = args.device.processor(&LAB, &problem, submitted)?;
     processor.compute(out, |processor, out| {
         solve(args, problem, stop.as_ref(), processor, out)
@@ -118,9 +119,10 @@ fn solve(
             "--tolerance: the change is looked at on one GPU; leave out --gpus".to_owned(),
         ));
     }
-    let file = match processor.is_first() {
-        true => args.file(problem.n())?,
-        false => None,
+    let file = if processor.is_first() {
+        args.file(problem.n())?
+    } else {
+        None
     };
 
     let (file, unfinished) = match file {

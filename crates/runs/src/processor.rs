@@ -87,9 +87,10 @@ impl DeviceArg {
             self.needs_several(lab)?;
         }
         // A copy without built-in solutions has no variant to run, and computes on the CPU.
-        let wanted = match own.is_none() && lab.variants.is_empty() {
-            true => self.on_cpu_alone()?,
-            false => self.device,
+        let wanted = if own.is_none() && lab.variants.is_empty() {
+            self.on_cpu_alone()?
+        } else {
+            self.device
         };
         let name = self.variant.as_deref().filter(|_| !lab.variants.is_empty());
         let named = match own {
@@ -177,9 +178,10 @@ impl Wish<'_> {
 
     /// The CPU, since it is named, or there is no GPU.
     fn on_cpu(&self, is_named: bool) -> Processor {
-        let why = match is_named {
-            true => "--device names it",
-            false => "this machine has no GPU that kernels run on, and --device names nothing else",
+        let why = if is_named {
+            "--device names it"
+        } else {
+            "this machine has no GPU that kernels run on, and --device names nothing else"
         };
         let mut lines = vec![format!(
             "the CPU computes the reference, and no variant: {why}"
@@ -222,8 +224,9 @@ impl Wish<'_> {
             ("lab", self.lab.name.to_owned()),
             ("variant", name.to_owned()),
             ("problem", problem),
-        ];
-        let facts = facts.map(|(name, value)| (name.to_owned(), value)).into();
+        ]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into();
         let wanted = self.wanted.unwrap_or(Wanted::Cuda(0));
         let kernels = variant.map_or(&self.lab.module, |variant| &variant.module);
         let (device, session) = super::ranks::meet(world, wanted, gpus, kernels, facts)?;
@@ -317,10 +320,7 @@ impl Processor {
         compute: impl FnOnce(&Processor, &mut Out<'_>) -> Result<Ending, CommandError>,
     ) -> Result<Ending, CommandError> {
         let mut nowhere = Out::new(std::io::sink(), out.look());
-        let out = match self.is_first() {
-            true => out,
-            false => &mut nowhere,
-        };
+        let out = if self.is_first() { out } else { &mut nowhere };
         let ended = match &self.explanation {
             Some(explanation) => explanation.print(out),
             None => compute(&self, out),

@@ -42,9 +42,10 @@ pub fn meet(
     facts: Vec<(String, String)>,
 ) -> Result<(Box<dyn Device>, Arc<Session>), CommandError> {
     let is_emulated = wanted == Wanted::Emulated;
-    let own = match is_emulated {
-        true => Vec::new(),
-        false => own_gpus(world, gpus)?,
+    let own = if is_emulated {
+        Vec::new()
+    } else {
+        own_gpus(world, gpus)?
     };
     let each = match (is_emulated, gpus) {
         (false, _) => own.len() as u32,

@@ -102,8 +102,10 @@ impl Receivers {
     /// A field that is not there, or not of `f32`.
     pub fn sample(&mut self, fields: &NamedBuffers) -> Result<(), BufferError> {
         let values: &[f32] = device::buffer::elements(fields, self.field)?;
-        let line = values[self.first as usize..].iter();
-        let line = line.step_by(self.stride as usize).take(self.len as usize);
+        let line = values[self.first as usize..]
+            .iter()
+            .step_by(self.stride as usize)
+            .take(self.len as usize);
         self.samples.extend(line);
         Ok(())
     }
@@ -306,8 +308,9 @@ mod tests {
 
     #[test]
     fn every_variant_records_what_the_cpu_does() {
-        let problem = Stencil25::with_shell([9, 10, 12], 7, 3).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 4.into() });
+        let problem = Stencil25::with_shell([9, 10, 12], 7, 3)
+            .unwrap()
+            .with_start(Start::Random { seed: 4.into() });
         let grid = problem.grid();
         for variant in LAB.variants.iter().filter(|variant| !variant.on_request) {
             for (every, first) in [(1, 0), (2, 3), (3, 0)] {

@@ -181,8 +181,8 @@ fn picture(samples: &[f32], width: usize) -> (Vec<u8>, (usize, usize)) {
         }
     }
     let size = (width.div_ceil(by_x), height.div_ceil(by_y));
-    let film = Film::new([size.0 as u32, size.1 as u32], |_, _| false, 1);
-    let mut film = film.expect("one small frame fits");
+    let mut film =
+        Film::new([size.0 as u32, size.1 as u32], |_, _| false, 1).expect("one small frame fits");
     film.push(&pixels);
     let picture = film.pictures().next();
     (picture.expect("one frame was pushed"), size)

@@ -118,9 +118,10 @@ pub fn run(
                 "--receivers: a seismogram is recorded on one GPU; leave out --gpus".to_owned(),
             ));
         }
-        let records = match processor.is_first() {
-            true => records(&problem, args, period, receivers)?,
-            false => Records::default(),
+        let records = if processor.is_first() {
+            records(&problem, args, period, receivers)?
+        } else {
+            Records::default()
         };
         timesteps::run(
             &problem,
@@ -201,11 +202,13 @@ fn with_model(
     }
     // The limit of a timestep is that of the file's speeds.
     let dt = parameters.given.get("dt").filter(|dt| *dt != "auto");
-    let dt = dt.map(|dt| {
-        let reason = "write a number of seconds, or auto";
-        dt.parse().map_err(|_| CaseError::invalid("dt", dt, reason))
-    });
-    let dt = dt.transpose().map_err(of_spacing)?;
+    let dt = dt
+        .map(|dt| {
+            let reason = "write a number of seconds, or auto";
+            dt.parse().map_err(|_| CaseError::invalid("dt", dt, reason))
+        })
+        .transpose()
+        .map_err(of_spacing)?;
     parameters.given.set("dt", "auto");
     let problem = parameters.case().map_err(of_model)?;
     let spacing = problem.spacing_m();

@@ -85,18 +85,20 @@ impl<'p, P: LabCase> Stepper<'p, P> {
         processor: &'p Processor,
         threads: Option<u32>,
     ) -> Result<Stepper<'p, P>, CommandError> {
-        let fields = problem.inputs();
-        let fields = fields
+        let fields = problem
+            .inputs()
             .map_err(|error| memory_advice::failure(error, processor.lab, processor.variant))?;
         let several = processor.device().filter(|device| device.count() > 1);
         if let Some((device, variant)) = several.zip(processor.variant) {
             uses_several(&problem, processor, variant, device)?;
         }
         // 0 lets rayon choose.
-        let cores = ThreadPoolBuilder::new().num_threads(threads.unwrap_or(0) as usize);
-        let cores = cores.build().map_err(|error| {
-            CommandError::Environment(format!("--threads: cannot start threads: {error}"))
-        })?;
+        let cores = ThreadPoolBuilder::new()
+            .num_threads(threads.unwrap_or(0) as usize)
+            .build()
+            .map_err(|error| {
+                CommandError::Environment(format!("--threads: cannot start threads: {error}"))
+            })?;
         let all = problem.timesteps().unwrap_or(0) as usize;
         let bar = Bar::new(format!("{} on {}", count(all, "timestep"), processor.name));
         Ok(Stepper {
@@ -337,15 +339,18 @@ fn uses_several(
     let devices = device.count();
     let steps = problem.timesteps().unwrap_or(0).min(1) as u32;
     let lab = processor.lab;
-    let plan = variant.record_for(part(problem, 0, steps).as_ref(), devices);
-    let plan = plan.map_err(|error| match (&error, device.processes()) {
-        // The number of devices is the command's, and no fault of a submission.
-        (Error::Plan(PlanError::Unsupported { .. }), 1) => {
-            CommandError::Input(format!("--gpus {devices}: {error}"))
-        }
-        (Error::Plan(PlanError::Unsupported { .. }), _) => CommandError::Input(error.to_string()),
-        _ => memory_advice::failure(error, lab, Some(variant)),
-    })?;
+    let plan = variant
+        .record_for(part(problem, 0, steps).as_ref(), devices)
+        .map_err(|error| match (&error, device.processes()) {
+            // The number of devices is the command's, and no fault of a submission.
+            (Error::Plan(PlanError::Unsupported { .. }), 1) => {
+                CommandError::Input(format!("--gpus {devices}: {error}"))
+            }
+            (Error::Plan(PlanError::Unsupported { .. }), _) => {
+                CommandError::Input(error.to_string())
+            }
+            _ => memory_advice::failure(error, lab, Some(variant)),
+        })?;
     match plan.devices() {
         1 => Err(CommandError::Input(format!(
             "--variant {}: it computes on one GPU; with --gpus leave --variant out, or see `harness list {}`",
@@ -453,8 +458,9 @@ mod tests {
 
     #[test]
     fn every_bit_is_compared() {
-        let problem = Wave3d::new([5, 6, 7], 4).unwrap();
-        let problem = problem.with_start(Start::Random { seed: 1.into() });
+        let problem = Wave3d::new([5, 6, 7], 4)
+            .unwrap()
+            .with_start(Start::Random { seed: 1.into() });
         let processor = processor(&host::wave3d::LAB, "--device=emulated");
         let mut stepper = Stepper::new(problem, &processor, None).unwrap();
         let mut comparison = Comparison::default();

@@ -134,16 +134,15 @@ fn rates(problem: &dyn LabCase, chunks: &[Chunk], processor: &Processor, out: &O
     });
     let mean = format!("{mean:.3e} {unit}/s, {spread}, without copies and output");
     let look = out.look();
-    match rows.len() <= MAX_ROWS {
-        true => format!(
+    if rows.len() <= MAX_ROWS {
+        format!(
             "{}\n\n{}",
             table.render(look, 2),
             look.wrapped(&format!("mean: {mean}"), 2)
-        ),
-        false => {
-            let chunks = grouped(rows.len() as u64);
-            look.wrapped(&format!("mean of {chunks} chunks: {mean}"), 2)
-        }
+        )
+    } else {
+        let chunks = grouped(rows.len() as u64);
+        look.wrapped(&format!("mean of {chunks} chunks: {mean}"), 2)
     }
 }
 
@@ -156,17 +155,18 @@ fn energy(chunks: &[Chunk]) -> Option<String> {
     let energies: Option<Vec<f64>> = chunks.iter().map(|chunk| chunk.energy_j).collect();
     let energy_j: f64 = energies.filter(|all| !all.is_empty())?.iter().sum();
     let time_s: f64 = chunks.iter().map(|chunk| chunk.times.median_s).sum();
-    Some(match time_s < LEAST_S {
-        true => format!(
+    Some(if time_s < LEAST_S {
+        format!(
             "  energy: not known of {} s: NVML counts in steps of up to 0.1 s; do more timesteps",
             three(time_s)
-        ),
-        false => format!(
+        )
+    } else {
+        format!(
             "  energy: {} kJ in {} s, of the whole GPU by NVML: {} W on average",
             three(energy_j / 1e3),
             three(time_s),
             three(energy_j / time_s)
-        ),
+        )
     })
 }
 

@@ -76,9 +76,10 @@ pub fn run(
     let is_compared = !args.device.no_check;
     processor.compute(out, |processor, out| {
         let chunks = chunks(args, problem.steps());
-        let records = match processor.is_first() {
-            true => records(&problem, args, chunks.len())?,
-            false => Records::default(),
+        let records = if processor.is_first() {
+            records(&problem, args, chunks.len())?
+        } else {
+            Records::default()
         };
         timesteps::run(&problem, processor, chunks, is_compared, records, out)
     })

@@ -43,11 +43,12 @@ pub struct SubmissionArg {
 ///
 /// [`CommandError::Input`] in a student's copy of the course.
 pub fn needs_solutions(labs: &[&Lab], what: &str, instead: &str) -> Result<(), CommandError> {
-    match has_solutions(labs) {
-        true => Ok(()),
-        false => Err(CommandError::Input(format!(
+    if has_solutions(labs) {
+        Ok(())
+    } else {
+        Err(CommandError::Input(format!(
             "{what}, and is the instructor's; {instead}"
-        ))),
+        )))
     }
 }
 
@@ -77,9 +78,10 @@ impl Submitted {
 
     /// Those of this lab.
     pub fn of(&self, lab: &Lab) -> &'static [Variant] {
-        match self.lab == lab.name {
-            true => self.variants,
-            false => &[],
+        if self.lab == lab.name {
+            self.variants
+        } else {
+            &[]
         }
     }
 }
@@ -221,11 +223,12 @@ pub fn one_solution(
 
 /// The error of a name that `--variant` gives. A folder has a flag of its own.
 fn unknown(error: CaseError, name: &str) -> CommandError {
-    match name.contains(std::path::is_separator) || Path::new(name).is_dir() {
-        true => CommandError::Input(format!(
+    if name.contains(std::path::is_separator) || Path::new(name).is_dir() {
+        CommandError::Input(format!(
             "--variant {name}: no variant has this name, and a folder is a submission: write --submission {name}"
-        )),
-        false => CommandError::from(error).context("--variant"),
+        ))
+    } else {
+        CommandError::from(error).context("--variant")
     }
 }
 
@@ -239,8 +242,10 @@ fn check_name(labs: &[&'static Lab], name: &str) -> Result<(), CaseError> {
     match labs.iter().find(has_base) {
         Some(lab) => lab.find(name).map(drop),
         None => {
-            let known = labs.iter().flat_map(|lab| &lab.variants);
-            let known = known.map(|variant| &*variant.name);
+            let known = labs
+                .iter()
+                .flat_map(|lab| &lab.variants)
+                .map(|variant| &*variant.name);
             Err(CaseError::unknown("variant", base, known))
         }
     }

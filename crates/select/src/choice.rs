@@ -66,9 +66,10 @@ impl<'d> On<'d> {
     /// Whether a variant can be taken since it wins. The emulated device has no times, and a
     /// winner on several devices is one only where one process has them all.
     fn has_winners(&self) -> bool {
-        match self.is_several {
-            true => !self.is_one_of_many,
-            false => self.info.kind == DeviceKind::Cuda,
+        if self.is_several {
+            !self.is_one_of_many
+        } else {
+            self.info.kind == DeviceKind::Cuda
         }
     }
 }

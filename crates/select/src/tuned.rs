@@ -426,10 +426,13 @@ fn read(
     let name = file.display().to_string();
     let (text, name) = match text(file) {
         Ok(text) => (text, name),
-        Err(error) if error.kind() == ErrorKind::NotFound => match file == path() {
-            true => (BUILT_IN.to_owned(), format!("{NAME} in this program")),
-            false => (String::new(), name),
-        },
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            if file == path() {
+                (BUILT_IN.to_owned(), format!("{NAME} in this program"))
+            } else {
+                (String::new(), name)
+            }
+        }
         Err(error) => {
             let why = unreadable(&error);
             return Err(CommandError::Input(format!("{name}: {why}")));
@@ -442,8 +445,10 @@ fn read(
         let remedy = "mend it, or delete the entry and run `harness tune` again";
         CommandError::Input(format!("{name}:{line}: {message}; {remedy}"))
     })?;
-    let entries = parsed.tuned.into_iter();
-    let entries = entries.map(|entry| (line(entry.span().start), entry.into_inner()));
+    let entries = parsed
+        .tuned
+        .into_iter()
+        .map(|entry| (line(entry.span().start), entry.into_inner()));
     Ok((entries.collect(), name))
 }
 

@@ -18,14 +18,13 @@ fn mentions(markdown: &str) -> Vec<String> {
         .filter_map(|line| line.trim().split("  ").next());
     let between_backticks = markdown.split('`').skip(1).step_by(2);
     let named = |text: &str| {
-        let plain = text.split_whitespace().collect::<Vec<_>>().join(" ");
         // A shell puts the class's number there.
-        let plain = plain
-            .replace("$(cat results/draw)", "1")
-            .split(" || ")
-            .next()?
-            .rsplit("&& ")
-            .next()?;
+        let said = text
+            .split_whitespace()
+            .collect::<Vec<_>>()
+            .join(" ")
+            .replace("$(cat results/draw)", "1");
+        let plain = said.split(" || ").next()?.rsplit("&& ").next()?;
         let ours = PROGRAM
             .iter()
             .find_map(|program| plain.strip_prefix(program))?;

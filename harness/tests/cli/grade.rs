@@ -428,7 +428,8 @@ fn a_name_may_be_any_bytes() {
 #[test]
 fn what_makes_no_sense() {
     let folder = Folder::new();
-    let bundle = folder.right("ada.bundle").to_str().unwrap();
+    let packed = folder.right("ada.bundle");
+    let bundle = packed.to_str().unwrap();
     let message = |args: &[&str]| {
         let printed = run(&[&["grade"], args].concat());
         let shown = printed.replace(folder.folder.path().to_str().unwrap(), "DIR");

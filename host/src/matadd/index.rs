@@ -154,11 +154,13 @@ pub struct Stores {
 pub fn stores(variant: &Variant, n_x: u32, n_y: u32) -> Result<Stores, Error> {
     let problem = MatAdd::new(n_x, n_y, 1)?;
     let plan = variant.record(&problem)?;
-    let configs = plan.commands().filter_map(|command| match command {
-        Command::Launch(launch) => Some(launch.config),
-        _ => None,
-    });
-    let configs: Vec<LaunchConfig> = configs.collect();
+    let configs: Vec<LaunchConfig> = plan
+        .commands()
+        .filter_map(|command| match command {
+            Command::Launch(launch) => Some(launch.config),
+            _ => None,
+        })
+        .collect();
     let inputs = problem.inputs()?;
     let stores = EmulatedDevice::default().stores(&variant.module, &plan, &inputs, "c")?;
     let owner = |(i, stored): (u32, Option<Stored>)| {

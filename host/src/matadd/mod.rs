@@ -103,8 +103,10 @@ impl MatAdd {
 
     /// The lab's own cases, each with a seed that is its number.
     fn numbered(shapes: &[(u32, u32)]) -> Vec<MatAdd> {
-        let cases = shapes.iter().zip(1..);
-        let cases = cases.map(|(&(n_x, n_y), seed)| MatAdd::new(n_x, n_y, seed));
+        let cases = shapes
+            .iter()
+            .zip(1..)
+            .map(|(&(n_x, n_y), seed)| MatAdd::new(n_x, n_y, seed));
         cases
             .collect::<Result<_, _>>()
             .expect("the lab's own cases are valid")

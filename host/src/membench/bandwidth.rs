@@ -362,8 +362,7 @@ fn measure(
     };
     match expected {
         Expected::Sum(expected) => {
-            let got = session.read(plan.find_buffer("sum")?)?;
-            let got = got.as_slice::<u32>()?[0];
+            let got = session.read(plan.find_buffer("sum")?)?.as_slice::<u32>()?[0];
             if got != expected {
                 return Err(wrong(format!("the sum {expected}"), got.to_string()));
             }

@@ -90,8 +90,8 @@ impl LatencyOptions {
         let eighths = (0..).map(|step: u64| (KIB << (step / 8)) / 8 * (8 + step % 8));
         let footprints = eighths
             .zip(0_u64..)
-            .filter(|(bytes, step)| step.is_multiple_of(2) || around_l2.contains(bytes));
-        let footprints = footprints.map(|(bytes, _)| bytes);
+            .filter(|(bytes, step)| step.is_multiple_of(2) || around_l2.contains(bytes))
+            .map(|(bytes, _)| bytes);
         LatencyOptions {
             footprints_bytes: footprints.take_while(|&bytes| bytes <= most).collect(),
             line_bytes: 128,
@@ -208,9 +208,10 @@ fn chase(
     // some of it.
     let l2_bytes = device.info().l2_bytes.unwrap_or(u64::MAX);
     let is_beyond = path != Path::Shared && footprint_bytes > l2_bytes;
-    let (warm_loads, displacing_bytes) = match is_beyond {
-        true => (nodes.min(LOADS_PER_TURN), 3 * l2_bytes),
-        false => (nodes.min(options.most_warm_loads), 0),
+    let (warm_loads, displacing_bytes) = if is_beyond {
+        (nodes.min(LOADS_PER_TURN), 3 * l2_bytes)
+    } else {
+        (nodes.min(options.most_warm_loads), 0)
     };
     let next = random_cycle(nodes, options.seed);
     let place = |loads: u32| u64::from(walk(&next, loads.into())) * line_bytes;

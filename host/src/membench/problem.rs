@@ -96,8 +96,10 @@ impl MemBench {
 
     /// The lab's own cases, each with a seed that is its number.
     fn numbered(cases: &[(u32, u32, u32)]) -> Vec<MemBench> {
-        let cases = cases.iter().zip(1..);
-        let cases = cases.map(|(&(n, x, block), seed)| MemBench::new(n, x, block, seed));
+        let cases = cases
+            .iter()
+            .zip(1..)
+            .map(|(&(n, x, block), seed)| MemBench::new(n, x, block, seed));
         cases
             .collect::<Result<_, _>>()
             .expect("the lab's own cases are valid")

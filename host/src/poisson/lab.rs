@@ -94,8 +94,7 @@ fn small() -> Vec<Poisson> {
         (35, 2),
     ];
     let uniform = [(16, 5, 0.0), (13, 8, 20.0), (6, 9, -3.5)];
-    let random = random.into_iter().zip(1..);
-    let random = random.map(|((n, iterations), seed)| {
+    let random = random.into_iter().zip(1..).map(|((n, iterations), seed)| {
         valid(
             n,
             iterations,

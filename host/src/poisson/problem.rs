@@ -121,9 +121,10 @@ impl Poisson {
         let fill = |row: usize, values: &mut [f64], inside: &mut dyn FnMut() -> f64| {
             let (y, z) = (row as u32 % self.n, row as u32 / self.n);
             for (x, value) in values.iter_mut().enumerate() {
-                *value = match grid.is_wall(x as u32, y, z) {
-                    true => grid.wall_value(y),
-                    false => inside(),
+                *value = if grid.is_wall(x as u32, y, z) {
+                    grid.wall_value(y)
+                } else {
+                    inside()
                 };
             }
         };

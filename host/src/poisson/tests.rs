@@ -286,8 +286,8 @@ proptest! {
 }
 #[test]
 fn the_reference_stays_near_the_oracle() {
-    let problem = Poisson::new(17, 40).unwrap();
-    let problem = problem
+    let problem = Poisson::new(17, 40)
+        .unwrap()
         .with_start(Start::Random { seed: 3.into() })
         .unwrap();
     let inputs = problem.inputs().unwrap();

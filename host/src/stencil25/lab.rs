@@ -342,10 +342,12 @@ impl LabCase for Stencil25 {
         }
         let least = 2 * self.shell() + 1;
         let shape = self.grid().shape().map(|n| n.min(64.max(least)));
-        let sample = Stencil25::with_shell(shape, self.steps(), self.shell()).ok()?;
-        let sample = sample.with_medium(Model::LAYERS, self.spacing_m(), Some(self.dt_s()));
-        let sample = sample.ok()?.with_source(self.source()).ok()?;
-        let sample = sample
+        let sample = Stencil25::with_shell(shape, self.steps(), self.shell())
+            .ok()?
+            .with_medium(Model::LAYERS, self.spacing_m(), Some(self.dt_s()))
+            .ok()?
+            .with_source(self.source())
+            .ok()?
             .with_start(Start::Random { seed: 1.into() })
             .with_first_step(self.first_step());
         Some(Box::new(sample))

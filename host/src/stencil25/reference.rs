@@ -75,8 +75,10 @@ pub(super) fn advance_by<T: Fused + Send + Sync>(
             }
             Cpu::Parallel => {
                 let rows = TASK_VALUES.div_ceil(pitch);
-                let tasks = v.par_chunks_mut(rows * pitch);
-                let tasks = tasks.zip(phi.par_chunks_mut(rows * pitch)).enumerate();
+                let tasks = v
+                    .par_chunks_mut(rows * pitch)
+                    .zip(phi.par_chunks_mut(rows * pitch))
+                    .enumerate();
                 tasks.for_each(|(task, (v, phi))| {
                     let all = v.chunks_mut(pitch).zip(phi.chunks_mut(pitch));
                     for (row, (v, phi)) in all.enumerate() {

@@ -77,9 +77,10 @@ fn all_references_give_the_same_bits() {
         let medium = Medium { vp: &vp, eta: &eta };
         let run = |has_fma, cpu| {
             let mut fields = problem.initial().unwrap();
-            match has_fma {
-                true => advance(&problem, medium, &mut fields, cpu, &NoProgress),
-                false => advance_by(false, &problem, medium, &mut fields, cpu, &NoProgress),
+            if has_fma {
+                advance(&problem, medium, &mut fields, cpu, &NoProgress)
+            } else {
+                advance_by(false, &problem, medium, &mut fields, cpu, &NoProgress)
             }
             let Fields { u, v, phi } = fields;
             [u, v, phi].map(|values| values.iter().map(|v| v.to_bits()).collect::<Vec<_>>())
@@ -121,8 +122,10 @@ fn one_step_is_the_formula() {
             product += slope(&eta) * slope(&u);
         }
         let (v, vp, phi, e) = (initial.v[at], f64::from(vp[at]), initial.phi[at], eta(at));
-        let to_face = point.into_iter().zip(grid.shape());
-        let to_face = to_face.map(|(position, n)| position.min(n - 1 - position));
+        let to_face = point
+            .into_iter()
+            .zip(grid.shape())
+            .map(|(position, n)| position.min(n - 1 - position));
         let is_shell = to_face.min().unwrap() < 4;
         assert_eq!(e > 0.0, is_shell, "{point:?}");
         let (mut expected, expected_phi) = if is_shell {

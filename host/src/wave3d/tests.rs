@@ -354,8 +354,7 @@ proptest! {
         prop_assert!(problem().with_medium(Model::Layers, dx, largest).is_ok());
         let refused = problem().with_medium(Model::Layers, dx, largest * 1.000_001).unwrap_err();
         let message = refused.to_string();
-        let named = message.rsplit_once("at most ").unwrap().1.trim_end_matches(" s");
-        let named: f64 = named.parse().unwrap();
+        let named: f64 = message.rsplit_once("at most ").unwrap().1.trim_end_matches(" s").parse().unwrap();
         prop_assert!(problem().with_medium(Model::Layers, dx, named).is_ok(), "{}", message);
         prop_assert!(named > largest * 0.999_98, "{}", message);
     }
@@ -382,14 +381,18 @@ proptest! {
 }
 #[test]
 fn the_reference_stays_near_the_oracle() {
-    let problem = Wave3d::new([13, 14, 15], 40).unwrap();
-    let problem = problem.with_start(Start::Random { seed: 3.into() });
+    let problem = Wave3d::new([13, 14, 15], 40)
+        .unwrap()
+        .with_start(Start::Random { seed: 3.into() });
     let inputs = problem.inputs().unwrap();
     let reference = problem.reference(Cpu::Parallel, &NoProgress).unwrap();
     let oracle = problem.oracle_from(&inputs, &NoProgress).unwrap().unwrap();
     for ((name, reference), (_, oracle)) in reference.iter().zip(&oracle) {
-        let pairs = reference.as_slice::<f64>().unwrap().iter();
-        let pairs = pairs.zip(oracle.as_slice::<f64>().unwrap());
+        let pairs = reference
+            .as_slice::<f64>()
+            .unwrap()
+            .iter()
+            .zip(oracle.as_slice::<f64>().unwrap());
         let noise = pairs.map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
         assert!(noise > 0.0 && noise < 1e-12, "{name}: {noise}");
     }

@@ -44,12 +44,16 @@ fn pass(device: &dyn Device, lab: &Lab, number: usize) {
         .reference_from(&inputs, Cpu::Serial, &NoProgress)
         .unwrap();
     // Of long series each case takes every fourth, so that all have several; a shape has one case.
-    let shapes = { lab.variants.iter() }.flat_map(|variant| &variant.shapes);
-    let variants = lab.variants.iter().chain(shapes).enumerate();
-    let variants = variants.filter(|(at, variant)| match variant.label() {
-        Some(_) => at % count == number,
-        None => !variant.on_request || (at + number).is_multiple_of(4),
-    });
+    let shapes = lab.variants.iter().flat_map(|variant| &variant.shapes);
+    let variants = lab
+        .variants
+        .iter()
+        .chain(shapes)
+        .enumerate()
+        .filter(|(at, variant)| match variant.label() {
+            Some(_) => at % count == number,
+            None => !variant.on_request || (at + number).is_multiple_of(4),
+        });
     for (_, variant) in variants {
         // A shape may be for larger GPUs, a variant for newer ones; the emulated device has room
         // for all.
@@ -119,8 +123,10 @@ fn the_largest_case_that_fits_is_the_largest() {
             let (names, size) = fits.rsplit_once(" = ").unwrap();
             let size: u32 = size.parse().unwrap();
             let needed = |size: u32| {
-                let params = names.split(" = ").map(|name| format!("{name}={size}"));
-                let params: Vec<String> = params.collect();
+                let params: Vec<String> = names
+                    .split(" = ")
+                    .map(|name| format!("{name}={size}"))
+                    .collect();
                 let params = CaseParams::parse(params.iter().map(String::as_str)).unwrap();
                 let case = lab.case(&params).unwrap();
                 variant

@@ -125,8 +125,9 @@ fn devices_that_wait_for_each_other_are_equal_to_one() {
             let case = poisson(n, iterations);
             let plan = compared("poisson", &case, "fast_at_once", count).unwrap();
             assert_eq!(devices(&plan), count as usize);
-            let launches = plan.commands();
-            let launches = launches.filter(|command| matches!(command, Command::Launch(_)));
+            let launches = plan
+                .commands()
+                .filter(|command| matches!(command, Command::Launch(_)));
             assert_eq!(launches.count(), count as usize);
         }
     }
@@ -246,9 +247,10 @@ fn a_source_is_in_the_slabs_that_compute_its_plane() {
     // Beside the tile deep inside, and in it; in each slab, and in the halo of its neighbours.
     for (shape, y, steps) in [([12, 13, 17], 6, 2), ([30, 20, 29], 9, 5)] {
         for x in (0..shape[0]).step_by(if steps == 2 { 1 } else { 3 }) {
-            let case = stencil25(shape, steps, 3);
-            let case = case.with_source_point([x, y, 8]).unwrap();
-            let case = case.with_first_step(60);
+            let case = stencil25(shape, steps, 3)
+                .with_source_point([x, y, 8])
+                .unwrap()
+                .with_first_step(60);
             for variant in if steps == 2 {
                 &["fast", "two_steps"][..]
             } else {
@@ -276,19 +278,21 @@ fn of_changed_plan(
     let case = stencil25([24, 17, 24], 8, 2);
     let variant = host::stencil25::LAB.find("two_steps").unwrap();
     let mut positions = 0..;
-    let plan = plan.map(|new, command| {
-        let position = positions.next().expect("there is no end");
-        change(new, position, command)
-    });
-    let plan = plan.unwrap();
+    let plan = plan
+        .map(|new, command| {
+            let position = positions.next().expect("there is no end");
+            change(new, position, command)
+        })
+        .unwrap();
     let device = EmulatedDevice::default().with_devices(2);
     let mut session = device.prepare(&variant.module, &plan).unwrap();
     let inputs = case.inputs().unwrap();
     match run::run_once(session.as_mut(), &plan, &inputs) {
         Err(error) => Some(error.to_string()),
         Ok(outcome) => {
-            let expected = case.reference_from(&inputs, Cpu::Serial, &NoProgress);
-            let expected = expected.unwrap();
+            let expected = case
+                .reference_from(&inputs, Cpu::Serial, &NoProgress)
+                .unwrap();
             let checked = variant.check(&case, &inputs, &expected, &outcome.outputs);
             checked.unwrap().err().map(|error| error.to_string())
         }
@@ -301,14 +305,18 @@ fn a_halo_that_is_missing_or_stale_is_found() {
     let unchanged = of_changed_plan(&plan, |new, _, command| new.push(command));
     assert_eq!(unchanged, None);
     let commands: Vec<Command<'_>> = plan.commands().collect();
-    let copies = (0..commands.len()).filter(|&at| matches!(commands[at], Command::Copy(_)));
-    let copies: Vec<usize> = copies.collect();
+    let copies: Vec<usize> = (0..commands.len())
+        .filter(|&at| matches!(commands[at], Command::Copy(_)))
+        .collect();
     // Each of four passes sends three fields up and down. Nothing needs those of the last.
     assert_eq!(copies.len(), 4 * 2 * 3);
     for &missing in &copies[..12] {
-        let error = of_changed_plan(&plan, |new, at, command| match at == missing {
-            true => Ok(()),
-            false => new.push(command),
+        let error = of_changed_plan(&plan, |new, at, command| {
+            if at == missing {
+                Ok(())
+            } else {
+                new.push(command)
+            }
         });
         assert!(error.is_some(), "nothing needs copy {missing}");
     }
@@ -321,8 +329,8 @@ fn a_halo_that_is_missing_or_stale_is_found() {
             }
             _ if at == early => Ok(()),
             _ => new.push(command),
-        });
-        let error = error.unwrap_or_else(|| panic!("copy {early} may come before its planes"));
+        })
+        .unwrap_or_else(|| panic!("copy {early} may come before its planes"));
         assert!(error.contains(" is wrong in "), "{error}");
     }
 }
@@ -348,8 +356,8 @@ fn planes_that_a_launch_does_not_state_are_found() {
                 new.launch(launch.kernel, launch.config, args)
             }
             other => new.push(other),
-        });
-        let error = error.unwrap_or_else(|| panic!("argument {argument} lacks a plane"));
+        })
+        .unwrap_or_else(|| panic!("argument {argument} lacks a plane"));
         assert!(error.contains(access), "{error}");
     }
 }
@@ -517,8 +525,7 @@ proptest! {
         let extents = [inside.0 + 2, inside.1, inside.2].map(|n| n + 2 * shell);
         let at = |axis: usize, share: f64| (share * f64::from(extents[axis])) as u32;
         let source = [at(0, source.0), at(1, source.1), at(2, source.2)];
-        let case = stencil25(extents, steps, shell).with_first_step(60);
-        let case = case.with_source_point(source).unwrap();
+        let case = stencil25(extents, steps, shell).with_first_step(60).with_source_point(source).unwrap();
         let variant = host::stencil25::LAB.usual_on_several().unwrap();
         let shape = &variant.shapes[shape % variant.shapes.len()];
         compared_in_order(order, "stencil25", &case, &shape.name, count).unwrap();

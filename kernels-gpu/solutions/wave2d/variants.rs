@@ -105,11 +105,13 @@ fn as_tile(launch: &Launch<'_>) -> Result<(String, LaunchConfig), PlanError> {
 
 /// The launches of the naive variant's plan, as the script takes them.
 fn of_script(plan: &Plan) -> Result<serde_json::Value, String> {
-    let launches = plan.commands().filter_map(|command| match command {
-        Command::Launch(launch) => Some(launch),
-        _ => None,
-    });
-    let launches: Vec<_> = launches.collect();
+    let launches: Vec<_> = plan
+        .commands()
+        .filter_map(|command| match command {
+            Command::Launch(launch) => Some(launch),
+            _ => None,
+        })
+        .collect();
     let Some(first) = launches.first() else {
         return Err("the case has no timestep".to_owned());
     };

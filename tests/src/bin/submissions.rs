@@ -60,10 +60,9 @@ fn pack(target: &Path, names: &[&str]) -> Result<ExitCode, String> {
     let packed = Corpus::at(target);
     std::fs::create_dir_all(target.join("bundles")).map_err(|error| error.to_string())?;
     let packing = Packing::new(&Path::new(env!("CARGO_MANIFEST_DIR")).join(".."));
-    let submissions = named(corpus.submissions()?, names)
-        .par_iter()
-        .with_max_len(1);
-    submissions.try_for_each(|submission| {
+    let submissions = named(corpus.submissions()?, names);
+    let one_by_one = submissions.par_iter().with_max_len(1);
+    one_by_one.try_for_each(|submission| {
         let name = format!("{}/{}", submission.side.name(), submission.name);
         match packing.pack(&corpus, submission, &packed.bundle(submission))? {
             Ok(()) => println!("packed   {name}"),

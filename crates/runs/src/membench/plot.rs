@@ -82,8 +82,8 @@ pub fn svg(measured: &Measured) -> Result<String, Box<dyn std::error::Error>> {
 
     // Under the curves: what the device says.
     let levels = measured.latencies.iter().flat_map(|l| &l.levels);
-    let stated = levels.filter_map(|level| Some((level.attribute_bytes?, level.memory?.name())));
-    let stated: BTreeSet<(u64, &str)> = stated
+    let stated: BTreeSet<(u64, &str)> = levels
+        .filter_map(|level| Some((level.attribute_bytes?, level.memory?.name())))
         .filter(|(size, _)| (smallest..=largest).contains(size))
         .collect();
     let (mut last, mut y) = (0, 1.45 * most);

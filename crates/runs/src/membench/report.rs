@@ -27,8 +27,8 @@ pub fn render(measured: &Measured, info: &DeviceInfo, look: Look) -> String {
 /// Cycles by footprint: powers of two; the plot has those between.
 fn latencies(measured: &Measured, look: Look) -> String {
     let curves = || measured.latencies.iter().map(|latencies| &latencies.curve);
-    let footprints = curves().flat_map(|curve| &curve.points);
-    let footprints: BTreeSet<u64> = footprints
+    let footprints: BTreeSet<u64> = curves()
+        .flat_map(|curve| &curve.points)
         .map(|point| point.footprint_bytes)
         .filter(|bytes| bytes.is_power_of_two())
         .collect();
@@ -80,12 +80,14 @@ fn levels(measured: &Measured, look: Look) -> String {
 fn steps(measured: &Measured, look: Look) -> String {
     let lines = measured.latencies.iter().filter_map(|latencies| {
         let curve = &latencies.curve;
-        let steps = host::membench::steps(&curve.points);
-        let steps = steps.iter().map(|step| {
-            let [first, last] = [step.first_bytes, step.last_bytes].map(bytes);
-            format!("{} cycles from {first} to {last}", three(step.cycles))
-        });
-        let steps = steps.collect::<Vec<String>>().join(", ");
+        let steps = host::membench::steps(&curve.points)
+            .iter()
+            .map(|step| {
+                let [first, last] = [step.first_bytes, step.last_bytes].map(bytes);
+                format!("{} cycles from {first} to {last}", three(step.cycles))
+            })
+            .collect::<Vec<String>>()
+            .join(", ");
         let text = format!("steps of {}: {steps}", curve.path.name());
         (!steps.is_empty()).then(|| format!("\n{}", look.wrapped(&text, 2)))
     });

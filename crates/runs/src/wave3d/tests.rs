@@ -64,10 +64,10 @@ fn the_series_holds_the_fields() {
             .with_medium(model, 20.0, 0.002)
             .unwrap()
             .with_start(Start::Pulse);
-        let expected = problem
+        let fields = problem
             .reference(Cpu::Serial, &terminal::progress::NoProgress)
             .unwrap();
-        let expected = expected
+        let expected = fields
             .iter()
             .find(|(name, _)| name == "u")
             .unwrap()

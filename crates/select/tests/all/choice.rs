@@ -19,9 +19,12 @@ static LAB: LazyLock<Lab> = LazyLock::new(|| {
             name,
             "",
             Arc::clone(&DOUBLING.module),
-            move |case, target| match name == "resident" && case.work().updates > 50 {
-                true => Err(PlanError::unsupported("more than 50 numbers do not fit").into()),
-                false => Ok(plan(name, target)),
+            move |case, target| {
+                if name == "resident" && case.work().updates > 50 {
+                    Err(PlanError::unsupported("more than 50 numbers do not fit").into())
+                } else {
+                    Ok(plan(name, target))
+                }
             },
         )
     };
